@@ -1,0 +1,62 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/python -m
+STAMP := $(VENV)/.installed
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-all lint format bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## build .venv from the lock file
+
+# Everything, the build backend included, comes from the lock: nothing is resolved at install time.
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "dimfree needs Python 3.11 or newer: make PYTHON=python3.12 install"; exit 2; }
+	@$(PYTHON) -m venv $(VENV) \
+	  || { echo "python3 has no venv module: install your system's python3-venv package"; exit 2; }
+	@echo "installing the locked packages into $(VENV)"
+	@$(RUN) pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(RUN) pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(STAMP) ## release the mean of the breast-cancer table into demo-output/
+	@$(BIN)/python examples/demo.py
+
+# One numerical thread for each worker: the workers already fill the machine.
+test test-all: export OMP_NUM_THREADS := 1
+test test-all: export OPENBLAS_NUM_THREADS := 1
+
+test: lint ## lint, then every test that is not slow
+	@$(RUN) pytest -n $(WORKERS)
+
+test-all: lint ## lint, then every test
+	@$(RUN) pytest -n $(WORKERS) -m "slow or not slow"
+
+lint: $(STAMP) ## style, types and the arrows between the rooms
+	@$(RUN) ruff check
+	@$(RUN) ruff format --check
+	@$(RUN) mypy
+	@$(BIN)/tach check
+
+format: $(STAMP) ## let ruff rewrite the files
+	@$(RUN) ruff check --fix
+	@$(RUN) ruff format
+
+bench: $(STAMP) ## accuracy of the three cores with known covariance
+	@$(RUN) benchmarks.accuracy.known
+
+# The resolver lives in a throw-away folder; installing from the lock needs pip alone.
+lock: ## resolve pyproject.toml anew into requirements.lock
+	@tools=$$(mktemp -d) && trap 'rm -rf "$$tools"' EXIT \
+	  && $(PYTHON) -m venv "$$tools" && "$$tools/bin/python" -m pip install -qq uv \
+	  && "$$tools/bin/uv" pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	       --no-emit-index-url --no-header --no-annotate --extra dev --no-emit-package dimfree \
+	       --output-file requirements.lock pyproject.toml
+
+clean: ## remove what the targets above made
+	rm -rf $(VENV) demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,180 @@
+"""The only place where parameter errors are worded: name, value, need, remedy."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.errors import InvalidParameter
+
+
+def _number(name: str, value: object) -> float:
+    try:
+        if isinstance(value, (str, bytes, bool)):
+            raise TypeError
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"Expected {name}={value!r} to be a number.") from None
+
+
+def check_positive(name: str, value: object) -> float:
+    """A finite number above zero."""
+    number = _number(name, value)
+    if not (number > 0 and math.isfinite(number)):
+        raise InvalidParameter(f"Expected {name}={value!r} to be a finite number above 0.")
+    return number
+
+
+def check_probability(name: str, value: object) -> float:
+    """A number strictly between zero and one."""
+    number = _number(name, value)
+    if not 0 < number < 1:
+        raise InvalidParameter(f"Expected {name}={value!r} in (0, 1).")
+    return number
+
+
+def check_share(name: str, value: object, *, below: float) -> float:
+    """A number in [0, below)."""
+    number = _number(name, value)
+    if not 0 <= number < below:
+        raise InvalidParameter(f"Expected {name}={value!r} in [0, {below}).")
+    return number
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
+    """One of the listed words."""
+    text = str(value)
+    if text not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise InvalidParameter(f"Expected {name}={value!r} to be one of {listed}.")
+    return text
+
+
+_FLAT_REMEDY = (
+    "Add a small public floor (for example 1e-6 of the largest variance), use LowRank(basis, variances, tail) with a"
+    " tail above 0, or drop or project out the constant directions before the release, as the paper's remark on"
+    " singular covariances says."
+)
+_KINDS = "Isotropic(scale), Diagonal(variances), Dense(covariance) or LowRank(basis, variances, tail)"
+
+
+def check_array(name: str, value: object, *, rank: int) -> NDArray[np.float64]:
+    """A read-only float64 copy of an array of finite real numbers with this rank and no empty axis."""
+    try:
+        raw = np.asarray(value)
+    except ValueError:
+        raise InvalidParameter(f"Expected {name} to be one array of numbers, not lists of different lengths.") from None
+    if raw.dtype.kind not in "iuf":
+        raise InvalidParameter(f"Expected {name} to hold real numbers, got dtype {raw.dtype}.")
+    if raw.ndim != rank or raw.size == 0:
+        raise InvalidParameter(f"Expected {name} to be a non-empty array of rank {rank}, got shape {raw.shape}.")
+    with np.errstate(over="ignore"):  # an extended-precision number past float64 becomes inf and is refused below
+        array = np.array(raw, dtype=np.float64, order="C")
+    if not np.isfinite(array).all():
+        raise InvalidParameter(f"Expected {name} to be finite; it holds NaN or infinite entries.")
+    array.setflags(write=False)
+    return array
+
+
+def check_variances(name: str, value: object) -> NDArray[np.float64]:
+    """A read-only vector of finite variances, all above zero."""
+    variances = check_array(name, value, rank=1)
+    if variances.min() <= 0:
+        at = int(np.argmin(variances))
+        what = f"{name}[{at}]={float(variances[at])!r}"
+        raise InvalidParameter(f"Expected every entry of {name} above 0, got {what}. {_FLAT_REMEDY}")
+    return variances
+
+
+def check_symmetric(name: str, value: object) -> NDArray[np.float64]:
+    """A read-only square matrix, positive on the diagonal, symmetric within 1e-8 of the two standard deviations."""
+    matrix = check_array(name, value, rank=2)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InvalidParameter(f"Expected {name} to be square, got shape {matrix.shape}.")
+    root = np.sqrt(check_variances(f"the diagonal of {name}", np.diagonal(matrix)))
+    with np.errstate(over="ignore"):
+        symmetric = np.abs(matrix - matrix.T) <= 1e-8 * (root * root[:, None])
+    if not symmetric.all():
+        raise InvalidParameter(
+            f"Expected {name} to be symmetric; {name}[i, j] and {name}[j, i] differ by more than 1e-8 of the standard"
+            f" deviations. Pass ({name} + {name}.T) / 2 if that is what you mean."
+        )
+    return matrix
+
+
+def check_definite(name: str, eigenvalues: NDArray[np.float64]) -> None:
+    """The smallest eigenvalue stands clear of rounding, 4 d 2**-52 of the largest."""
+    smallest, largest = float(eigenvalues.min()), float(eigenvalues.max())
+    if not smallest > 4 * eigenvalues.size * np.finfo(np.float64).eps * largest:
+        raise InvalidParameter(
+            f"Expected {name} to be positive definite; its smallest eigenvalue is {smallest / largest:.1e} of the"
+            f" largest, zero or negative up to rounding. {_FLAT_REMEDY}"
+        )
+
+
+def check_orthonormal(name: str, value: object) -> NDArray[np.float64]:
+    """A read-only (d, k) matrix, k <= d, whose columns are orthonormal within 1e-6."""
+    basis = check_array(name, value, rank=2)
+    if basis.shape[1] > basis.shape[0]:
+        raise InvalidParameter(f"Expected {name} of shape (d, k) with k <= d, got {basis.shape}. Pass {name}.T?")
+    with np.errstate(over="ignore", invalid="ignore"):
+        excess = np.abs(basis.T @ basis - np.eye(basis.shape[1])).max()
+    if not excess <= 1e-6:
+        raise InvalidParameter(
+            f"Expected {name} to have orthonormal columns (unit length, pairwise perpendicular within 1e-6)."
+            f" Pass numpy.linalg.qr({name})[0], and variances along those directions."
+        )
+    return basis
+
+
+def check_rank(name: str, rank: int, allowed: Sequence[int]) -> None:
+    """An array of a rank a shape can act on."""
+    if rank not in allowed:
+        raise InvalidParameter(f"Expected {name} of rank {' or '.join(map(str, allowed))}, got rank {rank}.")
+
+
+def check_lengths(name: str, length: int, partner: str, wanted: int) -> None:
+    """Two parameters that go entry by entry have the same length."""
+    if length != wanted:
+        raise InvalidParameter(f"Expected {name} with one entry per {partner}, {wanted}, got {length}.")
+
+
+def check_dimension(name: str, own: int, wanted: int) -> None:
+    """A shape and the records speak of the same number of columns."""
+    if own != wanted:
+        raise InvalidParameter(
+            f"Expected {name} for {wanted} dimension(s), got one for {own}. Pass one with an entry per column."
+        )
+
+
+def check_exactly_one(covariance: object, shape: object) -> None:
+    """One of covariance= and shape= says what is publicly known about the spread of the records."""
+    if covariance is None and shape is None:
+        raise InvalidParameter(
+            "Expected covariance= or shape=: a mean with unknown covariance is not available yet. Pass covariance= as"
+            f" (d,) variances or a (d, d) matrix that is publicly known, or shape= as {_KINDS}."
+        )
+    if covariance is not None and shape is not None:
+        raise InvalidParameter("Expected covariance= or shape=, not both. Drop one of them.")
+
+
+def reject_shape(name: str, value: object) -> InvalidParameter:
+    """The error for something that is no shape; a word for learning the shape from the records is named as such."""
+    if isinstance(value, str) and value in ("auto", "paper"):
+        return InvalidParameter(
+            f"Expected {name}={value!r} to name a known shape: unknown covariance is not available yet. Pass {_KINDS}."
+        )
+    shown = repr(value) if isinstance(value, str) else f"an object of type {type(value).__name__}"
+    return InvalidParameter(f"Expected {name} to be {_KINDS}, got {shown}.")
+
+
+def reject_covariance(value: object, wanted: int) -> InvalidParameter:
+    """The error for a covariance= that is neither variances nor a matrix."""
+    if isinstance(value, str):
+        return reject_shape("covariance", value)
+    got = f"shape {np.shape(value)}" if isinstance(value, np.ndarray) else f"an object of type {type(value).__name__}"
+    return InvalidParameter(
+        f"Expected covariance as ({wanted},) variances or a ({wanted}, {wanted}) matrix, got {got}. Pass a shape object"
+        " as shape=, and one variance for all directions as shape=Isotropic(scale), scale its standard deviation."
+    )

@@ -1,0 +1,1 @@
+"""One currency: Gaussian precision, plus the bit of the stability test."""

@@ -1,0 +1,96 @@
+"""From the user's total budget to branches: slack, ladders, precisions. Everything rounds to the private side.
+
+Letters: f = slack of the precision over the best single Gaussian; mu_before = precision of the noisy count.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+from scipy.special import ndtri
+
+from dimfree.accounting.discrete import idealised
+from dimfree.accounting.events import Bounded, Branch, Tested, menu_profile
+from dimfree.accounting.ladder import shortest_ladder
+from dimfree.accounting.lifting import before_lifting
+from dimfree.accounting.precision import compose, largest_mu
+from dimfree.accounting.profile import total_delta
+from dimfree.budget import Budget
+
+SLACKS = (1.02, 1.05, 1.1, 1.2)  # the menu of f: long ladder and little noise … short ladder and more
+COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's mu: 1.6 % of the precision
+BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
+_MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the menu's maximum fits
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What may be spent: the count first (None where the number of records is public), then one branch of the menu."""
+
+    count_stddev: float | None
+    menu: tuple[Branch, ...]
+
+
+@lru_cache(maxsize=64)
+def calibrate_private_count(budget: Budget, failure: float, *, tested: bool, bounded: bool) -> Calibration:
+    """Add/remove: a noisy count, then the branch that suits it. The menu as a whole costs at most the budget (P9)."""
+    epsilon, delta = idealised(budget.epsilon, budget.delta)
+    mu_full = largest_mu(epsilon, delta)
+    mu_before = mu_full / COUNT_STDDEV
+    for margin in _MARGINS:
+        menu = _menu(epsilon, delta * margin, mu_full, mu_before, failure, tested, bounded)
+        if menu and total_delta(epsilon, mu_before, lambda x, menu=menu: menu_profile(menu, x)) <= delta:
+            return Calibration(1 / mu_before, menu)
+    return Calibration(1 / mu_before, (_bounded(epsilon, delta, mu_before),))
+
+
+def _menu(
+    epsilon: float, delta: float, mu_full: float, mu_before: float, failure: float, tested: bool, bounded: bool
+) -> tuple[Branch, ...]:
+    branches: list[Branch] = []
+    for slack in SLACKS if tested else ():
+        mu_after = math.sqrt((mu_full / slack) ** 2 - mu_before**2)
+        ladder = shortest_ladder(epsilon, delta, mu_before, mu_after, failure)
+        if ladder is not None:
+            branches.append(Tested(ladder, mu_after))
+    if bounded:
+        branches.append(_bounded(epsilon, delta, mu_before))
+    return tuple(branches)
+
+
+def _bounded(epsilon: float, delta: float, mu_before: float = 0.0) -> Bounded:
+    """The soft core's share: a Gaussian precision at the part of delta that the lower bound leaves (P3)."""
+    mu = largest_mu(epsilon, delta * (1 - BOUND_FAILURE) * (1 - 1e-9))
+    return Bounded(math.sqrt(mu**2 - mu_before**2) * (1 - 1e-12), delta * BOUND_FAILURE * (1 - 1e-9))
+
+
+@lru_cache(maxsize=64)
+def calibrate_public_count(budget: Budget, failure: float) -> Calibration:
+    """Replace-one: nothing before the bit. Every branch alone fits the budget; the number of records, being public,
+    chooses one, so only that one is charged."""
+    epsilon, delta = idealised(budget.epsilon, budget.delta)
+    mu_full = largest_mu(epsilon, delta)
+    return Calibration(None, _menu(epsilon, delta * (1 - 1e-6), mu_full, 0.0, failure, tested=True, bounded=False))
+
+
+def calibrate_bounded(budget: Budget) -> Calibration:
+    """The soft core alone: no count, one lower bound, one mean (P3)."""
+    return Calibration(None, (_bounded(*idealised(budget.epsilon, budget.delta)),))
+
+
+def calibrate_filtered(budget: Budget) -> Calibration:
+    """The paper's core: what P1's lifting leaves for a lower bound and a mean on friendly data."""
+    return Calibration(None, (_bounded(*idealised(*before_lifting(budget.epsilon, budget.delta))),))
+
+
+def bound_distance(branch: Bounded) -> float:
+    """How many noise standard deviations below the noisy total the lower bound lies: fails with branch.failure."""
+    return float(-ndtri(branch.failure)) * (1 + 1e-12) + 1e-3
+
+
+def remaining_mu(branch: Branch, *spent: float) -> float:
+    """What is left of a branch's precision after some of it was spent, rounded down."""
+    return math.sqrt(max(0.0, branch.mu**2 - compose(spent) ** 2)) * (1 - 1e-12)
+
+

@@ -1,0 +1,41 @@
+"""What it costs to draw discrete instead of continuous Gaussian noise (M8).
+
+On integer values the discrete Gaussian is not a post-processing of the continuous one, so its exact privacy is
+charged separately: a tiny amount of epsilon and delta for every release, which the grid keeps below a millionth.
+Proof: proofs/accounting/discrete.md.
+"""
+
+import math
+from dataclasses import dataclass
+
+MOST_RELEASES = 1000  # a public cap on the number of Gaussian releases in one run
+EPSILON_SHARE = 1e-6  # of epsilon, reserved for all of them together
+DELTA_SHARE = 2e-3  # of delta, reserved likewise: half for the tails, half for the factor exp(entropy loss)
+
+
+@dataclass(frozen=True)
+class Slack:
+    """Additional (epsilon, delta) of a discrete release over its continuous ideal."""
+
+    ratio: float  # e1: the ideal delta is multiplied by exp(ratio)
+    epsilon: float  # e1 + e2
+    tail: float  # probability of noise outside the ball where the comparison holds
+
+
+def tail_exponent(delta: float) -> float:
+    """The x of M8: each release may leave its ball with probability e^-x."""
+    return math.log(1000 * MOST_RELEASES / delta)
+
+
+def slack(stddev: float, sensitivity: float, dimension: int, delta: float) -> Slack:
+    """M8 for one release on the integer grid; `stddev` and `sensitivity` in grid units, stddev >= 1."""
+    x = tail_exponent(delta)
+    ball = stddev * math.sqrt(dimension + 2 * math.sqrt(dimension * x) + 2 * x) + sensitivity
+    e1 = dimension / (8 * stddev**2)
+    e2 = ball**2 / (8 * stddev**4) + 3 * dimension * math.exp(-2 * math.pi**2 * stddev**2)
+    return Slack(ratio=e1, epsilon=e1 + e2, tail=math.exp(-x))
+
+
+def idealised(epsilon: float, delta: float) -> tuple[float, float]:
+    """The budget that the continuous releases may spend when (epsilon, delta) is the user's total."""
+    return epsilon * (1 - EPSILON_SHARE), delta * (1 - DELTA_SHARE)

@@ -1,0 +1,122 @@
+"""The bit: pass with probability p_T, where T is the stability statistic (P6), and nothing else leaves the test.
+
+Letters: p_k = probability of passing at T = k, kept as an integer multiple of 2^-64; K = the length of the ladder,
+after which it is constant; mu = precision released on the pass branch; x = a privacy loss.
+Proof: proofs/accounting/ladder.md.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dimfree.accounting.precision import hockey_stick
+from dimfree.accounting.profile import COARSE, total_delta
+
+DENOMINATOR = 2**64
+_START = 1.025  # the level x_0 at which the ladder is built, times epsilon: the best of a search over 0.94 … 1.06
+_LANES = 32  # candidates for its failure mass delta_0
+_MOST_STEPS = 4000
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Pass probabilities for T = 0, 1, …, K, in units of 2^-64."""
+
+    rungs: tuple[int, ...]
+
+    @property
+    def length(self) -> int:
+        return len(self.rungs) - 1
+
+    def numerator(self, statistic: int) -> int:
+        return self.rungs[min(statistic, self.length)]
+
+    def probabilities(self) -> NDArray[np.float64]:
+        return np.array([rung / DENOMINATOR for rung in self.rungs])
+
+
+def tested_profile(ladder: Ladder, mu: float, x: ArrayLike) -> NDArray[np.float64]:
+    """D*(x): the profile of the bit followed by mu on pass, whatever the neighbouring statistics are (P6, P9)."""
+    x = np.atleast_1d(np.asarray(x, dtype=np.float64))[:, None]
+    p = ladder.probabilities()[2:]
+    here = np.concatenate([p, p[1:], p[:-1]])  # k = k', k = k' + 1, k = k' - 1
+    there = np.concatenate([p, p[:-1], p[1:]])
+    both_stable = here * hockey_stick(mu, x - np.log(here / there))
+    refused = np.maximum(0.0, (1 - here) - np.exp(np.minimum(x, 700)) * (1 - there))
+    unstable = p[0] + (1 - p[0]) * -np.expm1(np.minimum(x, 0))
+    return np.maximum((both_stable + refused).max(axis=1), unstable[:, 0])
+
+
+@lru_cache(maxsize=256)
+def shortest_ladder(epsilon: float, delta: float, mu_before: float, mu_after: float, failure: float) -> Ladder | None:
+    """The shortest ladder reaching 1 - failure that is (epsilon, delta)-private together with mu_before and mu_after.
+
+    Only the last line of `_accepted` is a proof (P9); everything else is search. None if no ladder was found.
+    """
+    level = epsilon - _refusal_loss(mu_before, delta)
+    if level <= 0:
+        return None
+    lanes = _climb(epsilon * _START, level, mu_after, delta, failure)
+    return _accepted(lanes, epsilon, delta, mu_before, mu_after)
+
+
+def _refusal_loss(mu_before: float, delta: float) -> float:
+    """The y with h_{mu_before}(y) = delta / 100: what the earlier releases may add to the refuse branch's own loss."""
+    if mu_before == 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while hockey_stick(mu_before, high) > delta / 100:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if hockey_stick(mu_before, middle) > delta / 100 else (low, middle)
+    return high
+
+
+def _climb(start: float, level: float, mu: float, delta: float, failure: float) -> list[Ladder]:
+    """Ladders built greedily at loss `start`, one for each candidate failure mass, smallest mass first."""
+    lowest = float(hockey_stick(mu, start))
+    if lowest >= delta:
+        return []
+    mass = np.exp(np.linspace(math.log(max(lowest * 1.0001, delta * 1e-9)), math.log(delta), _LANES))
+    rungs = [mass, mass, mass]
+    for _ in range(_MOST_STEPS):
+        rungs.append(_next_rung(rungs[-1], mass, start, level, mu))
+        if rungs[-1][0] >= 1 - failure and (rungs[-1] >= 1 - failure).all():
+            break
+    return [ladder for lane in np.array(rungs).T if (ladder := _cut(lane, failure)) is not None]
+
+
+def _next_rung(p: NDArray[np.float64], mass: NDArray[np.float64], start: float, level: float, mu: float) -> NDArray:
+    """The largest q allowed after p, by bisection of ln q on every lane at once; the lower end is kept."""
+    ceiling = 1 - (1 - p) * math.exp(-level)
+    low, high = np.zeros_like(p), np.log(ceiling / p)  # of ln(q / p)
+    for _ in range(26):
+        middle = (low + high) / 2
+        fits = p * np.exp(middle) * hockey_stick(mu, start - middle) <= mass
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    return np.minimum(p * np.exp(low), ceiling)
+
+
+def _cut(lane: NDArray[np.float64], failure: float) -> Ladder | None:
+    """The lane up to the first rung that reaches 1 - failure, floored to 2^-64."""
+    reached = np.flatnonzero(lane >= 1 - failure)
+    if not len(reached):
+        return None
+    return Ladder(tuple(int(p * DENOMINATOR) for p in lane[: reached[0] + 1]))
+
+
+def _accepted(lanes: list[Ladder], epsilon: float, delta: float, mu_before: float, mu_after: float) -> Ladder | None:
+    """The shortest of the lanes that the accounting accepts; a larger mass gives a shorter ladder and a larger delta."""
+    low, high = -1, len(lanes)
+    while high - low > 1:
+        middle = (low + high) // 2
+        ladder = lanes[middle]
+        spent = total_delta(epsilon, mu_before, lambda x, ladder=ladder: tested_profile(ladder, mu_after, x), COARSE)
+        low, high = (middle, high) if spent <= delta else (low, middle)
+    return lanes[low] if low >= 0 else None
+
+

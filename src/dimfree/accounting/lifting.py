@@ -1,0 +1,17 @@
+"""The paper's filter, exactly: what a mechanism on friendly data costs after BasicFilter (P1).
+
+Proof: proofs/core/basic.md.
+"""
+
+import math
+
+
+def before_lifting(epsilon: float, delta: float) -> tuple[float, float]:
+    """The (epsilon, delta) that the mechanism on friendly data may spend for a total of (epsilon, delta)."""
+    return math.log1p(epsilon / 2) * (1 - 1e-15), delta * epsilon / (2 * math.expm1(epsilon)) * (1 - 1e-14)
+
+
+def after_lifting(epsilon: float, delta: float) -> tuple[float, float]:
+    """The total cost of a mechanism that is (epsilon, delta)-private on friendly data, rounded up."""
+    c = math.expm1(epsilon)
+    return 2 * c, math.expm1(2 * c) / c * delta

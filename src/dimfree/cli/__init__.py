@@ -1,0 +1,95 @@
+"""The command line: one file per command; parse here, compute there. Product to stdout, talk to stderr.
+
+Exit codes: 0 released, 1 a mistake in dimfree itself, 2 bad input, 3 refused, 130 interrupted.
+"""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, ParamSpec
+
+import typer
+
+from dimfree import __version__
+from dimfree.cli.mean import mean
+from dimfree.errors import DimfreeError
+
+MISTAKE, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+P = ParamSpec("P")
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn every failure into one sentence on stderr and an exit code; a traceback might quote records."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except typer.Exit:
+            raise
+        except DimfreeError as error:
+            _leave(str(error), BAD_INPUT)
+        except KeyboardInterrupt:
+            _leave("Interrupted; no file is half-written.", INTERRUPTED)
+        except BrokenPipeError:
+            _leave_closed_stdout()
+        except Exception as error:  # noqa: BLE001 - a mistake of ours; even then the data stay inside
+            _leave_mistake(error)
+
+    return run
+
+
+def _leave(sentence: str, code: int) -> None:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(code) from None
+
+
+def _leave_closed_stdout() -> None:
+    # Point stdout nowhere, or the interpreter complains once more when it flushes on the way out.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _leave("Standard output was closed before the mean was written: use -o to write it to a file.", BAD_INPUT)
+
+
+def _leave_mistake(error: Exception) -> None:
+    if os.environ.get("DIMFREE_TRACEBACK"):
+        raise error
+    _leave(
+        f"A mistake in dimfree ({type(error).__name__}); details are hidden because they may quote records: "
+        "set DIMFREE_TRACEBACK=1 to see them, and report them without the data.",
+        MISTAKE,
+    )
+
+
+app = typer.Typer(
+    name="dimfree",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # they print local variables, and those are records
+    rich_markup_mode="rich",
+)
+app.command(no_args_is_help=True)(guarded(mean))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dimfree {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def dimfree(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Differentially private means whose error does not grow with the dimension."""
+
+
+def main() -> None:
+    """The `dimfree` command."""
+    try:
+        app(prog_name="dimfree")
+    except KeyboardInterrupt:  # outside a command: while starting or leaving
+        sys.exit(INTERRUPTED)

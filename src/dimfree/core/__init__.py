@@ -1,0 +1,1 @@
+"""From records to friend counts, weights and sensitivities. Everything here is private or public arithmetic: no noise."""

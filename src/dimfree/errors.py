@@ -1,0 +1,25 @@
+"""Typed errors. They speak of parameters and schema, never of record values or of how many records there are."""
+
+
+class DimfreeError(Exception):
+    """Everything dimfree raises on purpose."""
+
+
+class InvalidParameter(DimfreeError, ValueError):
+    """A parameter (budget, shape, option) cannot be used; the message names it, its value and the remedy."""
+
+
+class InvalidRecords(DimfreeError, ValueError):
+    """The table of records cannot be used: wrong rank, non-numeric column, width mismatch, a non-finite entry."""
+
+
+class InvalidFile(DimfreeError, ValueError):
+    """A file cannot be read or written; the message names the path and the remedy."""
+
+
+class RefusedRelease(DimfreeError, RuntimeError):
+    """The mean of a refused release was asked for."""
+
+
+class NoiseMisuse(DimfreeError, RuntimeError):
+    """The noise door was used by a process that does not own the release."""

@@ -1,0 +1,114 @@
+"""The scikit-learn facade: validate, call, store."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from dimfree.errors import InvalidRecords
+from dimfree.release import release_mean
+from dimfree.result import Release
+
+
+class RefusalWarning(UserWarning):
+    """A fit ended in a refusal: `location_` is NaN and `release_.refusal` says why."""
+
+
+class _EntryTypeError(InvalidRecords, TypeError):
+    """An entry is no number at all; scikit-learn wants a TypeError for this."""
+
+
+class PrivateMean(BaseEstimator):
+    """The private mean of the rows of X as a scikit-learn estimator; the guarantee is that of `release_mean`.
+
+    One row is one person. Every call of `fit` is a release of its own and spends the whole budget again: a search
+    over parameters or a cross-validation spends it once for every fit. Parameters are those of `release_mean`.
+
+    After `fit`: `location_` and `noise_stddev_` of shape (d,), NaN after a refusal; `guarantee_`; `release_`;
+    `n_features_in_`; and `feature_names_in_` when X has column names. None of them tells how many rows there were.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any,
+        delta: Any,
+        covariance: Any = None,
+        shape: Any = None,
+        neighbours: Any = "add-remove",
+        core: Any = "auto",
+        failure_probability: Any = 0.01,
+        on_invalid: Any = "raise",
+        outliers: Any = 0.03,
+        tails: Any = "heavy",
+        noise: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.covariance = covariance
+        self.shape = shape
+        self.neighbours = neighbours
+        self.core = core
+        self.failure_probability = failure_probability
+        self.on_invalid = on_invalid
+        self.outliers = outliers
+        self.tails = tails
+        self.noise = noise
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Release the mean of the rows of X. `y` is ignored and never read."""
+        table = _table(X)
+        validate_data(self, table, skip_check_array=True)  # names and width only, before any budget is spent
+        self._store(release_mean(table, **self.get_params(deep=False)))
+        if self.release_.refused:
+            warnings.warn(f"The release was refused: {self.release_.refusal}", RefusalWarning, stacklevel=2)
+        return self
+
+    def _store(self, release: Release) -> None:
+        missing = np.full(release.dimension, np.nan)
+        self.release_ = release
+        self.guarantee_ = release.guarantee
+        self.location_ = missing if release.refused else release.mean
+        self.noise_stddev_ = missing.copy() if release.refused else release.noise_stddev
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # the noise differs from fit to fit, by design
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.on_invalid == "neutral"
+        return tags
+
+
+def _table(X: Any) -> Any:
+    """X as something the front door opens. Errors are worded here because scikit-learn's and NumPy's would repeat
+    entries of X or the number of its rows."""
+    if sparse.issparse(X) or hasattr(X, "columns"):
+        return X
+    array = _numeric(X)
+    if array.ndim != 2:
+        raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {array.ndim}.")
+    if array.shape[1] == 0:
+        # scikit-learn asks for this wording; the row count it would print is left out
+        raise InvalidRecords("Found X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+    return array
+
+
+def _numeric(X: Any) -> NDArray[Any]:
+    """An array of X, object entries read as numbers."""
+    try:
+        array: NDArray[Any] = np.asanyarray(X)  # keeps a mask: masked entries are missing ones
+        array = array.astype(np.float64) if array.dtype == object else array
+    except TypeError:
+        raise _EntryTypeError(
+            "X has an entry that is no number: every argument must be a string or a number."
+        ) from None
+    except ValueError:
+        raise InvalidRecords("Expected X to be a table of numbers with rows of equal length.") from None
+    if array.dtype.kind == "c":
+        raise InvalidRecords("Complex data not supported: X must hold real numbers.")
+    return array

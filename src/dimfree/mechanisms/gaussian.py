@@ -1,0 +1,70 @@
+"""The weighted mean of integer records, rounded to a fine grid, plus discrete Gaussian noise (M7, M8).
+
+Everything before the noise is integer arithmetic; what leaves is a function of the noisy integer alone.
+Proof: proofs/mechanisms/gaussian.md.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.accounting.events import Gaussian
+from dimfree.grid import RADIUS
+from dimfree.mechanisms import Measured
+from dimfree.noise import Noise
+
+_FINEST = 2.0**24  # noise stddev in grid steps, at least
+_CELLS = 2**22
+_SAFE = 2**62
+
+Integers = NDArray[np.int64]
+
+
+def mean_event(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> tuple[Gaussian, int]:
+    """The cost of a mean of the given sensitivity (in record steps), and the number of extra bits of its noise grid.
+
+    Rounding to the grid adds one step per coordinate: sqrt(d) to the L2 sensitivity (privacy.md, numerics).
+    """
+    bits = max(0, math.ceil(math.log2(_FINEST * mu / sensitivity)))
+    steps = sensitivity * 2**bits * (1 + 1e-15) + math.sqrt(dimension)
+    return Gaussian(purpose, steps, steps / mu * (1 + 1e-15), dimension, step / 2**bits), bits
+
+
+def noisy_mean(
+    values: Integers, weights: Integers, sensitivity: float, mu: float, step: float, *, noise: Noise
+) -> Measured[NDArray[np.float64]]:
+    """The weighted mean, where one record step is worth `step`; weighted records lie within twice the radius."""
+    event, bits = mean_event(sensitivity, mu, values.shape[1], step, "mean")
+    exact = rounded_mean(values, weights, bits)
+    drawn = noise.gaussian(event.stddev, values.shape[1])
+    noisy = exact + drawn  # Python integers: no overflow, and the float below sees only this sum
+    return Measured(noisy.astype(np.float64) * event.step, event)
+
+
+def rounded_mean(values: Integers, weights: Integers, bits: int) -> NDArray[np.object_]:
+    """round(2^bits · Σ w_j x_j / Σ w_j) as Python integers; zero if nothing has weight.
+
+    Offsets from one weighted record keep the sums small; the result does not depend on which one.
+    """
+    weighted = np.flatnonzero(weights)
+    total = int(weights.sum())
+    if not len(weighted):
+        return np.zeros(values.shape[1], dtype=object)
+    origin = values[weighted[0]]
+    sums = _weighted_offsets(values, weights, weighted, origin)
+    rounded = (sums * 2 ** (bits + 1) + total) // (2 * total)
+    return origin.astype(object) * 2**bits + rounded
+
+
+def _weighted_offsets(values: Integers, weights: Integers, weighted: Integers, origin: Integers) -> NDArray:
+    """Σ w_j (x_j - origin): 64-bit sums over blocks small enough not to overflow, else added up as Python integers."""
+    largest = int(weights.max()) * 2 * RADIUS
+    rows = max(1, min(_CELLS // values.shape[1], _SAFE // largest))
+    fits = len(weighted) * largest < _SAFE
+    total = np.zeros(values.shape[1], dtype=np.int64 if fits else object)
+    for start in range(0, len(weighted), rows):
+        block = weighted[start : start + rows]
+        part = weights[block] @ (values[block] - origin)
+        total = total + (part if fits else part.astype(object))
+    return total.astype(object)

@@ -1,0 +1,282 @@
+"""Release: what leaves the house. A mean or a refusal, the promise it was made under, and the ledger that paid for it.
+
+No field can hold a private statistic: the fields are listed once, slots leave no room for another, and `parameters`
+takes single public numbers and words only.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dimfree._validate import check_choice, check_positive, check_probability
+from dimfree.accounting.events import Ledger
+from dimfree.budget import Budget, Neighbours
+from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+
+FORMAT = 1  # raise it whenever an older reader would misunderstand the file
+METHODS = ("stable", "soft", "basic")
+
+_REMEDY = (
+    "Check release.refused before reading; more records, a larger budget or a covariance closer to the data "
+    "make a release more likely, and every further attempt spends its own budget."
+)
+_CHANGE = {
+    Neighbours.ADD_REMOVE: "adding or removing any one person",
+    Neighbours.REPLACE_ONE: "replacing any one person by anyone else",
+}
+_COUNT = {
+    Neighbours.ADD_REMOVE: "The number of rows is protected as well.",
+    Neighbours.REPLACE_ONE: "The number of rows is public: it is not protected.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """The promise of one release: (epsilon, delta) in total, and the neighbouring relation it holds for."""
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    private: bool  # False when the noise was seeded: then nothing is promised
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", check_probability("delta", self.delta))
+        object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
+        if not isinstance(self.private, bool):
+            raise InvalidParameter(f"Expected private={self.private!r} to be True or False.")
+
+    def statement(self) -> str:
+        """The promise in plain words; numbers are printed in full, since rounding down would promise too much."""
+        promise = (
+            f"differential privacy with epsilon={self.epsilon!r} and delta={self.delta!r}, one row = one person: "
+            f"{_CHANGE[self.neighbours]} changes the probability of any outcome by at most a factor "
+            f"exp({self.epsilon!r}), plus {self.delta!r}. {_COUNT[self.neighbours]} "
+            "The promise covers this release alone; releases about the same people add up."
+        )
+        if self.private:
+            return promise[0].upper() + promise[1:]
+        return f"not private: seeded noise. With system noise the promise would be {promise}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours.value,
+            "private": self.private,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Release:
+    """One release: a mean with the standard deviation of its noise, or a refusal with its public reason.
+
+    Everything in it was released or is public, so it may be printed, stored and shared.
+    Built by `Release.released` and `Release.refused_because`.
+    """
+
+    guarantee: Guarantee
+    ledger: Ledger
+    method: str
+    dimension: int
+    columns: tuple[str, ...] | None = None
+    parameters: Mapping[str, float | int | str]
+    refusal: str | None = None
+    _mean: NDArray[np.float64] | None = None
+    _noise_stddev: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        _check_promise(self.guarantee, self.ledger)
+        for name, value in _checked(self).items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def released(cls, *, mean: ArrayLike, noise_stddev: ArrayLike, **common: Any) -> Self:
+        """A release that carries a mean; `common` holds the other fields."""
+        return cls(_mean=mean, _noise_stddev=noise_stddev, **common)  # type: ignore[arg-type]
+
+    @classmethod
+    def refused_because(cls, reason: str, **common: Any) -> Self:
+        """A release that carries no mean; `reason` is public and depends on no record beyond what was charged."""
+        return cls(refusal=reason, **common)
+
+    @property
+    def refused(self) -> bool:
+        return self.refusal is not None
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The released mean, (d,), read-only; a refused release raises RefusedRelease."""
+        return self._refuse("mean") if self._mean is None else self._mean
+
+    @property
+    def noise_stddev(self) -> NDArray[np.float64]:
+        """The public standard deviation of the noise in each coordinate, (d,), read-only."""
+        return self._refuse("noise_stddev") if self._noise_stddev is None else self._noise_stddev
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise RefusedRelease(f"A refused release has no {name}. Reason: {self.refusal} {_REMEDY}")
+
+    def to_json(self) -> str:
+        """The whole release as JSON text, one field a line; `from_json` gives back the same bits."""
+        lines = (f"  {_dump(name)}: {_dump(value)}" for name, value in _document(self).items())
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The release `to_json` wrote; anything else raises InvalidFile."""
+        document = _parse(text)
+        try:
+            return cls(**_fields_of(document))
+        except (InvalidParameter, LookupError, TypeError, ValueError, ArithmeticError, AttributeError):
+            raise InvalidFile(f"The text is not a complete dimfree release: {_AGAIN}") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Release):
+            return NotImplemented
+        # The canonical text tells -0.0 from 0.0 and 1 from 1.0, so equal means equal bit for bit.
+        return _dump(_document(self)) == _dump(_document(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        # Through the text, so that a copy or a pickle is checked and read-only like the original.
+        return type(self).from_json, (self.to_json(),)
+
+    def __repr__(self) -> str:
+        outcome = "refused, " if self.refused else ""
+        warning = "" if self.guarantee.private else ", not private: seeded noise"
+        promise = f"epsilon={self.guarantee.epsilon!r}, delta={self.guarantee.delta!r}, {self.guarantee.neighbours}"
+        return f"<Release: {outcome}{self.method}, dimension={self.dimension}, {promise}{warning}>"
+
+
+_AGAIN = "export it again with release.to_json()."
+_KEYS = ("format", *(field.name.removeprefix("_") for field in fields(Release)))
+
+
+def _check_promise(guarantee: Guarantee, ledger: Ledger) -> None:
+    """The ledger composes to at most its own promise, so that must be the one the guarantee states."""
+    if not isinstance(guarantee, Guarantee) or not isinstance(ledger, Ledger):
+        raise InvalidParameter("Expected guarantee to be a Guarantee and ledger to be a Ledger.")
+    stated = (Budget(guarantee.epsilon, guarantee.delta), guarantee.neighbours)
+    if stated != (ledger.budget, ledger.neighbours):
+        raise InvalidParameter("Expected the guarantee and the ledger to state the same promise.")
+
+
+def _checked(release: Release) -> dict[str, Any]:
+    """Every field but guarantee and ledger, validated, copied and frozen."""
+    if type(release.dimension) is not int or release.dimension < 1:
+        raise InvalidParameter(f"Expected dimension={release.dimension!r} to be a whole number above 0.")
+    return {
+        "method": check_choice("method", release.method, METHODS),
+        "columns": _names(release.columns, release.dimension),
+        "parameters": MappingProxyType({name: _plain(name, value) for name, value in release.parameters.items()}),
+        **_outcome(release),
+    }
+
+
+def _outcome(release: Release) -> dict[str, NDArray[np.float64]]:
+    """Either a public reason or both arrays, never a mixture."""
+    arrays = (release._mean, release._noise_stddev)
+    if release.refusal is not None:
+        if not isinstance(release.refusal, str) or not release.refusal.strip():
+            raise InvalidParameter("Expected the reason of a refusal to be a sentence.")
+        if any(array is not None for array in arrays):
+            raise InvalidParameter("Expected a refused release without mean and noise_stddev.")
+        return {}
+    frozen = {
+        "_mean": _frozen("mean", release._mean, release.dimension),
+        "_noise_stddev": _frozen("noise_stddev", release._noise_stddev, release.dimension),
+    }
+    if not np.all(frozen["_noise_stddev"] > 0):
+        raise InvalidParameter("Expected noise_stddev above 0 in every coordinate.")
+    return frozen
+
+
+def _frozen(name: str, value: object, dimension: int) -> NDArray[np.float64]:
+    """A copy over immutable bytes: not even setflags makes it writable."""
+    array = np.asarray(value)
+    if array.shape != (dimension,) or array.dtype.kind not in "iuf":
+        raise InvalidParameter(f"Expected {name} to hold {dimension} numbers, one for each coordinate.")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise InvalidParameter(f"Expected {name} to be finite.")
+    return np.frombuffer(array.tobytes(), dtype=np.float64)
+
+
+def _names(columns: Sequence[str] | None, dimension: int) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    if not isinstance(columns, (list, tuple)) or not all(isinstance(name, str) for name in columns):
+        raise InvalidParameter("Expected columns to be a list or tuple of names.")
+    if len(columns) != dimension:
+        raise InvalidParameter(f"Expected {dimension} names in columns, one for each coordinate; got {len(columns)}.")
+    return tuple(str(name) for name in columns)
+
+
+def _plain(name: object, value: object) -> float | int | str:
+    """One public number or word. Containers are refused: a per-record statistic would need one."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(name, str) or type(value) not in (int, float, str):
+        raise InvalidParameter(f"Expected parameters to map names to single numbers or words; see {name!r}.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidParameter(f"Expected the parameter {name!r} to be finite.")
+    return value  # type: ignore[return-value]
+
+
+def _dump(value: object) -> str:
+    """Canonical, exact JSON: Python prints the shortest text that reads back as the same float."""
+    return json.dumps(value, allow_nan=False, sort_keys=True)
+
+
+def _document(release: Release) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "guarantee": release.guarantee.to_dict(),
+        "method": release.method,
+        "dimension": release.dimension,
+        "columns": None if release.columns is None else list(release.columns),
+        "parameters": dict(release.parameters),
+        "refusal": release.refusal,
+        "mean": None if release._mean is None else release._mean.tolist(),
+        "noise_stddev": None if release._noise_stddev is None else release._noise_stddev.tolist(),
+        "ledger": release.ledger.to_dict(),
+    }
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """The JSON object in `text`, known to be a release of a format this version reads."""
+    try:
+        document = json.loads(text, parse_constant=_no_constant)
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidFile(f"The text is not valid JSON, perhaps cut short: {_AGAIN}") from None
+    if not isinstance(document, dict) or "format" not in document:
+        raise InvalidFile(f"The JSON is not a dimfree release, which has a format number: {_AGAIN}")
+    if type(document["format"]) is not int or document["format"] != FORMAT:
+        raise InvalidFile(f"Expected release format {FORMAT}: read this file with the dimfree version that wrote it.")
+    if set(document) != set(_KEYS):
+        raise InvalidFile(f"Expected exactly the fields {', '.join(_KEYS)} in a release: {_AGAIN}")
+    return document
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)  # NaN and Infinity are not JSON
+
+
+def _fields_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Constructor arguments from a parsed document; types are checked there."""
+    values = {name: document[name] for name in _KEYS if name != "format"}
+    mean, noise_stddev = values.pop("mean"), values.pop("noise_stddev")
+    return {
+        **values,
+        "_mean": mean,
+        "_noise_stddev": noise_stddev,
+        "guarantee": Guarantee(**values["guarantee"]),
+        "ledger": Ledger.from_dict(values["ledger"]),
+    }

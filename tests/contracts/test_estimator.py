@@ -1,0 +1,233 @@
+"""PrivateMean: passes scikit-learn's checks, stores what was released, and tells nothing else."""
+
+import inspect
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dimfree.accounting.events import Ledger
+from dimfree.budget import Budget, Neighbours
+from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
+from dimfree.estimator import PrivateMean, RefusalWarning
+from dimfree.release import release_mean
+from dimfree.result import Guarantee, Release
+from dimfree.shape import Isotropic
+
+PROMISE = Guarantee(epsilon=1.0, delta=1e-6, neighbours="add-remove", private=True)
+LEDGER = Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
+CANARY = 918273.25
+
+
+class Hall:
+    """A fake release_mean that records its call; refuses when told to."""
+
+    def __init__(self, *, refuse):
+        self.refuse = refuse
+        self.calls = []
+
+    def __call__(self, X, **parameters):
+        self.calls.append((X, parameters))
+        common = {"guarantee": PROMISE, "ledger": LEDGER, "method": "stable", "parameters": {}}
+        common["dimension"] = X.shape[1]
+        if self.refuse:
+            return Release.refused_because("Too few friends.", **common)
+        return Release.released(mean=np.arange(X.shape[1]), noise_stddev=np.full(X.shape[1], 0.5), **common)
+
+
+@pytest.fixture
+def hall(monkeypatch, request):
+    hall = Hall(refuse=getattr(request, "param", False))
+    monkeypatch.setattr("dimfree.estimator.release_mean", hall)
+    return hall
+
+
+def estimator(**changes):
+    return PrivateMean(**{"epsilon": 1.0, "delta": 1e-6, "shape": Isotropic(1.0), **changes})
+
+
+def table(rows=6, columns=3):
+    return np.random.default_rng(42).normal(size=(rows, columns))
+
+
+# scikit-learn's own contract, against the real release
+
+
+@pytest.mark.filterwarnings("ignore::dimfree.estimator.RefusalWarning")
+@parametrize_with_checks([PrivateMean(epsilon=1e4, delta=0.5, shape=Isotropic(1.0))])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_parameters_and_defaults_are_those_of_release_mean():
+    def keywords(function):
+        parameters = inspect.signature(function).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+    assert keywords(PrivateMean) == keywords(release_mean)
+
+
+def test_a_large_table_is_released():
+    X = np.random.default_rng(42).normal(loc=3.0, size=(400, 4))
+    before = X.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RefusalWarning)
+        fitted = estimator(epsilon=50.0, delta=1e-3).fit(X)
+    assert np.array_equal(X, before)
+    assert not fitted.release_.refused
+    assert np.array_equal(fitted.location_, fitted.release_.mean)
+    assert np.array_equal(fitted.noise_stddev_, fitted.release_.noise_stddev)
+    assert np.all(np.abs(fitted.location_ - 3.0) < 1.0)
+    assert fitted.guarantee_ == fitted.release_.guarantee
+    assert (fitted.guarantee_.epsilon, fitted.guarantee_.delta) == (50.0, 1e-3)
+    assert pickle.loads(pickle.dumps(fitted)).release_ == fitted.release_
+
+
+def test_a_tiny_table_is_refused_with_a_warning():
+    with pytest.warns(RefusalWarning, match="refused"):
+        fitted = estimator(epsilon=0.1).fit(table(rows=3))
+    assert fitted.release_.refused
+    assert np.isnan(fitted.location_).all()
+    assert fitted.location_.shape == fitted.noise_stddev_.shape == (3,)
+
+
+# Validate, call, store: with a fake release
+
+
+def test_every_parameter_is_handed_on_unchanged(hall):
+    words = inspect.signature(PrivateMean).parameters
+    given = {name: object() for name in words}
+    PrivateMean(**given).fit(table())
+    assert hall.calls[0][1] == given
+
+
+def test_fit_stores_the_release(hall):
+    fitted = estimator().fit(table())
+    assert fitted.location_.tolist() == [0.0, 1.0, 2.0]
+    assert fitted.noise_stddev_.tolist() == [0.5, 0.5, 0.5]
+    assert fitted.guarantee_ is fitted.release_.guarantee
+    assert fitted.n_features_in_ == 3
+    assert len(hall.calls) == 1
+
+
+def test_nothing_else_is_stored(hall):
+    stored = set(vars(estimator().fit(pd.DataFrame(table(), columns=list("abc"))))) - set(vars(estimator()))
+    assert stored == {"location_", "noise_stddev_", "guarantee_", "release_", "n_features_in_", "feature_names_in_"}
+
+
+@pytest.mark.parametrize("hall", [True], indirect=True)
+def test_a_refusal_is_nan_and_a_warning(hall):
+    with pytest.warns(RefusalWarning, match=r"Too few friends\.") as caught:
+        fitted = estimator().fit(table())
+    assert caught[0].filename == __file__
+    assert np.isnan(fitted.location_).all()
+    assert np.isnan(fitted.noise_stddev_).all()
+    assert fitted.location_ is not fitted.noise_stddev_
+    assert fitted.release_.refusal == "Too few friends."
+    assert fitted.guarantee_ == PROMISE
+
+
+def test_column_names_are_kept_and_forgotten(hall):
+    frame = pd.DataFrame(table(), columns=["a", "größe", "c"])
+    fitted = estimator().fit(frame)
+    assert fitted.feature_names_in_.tolist() == ["a", "größe", "c"]
+    assert hall.calls[0][0] is frame  # not an array: the release needs the names
+    assert not hasattr(fitted.fit(table()), "feature_names_in_")
+
+
+def test_mixed_column_names_fail_before_the_budget_is_spent(hall):
+    with pytest.raises(TypeError, match="string"):
+        estimator().fit(pd.DataFrame(table(), columns=["a", 2, "c"]))
+    assert hall.calls == []
+
+
+@pytest.mark.parametrize(
+    "convert", [np.ndarray.tolist, np.asfortranarray, sparse.csr_array, lambda X: X.astype(object)]
+)
+def test_kinds_of_input(hall, convert):
+    assert estimator().fit(convert(table())).n_features_in_ == 3
+    handed = hall.calls[0][0]
+    assert np.array_equal(handed.toarray() if sparse.issparse(handed) else handed, table())
+    assert handed.dtype == np.float64
+
+
+def test_a_masked_array_keeps_its_mask(hall):
+    masked = np.ma.masked_greater(table(), 0.0)
+    estimator().fit(masked)
+    assert np.array_equal(hall.calls[0][0].mask, masked.mask)
+
+
+def test_y_is_never_read(hall):
+    class Unreadable:
+        def __getattribute__(self, name):
+            raise AssertionError("y was read")
+
+    estimator().fit(table(), Unreadable())
+
+
+def test_sparse_and_missing_entries_are_tagged():
+    tags = estimator().__sklearn_tags__()
+    assert tags.non_deterministic
+    assert tags.input_tags.sparse
+    assert not tags.input_tags.allow_nan
+    assert estimator(on_invalid="neutral").__sklearn_tags__().input_tags.allow_nan
+
+
+def test_a_clone_is_unfitted(hall):
+    twin = clone(estimator(epsilon=2.5).fit(table()))
+    assert twin.epsilon == 2.5
+    assert not hasattr(twin, "location_")
+
+
+# Errors name the schema, never a record or how many there are
+
+
+def broken(kind):
+    rows = [[CANARY, 1.0, 2.0] for _ in range(7919)]
+    made = {
+        "text": np.array([*rows[:-1], [f"secret {CANARY}", 1.0, 2.0]], dtype=object),
+        "thing": np.array([*rows[:-1], [{"secret": CANARY}, 1.0, 2.0]], dtype=object),
+        "ragged": [*rows, [CANARY]],
+        "complex": np.array(rows) + 1j,
+        "flat": np.array(rows)[:, 0],
+        "deep": np.array(rows)[None],
+        "no columns": np.array(rows)[:, :0],
+        "missing": np.array([*rows, [np.nan, 1.0, CANARY]]),
+        "infinite": np.array([*rows, [np.inf, 1.0, CANARY]]),
+        "words": np.array([*rows, [f"secret {CANARY}", "1", "2"]]),
+        "text frame": pd.DataFrame({"a": [*[CANARY] * 7919, "secret"], "b": 1.0}),
+        "text lists": [*rows, [f"secret {CANARY}", 1.0, 2.0]],
+    }
+    return made[kind]
+
+
+KINDS = ["text", "thing", "ragged", "complex", "flat", "deep", "no columns", "missing", "infinite"]
+KINDS += ["words", "text frame", "text lists"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bad_input_raises_without_leaking(kind):
+    with pytest.raises(InvalidRecords) as caught:
+        estimator().fit(broken(kind))
+    shown = "".join(map(str, (caught.value, caught.value.__cause__)))
+    for secret in ("918273", "secret", "7919", "7920"):
+        assert secret not in shown
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("changes", [{"epsilon": -1.0}, {"delta": 2.0}, {"core": "magic"}, {"neighbours": "cousins"}])
+def test_bad_parameters_are_named(changes):
+    with pytest.raises(InvalidParameter, match=next(iter(changes))):
+        estimator(**changes).fit(table())
+
+
+def test_a_failed_fit_leaves_no_result():
+    model = estimator()
+    with pytest.raises(DimfreeError):
+        model.fit(broken("missing"))
+    assert not hasattr(model, "location_")
