@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dimfree._validate import check_choice, check_probability, check_positive
+from dimfree._validate import check_choice, check_positive, check_probability
 
 
 class Neighbours(StrEnum):

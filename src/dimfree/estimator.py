@@ -29,6 +29,9 @@ class PrivateMean(BaseEstimator):
     One row is one person. Every call of `fit` is a release of its own and spends the whole budget again: a search
     over parameters or a cross-validation spends it once for every fit. Parameters are those of `release_mean`.
 
+    As scikit-learn asks, a table without rows raises an error. Like the error of `on_invalid="raise"` it is for the
+    curator's eyes and outside the guarantee; `release_mean` refuses instead.
+
     After `fit`: `location_` and `noise_stddev_` of shape (d,), NaN after a refusal; `guarantee_`; `release_`;
     `n_features_in_`; and `feature_names_in_` when X has column names. None of them tells how many rows there were.
     """
@@ -87,15 +90,16 @@ class PrivateMean(BaseEstimator):
 def _table(X: Any) -> Any:
     """X as something the front door opens. Errors are worded here because scikit-learn's and NumPy's would repeat
     entries of X or the number of its rows."""
-    if sparse.issparse(X) or hasattr(X, "columns"):
-        return X
-    array = _numeric(X)
-    if array.ndim != 2:
-        raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {array.ndim}.")
-    if array.shape[1] == 0:
+    is_frame = hasattr(X, "columns") and hasattr(X, "shape")
+    table = X if sparse.issparse(X) or is_frame else _numeric(X)
+    if len(table.shape) != 2:
+        raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {len(table.shape)}.")
+    if table.shape[1] == 0:
         # scikit-learn asks for this wording; the row count it would print is left out
         raise InvalidRecords("Found X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
-    return array
+    if table.shape[0] == 0:
+        raise InvalidRecords("Expected X with at least one row.")
+    return table
 
 
 def _numeric(X: Any) -> NDArray[Any]:

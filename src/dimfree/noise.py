@@ -43,7 +43,7 @@ class SystemNoise:
 
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
         self._check_owner()
-        import opendp.prelude as dp  # noqa: PLC0415 - slow to import, needed only here
+        import opendp.prelude as dp  # slow to import, needed only here
 
         dp.enable_features("contrib")
         domain = dp.vector_domain(dp.atom_domain(T="i64"))

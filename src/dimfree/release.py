@@ -32,7 +32,7 @@ from dimfree.noise import Noise, SystemNoise
 from dimfree.records import Records, open_records
 from dimfree.result import Guarantee, Release
 from dimfree.shape import Shape, as_shape
-from dimfree.tuning import BoundedChoice, HonestModel, StableChoice, choose_soft, choose_stable, default_bounded
+from dimfree.tuning import BoundedChoice, HonestModel, StableChoice, choose_core, choose_stable, default_bounded
 
 Integers = NDArray[np.int64]
 
@@ -77,7 +77,7 @@ def release_mean(
     check_probability("failure_probability", failure_probability)
     check_share("outliers", outliers, below=0.3)
     if relation is Neighbours.REPLACE_ONE and core in ("soft", "basic"):
-        raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use core='stable' or 'auto'.")
+        raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'.")
     records = open_records(X, on_invalid=on_invalid)
     known = as_shape(covariance, shape, records.dimension)
     model = HonestModel.of(known.spectrum(records.dimension), outliers, tails)
@@ -124,15 +124,9 @@ class _Run:
 
 def _private_count(run: _Run, *, bounded: bool) -> Release:
     """Add/remove: release n̂, let it choose a core from the public menu, run that core (P5', P9)."""
-    plan = calibrate_private_count(run.budget, run.failure / 2, tested=True, bounded=bounded)
+    plan = calibrate_private_count(run.budget, run.failure / 2, bounded=bounded)
     counted = noisy_count(run.records.count, plan.count_stddev, noise=run.noise)  # P5'
-    tested = tuple(branch for branch in plan.menu if isinstance(branch, Tested))
-    choice: StableChoice | BoundedChoice | None = choose_stable(
-        tested, counted.value, plan.count_stddev, run.failure, run.model
-    )
-    for branch in plan.menu:
-        gentle = choose_soft(branch, counted.value, run.model) if isinstance(branch, Bounded) else None
-        choice = min((c for c in (choice, gentle) if c is not None), key=lambda c: c.noise, default=None)
+    choice = choose_core(plan, counted.value, run.failure, run.model)
     ledger = run.ledger((counted.event,), plan.menu)
     if choice is None:
         return run.refused(TOO_FEW, "stable", ledger, count=counted.value)
@@ -143,10 +137,10 @@ def _private_count(run: _Run, *, bounded: bool) -> Release:
 
 def _public_count(run: _Run) -> Release:
     """Replace-one: n is public and chooses the branch before any value is looked at (P6)."""
-    plan = calibrate_public_count(run.budget, run.failure / 2)
-    choice = choose_stable(plan.menu, run.records.count, None, run.failure, run.model)  # type: ignore[arg-type]
+    menu = calibrate_public_count(run.budget, run.failure / 2)
+    choice = choose_stable(menu, run.records.count, None, run.failure, run.model)
     if choice is None:
-        return run.refused(TOO_FEW, "stable", run.ledger((), plan.menu[:1]), count=run.records.count)
+        return run.refused(TOO_FEW, "stable", run.ledger((), ()), count=run.records.count)
     return _stable_mean(run, choice, run.ledger((), (choice.branch,)), count=run.records.count)
 
 
@@ -169,7 +163,7 @@ def _stable_mean(run: _Run, choice: StableChoice, ledger: Ledger, **public: floa
 
 def _soft(run: _Run) -> Release:
     """The soft core by itself (P3)."""
-    (branch,) = calibrate_bounded(run.budget).menu
+    branch = calibrate_bounded(run.budget)
     return _soft_mean(run, default_bounded(branch, run.model), run.ledger((), (branch,)))
 
 
@@ -185,7 +179,7 @@ def _soft_mean(run: _Run, choice: BoundedChoice, ledger: Ledger, **public: float
 
 def _basic(run: _Run) -> Release:
     """The paper's Algorithm 1 with exact accounting (P1)."""
-    (branch,) = calibrate_filtered(run.budget).menu
+    branch = calibrate_filtered(run.budget)
     choice = default_bounded(branch, run.model)
     integers = on_grid(run.records, run.shape, choice.radius)
     kept = basic.keep(_all_counts(integers), run.noise)  # Alg 1, l.2–3

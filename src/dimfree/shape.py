@@ -105,7 +105,8 @@ class Shape(ABC):
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen; build a new one.")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen; build a new one.")
 
     def __copy__(self) -> Self:
         return self

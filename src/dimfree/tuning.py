@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dimfree.accounting.calibrate import bound_distance, remaining_mu
+from dimfree.accounting.calibrate import CountFirst, bound_distance, remaining_mu
 from dimfree.accounting.events import Bounded, Tested
 from dimfree.budget import Neighbours
 from dimfree.core import soft, stable
@@ -67,6 +67,15 @@ class BoundedChoice:
     @property
     def mean_mu(self) -> float:
         return remaining_mu(self.branch, self.bound_mu)
+
+
+def choose_core(
+    plan: CountFirst, count: float, failure: float, model: HonestModel
+) -> StableChoice | BoundedChoice | None:
+    """The core with the least predicted noise for a released count, or None (a public refusal)."""
+    hard = choose_stable(plan.tested, count, plan.count_stddev, failure, model)
+    gentle = choose_soft(plan.bounded, count, model) if plan.bounded else None
+    return min((c for c in (hard, gentle) if c is not None), key=lambda choice: choice.noise, default=None)
 
 
 def choose_stable(
@@ -136,5 +145,3 @@ def default_bounded(branch: Bounded, model: HonestModel) -> BoundedChoice:
 def _typical_radius(model: HonestModel) -> tuple[float, float]:
     radius, weight = model.radii.best_ratio(1 - model.outliers)
     return model.factor * radius, weight
-
-

@@ -123,7 +123,9 @@ def test_arrow_tables_keep_names_and_treat_null_as_invalid():
 
 
 def test_one_arrow_column_of_fixed_size_lists_is_a_table():
-    column = pa.chunked_array([pa.array(rows, pa.list_(pa.int32(), 2)) for rows in ([[9, 9]], [[1, 2], None, [3, None]])])
+    column = pa.chunked_array(
+        [pa.array(rows, pa.list_(pa.int32(), 2)) for rows in ([[9, 9]], [[1, 2], None, [3, None]])]
+    )
     records = open_records(pa.table({"v": column}).slice(1), on_invalid="neutral")
     assert records.columns is None
     np.testing.assert_array_equal(table_of(records), [[1, 2], [np.nan] * 2, [np.nan] * 2])

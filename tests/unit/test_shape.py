@@ -1,4 +1,4 @@
-"""The four shapes: M^{-1/4} record by record, M^{1/4}, and the roots' traces; what is no shape is refused with a remedy."""
+"""The four shapes: M^{-1/4} record by record, M^{1/4}, traces of roots; what is no shape is refused with a remedy."""
 
 import copy
 import pickle

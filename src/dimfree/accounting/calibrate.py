@@ -5,8 +5,7 @@ Letters: f = slack of the precision over the best single Gaussian; mu_before = p
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-
+from functools import lru_cache, partial
 
 from scipy.special import ndtri
 
@@ -25,37 +24,41 @@ _MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """What may be spent: the count first (None where the number of records is public), then one branch of the menu."""
+class CountFirst:
+    """A noisy count, then one branch of a public menu; together at most the budget."""
 
-    count_stddev: float | None
-    menu: tuple[Branch, ...]
+    count_stddev: float
+    tested: tuple[Tested, ...]
+    bounded: Bounded | None
+
+    @property
+    def menu(self) -> tuple[Branch, ...]:
+        return (*self.tested, *([self.bounded] if self.bounded else []))
 
 
 @lru_cache(maxsize=64)
-def calibrate_private_count(budget: Budget, failure: float, *, tested: bool, bounded: bool) -> Calibration:
+def calibrate_private_count(budget: Budget, failure: float, *, bounded: bool) -> CountFirst:
     """Add/remove: a noisy count, then the branch that suits it. The menu as a whole costs at most the budget (P9)."""
     epsilon, delta = idealised(budget.epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
     mu_before = mu_full / COUNT_STDDEV
     for margin in _MARGINS:
-        menu = _menu(epsilon, delta * margin, mu_full, mu_before, failure, tested, bounded)
-        if menu and total_delta(epsilon, mu_before, lambda x, menu=menu: menu_profile(menu, x)) <= delta:
-            return Calibration(1 / mu_before, menu)
-    return Calibration(1 / mu_before, (_bounded(epsilon, delta, mu_before),))
+        tested = _tested(epsilon, delta * margin, mu_full, mu_before, failure)
+        gentle = _bounded(epsilon, delta * margin, mu_before) if bounded else None
+        plan = CountFirst(1 / mu_before, tested, gentle)
+        if plan.menu and total_delta(epsilon, mu_before, partial(menu_profile, plan.menu)) <= delta:
+            return plan
+    return CountFirst(1 / mu_before, (), _bounded(epsilon, delta, mu_before))
 
 
-def _menu(
-    epsilon: float, delta: float, mu_full: float, mu_before: float, failure: float, tested: bool, bounded: bool
-) -> tuple[Branch, ...]:
-    branches: list[Branch] = []
-    for slack in SLACKS if tested else ():
+def _tested(epsilon: float, delta: float, mu_full: float, mu_before: float, failure: float) -> tuple[Tested, ...]:
+    """One branch for each slack that has a ladder; each alone costs at most (epsilon, delta)."""
+    branches = []
+    for slack in SLACKS:
         mu_after = math.sqrt((mu_full / slack) ** 2 - mu_before**2)
         ladder = shortest_ladder(epsilon, delta, mu_before, mu_after, failure)
         if ladder is not None:
             branches.append(Tested(ladder, mu_after))
-    if bounded:
-        branches.append(_bounded(epsilon, delta, mu_before))
     return tuple(branches)
 
 
@@ -66,22 +69,21 @@ def _bounded(epsilon: float, delta: float, mu_before: float = 0.0) -> Bounded:
 
 
 @lru_cache(maxsize=64)
-def calibrate_public_count(budget: Budget, failure: float) -> Calibration:
-    """Replace-one: nothing before the bit. Every branch alone fits the budget; the number of records, being public,
+def calibrate_public_count(budget: Budget, failure: float) -> tuple[Tested, ...]:
+    """Replace-one: nothing before the bit. Each branch alone fits the budget; the number of records, being public,
     chooses one, so only that one is charged."""
     epsilon, delta = idealised(budget.epsilon, budget.delta)
-    mu_full = largest_mu(epsilon, delta)
-    return Calibration(None, _menu(epsilon, delta * (1 - 1e-6), mu_full, 0.0, failure, tested=True, bounded=False))
+    return _tested(epsilon, delta * (1 - 1e-6), largest_mu(epsilon, delta), 0.0, failure)
 
 
-def calibrate_bounded(budget: Budget) -> Calibration:
+def calibrate_bounded(budget: Budget) -> Bounded:
     """The soft core alone: no count, one lower bound, one mean (P3)."""
-    return Calibration(None, (_bounded(*idealised(budget.epsilon, budget.delta)),))
+    return _bounded(*idealised(budget.epsilon, budget.delta))
 
 
-def calibrate_filtered(budget: Budget) -> Calibration:
+def calibrate_filtered(budget: Budget) -> Bounded:
     """The paper's core: what P1's lifting leaves for a lower bound and a mean on friendly data."""
-    return Calibration(None, (_bounded(*idealised(*before_lifting(budget.epsilon, budget.delta))),))
+    return _bounded(*idealised(*before_lifting(budget.epsilon, budget.delta)))
 
 
 def bound_distance(branch: Bounded) -> float:
@@ -92,5 +94,3 @@ def bound_distance(branch: Bounded) -> float:
 def remaining_mu(branch: Branch, *spent: float) -> float:
     """What is left of a branch's precision after some of it was spent, rounded down."""
     return math.sqrt(max(0.0, branch.mu**2 - compose(spent) ** 2)) * (1 - 1e-12)
-
-

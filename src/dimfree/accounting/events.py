@@ -6,6 +6,7 @@ branch Gaussian releases `after` whose precisions sum to at most what the branch
 
 import math
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,8 @@ Branch = Tested | Bounded
 
 
 def menu_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The profile of a public choice from the menu: the largest of its branches at every level (P9)."""
-    return np.max([branch.profile(x) for branch in menu], axis=0)
+    """The profile of a public choice from the menu, a refusal included: the largest at every level (P9)."""
+    return np.max([hockey_stick(0.0, x), *(branch.profile(x) for branch in menu)], axis=0)
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Ledger:
         ideal = total_delta(
             epsilon - sum(loss.epsilon for loss in losses),
             compose(event.mu for event in self.before),
-            lambda x: menu_profile(self.menu, x),
+            partial(menu_profile, self.menu),
         )
         spent = math.exp(sum(loss.ratio for loss in losses)) * ideal + sum(loss.tail for loss in losses)
         return after_lifting(epsilon, spent)[1] if self.filtered else spent
@@ -97,7 +98,9 @@ class Ledger:
 
     def within_branch(self) -> bool:
         """Whether the releases after the choice fit the largest precision that the menu declares."""
-        return compose(event.mu for event in self.after) <= max(b.mu for b in self.menu) * (1 + 1e-12)
+        return compose(event.mu for event in self.after) <= max((branch.mu for branch in self.menu), default=0.0) * (
+            1 + 1e-12
+        )
 
     def summary_rows(self) -> list[tuple[str, str, str]]:
         """(what, how, cost) for a table; public numbers only."""

@@ -7,13 +7,15 @@ Proof: proofs/accounting/ladder.md.
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dimfree.accounting.precision import hockey_stick
 from dimfree.accounting.profile import COARSE, total_delta
+
+Floats = NDArray[np.float64]
 
 DENOMINATOR = 2**64
 _START = 1.025  # the level x_0 at which the ladder is built, times epsilon: the best of a search over 0.94 … 1.06
@@ -90,7 +92,7 @@ def _climb(start: float, level: float, mu: float, delta: float, failure: float) 
     return [ladder for lane in np.array(rungs).T if (ladder := _cut(lane, failure)) is not None]
 
 
-def _next_rung(p: NDArray[np.float64], mass: NDArray[np.float64], start: float, level: float, mu: float) -> NDArray:
+def _next_rung(p: Floats, mass: Floats, start: float, level: float, mu: float) -> Floats:
     """The largest q allowed after p, by bisection of ln q on every lane at once; the lower end is kept."""
     ceiling = 1 - (1 - p) * math.exp(-level)
     low, high = np.zeros_like(p), np.log(ceiling / p)  # of ln(q / p)
@@ -110,13 +112,11 @@ def _cut(lane: NDArray[np.float64], failure: float) -> Ladder | None:
 
 
 def _accepted(lanes: list[Ladder], epsilon: float, delta: float, mu_before: float, mu_after: float) -> Ladder | None:
-    """The shortest of the lanes that the accounting accepts; a larger mass gives a shorter ladder and a larger delta."""
+    """The shortest lane that the accounting accepts; a larger mass gives a shorter ladder and a larger delta."""
     low, high = -1, len(lanes)
     while high - low > 1:
         middle = (low + high) // 2
         ladder = lanes[middle]
-        spent = total_delta(epsilon, mu_before, lambda x, ladder=ladder: tested_profile(ladder, mu_after, x), COARSE)
+        spent = total_delta(epsilon, mu_before, partial(tested_profile, ladder, mu_after), COARSE)
         low, high = (middle, high) if spent <= delta else (low, middle)
     return lanes[low] if low >= 0 else None
-
-

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
-_ROUNDING = 1e-14  # covers the relative error of ndtr, log_ndtr and exp in the range where a privacy profile is not 0 or 1
+_ROUNDING = (
+    1e-14  # covers the relative error of ndtr, log_ndtr and exp in the range where a privacy profile is not 0 or 1
+)
 
 
 def hockey_stick(mu: float, x: ArrayLike) -> NDArray[np.float64]:

@@ -203,8 +203,7 @@ def _summary(release: "Release", out: str, json: Path | None) -> "Table":
 def _rows(release: "Release", out: str, json: Path | None) -> Iterator[tuple[str, str]]:
     yield "promise", release.guarantee.statement()
     yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
-    for purpose, how, cost in release.ledger.summary_rows():
-        yield f"spent on {purpose}", f"{how}, {cost}"
+    yield "charged", "\n".join(f"{what}: {how}, {cost}" for what, how, cost in release.ledger.summary_rows())
     if release.refusal is not None:
         yield "reason", release.refusal
     else:

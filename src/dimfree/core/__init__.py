@@ -1,1 +1,1 @@
-"""From records to friend counts, weights and sensitivities. Everything here is private or public arithmetic: no noise."""
+"""From records to friend counts, weights and sensitivities: private or public arithmetic, no noise of its own."""

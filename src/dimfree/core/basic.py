@@ -1,5 +1,6 @@
-"""The paper's BasicFilter: keep record j with probability clip(2·c_j/n - 1, 0, 1) (Algorithm 1, line 2). Add/remove only.
+"""The paper's BasicFilter: keep record j with probability clip(2·c_j/n - 1, 0, 1) (Algorithm 1, line 2).
 
+Add/remove only.
 Proof: proofs/core/basic.md (P1).
 """
 

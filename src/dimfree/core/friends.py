@@ -37,7 +37,7 @@ def friend_counts(records: Integers) -> Integers:
 
 
 def _middle(records: Integers) -> Integers:
-    """A centre that most records are near, if there is one. It decides which pairs go which way, not who is a friend."""
+    """A centre that most records are near, if there is one. It decides how a pair is compared, not the outcome."""
     if not len(records):
         return np.zeros(records.shape[1], dtype=np.int64)
     sample = records[:: max(1, len(records) // _CENTRE_SAMPLE)]
@@ -54,9 +54,7 @@ def _squares(records: Integers, which: Integers, centre: Integers) -> NDArray[np
     return squares
 
 
-def _counts_inside(
-    records: Integers, inside: Integers, squares: NDArray[np.float64], centre: Integers
-) -> Integers:
+def _counts_inside(records: Integers, inside: Integers, squares: NDArray[np.float64], centre: Integers) -> Integers:
     """Friend counts among near records, by symmetric tiles of exact products."""
     counts = np.zeros(len(inside), dtype=np.int64)
     for row, rows in _tiles(inside):
@@ -108,5 +106,5 @@ def _count_across(
 
 def are_friends(records: Integers, record: Integers) -> NDArray[np.bool_]:
     """The predicate itself, on integers: |x - y|² <= RADIUS², saturating differences that are too far already."""
-    offsets = np.minimum(np.abs(records - record), 2 * RADIUS)
+    offsets = np.minimum(np.abs(records - record), RADIUS + 1)
     return np.einsum("ij,ij->i", offsets, offsets) <= RADIUS**2

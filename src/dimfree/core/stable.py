@@ -56,11 +56,11 @@ def sensitivity(count: int, full_share: Fraction, budget: int, neighbours: Neigh
     if neighbours is Neighbours.ADD_REMOVE:
         rest = n - budget + 1
         own = 1 + (1 - b) * n / rest
-        others = b * changed * min(2, 1 + (1 - a) * n / rest)
+        others = b * changed * min(Fraction(2), 1 + (1 - a) * n / rest)
     else:
         rest = n - budget + 2
         own = Fraction(2)
-        others = changed * min(2, 1 + ((1 - a) * n + 1) / rest)
+        others = changed * min(Fraction(2), 1 + ((1 - a) * n + 1) / rest)
     return float((own + others) / (n - budget + 2)) * (1 + 1e-15)
 
 

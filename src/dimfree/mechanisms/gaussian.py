@@ -5,6 +5,7 @@ Proof: proofs/mechanisms/gaussian.md.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,12 +58,12 @@ def rounded_mean(values: Integers, weights: Integers, bits: int) -> NDArray[np.o
     return origin.astype(object) * 2**bits + rounded
 
 
-def _weighted_offsets(values: Integers, weights: Integers, weighted: Integers, origin: Integers) -> NDArray:
+def _weighted_offsets(values: Integers, weights: Integers, weighted: Integers, origin: Integers) -> NDArray[np.object_]:
     """Σ w_j (x_j - origin): 64-bit sums over blocks small enough not to overflow, else added up as Python integers."""
     largest = int(weights.max()) * 2 * RADIUS
     rows = max(1, min(_CELLS // values.shape[1], _SAFE // largest))
     fits = len(weighted) * largest < _SAFE
-    total = np.zeros(values.shape[1], dtype=np.int64 if fits else object)
+    total: NDArray[Any] = np.zeros(values.shape[1], dtype=np.int64 if fits else object)
     for start in range(0, len(weighted), rows):
         block = weighted[start : start + rows]
         part = weights[block] @ (values[block] - origin)

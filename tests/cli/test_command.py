@@ -1,0 +1,128 @@
+"""The `dimfree` command as a process: help, version, exit codes, interrupts, and a start without heavy imports."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dimfree
+import dimfree.cli
+
+SOURCE = Path(dimfree.__file__).parent
+MAIN = "from dimfree.cli import main; main()"
+BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(SOURCE.parent), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
+
+
+def command(*args, code=MAIN, cwd=None, **kwargs):
+    return subprocess.run(
+        [sys.executable, "-c", code, *args], env=environment(), cwd=cwd, capture_output=True, text=True, **kwargs
+    )
+
+
+def test_help_teaches_with_an_example():
+    shown = command("mean", "--help")
+    assert shown.returncode == 0
+    for words in ("dimfree mean people.csv", "--epsilon", "--covariance spread.csv", "Exit code 0", "--force"):
+        assert words in shown.stdout
+    assert "mean" in command("--help").stdout
+
+
+def test_the_example_of_the_help_runs(tmp_path):
+    X = np.random.default_rng(42).normal(size=(2000, 2)) * [12, 3e4] + [40, 5e4]
+    np.savetxt(tmp_path / "people.csv", X, delimiter=",", header="age,income", comments="")
+    lines = textwrap.dedent(command("mean", "--help").stdout).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip().startswith("echo"))
+    end = next(i for i, line in enumerate(lines) if line.strip().startswith("Exit code"))
+    # only whole words are replaced; the rest is what a reader would type
+    script = "\n".join(line.strip() for line in lines[start:end]).replace("dimfree mean", "run mean")
+    shell = f'run() {{ "{sys.executable}" -c "{MAIN}" "$@"; }}\n{script}\n'
+    done = subprocess.run(["sh", "-c", shell], env=environment(), cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mean.csv").read_text().startswith("name,mean,noise_stddev\nage,")
+    assert (tmp_path / "release.json").exists()
+
+
+def test_version():
+    assert command("--version").stdout.strip() == f"dimfree {dimfree.__version__}"
+
+
+def test_bad_input_is_one_sentence_and_exit_2(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n271828,x\n")
+    done = command("mean", "x.csv", *BUDGET, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert "271828" not in done.stderr
+
+
+def test_the_command_line_itself_imports_nothing_heavy():
+    # A bare package stands in for dimfree/__init__.py, so that only the command line is measured.
+    code = f"""
+import sys, types
+package = types.ModuleType("dimfree")
+package.__path__, package.__version__ = [{str(SOURCE)!r}], "0"
+sys.modules["dimfree"] = package
+import dimfree.cli
+heavy = {{"numpy", "scipy", "opendp", "sklearn", "pandas", "pyarrow"}} & set(sys.modules)
+sys.exit(f"imported {{heavy}}" if heavy else 0)
+"""
+    done = command(code=code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_interrupt_is_130_and_leaves_nothing(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(2))
+    code = """
+import time
+import dimfree.release
+def wait(*args, **kwargs):
+    print("waiting", flush=True)
+    time.sleep(60)
+dimfree.release.release_mean = wait
+from dimfree.cli import main
+main()
+"""
+    args = ["mean", "x.npy", *BUDGET, "-o", "m.csv", "--json", "r.json"]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *args],
+        env=environment(),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, talk = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in talk
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.npy"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_device_behind_stdout_is_no_traceback(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(42).normal(size=(2000, 2)))
+    np.save(tmp_path / "c.npy", np.ones(2))
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", MAIN, "mean", "x.npy", *BUDGET, "--covariance", "c.npy"],
+            env=environment(),
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "standard output" in done.stderr.lower()

@@ -1,0 +1,324 @@
+"""`dimfree mean`: product to stdout or a file, talk to stderr, exit codes, and nothing half-written."""
+
+import errno
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import dimfree.cli.mean as command
+import dimfree.release
+from dimfree.accounting.events import Bounded, Ledger
+from dimfree.budget import Budget, Neighbours
+from dimfree.cli import app
+from dimfree.errors import InvalidRecords
+from dimfree.result import Guarantee, Release
+
+SECRET = 271828.25
+SECRET_TEXT = "271828"
+ROWS = 137  # appears nowhere else, so it would show
+BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+class FakeHall:
+    """Stands in for release_mean: remembers its calls and returns, refuses or raises as told."""
+
+    def __init__(self):
+        self.calls = []
+        self.outcome = "released"
+
+    def __call__(self, X, **options):
+        self.calls.append((X, options))
+        if isinstance(self.outcome, BaseException):
+            raise self.outcome
+        relation = Neighbours.parse(options["neighbours"])
+        common = {
+            "guarantee": Guarantee(options["epsilon"], options["delta"], relation, True),
+            "ledger": Ledger(Budget(options["epsilon"], options["delta"]), relation, (), (Bounded(0.1, 1e-9),)),
+            "method": "stable",
+            "dimension": X.dimension,
+            "columns": X.columns,
+            "parameters": {},
+        }
+        if self.outcome == "refused":
+            return Release.refused_because("Too [few] rows.", **common)
+        mean = np.arange(X.dimension) + 0.5
+        return Release.released(mean=mean, noise_stddev=np.full(X.dimension, 0.25), **common)
+
+
+@pytest.fixture
+def hall(monkeypatch):
+    fake = FakeHall()
+    monkeypatch.setattr(dimfree.release, "release_mean", fake)
+    return fake
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a table of secrets and a covariance, as the current one."""
+    monkeypatch.chdir(tmp_path)
+    np.save("data.npy", np.full((ROWS, 2), SECRET))
+    np.save("cov.npy", np.ones(2))
+    Path("data.csv").write_text("age,income\n" + f"{SECRET},1\n" * ROWS)
+    return tmp_path
+
+
+def run(*args, data="data.npy", expect=0):
+    """Run the command; whatever it says, it never says a secret."""
+    result = CliRunner().invoke(app, ["mean", data, *BUDGET, "--covariance", "cov.npy", *map(str, args)])
+    assert result.exit_code == expect, result.output
+    for text in (result.stdout, result.stderr):
+        assert SECRET_TEXT not in text
+        assert str(ROWS) not in text
+        assert "Traceback" not in text
+    return result
+
+
+def sentence_of(*args, expect=2, **kwargs):
+    """The one line on stderr of a run that failed."""
+    result = run(*args, expect=expect, **kwargs)
+    assert result.stdout == ""
+    [line] = result.stderr.splitlines()
+    return line
+
+
+# ------------------------------------------------------------------------------------------------ product and talk
+
+
+def test_csv_to_stdout_and_talk_to_stderr(folder, hall):
+    result = run(data="data.csv")
+    assert result.stdout == "name,mean,noise_stddev\nage,0.5,0.25\nincome,1.5,0.25\n"
+    for word in ("Released", "epsilon=1.0", "spent", "charged", "0.25", "standard output"):
+        assert word in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "csv", "parquet"])
+def test_files_get_the_product_and_stdout_stays_empty(folder, hall, kind):
+    result = run("-o", f"mean.{kind}", "--json", "release.json")
+    assert result.stdout == ""
+    assert f"mean.{kind}" in result.stderr
+    assert "release.json" in result.stderr
+    assert Path(f"mean.{kind}").stat().st_size > 0
+    read = Release.from_json(Path("release.json").read_text())
+    np.testing.assert_array_equal(read.mean, [0.5, 1.5])
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        ["data.npy", "data.csv", "cov.npy", f"mean.{kind}", "release.json"]
+    )
+
+
+def test_every_option_reaches_the_hall(folder, hall):
+    run(
+        *("--neighbours", "replace-one", "--core", "soft", "--failure-probability", 0.2),
+        *("--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
+    )
+    [(X, options)] = hall.calls
+    np.testing.assert_array_equal(options.pop("covariance"), np.ones(2))
+    assert options == {
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "neighbours": "replace-one",
+        "core": "soft",
+        "failure_probability": 0.2,
+        "outliers": 0.1,
+        "tails": "gaussian",
+        "on_invalid": "neutral",
+    }
+    assert (X.count, X.dimension) == (ROWS, 2)
+
+
+def test_a_refusal_is_recorded_but_no_mean_is_written(folder, hall):
+    hall.outcome = "refused"
+    result = run("-o", "mean.csv", "--json", "release.json", expect=3)
+    assert result.stdout == ""
+    assert "Too [few] rows." in result.stderr
+    assert "not written" in result.stderr
+    assert not Path("mean.csv").exists()
+    assert Release.from_json(Path("release.json").read_text()).refused
+    assert run(expect=3).stdout == ""
+
+
+# ------------------------------------------------------------------------------------------------ before spending
+
+
+@pytest.mark.parametrize("option", ["-o", "--json"])
+def test_targets_are_checked_before_noise_is_drawn(folder, hall, option):
+    ending = "json" if option == "--json" else "csv"
+    Path(f"old.{ending}").write_text("old")
+    Path(f"folder.{ending}").mkdir()
+    assert "--force" in sentence_of(option, f"old.{ending}")
+    assert "unknown ending" in sentence_of(option, "new.txt")
+    assert "folder does not exist" in sentence_of(option, f"none/new.{ending}")
+    assert "is a folder" in sentence_of(option, f"folder.{ending}")
+    assert hall.calls == []
+    assert Path(f"old.{ending}").read_text() == "old"
+    run(option, f"old.{ending}", "--force")
+    assert Path(f"old.{ending}").read_text() != "old"
+
+
+def test_inputs_and_outputs_are_different_files(folder, hall):
+    assert "differ from DATA" in sentence_of("-o", "./data.npy", "--force")
+    assert "differ from --covariance" in sentence_of("-o", folder / "cov.npy", "--force")
+    assert hall.calls == []
+
+
+@pytest.mark.parametrize(("option", "value"), [("--epsilon", "0"), ("--epsilon", "inf"), ("--delta", "1")])
+def test_budgets_are_checked_before_the_data_are_read(folder, hall, option, value):
+    line = sentence_of(option, value, data="missing.npy")
+    assert option.strip("-") in line
+    assert "missing" not in line
+
+
+# ------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("bad.csv", f"a,b\n{SECRET},x{SECRET}\n", "column 'b'"),
+        ("bad.csv", f"a,b\n{SECRET}\n", "number of cells"),
+        ("bad.csv", "", "empty"),
+        ("bad.npy", f"{SECRET}", "truncated, damaged"),
+        ("bad.npz", f"{SECRET}", "truncated, damaged"),
+        ("bad.parquet", f"{SECRET}", "truncated, damaged"),
+        ("bad.xlsx", f"{SECRET}", "unknown ending"),
+    ],
+)
+def test_bad_files_are_one_sentence(folder, hall, name, content, words):
+    Path(name).write_text(content)
+    line = sentence_of("-o", "mean.csv", data=name)
+    assert words in line
+    assert name in line
+    assert not Path("mean.csv").exists()
+
+
+def test_bad_covariance_is_one_sentence(folder, hall):
+    Path("cov.npy").write_bytes(b"nothing")
+    assert "cov.npy" in sentence_of()
+
+
+def test_errors_of_the_hall_are_one_sentence(folder, hall):
+    hall.outcome = InvalidRecords("The table has an entry that is not finite.")
+    assert sentence_of("-o", "mean.csv", "--json", "r.json") == "The table has an entry that is not finite."
+    assert not Path("r.json").exists()
+
+
+def test_missing_options_and_unknown_ones(folder):
+    for args in (["mean", "data.npy"], ["mean", "data.npy", *BUDGET, "--sigma", "1"], ["median"]):
+        result = CliRunner().invoke(app, args)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+
+
+# ------------------------------------------------------------------------------------------------ trouble
+
+
+@pytest.mark.parametrize("error", [ValueError, RuntimeError, MemoryError, OSError])
+def test_a_mistake_of_ours_keeps_the_data_inside(folder, hall, error):
+    hall.outcome = error(f"{SECRET}")
+    line = sentence_of(expect=1)
+    assert error.__name__ in line
+    assert "DIMFREE_TRACEBACK" in line
+
+
+def test_a_mistake_of_ours_can_be_seen_on_request(folder, hall, monkeypatch):
+    monkeypatch.setenv("DIMFREE_TRACEBACK", "1")
+    hall.outcome = ValueError("a mistake")
+    result = CliRunner().invoke(app, ["mean", "data.npy", *BUDGET])
+    assert result.exception is hall.outcome
+
+
+def test_an_interrupt_leaves_nothing(folder, hall):
+    hall.outcome = KeyboardInterrupt()
+    assert "Interrupted" in sentence_of("-o", "mean.csv", "--json", "r.json", expect=130)
+    assert sorted(path.name for path in folder.iterdir()) == ["cov.npy", "data.csv", "data.npy"]
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+def test_a_full_disk_leaves_neither_file(folder, hall, monkeypatch, nth):
+    Path("mean.csv").write_text("old")
+    calls = []
+
+    def fsync(descriptor):
+        calls.append(descriptor)
+        if len(calls) == nth:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert "no space left" in sentence_of("-o", "mean.csv", "--json", "r.json", "--force")
+    assert sorted(path.name for path in folder.iterdir()) == ["cov.npy", "data.csv", "data.npy", "mean.csv"]
+    assert Path("mean.csv").read_text() == "old"
+
+
+# ------------------------------------------------------------------------------------------------ progress
+
+
+class FakeTerminal:
+    """Remembers whether a progress bar was started."""
+
+    def __init__(self, monkeypatch, terminal):
+        self.started = []
+        monkeypatch.setattr("rich.console.Console.is_terminal", property(lambda console: terminal))
+        monkeypatch.setattr("rich.progress.Progress.start", lambda progress: self.started.append(progress.disable))
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.0, False), (0.3, True)])
+def test_a_bar_shows_only_when_it_takes_long(monkeypatch, seconds, shown):
+    monkeypatch.setattr(command, "_PATIENCE", 0.1)
+    terminal = FakeTerminal(monkeypatch, terminal=True)
+    with command._working("Working"):
+        time.sleep(seconds)
+    assert terminal.started == ([False] if shown else [])
+
+
+def test_no_bar_outside_a_terminal(folder, hall, monkeypatch):
+    monkeypatch.setattr(command, "_PATIENCE", 0.0)
+    result = run("-o", "mean.csv")
+    assert "Releasing" not in result.stderr
+    assert "Reading" not in result.stderr
+
+
+# ------------------------------------------------------------------------------------------------ the real hall
+
+
+@pytest.fixture
+def gaussian(folder):
+    X = np.random.default_rng(42).normal(size=(ROWS * 10, 2)) + SECRET
+    np.save("data.npy", X)
+    return X
+
+
+def test_a_real_release(gaussian):
+    result = CliRunner().invoke(
+        app,
+        ["mean", "data.npy", *BUDGET, "--covariance", "cov.npy", "--json", "r.json", "--failure-probability", "1e-6"],
+    )
+    assert result.exit_code == 0, result.stderr
+    release = Release.from_json(Path("r.json").read_text())
+    assert release.guarantee.private
+    assert np.all(np.abs(release.mean - gaussian.mean(axis=0)) < 10 * release.noise_stddev + 0.2)
+    assert result.stdout.count("\n") == 3
+
+
+def test_a_real_refusal_of_an_empty_table(folder):
+    np.save("data.npy", np.zeros((0, 2)))
+    run("-o", "mean.csv", "--json", "r.json", expect=3)
+    assert json.loads(Path("r.json").read_text())["mean"] is None
+    assert not Path("mean.csv").exists()
+
+
+def test_real_bad_input(folder):
+    np.save("cov.npy", np.array([1.0, -1.0]))
+    sentence_of()
+    np.save("cov.npy", np.ones(3))
+    sentence_of()
+    np.save("cov.npy", np.ones(2))
+    X = np.full((ROWS, 2), SECRET)
+    X[5] = np.nan
+    np.save("data.npy", X)
+    assert "on_invalid" in sentence_of()
+    for option, value in (("--core", "hard"), ("--tails", "long"), ("--neighbours", "none"), ("--on-invalid", "drop")):
+        assert repr(value) in sentence_of(option, value)
