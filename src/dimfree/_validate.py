@@ -42,6 +42,14 @@ def check_share(name: str, value: object, *, below: float) -> float:
     return number
 
 
+def check_whole(name: str, value: object, *, least: int) -> int:
+    """A whole number, at least `least`."""
+    number = _number(name, value)
+    if not math.isfinite(number) or number != int(number) or number < least:
+        raise InvalidParameter(f"Expected {name}={value!r} to be a whole number, at least {least}.")
+    return int(number)
+
+
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     """One of the listed words."""
     text = str(value)

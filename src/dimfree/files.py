@@ -228,7 +228,7 @@ def check_target(path: PathLike, *, force: bool = False, endings: Sequence[str] 
 def write_mean(path: PathLike, release: Release, *, force: bool = False) -> None:
     """Write a released mean whole or not at all; `-` prints it as CSV. A refused release raises RefusedRelease."""
     if str(path) == STDOUT:
-        sys.stdout.write(mean_csv(release))
+        _print(mean_csv(release))
     else:
         draft_mean(path, release, force=force).publish()
 
@@ -290,6 +290,15 @@ _ENCODERS: dict[str, Callable[[Release], bytes]] = {
     ".csv": lambda release: mean_csv(release).encode("utf-8"),
     ".parquet": _parquet,
 }
+
+
+def _print(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()  # a closed pipe or a full device must speak now
+    except OSError as error:
+        reason = (error.strerror or "unknown error").lower()
+        raise InvalidFile(f"The mean could not be printed to standard output: {reason}; write it to a file.") from None
 
 
 def _draft(path: Path, content: bytes, force: bool) -> Draft:

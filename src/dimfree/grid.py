@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.records import Records
-from dimfree.shape import Shape
+from dimfree.space import Mask, Space
 
 RADIUS = 2**20  # the friend radius, in steps
 EDGE = 2.0**61  # coordinates are held within ±EDGE: differences fit 64 bits
@@ -28,19 +27,21 @@ class IntegerRecords:
         return len(self.values) + self.invalid
 
 
-def on_grid(records: Records, shape: Shape, radius: float) -> IntegerRecords:
-    """Every record rescaled by the shape and rounded to steps of radius / RADIUS; invalid records are only counted."""
-    step = radius / RADIUS
-    values = np.empty((records.count, records.dimension), dtype=np.int64)
-    kept = 0
-    for rows, valid in records.blocks():
-        rounded = _round(shape.rescale(rows), step)[valid]
+def on_grid(space: Space, radius: float, sampled: Mask | None = None) -> IntegerRecords:
+    """Every (sampled) record rounded to steps of radius / RADIUS; invalid records are only counted."""
+    size = space.count if sampled is None else int(sampled.sum())
+    values = np.empty((size, space.dimension), dtype=np.int64)
+    start = kept = 0
+    for rows, valid in space.blocks():
+        chosen = valid if sampled is None else valid & sampled[start : start + len(rows)]
+        rounded = to_steps(rows if chosen.all() else rows[chosen], radius / RADIUS)
         values[kept : kept + len(rounded)] = rounded
-        kept += len(rounded)
-    return IntegerRecords(values[:kept], records.count - kept)
+        start, kept = start + len(rows), kept + len(rounded)
+    return IntegerRecords(values[:kept], size - kept)
 
 
-def _round(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
+def to_steps(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
+    """Rounded to whole steps, elementwise, and held within the edge."""
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.rint(rows / step)
     steps = np.nan_to_num(steps, copy=False, nan=0.0, posinf=EDGE, neginf=-EDGE)

@@ -120,7 +120,7 @@ def _from_sparse(X: Any) -> sparse.csr_array:
     _check_rank(X.ndim)
     _check_dtype(X.dtype)
     try:
-        matrix = sparse.csr_array(X.astype(np.float64), copy=True)
+        matrix = sparse.csr_array(X.astype(np.float64))  # astype copies, also from float64
         matrix.check_format(full_check=True)  # an index out of bounds would read someone else's memory
     except (ValueError, IndexError):
         raise InvalidRecords("The sparse matrix is damaged: its indices do not fit its shape.") from None

@@ -3,6 +3,7 @@
 Letters: n̂ = released number of records, T = stability statistic, W = total weight, C = kept records.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dimfree._validate import check_choice, check_probability, check_share
+from dimfree._validate import check_choice, check_probability, check_share, check_whole
 from dimfree.accounting.calibrate import (
+    Calibration,
     calibrate_bounded,
     calibrate_filtered,
     calibrate_private_count,
     calibrate_public_count,
 )
-from dimfree.accounting.events import Bounded, Gaussian, Ledger, Tested
+from dimfree.accounting.events import Branch, Gaussian, Ledger
 from dimfree.budget import Budget, Neighbours
 from dimfree.core import basic, soft, stable
 from dimfree.core.friends import friend_counts
@@ -31,15 +33,33 @@ from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.noise import Noise, SystemNoise
 from dimfree.records import Records, open_records
 from dimfree.result import Guarantee, Release
-from dimfree.shape import Shape, as_shape
-from dimfree.tuning import BoundedChoice, HonestModel, StableChoice, choose_core, choose_stable, default_bounded
+from dimfree.sample import fixed_sample, poisson_sample
+from dimfree.scale import learn_scale
+from dimfree.schedule import Schedule, best_schedule, clip_level
+from dimfree.shape import Diagonal, Shape, as_shape
+from dimfree.space import Mask, Space
+from dimfree.stages import Honest, Knowledge, Output, StageSetting, recentre, unsearched_bias
+from dimfree.tuning import (
+    BoundedChoice,
+    HonestModel,
+    Size,
+    choose_soft,
+    core_sample_suffices,
+    default_bounded,
+    stable_choices,
+)
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 CORES = ("auto", "stable", "soft", "basic")
 TAILS = ("heavy", "gaussian")
+SCALES = ("known", "learn")
+SEARCH_SHARE = 0.05  # of the precision, for an unknown scale
+BLOCK_RULE = 30.0  # with fewer than this times sqrt(d)/epsilon records, recentring only a block may pay (P8)
 TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."
 UNSTABLE = "The stability test did not pass: records too few, too far apart for the given covariance, or bad luck."
+NO_SCALE = "The scale of the records was not found within the public window around the given covariance."
 LOW_WEIGHT = "Too few records agree with each other at the given covariance and budget."
 
 
@@ -56,6 +76,9 @@ def release_mean(
     on_invalid: str = "raise",
     outliers: float = 0.03,
     tails: str = "heavy",
+    scale: str = "known",
+    stages: int | str = "auto",
+    core_sample: int = 4096,
     noise: Noise | None = None,
 ) -> Release:
     """Release the mean of the rows of X with (epsilon, delta)-differential privacy in total.
@@ -68,6 +91,8 @@ def release_mean(
     `core` "auto" takes the one with the least predicted noise. `failure_probability` bounds the chance of a refusal on
     honest data. `outliers` is the share of arbitrary records tolerated (costs accuracy: more unstable records must be
     allowed for); `tails` "heavy" widens the friend radius by half over the Gaussian optimum, "gaussian" does not.
+    `scale` "learn" takes the covariance as known up to one unknown factor. `stages` is the number of recentring stages
+    at most; 0 is the core alone. The quadratic core looks at about `core_sample` records; the stages see all.
     `on_invalid` "raise" stops at a non-finite entry, which tells the caller about the data and is not covered by the
     guarantee; "neutral" counts such a row and gives it no weight. `noise` is for tests; leave it None to be private.
     """
@@ -76,12 +101,28 @@ def release_mean(
     check_choice("tails", tails, TAILS)
     check_probability("failure_probability", failure_probability)
     check_share("outliers", outliers, below=0.3)
+    check_choice("scale", scale, SCALES)
+    most_stages = None if stages == "auto" else check_whole("stages", stages, least=0)
+    check_whole("core_sample", core_sample, least=1)
+    if (scale == "learn" or most_stages) and core in ("soft", "basic"):
+        raise InvalidParameter(f"core={core!r} stands alone: leave stages='auto' and scale='known', or use 'stable'.")
     if relation is Neighbours.REPLACE_ONE and core in ("soft", "basic"):
         raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'.")
     records = open_records(X, on_invalid=on_invalid)
     known = as_shape(covariance, shape, records.dimension)
-    model = HonestModel.of(known.spectrum(records.dimension), outliers, tails)
-    run = _Run(records, known, model, budget, relation, failure_probability, noise or SystemNoise())
+    spectrum = known.spectrum(records.dimension)
+    run = _Run(
+        Space(records, known),
+        HonestModel.of(spectrum, outliers, tails),
+        spectrum,
+        budget,
+        relation,
+        failure_probability,
+        scale == "learn",
+        most_stages,
+        core_sample,
+        noise or SystemNoise(),
+    )
     return _ESTIMATORS[core](run)
 
 
@@ -89,24 +130,45 @@ def release_mean(
 class _Run:
     """What one release works on, and how its outcome is written down."""
 
-    records: Records
-    shape: Shape
+    space: Space
     model: HonestModel
+    spectrum: Floats
     budget: Budget
     relation: Neighbours
     failure: float
+    learn_scale: bool
+    most_stages: int | None
+    core_sample: int
     noise: Noise
+
+    @property
+    def records(self) -> Records:
+        return self.space.records
+
+    @property
+    def searches(self) -> bool:
+        """Whether clipping radii are searched: where the model is not trusted to the last per cent."""
+        return self.learn_scale or self.model.factor > 1
+
+    @property
+    def coordinate_variances(self) -> Floats:
+        """Of the rescaled coordinates, by the model: the diagonal of M^{1/2}."""
+        return self.space.shape.root_diagonal(self.space.dimension)
 
     def refused(self, reason: str, method: str, ledger: Ledger, **public: float | str) -> Release:
         return Release.refused_because(reason, **self._common(method, ledger, public))
 
-    def released(self, mean: Measured[NDArray[np.float64]], method: str, ledger: Ledger, **public: float) -> Release:
-        dimension = self.records.dimension
-        stddev = mean.event.stddev * mean.event.step * np.sqrt(self.shape.root_diagonal(dimension))
-        restored = self.shape.restore(mean.value)
-        return Release.released(mean=restored, noise_stddev=stddev, **self._common(method, ledger, public))
+    def released(self, known: Knowledge, method: str, ledger: Ledger, **public: float) -> Release:
+        """The combination of all outputs, back in the original space: noise covariance M^{1/4} diag(V) M^{1/4}.
 
-    def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Tested | Bounded, ...], **rest: Any) -> Ledger:
+        V is constant unless the shape is diagonal, so the square roots of V times the diagonal of M^{1/2} are exact.
+        """
+        value, variance = known.combined()
+        shape = self.space.shape
+        stddev = np.sqrt(variance * shape.root_diagonal(self.space.dimension))
+        return Release.released(mean=shape.restore(value), noise_stddev=stddev, **self._common(method, ledger, public))
+
+    def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Branch, ...], **rest: Any) -> Ledger:
         return Ledger(self.budget, self.relation, before, menu, **rest)
 
     def _common(self, method: str, ledger: Ledger, public: dict[str, Any]) -> dict[str, Any]:
@@ -122,54 +184,126 @@ class _Run:
         }
 
 
-def _private_count(run: _Run, *, bounded: bool) -> Release:
-    """Add/remove: release n̂, let it choose a core from the public menu, run that core (P5', P9)."""
-    plan = calibrate_private_count(run.budget, run.failure / 2, bounded=bounded)
-    counted = noisy_count(run.records.count, plan.count_stddev, noise=run.noise)  # P5'
-    choice = choose_core(plan, counted.value, run.failure, run.model)
-    ledger = run.ledger((counted.event,), plan.menu)
-    if choice is None:
-        return run.refused(TOO_FEW, "stable", ledger, count=counted.value)
-    if isinstance(choice, BoundedChoice):
-        return _soft_mean(run, choice, ledger, count=counted.value)
-    return _stable_mean(run, choice, ledger, count=counted.value)
+def _stable(run: _Run, *, bounded: bool = False) -> Release:
+    """n̂, the public choice, the unknown scale if any, then core and stages (P5', P6, P8, P9)."""
+    menu = _calibrated(run, bounded=bounded)
+    size, before = _released_size(run, menu)
+    schedule = _schedule(run, size, menu)
+    gentle = choose_soft(menu.bounded, size.count, run.model) if menu.bounded else None
+    if gentle and (schedule is None or gentle.noise**2 * run.spectrum.sum() < schedule.error):
+        return _soft_mean(run, gentle, run.ledger(before, menu.menu, chosen=len(menu.tested)), count=size.count)
+    if schedule is None:
+        return run.refused(TOO_FEW, "stable", run.ledger(before, menu.menu), count=size.count)
+    menu_used, chosen = _charged(run, menu, schedule)
+    sampled = _core_sample(run, size)
+    factor = 1.0
+    if run.learn_scale:
+        learned = learn_scale(run.space, sampled, run.model.radii, menu.search_mu, run.relation, noise=run.noise)
+        before, factor = (*before, *learned.events), learned.factor
+        if not learned.found:
+            return run.refused(NO_SCALE, "stable", run.ledger(before, menu_used), count=size.count)
+    ledger = run.ledger(before, menu_used, chosen=chosen)
+    return _recentred(run, schedule, size, factor, sampled, ledger)
 
 
-def _public_count(run: _Run) -> Release:
-    """Replace-one: n is public and chooses the branch before any value is looked at (P6)."""
-    menu = calibrate_public_count(run.budget, run.failure / 2)
-    choice = choose_stable(menu, run.records.count, None, run.failure, run.model)
-    if choice is None:
-        return run.refused(TOO_FEW, "stable", run.ledger((), ()), count=run.records.count)
-    return _stable_mean(run, choice, run.ledger((), (choice.branch,)), count=run.records.count)
+def _calibrated(run: _Run, *, bounded: bool) -> Calibration:
+    """The menu of branches that the budget allows. Public, like the check of the core's sample size."""
+    share = SEARCH_SHARE if run.learn_scale else 0.0
+    if run.relation is Neighbours.REPLACE_ONE:
+        menu = calibrate_public_count(run.budget, run.failure / 2, search_share=share)
+    else:
+        menu = calibrate_private_count(run.budget, run.failure / 2, bounded=bounded, search_share=share)
+    if not core_sample_suffices(run.core_sample, menu, run.failure, run.model.outliers):
+        raise InvalidParameter(
+            f"Expected core_sample={run.core_sample!r} to be large enough for the stability test at this budget; "
+            "use a larger core_sample or a larger epsilon."
+        )
+    return menu
 
 
-def _stable_mean(run: _Run, choice: StableChoice, ledger: Ledger, **public: float) -> Release:
-    """Friend counts, the bit, the weighted mean (P4, P5, P6)."""
-    public |= {"radius": choice.radius, "full_share": float(choice.full_share), "stability_budget": choice.budget}
-    integers = on_grid(run.records, run.shape, choice.radius)
+def _released_size(run: _Run, menu: Calibration) -> tuple[Size, tuple[Gaussian, ...]]:
+    """What is public about the number of records, and what that has cost."""
+    if menu.count_stddev is None:
+        return Size(run.records.count, None, run.core_sample), ()
+    counted = noisy_count(run.records.count, menu.count_stddev, noise=run.noise)  # P5'
+    return Size(counted.value, menu.count_stddev, run.core_sample), (counted.event,)
+
+
+def _schedule(run: _Run, size: Size, menu: Calibration) -> Schedule | None:
+    """The public optimiser's choice for the core and the stages, in units of the shape's own scale."""
+    root_d = math.sqrt(run.space.dimension)
+    return best_schedule(
+        stable_choices(menu.tested, size, run.failure, run.model),
+        run.spectrum,
+        max(size.count, 1.0),
+        clip_level(size.count, run.budget.epsilon),
+        run.relation,
+        blocks=isinstance(run.space.shape, Diagonal) and size.count < BLOCK_RULE * root_d / run.budget.epsilon,
+        most_stages=run.most_stages,
+        searched=run.searches,
+    )
+
+
+def _charged(run: _Run, menu: Calibration, schedule: Schedule) -> tuple[tuple[Branch, ...], int]:
+    """Add/remove: n̂ chose, so the whole menu is charged (P9). Replace-one: a public number chose; one branch is."""
+    if run.relation is Neighbours.REPLACE_ONE:
+        return (schedule.branch,), 0
+    return menu.menu, menu.menu.index(schedule.branch)
+
+
+def _core_sample(run: _Run, size: Size) -> Mask | None:
+    """The records that the quadratic core looks at; None: all (P8)."""
+    if size.rate >= 1:
+        return None
+    if run.relation is Neighbours.REPLACE_ONE:
+        return fixed_sample(run.records.count, run.core_sample, run.noise)
+    return poisson_sample(run.records.count, size.rate, run.noise)
+
+
+def _recentred(
+    run: _Run, schedule: Schedule, size: Size, factor: float, sampled: Mask | None, ledger: Ledger
+) -> Release:
+    """The stable core behind its bit, then recentring stages, all outputs combined (P4, P5, P6, P8)."""
+    core, radius = schedule.core, schedule.core.radius * factor
+    public = {"count": size.count, "radius": radius, "full_share": float(core.full_share), "scale": factor}
+    method = "recentred" if schedule.stage_mus else "stable"
+    integers = on_grid(run.space, radius, sampled)
     counts = _all_counts(integers)
-    statistic = stable.stability(counts, choice.full_share, choice.budget)  # P4
-    if choice.floor is not None:
-        statistic = stable.capped_by_count(statistic, integers.count, choice.floor)  # P5'
-    if not passes(statistic, choice.branch.ladder, noise=run.noise):  # P6
-        return run.refused(UNSTABLE, "stable", ledger, **public)
-    start = stable.start_share(integers.count, run.relation)
-    weights = stable.weights(counts, start, choice.full_share)
-    moves = choice.sensitivity * RADIUS  # P5
-    mean = _noisy_mean(run, integers, weights, moves, choice.branch.mu, choice.radius)
-    return run.released(mean, "stable", replace(ledger, after=(mean.event,)), **public)
+    statistic = stable.stability(counts, core.full_share, core.budget)  # P4
+    if core.floor is not None:
+        statistic = stable.capped_by_count(statistic, integers.count, core.floor)  # P5'
+    if not passes(statistic, core.branch.ladder, noise=run.noise):  # P6
+        return run.refused(UNSTABLE, method, ledger, **public)
+    weights = stable.weights(counts, stable.start_share(integers.count, run.relation), core.full_share)
+    mean = _noisy_mean(run, integers, weights, core.sensitivity * RADIUS, schedule.core_mu, radius)  # P5
+    known = Knowledge()
+    known.add(_core_output(run, mean, factor), mean.event)
+    recentre(  # P8
+        StageSetting(run.space, size.count, run.relation, run.noise),
+        known,
+        schedule,
+        Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, run.searches, 2 * radius),
+        clip_level(size.count, run.budget.epsilon),
+    )
+    public |= {"stages": len(schedule.stage_mus), "block": schedule.block}
+    return run.released(known, method, replace(ledger, after=tuple(known.events)), **public)
+
+
+def _core_output(run: _Run, mean: Measured[Floats], factor: float) -> Output:
+    variance = np.full(run.space.dimension, (mean.event.stddev * mean.event.step) ** 2)
+    bias = unsearched_bias(run.coordinate_variances * factor**2) if run.searches else 0.0
+    return Output(mean.value, variance, bias)
 
 
 def _soft(run: _Run) -> Release:
     """The soft core by itself (P3)."""
     branch = calibrate_bounded(run.budget)
-    return _soft_mean(run, default_bounded(branch, run.model), run.ledger((), (branch,)))
+    return _soft_mean(run, default_bounded(branch, run.model), run.ledger((), (branch,), chosen=0))
 
 
 def _soft_mean(run: _Run, choice: BoundedChoice, ledger: Ledger, **public: float) -> Release:
     """Weights without a test, behind a noisy lower bound on their total (P2, P3)."""
-    integers = on_grid(run.records, run.shape, choice.radius)
+    integers = on_grid(run.space, choice.radius)
     weights = soft.soft_weights(_all_counts(integers))
     total = noisy_total(
         soft.total_weight(weights), soft.TOTAL_SENSITIVITY, choice.bound_mu, "total weight", noise=run.noise
@@ -181,12 +315,12 @@ def _basic(run: _Run) -> Release:
     """The paper's Algorithm 1 with exact accounting (P1)."""
     branch = calibrate_filtered(run.budget)
     choice = default_bounded(branch, run.model)
-    integers = on_grid(run.records, run.shape, choice.radius)
+    integers = on_grid(run.space, choice.radius)
     kept = basic.keep(_all_counts(integers), run.noise)  # Alg 1, l.2–3
     total = noisy_total(
         Fraction(int(kept.sum())), basic.COUNT_SENSITIVITY, choice.bound_mu, "number kept", noise=run.noise
     )  # Alg 1, l.4
-    ledger = run.ledger((), (branch,), filtered=True)
+    ledger = run.ledger((), (branch,), chosen=0, filtered=True)
     return _bounded_mean(run, "basic", choice, integers, kept, total, basic.MEAN_SENSITIVITY, ledger, {})
 
 
@@ -202,12 +336,14 @@ def _bounded_mean(
     public: dict[str, float],
 ) -> Release:
     """A mean whose noise rests on a released lower bound of the total weight; refuses where the bound is too low."""
-    lowest = total.value - choice.distance * total.event.stddev * total.event.step
+    lowest = total.value - (choice.distance * total.event.stddev + 1) * total.event.step
     public = public | {"radius": choice.radius, "weight_lower_bound": lowest}
     if lowest <= soft.SMALLEST_TOTAL:  # Alg 1, l.5; P3
         return run.refused(LOW_WEIGHT, method, replace(ledger, after=(total.event,)), **public)
     mean = _noisy_mean(run, integers, weights, moves / lowest * RADIUS, choice.mean_mu, choice.radius)
-    return run.released(mean, method, replace(ledger, after=(total.event, mean.event)), **public)
+    known = Knowledge(events=[total.event])
+    known.add(Output(mean.value, np.full(run.space.dimension, (mean.event.stddev * mean.event.step) ** 2)), mean.event)
+    return run.released(known, method, replace(ledger, after=tuple(known.events)), **public)
 
 
 def _all_counts(integers: IntegerRecords) -> Integers:
@@ -223,11 +359,8 @@ def _noisy_mean(
 
 
 def _auto(run: _Run) -> Release:
-    return _public_count(run) if run.relation is Neighbours.REPLACE_ONE else _private_count(run, bounded=True)
-
-
-def _stable(run: _Run) -> Release:
-    return _public_count(run) if run.relation is Neighbours.REPLACE_ONE else _private_count(run, bounded=False)
+    alone = run.relation is Neighbours.ADD_REMOVE and not run.learn_scale
+    return _stable(run, bounded=alone)
 
 
 _ESTIMATORS: dict[str, Callable[[_Run], Release]] = {

@@ -20,7 +20,7 @@ from dimfree.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 
 FORMAT = 1  # raise it whenever an older reader would misunderstand the file
-METHODS = ("stable", "soft", "basic")
+METHODS = ("recentred", "stable", "soft", "basic")
 
 _REMEDY = (
     "Check release.refused before reading; more records, a larger budget or a covariance closer to the data "

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dimfree.accounting.calibrate import CountFirst, bound_distance, remaining_mu
+from dimfree.accounting.calibrate import Calibration, bound_distance, remaining_mu
 from dimfree.accounting.events import Bounded, Tested
 from dimfree.budget import Neighbours
 from dimfree.core import soft, stable
 from dimfree.radius import FriendRadii, friend_radii, tolerated_losers
 
 HEAVY_FACTOR = 1.5  # tails="heavy": the radius over its Gaussian optimum
-_FULL_SHARES = tuple(Fraction(k, stable.THOUSANDTHS) for k in range(560, 996, 10))
+_FULL_SHARES = tuple(Fraction(k, stable.THOUSANDTHS) for k in range(560, 996, 15))
 _EXTRA_LOSERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _BOUND_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of a branch's precision, for the noisy lower bound
 _DEFAULT_BOUND_SHARE = 0.3
@@ -69,58 +69,70 @@ class BoundedChoice:
         return remaining_mu(self.branch, self.bound_mu)
 
 
-def choose_core(
-    plan: CountFirst, count: float, failure: float, model: HonestModel
-) -> StableChoice | BoundedChoice | None:
-    """The core with the least predicted noise for a released count, or None (a public refusal)."""
-    hard = choose_stable(plan.tested, count, plan.count_stddev, failure, model)
-    gentle = choose_soft(plan.bounded, count, model) if plan.bounded else None
-    return min((c for c in (hard, gentle) if c is not None), key=lambda choice: choice.noise, default=None)
+@dataclass(frozen=True)
+class Size:
+    """What is public about the number of records: itself, or a released estimate and its standard deviation."""
+
+    count: float
+    stddev: float | None
+    core_sample: int  # the quadratic core looks at about this many records
+
+    @property
+    def relation(self) -> Neighbours:
+        return Neighbours.REPLACE_ONE if self.stddev is None else Neighbours.ADD_REMOVE
+
+    @property
+    def rate(self) -> float:
+        """Share of the records that the core looks at."""
+        return min(1.0, self.core_sample / max(self.count, 1.0))
+
+    def bound(self, steps: int, failure: float) -> tuple[int | None, int]:
+        """(n_0, n_low) of the core's sample: add/remove neighbours that both have T* >= 2 have n >= n_low (P5')."""
+        if self.stddev is None:
+            return None, min(int(self.count), self.core_sample)
+        z = -float(ndtri(failure / 4))
+        coins = z * math.sqrt(self.core_sample) if self.rate < 1 else 0.0
+        floor = math.floor(self.rate * (self.count - z * self.stddev) - coins - steps)
+        return floor, floor + 3
 
 
-def choose_stable(
-    menu: tuple[Tested, ...], count: float, count_stddev: float | None, failure: float, model: HonestModel
-) -> StableChoice | None:
-    """The stable core with the least predicted noise, or None if no branch is admissible (a public refusal)."""
-    choices = [
-        choice
-        for branch in menu
-        for share in _FULL_SHARES
-        for extra in _EXTRA_LOSERS
-        if (choice := _stable_choice(branch, share, extra, count, count_stddev, failure, model)) is not None
-    ]
-    return min(choices, key=lambda choice: choice.noise, default=None)
+def core_sample_suffices(core_sample: int, menu: Calibration, failure: float, outliers: float) -> bool:
+    """Whether the core would have enough records at this sample size if the table had no end. Public."""
+    if not menu.tested:
+        return True
+    steps = min(branch.ladder.length for branch in menu.tested)
+    size = Size(1e15, menu.count_stddev, core_sample)
+    _, count = size.bound(steps, failure)
+    allowed = steps + math.ceil(outliers * core_sample)
+    return stable.admissible(count, Fraction(3, 4), allowed, size.relation) and steps + allowed < count / 4
+
+
+def stable_choices(menu: tuple[Tested, ...], size: Size, failure: float, model: HonestModel) -> list[StableChoice]:
+    """The stable core with the least noise for each branch of the menu; none where no parameters are admissible."""
+    return [choice for branch in menu if (choice := _best_stable(branch, size, failure, model)) is not None]
+
+
+def _best_stable(branch: Tested, size: Size, failure: float, model: HonestModel) -> StableChoice | None:
+    choices = (
+        _stable_choice(branch, share, extra, size, failure, model) for share in _FULL_SHARES for extra in _EXTRA_LOSERS
+    )
+    return min((c for c in choices if c is not None), key=lambda choice: choice.noise, default=None)
 
 
 def _stable_choice(
-    branch: Tested,
-    share: Fraction,
-    extra: int,
-    count: float,
-    count_stddev: float | None,
-    failure: float,
-    model: HonestModel,
+    branch: Tested, share: Fraction, extra: int, size: Size, failure: float, model: HonestModel
 ) -> StableChoice | None:
     steps = branch.ladder.length
-    floor, size = _size_bound(count, count_stddev, steps, failure)
-    budget = steps + math.ceil(model.outliers * max(count, 0)) + extra
-    relation = Neighbours.REPLACE_ONE if floor is None else Neighbours.ADD_REMOVE
-    if size < 1 or extra > size // 8 or not stable.admissible(size, share, budget, relation):
+    floor, count = size.bound(steps, failure)
+    budget = steps + math.ceil(model.outliers * max(size.count, 0) * size.rate) + extra
+    if count < 1 or extra > count // 8 or not stable.admissible(count, share, budget, size.relation):
         return None
-    needed = (float(share) + steps / size) / (1 - model.outliers)  # friends among the honest records
+    needed = (float(share) + steps / count) / (1 - model.outliers)  # friends among the honest records
     if needed >= 1:
         return None
-    radius = model.factor * model.radii.radius(needed, tolerated_losers(extra, failure / 4), size)
-    moves = stable.sensitivity(size, share, budget, relation)
+    radius = model.factor * model.radii.radius(needed, tolerated_losers(extra, failure / 4), count)
+    moves = stable.sensitivity(count, share, budget, size.relation)
     return StableChoice(branch, share, budget, floor, radius, moves, radius * moves / branch.mu)
-
-
-def _size_bound(count: float, count_stddev: float | None, steps: int, failure: float) -> tuple[int | None, int]:
-    """(n_0, n_low): under add/remove n >= n_low wherever both neighbours have T* >= 2 (P5'); else the public n."""
-    if count_stddev is None:
-        return None, int(count)
-    floor = math.floor(count - steps + float(ndtri(failure / 4)) * count_stddev)
-    return floor, floor + 3
 
 
 def choose_soft(branch: Bounded, count: float, model: HonestModel) -> BoundedChoice | None:

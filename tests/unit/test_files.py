@@ -5,6 +5,7 @@ import errno
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -181,10 +182,8 @@ def test_truncated_files(tmp_path, kind, share):
 def test_arbitrary_bytes_are_a_table_or_a_sentence(tmp_path, kind, content):
     path = tmp_path / f"t.{kind}"
     path.write_bytes(content)
-    try:
-        read_table(path)
-    except InvalidFile as error:
-        assert str(path) in str(error)
+    with suppress(InvalidFile):  # no other error
+        assert read_table(path).dimension > 0
 
 
 def test_pickled_arrays_are_not_opened(tmp_path):

@@ -155,12 +155,19 @@ def test_a_huge_sparse_matrix_is_never_dense():
     assert valid.all()
 
 
-def test_sparse_duplicates_are_added_in_float64_outside_the_callers_arrays():
-    data, indices, indptr = np.array([100, 100, 1], np.int8), np.array([1, 1, 0]), np.array([0, 2, 3])
+@pytest.mark.parametrize("dtype", [np.int8, np.float64])
+def test_sparse_duplicates_are_added_in_float64_outside_the_callers_arrays(dtype):
+    data, indices, indptr = np.array([100, 100, 1], dtype), np.array([1, 1, 0]), np.array([0, 2, 3])
     X = sparse.csr_array((data, indices, indptr), shape=(2, 2))
     np.testing.assert_array_equal(table_of(open_records(X)), [[0, 200], [1, 0]])
     assert X.data.tolist() == [100, 100, 1]
     assert X.indices.tolist() == [1, 1, 0]
+    assert X.indptr.tolist() == [0, 2, 3]
+
+
+def test_sparse_duplicates_that_overflow_together_are_not_finite():
+    X = sparse.csr_array(([1e308, 1e308], [0, 0], [0, 2]), shape=(1, 1))
+    assert "finite" in message_of(X)
 
 
 # ------------------------------------------------------------------------------------------------ empty

@@ -17,19 +17,20 @@ from dimfree.accounting.precision import compose, largest_mu
 from dimfree.accounting.profile import total_delta
 from dimfree.budget import Budget
 
-SLACKS = (1.02, 1.05, 1.1, 1.2)  # the menu of f: long ladder and little noise … short ladder and more
+SLACKS = (1.01, 1.03, 1.07, 1.15)  # the menu of f: long ladder and little noise … short ladder and more
 COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's mu: 1.6 % of the precision
 BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
 _MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the menu's maximum fits
 
 
 @dataclass(frozen=True)
-class CountFirst:
-    """A noisy count, then one branch of a public menu; together at most the budget."""
+class Calibration:
+    """Gaussian releases before the choice, then one branch of a public menu; together at most the budget."""
 
-    count_stddev: float
+    count_stddev: float | None  # of the noisy count; None where the number of records is public
+    search_mu: float  # for the search of an unknown scale; 0 if there is none
     tested: tuple[Tested, ...]
-    bounded: Bounded | None
+    bounded: Bounded | None = None
 
     @property
     def menu(self) -> tuple[Branch, ...]:
@@ -37,18 +38,36 @@ class CountFirst:
 
 
 @lru_cache(maxsize=64)
-def calibrate_private_count(budget: Budget, failure: float, *, bounded: bool) -> CountFirst:
+def calibrate_private_count(
+    budget: Budget, failure: float, *, bounded: bool = False, search_share: float = 0.0
+) -> Calibration:
     """Add/remove: a noisy count, then the branch that suits it. The menu as a whole costs at most the budget (P9)."""
     epsilon, delta = idealised(budget.epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
-    mu_before = mu_full / COUNT_STDDEV
+    count_mu, search_mu = mu_full / COUNT_STDDEV, _search_mu(mu_full, search_share)
+    mu_before = compose((count_mu, search_mu))
     for margin in _MARGINS:
         tested = _tested(epsilon, delta * margin, mu_full, mu_before, failure)
         gentle = _bounded(epsilon, delta * margin, mu_before) if bounded else None
-        plan = CountFirst(1 / mu_before, tested, gentle)
+        plan = Calibration(1 / count_mu, search_mu, tested, gentle)
         if plan.menu and total_delta(epsilon, mu_before, partial(menu_profile, plan.menu)) <= delta:
             return plan
-    return CountFirst(1 / mu_before, (), _bounded(epsilon, delta, mu_before))
+    return Calibration(1 / count_mu, search_mu, ())
+
+
+@lru_cache(maxsize=64)
+def calibrate_public_count(budget: Budget, failure: float, *, search_share: float = 0.0) -> Calibration:
+    """Replace-one: no count. Each branch alone fits the budget; the number of records, being public, chooses one,
+    so only that one is charged."""
+    epsilon, delta = idealised(budget.epsilon, budget.delta)
+    mu_full = largest_mu(epsilon, delta)
+    search_mu = _search_mu(mu_full, search_share)
+    return Calibration(None, search_mu, _tested(epsilon, delta * (1 - 1e-6), mu_full, search_mu, failure))
+
+
+def _search_mu(mu_full: float, share: float) -> float:
+    """A share of the smallest precision on the menu, fixed before anything is released (P9)."""
+    return math.sqrt(share) * mu_full / max(SLACKS)
 
 
 def _tested(epsilon: float, delta: float, mu_full: float, mu_before: float, failure: float) -> tuple[Tested, ...]:
@@ -66,14 +85,6 @@ def _bounded(epsilon: float, delta: float, mu_before: float = 0.0) -> Bounded:
     """The soft core's share: a Gaussian precision at the part of delta that the lower bound leaves (P3)."""
     mu = largest_mu(epsilon, delta * (1 - BOUND_FAILURE) * (1 - 1e-9))
     return Bounded(math.sqrt(mu**2 - mu_before**2) * (1 - 1e-12), delta * BOUND_FAILURE * (1 - 1e-9))
-
-
-@lru_cache(maxsize=64)
-def calibrate_public_count(budget: Budget, failure: float) -> tuple[Tested, ...]:
-    """Replace-one: nothing before the bit. Each branch alone fits the budget; the number of records, being public,
-    chooses one, so only that one is charged."""
-    epsilon, delta = idealised(budget.epsilon, budget.delta)
-    return _tested(epsilon, delta * (1 - 1e-6), largest_mu(epsilon, delta), 0.0, failure)
 
 
 def calibrate_bounded(budget: Budget) -> Bounded:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.accounting.discrete import slack
+from dimfree.accounting.discrete import EPSILON_SHARE, Slack, slack
 from dimfree.accounting.ladder import Ladder, tested_profile
 from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.accounting.precision import compose, hockey_stick
@@ -73,8 +73,18 @@ class Ledger:
     neighbours: Neighbours
     before: tuple[Gaussian, ...]
     menu: tuple[Branch, ...]
+    chosen: int | None = None  # which branch of the menu was taken; None: a public refusal
     after: tuple[Gaussian, ...] = ()
     filtered: bool = False  # behind the paper's random filter: costs are lifted (P1)
+
+    def __post_init__(self) -> None:
+        if self.filtered and self.before:
+            raise ValueError("The lifting of P1 covers only what follows the filter; nothing may be released before.")
+        limit = self.menu[self.chosen].mu if self.chosen is not None else 0.0
+        if compose(event.mu for event in self.after) > limit * (1 + 1e-12):
+            raise ValueError("The releases after the choice exceed the precision that the chosen branch declares.")
+        if sum(loss.epsilon for loss in self._slacks()) > EPSILON_SHARE * self._inner[0]:
+            raise ValueError("The discrete noise is too coarse for this epsilon.")
 
     @property
     def events(self) -> tuple[Gaussian | Branch, ...]:
@@ -82,8 +92,8 @@ class Ledger:
 
     def delta(self) -> float:
         """The delta actually spent at the promised epsilon, rounded up."""
-        epsilon, delta = before_lifting(*self._promise) if self.filtered else self._promise
-        losses = [slack(g.stddev, g.sensitivity, g.dimension, delta) for g in (*self.before, *self.after)]
+        epsilon, _ = self._inner
+        losses = self._slacks()
         ideal = total_delta(
             epsilon - sum(loss.epsilon for loss in losses),
             compose(event.mu for event in self.before),
@@ -93,14 +103,14 @@ class Ledger:
         return after_lifting(epsilon, spent)[1] if self.filtered else spent
 
     @property
-    def _promise(self) -> tuple[float, float]:
-        return self.budget.epsilon, self.budget.delta
+    def _inner(self) -> tuple[float, float]:
+        """The budget of what is charged here: behind a filter, what the lifting leaves of the promise."""
+        promise = self.budget.epsilon, self.budget.delta
+        return before_lifting(*promise) if self.filtered else promise
 
-    def within_branch(self) -> bool:
-        """Whether the releases after the choice fit the largest precision that the menu declares."""
-        return compose(event.mu for event in self.after) <= max((branch.mu for branch in self.menu), default=0.0) * (
-            1 + 1e-12
-        )
+    def _slacks(self) -> list[Slack]:
+        """What each discrete release costs beyond its continuous ideal (M8)."""
+        return [slack(g.stddev, g.sensitivity, g.dimension, self._inner[1]) for g in (*self.before, *self.after)]
 
     def summary_rows(self) -> list[tuple[str, str, str]]:
         """(what, how, cost) for a table; public numbers only."""
@@ -116,6 +126,7 @@ class Ledger:
             "neighbours": self.neighbours.value,
             "before": [asdict(event) for event in self.before],
             "menu": [_branch_to_dict(branch) for branch in self.menu],
+            "chosen": self.chosen,
             "after": [asdict(event) for event in self.after],
             "filtered": self.filtered,
         }
@@ -127,6 +138,7 @@ class Ledger:
             neighbours=Neighbours(data["neighbours"]),
             before=tuple(Gaussian(**event) for event in data["before"]),
             menu=tuple(_branch_from_dict(branch) for branch in data["menu"]),
+            chosen=data["chosen"],
             after=tuple(Gaussian(**event) for event in data["after"]),
             filtered=data["filtered"],
         )

@@ -8,6 +8,7 @@ Proof: proofs/accounting/ladder.md.
 import math
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,11 @@ class Ladder:
 
     rungs: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        rising = all(low <= high for low, high in pairwise(self.rungs))
+        if len(self.rungs) < 3 or not rising or not self.rungs[2] > 0 or self.rungs[-1] > DENOMINATOR:
+            raise ValueError("A ladder has at least three rungs, rising, the third above 0, within the denominator.")
+
     @property
     def length(self) -> int:
         return len(self.rungs) - 1
@@ -36,20 +42,29 @@ class Ladder:
     def numerator(self, statistic: int) -> int:
         return self.rungs[min(statistic, self.length)]
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         return np.array([rung / DENOMINATOR for rung in self.rungs])
 
+    def complements(self) -> Floats:
+        """1 - p_k, from the integers, so that nothing cancels."""
+        return np.array([(DENOMINATOR - rung) / DENOMINATOR for rung in self.rungs])
 
-def tested_profile(ladder: Ladder, mu: float, x: ArrayLike) -> NDArray[np.float64]:
+
+def tested_profile(ladder: Ladder, mu: float, x: ArrayLike) -> Floats:
     """D*(x): the profile of the bit followed by mu on pass, whatever the neighbouring statistics are (P6, P9)."""
     x = np.atleast_1d(np.asarray(x, dtype=np.float64))[:, None]
-    p = ladder.probabilities()[2:]
-    here = np.concatenate([p, p[1:], p[:-1]])  # k = k', k = k' + 1, k = k' - 1
-    there = np.concatenate([p, p[:-1], p[1:]])
+    p, refusal = ladder.probabilities()[2:], ladder.complements()[2:]
+    here, there = _neighbouring(p)
     both_stable = here * hockey_stick(mu, x - np.log(here / there))
-    refused = np.maximum(0.0, (1 - here) - np.exp(np.minimum(x, 700)) * (1 - there))
+    here, there = _neighbouring(refusal)
+    refused = np.maximum(0.0, here - np.exp(np.minimum(x, 700)) * there)
     unstable = p[0] + (1 - p[0]) * -np.expm1(np.minimum(x, 0))
-    return np.maximum((both_stable + refused).max(axis=1), unstable[:, 0])
+    return np.maximum((both_stable + refused * (1 + 1e-12)).max(axis=1), unstable[:, 0]) * (1 + 1e-12)
+
+
+def _neighbouring(values: Floats) -> tuple[Floats, Floats]:
+    """Values at (k, k') for k = k', k = k' + 1 and k = k' - 1."""
+    return np.concatenate([values, values[1:], values[:-1]]), np.concatenate([values, values[:-1], values[1:]])
 
 
 @lru_cache(maxsize=256)

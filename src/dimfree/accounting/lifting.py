@@ -5,9 +5,12 @@ Proof: proofs/core/basic.md.
 
 import math
 
+_LARGEST = 20.0  # a larger epsilon is used as this one: the lifting's factor on delta grows like its exponential
+
 
 def before_lifting(epsilon: float, delta: float) -> tuple[float, float]:
     """The (epsilon, delta) that the mechanism on friendly data may spend for a total of (epsilon, delta)."""
+    epsilon = min(epsilon, _LARGEST)
     return math.log1p(epsilon / 2) * (1 - 1e-15), delta * epsilon / (2 * math.expm1(epsilon)) * (1 - 1e-14)
 
 

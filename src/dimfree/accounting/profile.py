@@ -23,13 +23,12 @@ def total_delta(epsilon: float, mu_before: float, profile: Profile, chords: int 
     The expectation of P9 over the earlier loss is bounded by chords of the convex profile.
     """
     if mu_before == 0:
-        return float(profile(np.array([epsilon]))[0]) + _ROUNDING
+        return float(profile(np.array([epsilon]))[0])
     t = np.linspace(-_EDGE, _EDGE, chords + 1)
-    x = epsilon - (mu_before**2 / 2 + mu_before * t)
-    a = np.exp(x)
-    d = profile(x) + _ROUNDING
+    loss = mu_before**2 / 2 + mu_before * t
+    a = np.exp(-loss)  # the level e^x of the rest, in units of e^epsilon
+    d = profile(epsilon - loss) + _ROUNDING
     here = np.diff(ndtr(t))  # mass of the loss under the one data set …
-    there = np.diff(ndtr(t + mu_before))  # … and e^epsilon times it is E[a] under the other
-    slope = np.diff(d) / np.diff(a)
-    pieces = d[:-1] * here + slope * (np.exp(epsilon) * there - a[:-1] * here)
+    there = np.diff(ndtr(t + mu_before))  # … and E[a] over the same piece
+    pieces = d[:-1] * here + np.diff(d) / np.diff(a) * (there - a[:-1] * here)
     return float(ndtr(-_EDGE) * (1 + d[0]) + pieces.sum())

@@ -33,8 +33,6 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             _leave(str(error), BAD_INPUT)
         except KeyboardInterrupt:
             _leave("Interrupted; no file is half-written.", INTERRUPTED)
-        except BrokenPipeError:
-            _leave_closed_stdout()
         except Exception as error:  # noqa: BLE001 - a mistake of ours; even then the data stay inside
             _leave_mistake(error)
 
@@ -44,12 +42,6 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 def _leave(sentence: str, code: int) -> None:
     typer.echo(sentence, err=True)
     raise typer.Exit(code) from None
-
-
-def _leave_closed_stdout() -> None:
-    # Point stdout nowhere, or the interpreter complains once more when it flushes on the way out.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    _leave("Standard output was closed before the mean was written: use -o to write it to a file.", BAD_INPUT)
 
 
 def _leave_mistake(error: Exception) -> None:

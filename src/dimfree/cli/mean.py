@@ -1,14 +1,16 @@
 """`dimfree mean`: a table in a file becomes a released mean in another."""
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
@@ -157,7 +159,17 @@ def _write(release: "Release", out: str, json: Path | None, force: bool) -> None
         for draft in drafts:
             draft.discard()
     if not release.refused and out == STDOUT:
-        write_mean(STDOUT, release)
+        try:
+            write_mean(STDOUT, release)
+        except InvalidFile:
+            _abandon_stdout()
+            raise
+
+
+def _abandon_stdout() -> None:
+    """Point stdout nowhere, or the interpreter complains once more when it flushes on the way out."""
+    with suppress(OSError):  # there is no descriptor where stdout is captured
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -51,17 +51,17 @@ def sensitivity(count: int, full_share: Fraction, budget: int, neighbours: Neigh
 
     `count` is a lower bound on the larger size under add/remove (the bound falls with n), the size under replace-one.
     """
-    n, b, a = Fraction(count), full_share, start_share(count, neighbours)
-    changed = Fraction(budget - 2) / ((b - a) * n)
+    n, b, a = float(count), float(full_share), float(start_share(count, neighbours))
+    changed = (budget - 2) / ((b - a) * n)
     if neighbours is Neighbours.ADD_REMOVE:
         rest = n - budget + 1
         own = 1 + (1 - b) * n / rest
-        others = b * changed * min(Fraction(2), 1 + (1 - a) * n / rest)
+        others = b * changed * min(2.0, 1 + (1 - a) * n / rest)
     else:
         rest = n - budget + 2
-        own = Fraction(2)
-        others = changed * min(Fraction(2), 1 + ((1 - a) * n + 1) / rest)
-    return float((own + others) / (n - budget + 2)) * (1 + 1e-15)
+        own = 2.0
+        others = changed * min(2.0, 1 + ((1 - a) * n + 1) / rest)
+    return (own + others) / (n - budget + 2) * (1 + 1e-12)  # covers the dozen roundings above: b - a > 1/20
 
 
 def admissible(count: int, full_share: Fraction, budget: int, neighbours: Neighbours) -> bool:

@@ -1,0 +1,1 @@
+"""Accuracy and speed, measured. `results/` is written by these commands only, never by hand."""

@@ -1,0 +1,1 @@
+"""How close the estimators come to an oracle that knows the mean."""

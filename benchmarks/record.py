@@ -1,0 +1,48 @@
+"""How a result is written down: versioned JSON for programs, Markdown for people, both with how they came about."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+
+import dimfree
+
+FORMAT = 1
+
+
+def provenance(module: str, arguments: Sequence[str], seed: int) -> dict[str, Any]:
+    """What a reader needs to run the benchmark again."""
+    return {
+        "command": " ".join(["python", "-m", module, *arguments]),
+        "seed": seed,
+        "dimfree": dimfree.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+        "processors": os.cpu_count(),
+        "threads": os.environ.get("OMP_NUM_THREADS", "library default"),
+    }
+
+
+def provenance_lines(run: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    versions = ", ".join(f"{name} {run[name]}" for name in ("dimfree", "numpy", "scipy", "python"))
+    machine = f"{run['processors']} processors, OMP_NUM_THREADS: {run['threads']}"
+    return [f"Written by `{run['command']}` (seed {run['seed']}; {versions}; {machine})."]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table."""
+    return ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]
+
+
+def write_results(folder: Path, stem: str, data: dict[str, Any], lines: Sequence[str]) -> None:
+    """`stem`.json and `stem`.md in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{stem}.json").write_text(json.dumps({"format": FORMAT, **data}, indent=1) + "\n")
+    (folder / f"{stem}.md").write_text("\n".join(lines) + "\n")

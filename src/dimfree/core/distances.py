@@ -1,0 +1,67 @@
+"""How many pairs are friends at any radius: one table of approximate distances, exact decisions.
+
+The predicate at radius u is the one of `friends`: whole-number records in steps of u / 2^20. A float table screens the
+pairs; those that its error or the rounding to steps could turn are decided in integers. So the count is a function of
+the records alone, and each pair's part of it a symmetric function of two records. Proof: proofs/core/distances.md.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.grid import EDGE, RADIUS, to_steps
+
+_CELLS = 2**22
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class PairDistances:
+    """Private: rows, and bounds on the squared distance of every unordered pair (left[i], right[i])."""
+
+    rows: Floats
+    invalid: int
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+    least: Floats
+    most: Floats
+
+    @classmethod
+    def of(cls, rows: Floats, invalid: int) -> "PairDistances":
+        offsets = rows - (np.median(rows, axis=0) if len(rows) else 0.0)
+        squares = np.einsum("ij,ij->i", offsets, offsets)
+        left, right = np.triu_indices(len(rows), k=1)
+        squared = squares[left] + squares[right] - 2 * (offsets @ offsets.T)[left, right]
+        error = (rows.shape[1] + 100) * 2.0**-50 * squares  # of the float sums behind each row's part
+        doubt = error[left] + error[right]
+        return cls(rows, invalid, left, right, squared - doubt, squared + doubt)
+
+    @property
+    def count(self) -> int:
+        return len(self.rows) + self.invalid
+
+    def friend_pairs(self, radius: float) -> int:
+        """Σ_j c_j at this radius: ordered pairs of friends, every record its own."""
+        step = radius / RADIUS
+        blur = math.sqrt(self.rows.shape[1]) * step * (1 + 1e-6)
+        surely = self.most <= max(0.0, radius - blur) ** 2
+        perhaps = (self.least <= (radius + blur) ** 2) & ~surely
+        beyond = np.abs(self.rows).max(axis=1, initial=0.0) >= EDGE / 2 * step  # off the grid: nobody's friends
+        if beyond.any():
+            off = beyond[self.left] | beyond[self.right]
+            surely, perhaps = surely & ~off, perhaps & ~off
+        return self.count + 2 * (int(np.count_nonzero(surely)) + self._decided(np.flatnonzero(perhaps), step))
+
+    def _decided(self, doubtful: NDArray[np.intp], step: float) -> int:
+        """How many of the doubtful pairs are friends, in integers."""
+        chunk = max(1, _CELLS // self.rows.shape[1])
+        friends = 0
+        for start in range(0, len(doubtful), chunk):
+            pairs = doubtful[start : start + chunk]
+            offsets = to_steps(self.rows[self.left[pairs]], step) - to_steps(self.rows[self.right[pairs]], step)
+            offsets = np.minimum(np.abs(offsets), RADIUS + 1)
+            friends += int((np.einsum("ij,ij->i", offsets, offsets) <= RADIUS**2).sum())
+        return friends

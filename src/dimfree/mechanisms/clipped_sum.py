@@ -1,0 +1,60 @@
+"""One recentring stage: clip around a released centre, sum, add noise, divide by the released count (P8).
+
+Proof: proofs/mechanisms/clipped_sum.md.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.accounting.events import Gaussian
+from dimfree.budget import Neighbours
+from dimfree.clip import BALL, to_ball
+from dimfree.mechanisms import Measured
+from dimfree.noise import Noise
+from dimfree.space import Space
+
+_FINEST = 2.0**24
+_MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of a clipped sum, in radii (P8)
+
+Floats = NDArray[np.float64]
+Block = NDArray[np.intp] | None  # which coordinates; None: all
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Where a stage clips: public numbers only. `scale` stretches the coordinates; `block` names those it looks at."""
+
+    centre: Floats
+    scale: Floats | float
+    radius: float
+    block: Block = None
+
+    def offsets(self, rows: Floats) -> Floats:
+        """Records about the centre, in the ball's own units: elementwise, so one record at a time."""
+        offsets = (rows - self.centre) / self.scale
+        return offsets if self.block is None else offsets[:, self.block]
+
+
+def clipped_sum(space: Space, ball: Ball) -> NDArray[np.int64]:
+    """Σ clip((y - c)/scale) in steps of radius / BALL. Private; exact, so blocks may come in any order."""
+    total = np.zeros(space.dimension if ball.block is None else len(ball.block))
+    for rows in space.valid_blocks():
+        total += to_ball(ball.offsets(rows), ball.radius).sum(axis=0)
+    return total.astype(np.int64)
+
+
+def noisy_clipped_mean(
+    space: Space, ball: Ball, count: float, mu: float, relation: Neighbours, purpose: str, *, noise: Noise
+) -> Measured[Floats]:
+    """The mean offset from the centre over `count` (released or public) records, in the ball's own units."""
+    total = clipped_sum(space, ball)
+    moves = BALL * _MOVES[relation]
+    bits = max(0, math.ceil(math.log2(_FINEST * mu / moves)))
+    event = Gaussian(
+        purpose, moves * 2**bits, moves * 2**bits / mu * (1 + 1e-15), len(total), ball.radius / BALL / 2**bits
+    )
+    noisy = total * 2**bits + noise.gaussian(event.stddev, len(total))
+    return Measured(noisy * event.step / count, event)

@@ -1,0 +1,167 @@
+"""Recentring (P8): each stage clips around everything released so far, and every output counts in the end.
+
+Everything here works on released values; the records are seen by the mechanisms alone. Proof: proofs/stages.md.
+Letters: N = noise variance of an output, V = that of the combination, both per coordinate.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.accounting.events import Gaussian
+from dimfree.budget import Neighbours
+from dimfree.clip import norms
+from dimfree.mechanisms.clipped_sum import Ball, Block, noisy_clipped_mean
+from dimfree.mechanisms.search import STEPS, count_stddev, geometric_grid, noisy_search
+from dimfree.noise import Noise
+from dimfree.schedule import SEARCHED_STAGES, Moments, Schedule
+from dimfree.space import Space
+
+WINDOW = (0.4, 6.0)  # of the searched radius over the predicted one
+_RATIO = 1.08
+_UNSEARCHED_BIAS = 0.3  # e of auto.md, step 9: allowed for a radius that was not searched
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One released vector: value, noise variance per coordinate (infinite where it says nothing), allowed bias²."""
+
+    value: Floats
+    variance: Floats
+    bias: Floats | float = 0.0
+
+
+@dataclass
+class Knowledge:
+    """All outputs so far and what they cost; their weighted average is centre and final answer (P8)."""
+
+    outputs: list[Output] = field(default_factory=list)
+    events: list[Gaussian] = field(default_factory=list)
+
+    def add(self, output: Output, *events: Gaussian) -> None:
+        self.outputs.append(output)
+        self.events.extend(events)
+
+    def combined(self) -> tuple[Floats, Floats]:
+        """(value, variance): the average by inverse variance, bias allowed for, and its exact noise variance."""
+        weights = [1 / (output.variance + output.bias) for output in self.outputs]
+        total = _sum(weights)
+        value = _sum(weight * output.value for weight, output in zip(weights, self.outputs, strict=True)) / total
+        spread = _sum(
+            np.where(weight > 0, weight**2 * np.minimum(output.variance, 1e300), 0.0)
+            for weight, output in zip(weights, self.outputs, strict=True)
+        )
+        return value, spread / total**2
+
+
+def _sum(parts: Iterable[Floats]) -> Floats:
+    return np.sum(list(parts), axis=0)
+
+
+@dataclass(frozen=True)
+class StageSetting:
+    """What all stages of a run share: public numbers and the door to noise."""
+
+    space: Space
+    count: float  # released or public number of records
+    relation: Neighbours
+    noise: Noise
+
+
+def stage(setting: StageSetting, known: Knowledge, ball: Ball, mu: float, bias: Floats | float, purpose: str) -> None:
+    """Clip around the ball's centre, sum, and add the output to what is known (P8)."""
+    measured = noisy_clipped_mean(
+        setting.space, ball, setting.count, mu, setting.relation, purpose, noise=setting.noise
+    )
+    offset, variance = np.zeros(setting.space.dimension), np.full(setting.space.dimension, np.inf)
+    block = slice(None) if ball.block is None else ball.block
+    stretch = np.broadcast_to(ball.scale, offset.shape)[block]
+    offset[block] = measured.value * stretch
+    variance[block] = (measured.event.stddev * measured.event.step / setting.count * stretch) ** 2
+    known.add(Output(ball.centre + offset, variance, bias), measured.event)
+
+
+@dataclass(frozen=True)
+class RadiusSearch:
+    """How to look for a clipping radius: the precision of the search and the excess aimed at (auto.md, step 7)."""
+
+    mu: float
+    target: float  # E*: the excess, in records, at which bias and noise balance
+    farthest: float  # raw distance from the centre beyond which a record is no reason to widen the ball
+
+    @classmethod
+    def balanced(cls, mu: float, stage_mu: float, effective_rank: float, farthest: float) -> "RadiusSearch":
+        cells = len(geometric_grid(*WINDOW, _RATIO)) - 1
+        noise = count_stddev(cells, 1.0, mu)
+        return cls(mu, max(0.4 * math.sqrt(effective_rank) / stage_mu, 1.5 * noise), farthest)
+
+
+def searched_radius(setting: StageSetting, known: Knowledge, ball: Ball, search: RadiusSearch) -> float:
+    """The radius near ball.radius at which E(ρ) = Σ min(1, (|z|/ρ - 1)₊) falls to its target; sensitivity 1 (P8)."""
+    grid = ball.radius * geometric_grid(*WINDOW, _RATIO)
+    lengths = _lengths(setting.space, ball, float(grid[-1]), search.farthest)
+
+    def shortfall(radius: float) -> int:
+        return round(search.target * STEPS) - excess(lengths, radius)
+
+    found = noisy_search(shortfall, grid, 1.0, search.mu, "clipping radius", noise=setting.noise)
+    known.events.append(found.event)
+    return found.value
+
+
+def excess(lengths: Floats, radius: float) -> int:
+    """E(ρ) in units of 1/STEPS: whole numbers, so that the sum has no order."""
+    over = np.clip(lengths / radius - 1, 0.0, 1.0)
+    return int(np.floor(over * STEPS).astype(np.int64).sum())
+
+
+def _lengths(space: Space, ball: Ball, largest: float, farthest: float) -> Floats:
+    """|z_j| of every valid record, zero for one whose raw distance from the centre is beyond `farthest`."""
+    parts = []
+    for rows in space.valid_blocks():
+        raw = norms(rows - ball.centre, 2 * farthest)
+        parts.append(np.where(raw <= farthest, norms(ball.offsets(rows), 2 * largest), 0.0))
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def unsearched_bias(variances: Floats | float) -> Floats | float:
+    return (_UNSEARCHED_BIAS / 2) ** 2 * variances
+
+
+def searched_bias(search: RadiusSearch, count: float, variances: Floats | float) -> Floats | float:
+    return (search.target / count / 2) ** 2 * variances
+
+
+@dataclass(frozen=True)
+class Honest:
+    """What is believed of honest records in this space: public."""
+
+    spectrum: Floats  # eigenvalues of the covariance, descending
+    coordinates: Floats  # variance of each coordinate
+    searched: bool  # whether radii are searched rather than trusted to the model
+    farthest: float  # distance between records of the core, at most
+
+    def largest(self, size: int) -> Block:
+        """The `size` coordinates of largest variance."""
+        return None if size == len(self.coordinates) else np.sort(np.argsort(-self.coordinates)[:size])
+
+
+def recentre(setting: StageSetting, known: Knowledge, schedule: Schedule, honest: Honest, level: float) -> None:
+    """The stages of a schedule, one after the other, each around everything known before it (P8)."""
+    moments, block = Moments.of(honest.spectrum[: schedule.block]), honest.largest(schedule.block)
+    for index, mu in enumerate(schedule.stage_mus):
+        centre, variance = known.combined()
+        spread = float((variance if block is None else variance[block]).mean())
+        ball = Ball(centre, 1.0, float(moments.radius(level, spread)), block)
+        bias: Floats | float = unsearched_bias(honest.coordinates) if honest.searched else 0.0
+        if honest.searched and index >= len(schedule.stage_mus) - SEARCHED_STAGES:
+            farthest = honest.farthest + math.sqrt(float(variance.sum()))
+            search = RadiusSearch.balanced(schedule.search_mu, mu, moments.effective_rank, farthest)
+            ball = replace(ball, radius=searched_radius(setting, known, ball, search))
+            bias = searched_bias(search, setting.count, honest.coordinates)
+        stage(setting, known, ball, mu, bias, f"stage {index + 1}")

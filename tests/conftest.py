@@ -1,0 +1,32 @@
+"""Fixtures of every test: one seed, one false-alarm account."""
+
+import os
+
+import numpy as np
+import pytest
+from stats import DECLARED, MARK, declared_rates
+
+
+def pytest_addoption(parser):
+    parser.addoption("--seed", type=int, default=None, help="seed of reproducible randomness; any of 0-99 must pass")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", f"{MARK}(false_alarm): a sampling test and the chance that it fails by bad luck")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    config.stash[DECLARED] = declared_rates(items)  # before anything is deselected
+
+
+@pytest.fixture(scope="session")
+def seed(request) -> int:
+    """42 by default; `--seed` or DIMFREE_TEST_SEED choose another. Any of 0–99 must pass."""
+    chosen = request.config.getoption("--seed")
+    return int(os.environ.get("DIMFREE_TEST_SEED", "42")) if chosen is None else chosen
+
+
+@pytest.fixture
+def rng(seed) -> np.random.Generator:
+    return np.random.default_rng(seed)

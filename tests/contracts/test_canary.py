@@ -1,0 +1,158 @@
+"""A secret number in a record shows in no error, traceback, representation, log, warning or document."""
+
+import logging
+import traceback
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from dimfree.errors import DimfreeError, RefusedRelease
+from dimfree.estimator import PrivateMean
+from dimfree.noise import SeededNoise
+from dimfree.records import open_records
+from dimfree.release import release_mean
+from dimfree.shape import Diagonal, Isotropic
+
+CANARY = 918273645.125
+SINGS = ("918273645", "9.18273645", "918_273", "9182736")
+COUNT = 467  # a prime that no public parameter comes near
+WAYS = [
+    {"core": "auto"},
+    {"core": "stable", "stages": 0},
+    {"core": "soft"},
+    {"core": "basic"},
+    {"core": "stable", "neighbours": "replace-one"},
+]
+every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(map(str, way.values())))
+
+
+@pytest.fixture
+def table(rng):
+    """Honest records, one of which holds the secret in every coordinate."""
+    found = rng.normal(size=(COUNT, 3))
+    found[11] = CANARY
+    return found
+
+
+def assert_silent(*texts):
+    for text in texts:
+        assert not [song for song in SINGS if song in text], "the canary sings"
+
+
+def test_the_ear_hears_a_canary():
+    with pytest.raises(AssertionError, match="sings"):
+        assert_silent("", f"row 11 holds {CANARY}")
+    with pytest.raises(AssertionError, match="sings"):
+        assert_silent(str(np.float64(CANARY)), np.array2string(np.array([CANARY, 1e-9])))
+
+
+def talk(caplog, action):
+    """Everything an action says aloud: its result, log, warnings, and the text of an error with all its causes."""
+    caplog.set_level(logging.DEBUG)
+    said, result = [], None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = action()
+        except Exception as error:  # noqa: BLE001 - whatever is raised must be silent
+            said += [str(error), repr(error), repr(error.args), "".join(traceback.format_exception(error))]
+    said += [str(warning.message) for warning in caught]
+    said += [record.getMessage() for record in caplog.records]
+    return result, said
+
+
+def release(X, **changes):
+    given = {"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes}
+    return release_mean(X, **given)
+
+
+@every_way
+@pytest.mark.parametrize("epsilon", [4.0, 0.1], ids=["released", "refused"])
+def test_a_release_is_silent(table, caplog, way, epsilon):
+    found, said = talk(caplog, lambda: release(table, epsilon=epsilon, **way))
+    assert found.refused == (epsilon < 1)
+    rows = str(found.ledger.summary_rows()) + repr(found.ledger)
+    documents = [found.to_json(), repr(found), str(found), found.guarantee.statement(), rows, str(found.parameters)]
+    assert_silent(*said, *documents)
+    if found.refused:
+        with pytest.raises(RefusedRelease) as error:
+            _ = found.mean
+        assert_silent(str(error.value), "".join(traceback.format_exception(error.value)))
+
+
+@every_way
+def test_the_exact_number_of_records_is_not_in_a_release(table, caplog, way):
+    """Under add/remove only a noisy number leaves."""
+    found, said = talk(caplog, lambda: release(table, **way))
+    if way.get("neighbours") == "replace-one":
+        assert found.parameters["count"] == COUNT  # public there: the search below would find it
+        return
+    assert all(value != COUNT for value in found.parameters.values())
+    assert str(COUNT) not in " ".join([repr(found), *said])
+
+
+def with_nan(table):
+    table[3, 1] = np.nan
+    return table
+
+
+def damaged(table):
+    matrix = sparse.csr_array(table)
+    matrix.indices[5] = 999
+    return matrix
+
+
+WRONG = {
+    "a row that is not finite": (with_nan, {}),
+    "a sparse row that is not finite": (lambda table: sparse.csr_array(with_nan(table)), {}),
+    "a damaged sparse matrix": (damaged, {}),
+    "a vector": (lambda table: table[:, 0], {}),
+    "a cube": (lambda table: table[None], {}),
+    "text": (lambda table: table.astype(str), {}),
+    "objects": (lambda table: table.astype(object), {}),
+    "complex numbers": (lambda table: table + 1j, {}),
+    "ragged lists": (lambda table: [*table.tolist(), [CANARY]], {}),
+    "a list of words": (lambda table: [[str(CANARY), "b", "c"]], {}),
+    "a column of words": (lambda table: pd.DataFrame({"a": table[:, 0], "b": table[:, 1].astype(str)}), {}),
+    "a Series": (lambda table: pd.Series(table[:, 0]), {}),
+    "a covariance of another size": (lambda table: table, {"shape": None, "covariance": np.ones(5)}),
+    "a shape of another size": (lambda table: table, {"shape": Diagonal(np.ones(4))}),
+    "no covariance": (lambda table: table, {"shape": None}),
+    "a bad budget": (lambda table: table, {"epsilon": -1.0}),
+    "an unknown option": (lambda table: table, {"core": "hard"}),
+}
+
+
+@pytest.mark.parametrize(("spoil", "changes"), WRONG.values(), ids=WRONG.keys())
+def test_an_error_is_silent_about_values_and_number(table, caplog, spoil, changes):
+    spoiled = spoil(table)
+    with pytest.raises(DimfreeError):
+        release(spoiled, **changes)
+    _, said = talk(caplog, lambda: release(spoiled, **changes))
+    assert len(said) >= 4
+    assert_silent(*said)
+    assert not [text for text in said[:3] if str(COUNT) in text or str(COUNT + 1) in text]
+
+
+def test_overflow_warnings_are_not_raised_about_records(caplog, table):
+    """Numbers past the grid or past float64 after rescaling: no warning, which would speak of the data."""
+    table[5], table[6] = 1.7e308, -1.7e308
+    _, said = talk(caplog, lambda: release(table, shape=Isotropic(1e-3)))
+    assert said == []
+
+
+def test_records_are_silent(table):
+    opened = open_records(table)
+    assert_silent(repr(opened), str(opened), f"{opened}")
+    assert str(COUNT) not in repr(opened)
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 0.1], ids=["released", "refused"])
+def test_the_estimator_is_silent(table, caplog, epsilon):
+    estimator = PrivateMean(epsilon=epsilon, delta=1e-6, shape=Isotropic(1.0), noise=SeededNoise(5))
+    fitted, said = talk(caplog, lambda: estimator.fit(table))
+    fields = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+    assert_silent(*said, repr(fitted), repr(fields), *(repr(value) for value in fields.values()))

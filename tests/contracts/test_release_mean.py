@@ -1,0 +1,500 @@
+"""What every way of releasing a mean promises, whatever its core and neighbouring relation."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from recording import RecordingNoise
+from scipy import sparse
+
+from dimfree import records
+from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, RefusedRelease
+from dimfree.grid import RADIUS
+from dimfree.noise import SeededNoise, SystemNoise
+from dimfree.records import Records
+from dimfree.release import release_mean
+from dimfree.result import Release
+from dimfree.shape import Dense, Diagonal, Isotropic, LowRank
+
+ADD, REPLACE = "add-remove", "replace-one"
+WAYS = {
+    "auto": {"core": "auto"},
+    "stable alone": {"core": "stable", "stages": 0},
+    "stable and stages": {"core": "stable", "stages": 2},
+    "soft": {"core": "soft"},
+    "basic": {"core": "basic"},
+    "auto, replace-one": {"core": "auto", "neighbours": REPLACE},
+    "stable alone, replace-one": {"core": "stable", "stages": 0, "neighbours": REPLACE},
+    "stable and stages, replace-one": {"core": "stable", "stages": 2, "neighbours": REPLACE},
+}
+CORE_ALONE = ("stable alone", "soft", "basic", "stable alone, replace-one")
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+core_alone = pytest.mark.parametrize("way", [WAYS[name] for name in CORE_ALONE], ids=CORE_ALONE)
+order_free = pytest.mark.parametrize(
+    "way", [way for name, way in WAYS.items() if name != "basic"], ids=[name for name in WAYS if name != "basic"]
+)
+COUNT, DIMENSION = 400, 3
+
+
+@pytest.fixture
+def table(rng):
+    return rng.normal(loc=2.0, size=(COUNT, DIMENSION))
+
+
+def release(X, way, **changes):
+    given = {"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(7), **way, **changes}
+    if "covariance" in changes:
+        given.pop("shape")
+    return release_mean(X, **given)
+
+
+def released(X, way, **changes):
+    found = release(X, way, **changes)
+    assert not found.refused, found.refusal
+    return found
+
+
+class NoDraws:
+    """A noise door that must stay shut."""
+
+    private = False
+
+    def __getattr__(self, name):
+        raise AssertionError("noise was drawn for a call that is an error")
+
+
+# A mean comes out, near the truth, marked with its promise
+
+
+@every_way
+def test_a_mean_is_released_near_the_truth(table, way):
+    found = released(table, way)
+    assert found.mean.shape == found.noise_stddev.shape == (DIMENSION,)
+    sampling = 1 / math.sqrt(COUNT)
+    assert np.all(np.abs(found.mean - 2.0) < 8 * np.hypot(found.noise_stddev, sampling))
+    assert np.all(found.noise_stddev < 2.0)
+    assert not found.guarantee.private
+    assert (found.guarantee.epsilon, found.guarantee.delta) == (4.0, 1e-6)
+    assert found.guarantee.neighbours == way.get("neighbours", ADD)
+
+
+@every_way
+def test_the_default_noise_is_private_and_fresh(table, way):
+    one, two = (released(table, way, noise=None) for _ in range(2))
+    assert one.guarantee.private
+    assert not np.array_equal(one.mean, two.mean)
+    assert released(table, way, noise=SystemNoise()).guarantee.private
+
+
+@every_way
+def test_a_seed_reproduces_a_release(table, way):
+    assert release(table, way) == release(table, way)
+    assert release(table, way) != release(table, way, noise=SeededNoise(8))
+
+
+@every_way
+def test_a_release_survives_json(table, way):
+    found = released(table, way)
+    assert Release.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize("way", [WAYS["auto"], WAYS["stable and stages, replace-one"]], ids=["auto", "replace-one"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Isotropic(1.0),
+        Diagonal([1.0, 1.1, 0.9]),
+        Dense(np.eye(3) + 0.1),
+        LowRank(np.eye(3)[:, :1], [1.2], 1.0),
+    ],
+    ids=["isotropic", "diagonal", "dense", "low rank"],
+)
+def test_every_shape_releases(table, way, shape):
+    found = released(table, way, shape=shape)
+    assert np.all(np.abs(found.mean - 2.0) < 8 * np.hypot(found.noise_stddev, 0.05))
+
+
+@every_way
+def test_covariance_is_the_short_way(table, way):
+    variances = np.array([1.0, 1.5, 0.5])
+    assert released(table, way, covariance=variances) == released(table, way, shape=Diagonal(variances))
+
+
+def test_a_covariance_matrix_is_the_short_way_too(table):
+    matrix = np.diag([1.0, 1.5, 0.5]) + 0.1
+    assert released(table, {}, covariance=matrix) == released(table, {}, shape=Dense(matrix))
+
+
+# The caller's data
+
+
+@every_way
+def test_the_input_is_left_alone(table, way):
+    before = table.copy()
+    variances = np.ones(DIMENSION)
+    released(table, way, covariance=variances)
+    assert np.array_equal(table, before)
+    assert np.array_equal(variances, np.ones(DIMENSION))
+    assert table.flags.writeable
+
+
+@every_way
+def test_a_read_only_table_is_good_enough(table, way):
+    table.setflags(write=False)
+    assert released(table, way) == released(table.copy(), way)
+
+
+@every_way
+def test_the_kind_of_table_does_not_matter(table, way):
+    dense = released(table, way)
+    frame = released(pd.DataFrame(table, columns=["a", "b", "c"]), way)
+    twins = [sparse.csr_array(table), np.asfortranarray(table)]
+    for twin in twins:
+        assert released(twin, way) == dense
+    assert frame.columns == ("a", "b", "c")
+    assert np.array_equal(frame.mean, dense.mean)
+    assert np.array_equal(frame.noise_stddev, dense.noise_stddev)
+
+
+@every_way
+def test_how_the_table_is_cut_into_blocks_does_not_matter(monkeypatch, table, way):
+    whole = released(table, way)
+    monkeypatch.setattr(records, "_BLOCK_ENTRIES", 100)
+    assert released(table, way) == whole
+
+
+@order_free
+def test_row_order_does_not_matter(table, way, rng):
+    assert released(table[rng.permutation(COUNT)], way) == released(table, way)
+
+
+# Equivariance
+
+
+@core_alone
+@pytest.mark.parametrize("steps", [1, 2**30])
+def test_moving_every_record_moves_the_mean(rng, way, steps):
+    """By whole grid steps, so that rounding has no say: then exactly, up to the last bits of a float."""
+    step = released(rng.normal(size=(COUNT, DIMENSION)), way).parameters["radius"] / RADIUS
+    whole = np.rint(rng.normal(size=(COUNT, DIMENSION)) / step)
+    here, there = released(whole * step, way), released((whole + steps) * step, way)
+    assert np.allclose(there.mean, here.mean + steps * step, rtol=1e-14, atol=1e-14)
+    assert np.array_equal(here.noise_stddev, there.noise_stddev)
+    assert here.parameters == there.parameters
+
+
+@order_free
+def test_moving_every_record_by_anything_moves_the_mean(table, way):
+    """Off the grid and through the stages: up to the grid's resolution, a small part of the noise."""
+    shift = np.array([1e3, -0.123, math.pi])
+    here, there = released(table, way), released(table + shift, way)
+    assert np.all(np.abs(there.mean - here.mean - shift) < 1e-3 * here.noise_stddev)
+
+
+@every_way
+def test_scaling_every_record_scales_the_release(table, way):
+    """By a power of four, whose fourth root in the shape is exact: then bit for bit."""
+    factor, variances = 4.0**-20, np.array([1.0, 1.5, 0.5])
+    here = released(table, way, covariance=variances)
+    there = released(table * factor, way, covariance=variances * factor**2)
+    assert np.array_equal(there.mean, here.mean * factor)
+    assert np.array_equal(there.noise_stddev, here.noise_stddev * factor)
+
+
+# The ledger
+
+
+@every_way
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-5), (1.0, 1e-9), (40.0, 0.2)])
+def test_the_ledger_composes_to_at_most_the_budget(table, way, epsilon, delta):
+    found = release(table, way, epsilon=epsilon, delta=delta)
+    assert found.ledger.delta() <= delta
+    assert (found.ledger.budget.epsilon, found.ledger.budget.delta) == (epsilon, delta)
+    assert found.ledger.neighbours == way.get("neighbours", ADD)
+
+
+@every_way
+def test_a_minute_delta_is_kept_too(table, way):
+    """Where the safety margins of the arithmetic are as large as delta, something must give, and not the promise."""
+    try:
+        found = release(table, way, delta=1e-12)
+    except InvalidParameter:
+        return
+    assert found.ledger.delta() <= 1e-12
+
+
+@every_way
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.05, 0.3), (1.0, 0.9)])
+def test_a_named_core_is_the_core_that_ran(table, way, epsilon, delta):
+    found = release(table, way, epsilon=epsilon, delta=delta)
+    allowed = {"stable": ("stable", "recentred"), "soft": ("soft",), "basic": ("basic",)}
+    if way["core"] != "auto":
+        assert found.method in allowed[way["core"]]
+
+
+# Refusals
+
+
+@every_way
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_few_records_are_refused_as_a_value(rng, way, count):
+    found = release(rng.normal(size=(count, DIMENSION)), way, epsilon=1.0)
+    assert found.refused
+    assert found.refusal
+    assert found.ledger.delta() <= 1e-6
+    for name in ("mean", "noise_stddev"):
+        with pytest.raises(RefusedRelease, match=name):
+            getattr(found, name)
+    assert Release.from_json(found.to_json()) == found
+
+
+@every_way
+def test_scattered_records_are_refused(rng, way):
+    """Enough records, but no two of them near each other at the given covariance."""
+    scattered = rng.normal(size=(COUNT, DIMENSION)) * 1e6
+    assert release(scattered, way).refused
+
+
+class Untouchable(Records):
+    """Records whose number may be known and whose values may not."""
+
+    __slots__ = ()
+
+    def blocks(self, rows=None):
+        raise AssertionError("a value was touched")
+
+
+@pytest.mark.parametrize("core", ["auto", "stable"])
+def test_too_few_records_are_refused_before_a_value_is_touched(core):
+    """Under replace-one the number is public, and nothing else is needed to refuse."""
+    secret = Untouchable(np.zeros((20, DIMENSION)), None)
+    found = release(secret, {"core": core, "neighbours": REPLACE}, on_invalid="neutral", epsilon=1.0, noise=NoDraws())
+    assert found.refused
+    assert found.ledger.before == found.ledger.after == ()
+
+
+def test_a_released_count_that_is_too_low_refuses_before_a_value_is_touched():
+    secret = Untouchable(np.zeros((20, DIMENSION)), None)
+    found = release(secret, {"core": "stable"}, on_invalid="neutral", epsilon=1.0)
+    assert found.refused
+
+
+def test_the_stub_would_have_noticed():
+    secret = Untouchable(np.zeros((COUNT, DIMENSION)), None)
+    with pytest.raises(AssertionError, match="touched"):
+        release(secret, {"core": "stable", "neighbours": REPLACE}, on_invalid="neutral")
+
+
+@pytest.mark.parametrize("way", [WAYS["stable alone"], WAYS["stable alone, replace-one"], WAYS["auto"]])
+def test_tails_of_the_coin_refuse(table, way):
+    """The bit alone decides: the same table is released or refused by it."""
+    assert not release(table, way, noise=RecordingNoise(heads=True)).refused
+    assert release(table, way, noise=RecordingNoise(heads=False)).refused
+
+
+# Odd tables
+
+
+@every_way
+def test_one_dimension(rng, way):
+    found = released(rng.normal(5.0, 1.0, size=(COUNT, 1)), way)
+    assert abs(found.mean[0] - 5.0) < 8 * np.hypot(found.noise_stddev[0], 0.05)
+
+
+@every_way
+@pytest.mark.parametrize("value", [0.0, 1e9])
+def test_equal_records(way, value):
+    found = released(np.full((COUNT, DIMENSION), value), way)
+    grid = found.parameters["radius"] / RADIUS
+    assert np.all(np.abs(found.mean - value) < 8 * found.noise_stddev + grid + 1e-12 * abs(value))
+
+
+@every_way
+def test_duplicated_rows(rng, way):
+    found = released(np.repeat(rng.normal(size=(COUNT // 4, DIMENSION)), 4, axis=0), way)
+    assert np.all(np.abs(found.mean) < 8 * np.hypot(found.noise_stddev, 0.1))
+
+
+@every_way
+def test_enormous_values_among_honest_ones(table, way):
+    table[:2] = [[1e300, -1e300, 1e300], [-1.7e308, 1.7e308, 0.0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = released(table, way)
+    assert np.all(np.abs(found.mean - 2.0) < 1.0)
+
+
+@every_way
+def test_enormous_values_everywhere(way):
+    """Held at the edge of the grid: a release or a refusal, finite and without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = release(np.full((COUNT, DIMENSION), 1e300), way)
+    assert found.refused or np.isfinite(found.mean).all()
+
+
+@every_way
+def test_more_columns_than_rows(rng, way):
+    found = release(rng.normal(size=(60, 200)), way)
+    assert found.refused or found.mean.shape == (200,)
+
+
+# Invalid rows
+
+
+@every_way
+def test_invalid_rows_are_all_the_same(table, way):
+    """Not a number, infinite in one place, missing in another: one kind of record, wherever it stands."""
+    rows = [[np.nan] * 3, [np.inf, 0.0, 5.0], [1e9, 0.0, np.nan]]
+    found = [released(np.vstack([table, row]), way, on_invalid="neutral") for row in rows]
+    assert all(one == found[0] for one in found)
+
+
+@order_free
+def test_the_place_of_an_invalid_row_does_not_matter(table, way):
+    places = (17, COUNT)
+    found = [released(np.insert(table, place, np.nan, axis=0), way, on_invalid="neutral") for place in places]
+    assert all(one == found[0] for one in found)
+
+
+@core_alone
+def test_an_invalid_row_is_a_stranger_to_everybody(table, way):
+    """A friend of itself only, without weight: what a valid record infinitely far away would be."""
+    invalid = released(np.vstack([table, [np.nan] * 3]), way, on_invalid="neutral")
+    stranger = released(np.vstack([table, [1e200] * 3]), way)
+    assert invalid == stranger
+
+
+@every_way
+def test_an_invalid_row_is_counted(table, way):
+    """Under add/remove it is one person of the private number; under replace-one of the public one."""
+    with_row = released(np.vstack([table, [np.nan] * 3]), way, on_invalid="neutral")
+    without = released(table, way, on_invalid="neutral")
+    if "count" in with_row.parameters:
+        assert with_row.parameters["count"] == without.parameters["count"] + 1
+    else:
+        assert with_row != without
+
+
+@every_way
+def test_only_invalid_rows_are_refused(way):
+    assert release(np.full((COUNT, DIMENSION), np.nan), way, on_invalid="neutral").refused
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_invalid_rows_raise_by_default(table, bad):
+    table[5, 1] = bad
+    with pytest.raises(InvalidRecords, match="on_invalid"):
+        release(table, {}, noise=NoDraws())
+
+
+@every_way
+def test_valid_rows_do_not_feel_the_rule(table, way):
+    assert released(table, way, on_invalid="neutral") == released(table, way, on_invalid="raise")
+
+
+# Bad input: typed, before anything is drawn
+
+
+BAD = {
+    "no epsilon": {"epsilon": 0.0},
+    "negative epsilon": {"epsilon": -1.0},
+    "infinite epsilon": {"epsilon": math.inf},
+    "epsilon not a number": {"epsilon": math.nan},
+    "epsilon a word": {"epsilon": "1"},
+    "epsilon a truth value": {"epsilon": True},
+    "no delta": {"delta": 0.0},
+    "delta one": {"delta": 1.0},
+    "delta above one": {"delta": 1.5},
+    "delta negative": {"delta": -1e-6},
+    "unknown core": {"core": "hard"},
+    "unknown neighbours": {"neighbours": "replace"},
+    "unknown tails": {"tails": "light"},
+    "unknown rule": {"on_invalid": "drop"},
+    "failure probability zero": {"failure_probability": 0.0},
+    "failure probability one": {"failure_probability": 1.0},
+    "too many outliers": {"outliers": 0.5},
+    "negative outliers": {"outliers": -0.1},
+    "negative stages": {"stages": -1},
+    "too few variances": {"covariance": np.ones(2)},
+    "a matrix of the wrong size": {"covariance": np.eye(4)},
+    "an oblong matrix": {"covariance": np.ones((3, 2))},
+    "a negative variance": {"covariance": np.array([1.0, -1.0, 1.0])},
+    "a zero variance": {"covariance": np.array([1.0, 0.0, 1.0])},
+    "an infinite variance": {"covariance": np.array([1.0, np.inf, 1.0])},
+    "an asymmetric matrix": {"covariance": np.array([[1.0, 0.5, 0], [0, 1, 0], [0, 0, 1]])},
+    "a singular matrix": {"covariance": np.ones((3, 3))},
+    "a shape of another dimension": {"shape": Diagonal([1.0, 1.0])},
+    "a shape that is none": {"shape": "auto"},
+    "soft under replace-one": {"core": "soft", "neighbours": REPLACE},
+    "basic under replace-one": {"core": "basic", "neighbours": REPLACE},
+}
+
+
+@pytest.mark.parametrize("changes", BAD.values(), ids=BAD.keys())
+def test_a_bad_parameter_is_named(table, changes):
+    with pytest.raises(InvalidParameter) as error:
+        release(table, {}, noise=NoDraws(), **changes)
+    assert any(name in str(error.value) for name in (*changes, "symmetric", "definite", "shape"))
+
+
+def test_neither_covariance_nor_shape_says_so(table):
+    with pytest.raises(InvalidParameter, match="unknown covariance") as error:
+        release_mean(table, epsilon=1.0, delta=1e-6, noise=NoDraws())
+    assert "covariance=" in str(error.value)
+    assert "shape=" in str(error.value)
+
+
+def test_both_covariance_and_shape_is_one_too_many(table):
+    with pytest.raises(InvalidParameter, match="not both"):
+        release_mean(table, epsilon=1.0, delta=1e-6, covariance=np.ones(3), shape=Isotropic(1.0))
+
+
+@pytest.mark.parametrize("core", ["soft", "basic"])
+def test_replace_one_names_the_way_out(table, core):
+    with pytest.raises(InvalidParameter, match="'stable'"):
+        release(table, {"core": core, "neighbours": REPLACE})
+
+
+def test_there_is_no_default_budget(table):
+    with pytest.raises(TypeError):
+        release_mean(table, shape=Isotropic(1.0))
+    with pytest.raises(TypeError):
+        release_mean(table, 1.0, 1e-6, shape=Isotropic(1.0))
+
+
+BAD_TABLES = {
+    "a vector": np.zeros(5),
+    "a number": 3.0,
+    "a cube": np.zeros((2, 3, 4)),
+    "no columns": np.zeros((5, 0)),
+    "words": np.array([["a", "b"], ["c", "d"]]),
+    "objects": np.array([[object(), 1], [2, 3]], dtype=object),
+    "complex numbers": np.zeros((4, 3), dtype=complex),
+    "ragged lists": [[1.0, 2.0], [3.0]],
+    "nothing": None,
+    "a frame with a column of words": pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_TABLES.values(), ids=BAD_TABLES.keys())
+def test_a_bad_table_is_an_error(bad):
+    with pytest.raises(InvalidRecords):
+        release(bad, {}, noise=NoDraws())
+
+
+def test_errors_have_one_root():
+    assert all(issubclass(kind, DimfreeError) for kind in (InvalidParameter, InvalidRecords, RefusedRelease))
+
+
+def test_every_way_is_listed():
+    """A new core or relation must be added to the ways above."""
+    from dimfree.budget import Neighbours
+    from dimfree.release import CORES
+
+    allowed = {(core, relation.value) for core, relation in itertools.product(CORES, Neighbours)}
+    allowed -= {("soft", REPLACE), ("basic", REPLACE)}
+    assert {(way["core"], way.get("neighbours", ADD)) for way in WAYS.values()} == allowed

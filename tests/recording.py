@@ -1,0 +1,29 @@
+"""A noise door that draws nothing and remembers everything it was asked for."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class RecordingNoise:
+    """Zeros for every Gaussian, the given side for every coin; `asked` holds (kind, scale, size) in order.
+
+    A coin is recorded as ("coin", numerator, denominator), a uniform draw as ("below", bound, size).
+    """
+
+    heads: bool = True
+    private: bool = False
+    asked: list[tuple[str, float, int]] = field(default_factory=list)
+
+    def gaussian(self, stddev: float, size: int) -> np.ndarray:
+        self.asked.append(("gaussian", stddev, size))
+        return np.zeros(size, dtype=np.int64)
+
+    def coin(self, numerator: int, denominator: int) -> bool:
+        self.asked.append(("coin", numerator, denominator))
+        return self.heads
+
+    def below(self, bound: int, size: int) -> np.ndarray:
+        self.asked.append(("below", bound, size))
+        return np.zeros(size, dtype=np.int64)

@@ -1,0 +1,173 @@
+"""The doors to randomness: who may use them, what they pass on, and coins that are exact to the last integer."""
+
+import copy
+import os
+import pickle
+import random
+
+import numpy as np
+import pytest
+from recording import RecordingNoise
+
+import dimfree.noise
+from dimfree.errors import NoiseMisuse
+from dimfree.noise import SeededNoise, SystemNoise, public_simulation
+
+DRAWS = [
+    pytest.param(lambda noise: noise.gaussian(3.0, 2), id="gaussian"),
+    pytest.param(lambda noise: noise.coin(1, 2), id="coin"),
+    pytest.param(lambda noise: noise.below(5, 2), id="below"),
+]
+
+
+def in_child(action) -> str:
+    """What a forked child saw: the name of the error it met, or 'nothing'."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        seen = "nothing"
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001 - reported to the parent
+            seen = type(error).__name__
+        os.write(writer, seen.encode())
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader) as pipe:
+        return pipe.read()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("draw", DRAWS)
+def test_a_forked_copy_of_the_system_door_is_shut(draw):
+    noise = SystemNoise()
+    assert in_child(lambda: draw(noise)) == "NoiseMisuse"
+    draw(noise)  # the owner's is still open
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_may_open_its_own_door():
+    assert in_child(lambda: SystemNoise().coin(1, 2)) == "nothing"
+
+
+@pytest.mark.parametrize("leave", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_the_system_door_cannot_be_copied(leave):
+    with pytest.raises(NoiseMisuse, match="SystemNoise"):
+        leave(SystemNoise())
+
+
+def test_only_the_system_door_is_private():
+    assert SystemNoise().private is True
+    assert SeededNoise(1).private is False
+    assert RecordingNoise().private is False
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(0, 7), (1, 7), (3, 7), (7, 7), (255, 256)])
+def test_system_coin_is_exact(monkeypatch, numerator, denominator):
+    """Over every value that the entropy can give, heads come up exactly `numerator` times."""
+    heads = 0
+    for value in range(denominator):
+        monkeypatch.setattr(dimfree.noise.secrets, "randbelow", lambda bound, value=value: value if bound else None)
+        heads += SystemNoise().coin(numerator, denominator)
+    assert heads == numerator
+
+
+def test_system_coin_and_uniform_ask_for_the_whole_range(monkeypatch):
+    asked = []
+    monkeypatch.setattr(dimfree.noise.secrets, "randbelow", lambda bound: asked.append(bound) or 0)
+    SystemNoise().coin(1, 2**64)
+    SystemNoise().below(13, 3)
+    assert asked == [2**64, 13, 13, 13]
+
+
+def test_coins_compare_integers_beyond_floats(monkeypatch):
+    """p = 1 - 2^-64 is not a float; the coin still falls on tails for exactly one value."""
+    for value, head in ((2**64 - 1, False), (2**64 - 2, True)):
+        monkeypatch.setattr(dimfree.noise.secrets, "randbelow", lambda _, value=value: value)
+        assert SystemNoise().coin(2**64 - 1, 2**64) is head
+
+
+class Bytes:
+    """A generator whose next 256 bits are known."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def bytes(self, length: int) -> bytes:
+        return self.value.to_bytes(length, "little")
+
+
+def test_seeded_coin_is_exact_to_256_bits():
+    noise = SeededNoise(0)
+    for value, head in ((2**255 - 1, True), (2**255, False)):
+        noise._generator = Bytes(value)
+        assert noise.coin(1, 2) is head
+        assert noise.coin(2**63, 2**64) is head
+    noise._generator = Bytes(0)
+    assert noise.coin(0, 2**64) is False
+    noise._generator = Bytes(2**256 - 1)
+    assert noise.coin(2**64, 2**64) is True
+
+
+def test_system_gaussian_hands_the_scale_on_unchanged(monkeypatch):
+    import opendp.prelude as dp
+
+    asked = []
+    make = dp.m.make_gaussian
+
+    def recorded(domain, metric, scale, **rest):
+        asked.append(scale)
+        return make(domain, metric, scale=scale, **rest)
+
+    monkeypatch.setattr(dp.m, "make_gaussian", recorded)
+    stddev = 2.0**24 * (1 + 2.0**-50)
+    drawn = SystemNoise().gaussian(np.float64(stddev), 4)
+    assert asked == [stddev]
+    assert drawn.dtype == np.int64
+    assert drawn.shape == (4,)
+
+
+def test_no_noise_of_size_zero():
+    for noise in (SystemNoise(), SeededNoise(0)):
+        assert noise.gaussian(5.0, 0).shape == (0,)
+        assert noise.below(5, 0).shape == (0,)
+
+
+def test_system_noise_does_not_listen_to_seeds():
+    """Equal with probability below 2^-500 if the entropy is the system's."""
+    drawn = []
+    for _ in range(2):
+        random.seed(1)
+        np.random.seed(1)  # noqa: NPY002 - the global state that must not matter
+        drawn.append(SystemNoise().gaussian(2.0**40, 20).tolist())
+    assert drawn[0] != drawn[1]
+
+
+def test_seeded_noise_repeats_itself_and_nothing_else(seed):
+    def draws(noise):
+        return noise.gaussian(1e6, 8).tolist(), [noise.coin(1, 2) for _ in range(64)], noise.below(10**9, 8).tolist()
+
+    assert draws(SeededNoise(seed)) == draws(SeededNoise(seed))
+    assert draws(SeededNoise(seed)) != draws(SeededNoise(seed + 1))
+
+
+def test_seeded_noise_leaves_the_global_generator_alone():
+    np.random.seed(3)  # noqa: NPY002
+    expected = np.random.random()  # noqa: NPY002
+    np.random.seed(3)  # noqa: NPY002
+    SeededNoise(3).gaussian(1.0, 10)
+    public_simulation().random()
+    assert np.random.random() == expected  # noqa: NPY002
+
+
+def test_the_public_simulation_is_the_same_for_everybody():
+    assert public_simulation().random() == public_simulation().random()
+
+
+def test_the_recording_door_remembers():
+    noise = RecordingNoise(heads=False)
+    assert noise.gaussian(2.5, 3).tolist() == [0, 0, 0]
+    assert noise.coin(1, 4) is False
+    assert noise.below(9, 2).tolist() == [0, 0]
+    assert noise.asked == [("gaussian", 2.5, 3), ("coin", 1, 4), ("below", 9, 2)]
