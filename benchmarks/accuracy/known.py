@@ -29,12 +29,13 @@ SEED = 20250101
 RESULTS = Path("benchmarks/results")
 
 GAUSSIAN = {"outliers": 0.0, "tails": "gaussian"}
+ALONE = {"core": "stable", "stages": 0}  # no recentring
 ESTIMATORS: dict[str, dict[str, Any]] = {  # options of release_mean
     "basic": {"core": "basic", **GAUSSIAN},
     "soft": {"core": "soft", **GAUSSIAN},
-    "stable": {"core": "stable", **GAUSSIAN},
-    "stable, robust defaults": {"core": "stable"},
-    "stable, replace-one": {"core": "stable", "neighbours": "replace-one", **GAUSSIAN},
+    "stable": {**ALONE, **GAUSSIAN},
+    "stable, robust defaults": ALONE,
+    "stable, replace-one": {**ALONE, "neighbours": "replace-one", **GAUSSIAN},
 }
 WATCHED = ("stable", "stable, robust defaults", "stable, replace-one")  # whose refusals the pass section counts
 

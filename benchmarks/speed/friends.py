@@ -99,10 +99,12 @@ STEPS = {  # names in the hall, and what they are for people; a name that is gon
     "open_records": "reading: finiteness",
     "friend_radii": "public simulation",
     "calibrate_private_count": "calibration",
-    "choose_core": "public optimiser",
+    "stable_choices": "public optimiser",
+    "best_schedule": "public optimiser",
     "on_grid": "reading: rescaling and rounding",
     "friend_counts": "counting",
-    "noisy_mean": "sum and noise",
+    "noisy_mean": "sums and noise",
+    "recentre": "sums and noise",
 }
 
 
@@ -160,7 +162,7 @@ def wide_release(count: int, dimension: int, seed: int) -> dict[str, Any]:
             )
         total = time.perf_counter() - start
     clock["noise"] = noise.seconds
-    clock["weighted sum"] = clock.pop("sum and noise", noise.seconds) - noise.seconds
+    clock["weighted and clipped sums"] = clock.pop("sums and noise", noise.seconds) - noise.seconds
     clock["everything else"] = total - sum(clock.values())
     return {
         "count": count,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 BALL = 2**20  # the clipping radius, in steps
 _CAP = 2**22  # coordinates are held within ±_CAP first; such a record is clipped anyway
+_HALF = 22  # bits of a square of at most _CAP, halved
 _EXACT = 2.0**52  # sums of integer squares up to here are exact in float64, in any order
 
 Floats = NDArray[np.float64]
@@ -30,12 +31,13 @@ def norms(rows: Floats, largest: float) -> Floats:
 
 
 def exact_squares(steps: Floats) -> Floats:
-    """Squared norms of rows of whole numbers: exact up to 2^52, rounded once (so still a function of the row) above."""
+    """Squared norms of rows of whole numbers: exact up to 2^52, rounded (still a function of the row) above."""
     squares = np.einsum("ij,ij->i", steps, steps)
     large = squares > _EXACT
     if large.any():
-        whole = steps[large].astype(np.int64)
-        squares[large] = np.einsum("ij,ij->i", whole, whole).astype(np.float64)
+        whole = steps[large].astype(np.int64) ** 2
+        high, low = (whole >> _HALF).sum(axis=1), (whole & (2**_HALF - 1)).sum(axis=1)  # halves: no overflow
+        squares[large] = high * 2.0**_HALF + low
     return squares
 
 

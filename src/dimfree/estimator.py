@@ -49,6 +49,9 @@ class PrivateMean(BaseEstimator):
         on_invalid: Any = "raise",
         outliers: Any = 0.03,
         tails: Any = "heavy",
+        scale: Any = "known",
+        stages: Any = "auto",
+        core_sample: Any = 4096,
         noise: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -61,6 +64,9 @@ class PrivateMean(BaseEstimator):
         self.on_invalid = on_invalid
         self.outliers = outliers
         self.tails = tails
+        self.scale = scale
+        self.stages = stages
+        self.core_sample = core_sample
         self.noise = noise
 
     def fit(self, X: Any, y: object = None) -> Self:

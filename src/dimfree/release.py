@@ -32,7 +32,7 @@ from dimfree.mechanisms.count import noisy_count, noisy_total
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.noise import Noise, SystemNoise
 from dimfree.records import Records, open_records
-from dimfree.result import Guarantee, Release
+from dimfree.result import ErrorModel, Guarantee, Release
 from dimfree.sample import fixed_sample, poisson_sample
 from dimfree.scale import learn_scale
 from dimfree.schedule import Schedule, best_schedule, clip_level
@@ -152,8 +152,12 @@ class _Run:
 
     @property
     def coordinate_variances(self) -> Floats:
-        """Of the rescaled coordinates, by the model: the diagonal of M^{1/2}."""
-        return self.space.shape.root_diagonal(self.space.dimension)
+        """Of the rescaled coordinates, by the model: the diagonal of M^{1/2}, averaged unless the shape is diagonal.
+
+        They weigh the outputs; equal weights keep the combination's noise V constant, so that it survives a rotation.
+        """
+        variances = self.space.shape.root_diagonal(self.space.dimension)
+        return variances if isinstance(self.space.shape, Diagonal) else np.full_like(variances, variances.mean())
 
     def refused(self, reason: str, method: str, ledger: Ledger, **public: float | str) -> Release:
         return Release.refused_because(reason, **self._common(method, ledger, public))
@@ -166,7 +170,18 @@ class _Run:
         value, variance = known.combined()
         shape = self.space.shape
         stddev = np.sqrt(variance * shape.root_diagonal(self.space.dimension))
-        return Release.released(mean=shape.restore(value), noise_stddev=stddev, **self._common(method, ledger, public))
+        model = self._error_model(variance, public)
+        common = self._common(method, ledger, public)
+        return Release.released(mean=shape.restore(value), noise_stddev=stddev, error_model=model, **common)
+
+    def _error_model(self, variance: Floats, public: dict[str, float]) -> ErrorModel:
+        """Principal variances of noise and records, both functions of the shape, and a likely lower bound on n."""
+        shape, dimension, scale = self.space.shape, self.space.dimension, public.get("scale", 1.0)
+        records = public.get("count_at_least", public.get("weight_lower_bound"))
+        record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))
+        if isinstance(shape, Diagonal):
+            return ErrorModel(record_stddev=record_stddev, records=records)
+        return ErrorModel(variance[0] * self.spectrum, record_stddev, (scale * self.spectrum) ** 2, records)
 
     def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Branch, ...], **rest: Any) -> Ledger:
         return Ledger(self.budget, self.relation, before, menu, **rest)
@@ -265,7 +280,7 @@ def _recentred(
 ) -> Release:
     """The stable core behind its bit, then recentring stages, all outputs combined (P4, P5, P6, P8)."""
     core, radius = schedule.core, schedule.core.radius * factor
-    public = {"count": size.count, "radius": radius, "full_share": float(core.full_share), "scale": factor}
+    public = size.public | {"radius": radius, "full_share": float(core.full_share), "scale": factor}
     method = "recentred" if schedule.stage_mus else "stable"
     integers = on_grid(run.space, radius, sampled)
     counts = _all_counts(integers)

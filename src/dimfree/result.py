@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dimfree._validate import check_choice, check_positive, check_probability
 from dimfree.accounting.events import Ledger
 from dimfree.budget import Budget, Neighbours
+from dimfree.confidence import coordinate_quantile, length_quantile
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 
 FORMAT = 1  # raise it whenever an older reader would misunderstand the file
@@ -73,6 +74,38 @@ class Guarantee:
         }
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ErrorModel:
+    """What error bars need beyond noise_stddev; public. Principal variances share one (unstated) set of directions.
+
+    `records` says how many records there are at least, with the release's confidence; None: sampling is not modelled.
+    """
+
+    noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
+    record_stddev: NDArray[np.float64] | None = None
+    record_principal: NDArray[np.float64] | None = None
+    records: float | None = None
+
+    def frozen(self, dimension: int) -> "ErrorModel":
+        def checked(array: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+            return None if array is None else _frozen("the error model", array, dimension)
+
+        return ErrorModel(
+            noise_principal=checked(self.noise_principal),
+            record_stddev=checked(self.record_stddev),
+            record_principal=checked(self.record_principal),
+            records=None if self.records is None else check_positive("records", self.records),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "noise_principal": None if self.noise_principal is None else self.noise_principal.tolist(),
+            "record_stddev": None if self.record_stddev is None else self.record_stddev.tolist(),
+            "record_principal": None if self.record_principal is None else self.record_principal.tolist(),
+            "records": self.records,
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Release:
     """One release: a mean with the standard deviation of its noise, or a refusal with its public reason.
@@ -90,6 +123,7 @@ class Release:
     refusal: str | None = None
     _mean: NDArray[np.float64] | None = None
     _noise_stddev: NDArray[np.float64] | None = None
+    _error_model: "ErrorModel | None" = None
 
     def __post_init__(self) -> None:
         _check_promise(self.guarantee, self.ledger)
@@ -97,9 +131,12 @@ class Release:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def released(cls, *, mean: ArrayLike, noise_stddev: ArrayLike, **common: Any) -> Self:
+    def released(
+        cls, *, mean: ArrayLike, noise_stddev: ArrayLike, error_model: ErrorModel | None = None, **common: Any
+    ) -> Self:
         """A release that carries a mean; `common` holds the other fields."""
-        return cls(_mean=mean, _noise_stddev=noise_stddev, **common)  # type: ignore[arg-type]
+        model = error_model or ErrorModel()
+        return cls(_mean=mean, _noise_stddev=noise_stddev, _error_model=model, **common)  # type: ignore[arg-type]
 
     @classmethod
     def refused_because(cls, reason: str, **common: Any) -> Self:
@@ -119,6 +156,39 @@ class Release:
     def noise_stddev(self) -> NDArray[np.float64]:
         """The public standard deviation of the noise in each coordinate, (d,), read-only."""
         return self._refuse("noise_stddev") if self._noise_stddev is None else self._noise_stddev
+
+    def error_radius(self, confidence: float = 0.95, *, include_sampling: bool = False) -> float:
+        """The Euclidean distance that the noise stays within with the given confidence: exact, from the weighted
+        chi-square law. With `include_sampling` the distance from the population mean, by the model of the records.
+        """
+        check_probability("confidence", confidence)
+        stddev, model = self.noise_stddev, self._spread(include_sampling)
+        variances = stddev**2 if model.noise_principal is None else model.noise_principal
+        if include_sampling:
+            record = model.record_stddev if model.record_principal is None else np.sqrt(model.record_principal)
+            variances = variances + record**2 / model.records  # type: ignore[operator]
+        return length_quantile(variances, confidence)
+
+    def interval(
+        self, confidence: float = 0.95, *, simultaneous: bool = False, include_sampling: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(low, high) for each coordinate; with `simultaneous` all at once (Šidák), with `include_sampling` for the
+        population mean instead of the mean of these records."""
+        check_probability("confidence", confidence)
+        stddev, model = self.noise_stddev, self._spread(include_sampling)
+        if include_sampling:
+            stddev = np.sqrt(stddev**2 + model.record_stddev**2 / model.records)  # type: ignore[operator]
+        reach = coordinate_quantile(confidence, self.dimension if simultaneous else 1) * stddev
+        return self.mean - reach, self.mean + reach
+
+    def _spread(self, include_sampling: bool) -> ErrorModel:
+        model = self._error_model or ErrorModel()
+        if include_sampling and (model.record_stddev is None or model.records is None):
+            raise InvalidParameter(
+                "Expected include_sampling=False: this release carries no model of its records; "
+                "a core that releases a count and a known covariance is needed."
+            )
+        return model
 
     def _refuse(self, name: str) -> NoReturn:
         raise RefusedRelease(f"A refused release has no {name}. Reason: {self.refusal} {_REMEDY}")
@@ -181,16 +251,17 @@ def _checked(release: Release) -> dict[str, Any]:
     }
 
 
-def _outcome(release: Release) -> dict[str, NDArray[np.float64]]:
+def _outcome(release: Release) -> dict[str, Any]:
     """Either a public reason or both arrays, never a mixture."""
     arrays = (release._mean, release._noise_stddev)
     if release.refusal is not None:
         if not isinstance(release.refusal, str) or not release.refusal.strip():
             raise InvalidParameter("Expected the reason of a refusal to be a sentence.")
-        if any(array is not None for array in arrays):
+        if any(array is not None for array in (*arrays, release._error_model)):
             raise InvalidParameter("Expected a refused release without mean and noise_stddev.")
         return {}
-    frozen = {
+    frozen: dict[str, Any] = {
+        "_error_model": (release._error_model or ErrorModel()).frozen(release.dimension),
         "_mean": _frozen("mean", release._mean, release.dimension),
         "_noise_stddev": _frozen("noise_stddev", release._noise_stddev, release.dimension),
     }
@@ -246,6 +317,7 @@ def _document(release: Release) -> dict[str, Any]:
         "refusal": release.refusal,
         "mean": None if release._mean is None else release._mean.tolist(),
         "noise_stddev": None if release._noise_stddev is None else release._noise_stddev.tolist(),
+        "error_model": None if release._error_model is None else release._error_model.to_dict(),
         "ledger": release.ledger.to_dict(),
     }
 
@@ -272,11 +344,12 @@ def _no_constant(name: str) -> NoReturn:
 def _fields_of(document: dict[str, Any]) -> dict[str, Any]:
     """Constructor arguments from a parsed document; types are checked there."""
     values = {name: document[name] for name in _KEYS if name != "format"}
-    mean, noise_stddev = values.pop("mean"), values.pop("noise_stddev")
+    mean, noise_stddev, model = values.pop("mean"), values.pop("noise_stddev"), values.pop("error_model")
     return {
         **values,
         "_mean": mean,
         "_noise_stddev": noise_stddev,
+        "_error_model": None if model is None else ErrorModel(**model),
         "guarantee": Guarantee(**values["guarantee"]),
         "ledger": Ledger.from_dict(values["ledger"]),
     }

@@ -55,6 +55,9 @@ class Shape(ABC):
     @abstractmethod
     def _spectrum(self, dimension: int) -> Floats: ...
 
+    @abstractmethod
+    def _covariance_diagonal(self, dimension: int) -> Floats: ...
+
     def rescale(self, rows: ArrayLike) -> Floats:
         """M^{-1/4} applied to every row (n, d), as a new array.
 
@@ -84,6 +87,11 @@ class Shape(ABC):
         """The eigenvalues of M^{1/2}, largest first."""
         self._check(dimension)
         return _read_only(self._spectrum(dimension))
+
+    def covariance_diagonal(self, dimension: int) -> Floats:
+        """The diagonal of M: the variance of each coordinate."""
+        self._check(dimension)
+        return _read_only(self._covariance_diagonal(dimension))
 
     def trace_root(self, dimension: int) -> float:
         """The trace of M^{1/2}: what the noise costs."""
@@ -145,6 +153,9 @@ class Isotropic(Shape):
     def _spectrum(self, dimension: int) -> Floats:
         return np.full(dimension, self.scale)
 
+    def _covariance_diagonal(self, dimension: int) -> Floats:
+        return np.full(dimension, self.scale**2)
+
     def __repr__(self) -> str:
         return f"Isotropic(scale={self.scale!r})"
 
@@ -172,6 +183,9 @@ class Diagonal(Shape):
 
     def _spectrum(self, dimension: int) -> Floats:
         return np.sort(np.sqrt(self.variances))[::-1].copy()
+
+    def _covariance_diagonal(self, dimension: int) -> Floats:
+        return self.variances.copy()
 
 
 class Dense(Shape):
@@ -218,6 +232,9 @@ class Dense(Shape):
 
     def _spectrum(self, dimension: int) -> Floats:
         return np.ldexp(np.sqrt(self._eigen[0][::-1]), self._exponent // 2)
+
+    def _covariance_diagonal(self, dimension: int) -> Floats:
+        return np.diagonal(self.covariance).copy()
 
 
 class LowRank(Shape):
@@ -271,6 +288,10 @@ class LowRank(Shape):
     def _spectrum(self, dimension: int) -> Floats:
         rest = np.full(dimension - self.variances.size, math.sqrt(self.tail))
         return np.sort(np.concatenate([np.sqrt(self.variances), rest]))[::-1].copy()
+
+    def _covariance_diagonal(self, dimension: int) -> Floats:
+        squares = self._directions**2
+        return squares @ self.variances + np.maximum(1 - squares.sum(axis=1), 0) * self.tail
 
     def __repr__(self) -> str:
         return f"LowRank(dimension={self.dimension}, rank={self.variances.size}, tail={self.tail!r})"

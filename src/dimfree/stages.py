@@ -124,7 +124,7 @@ def _lengths(space: Space, ball: Ball, largest: float, farthest: float) -> Float
     """|z_j| of every valid record, zero for one whose raw distance from the centre is beyond `farthest`."""
     parts = []
     for rows in space.valid_blocks():
-        raw = norms(rows - ball.centre, 2 * farthest)
+        raw = norms(Ball(ball.centre, 1.0, farthest).offsets(rows), 2 * farthest)
         parts.append(np.where(raw <= farthest, norms(ball.offsets(rows), 2 * largest), 0.0))
     return np.concatenate(parts) if parts else np.zeros(0)
 

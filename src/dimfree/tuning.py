@@ -86,6 +86,11 @@ class Size:
         """Share of the records that the core looks at."""
         return min(1.0, self.core_sample / max(self.count, 1.0))
 
+    @property
+    def public(self) -> dict[str, float]:
+        """For the release: the count, and what it exceeds with high probability."""
+        return {"count": self.count, "count_at_least": max(1.0, self.count - 2 * (self.stddev or 0.0))}
+
     def bound(self, steps: int, failure: float) -> tuple[int | None, int]:
         """(n_0, n_low) of the core's sample: add/remove neighbours that both have T* >= 2 have n >= n_low (P5')."""
         if self.stddev is None:

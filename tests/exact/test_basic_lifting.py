@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -29,7 +29,7 @@ class OneCoin:
         return np.full(size, self.coin, dtype=np.int64)
 
 
-@lru_cache(maxsize=None)
+@cache
 def keep_probabilities(table):
     """The exact probability of being kept, record by record: the share of the n coins that keep it."""
     n = len(table)
@@ -37,7 +37,7 @@ def keep_probabilities(table):
     return tuple(Fraction(int(k), n) for k in kept)
 
 
-@lru_cache(maxsize=None)
+@cache
 def outcomes(table):
     """Every multiset of kept records with its probability."""
     p, chances = keep_probabilities(table), Counter()
@@ -51,7 +51,7 @@ def outcomes(table):
 # Mechanisms on friendly data, (epsilon, delta)-private when one record comes or goes. The first three are tight.
 
 
-@lru_cache(maxsize=None)
+@cache
 def geometric(kept, epsilon, delta):
     """The number kept plus two-sided geometric noise held within 0 … MOST; with probability delta the bare number."""
     k, outputs = len(kept), np.arange(MOST + 1)
@@ -60,14 +60,14 @@ def geometric(kept, epsilon, delta):
     return np.concatenate([(1 - delta) * noisy, delta * (outputs == k)])
 
 
-@lru_cache(maxsize=None)
+@cache
 def staircase(kept, epsilon, delta):
     """One bit whose probability climbs as fast as (epsilon, delta) allows: p_0 = 0, p_{k+1} = e^epsilon·p_k + delta."""
     p = delta * math.expm1(len(kept) * epsilon) / math.expm1(epsilon)
     return np.array([p, 1 - p])
 
 
-@lru_cache(maxsize=None)
+@cache
 def parity(kept, epsilon, delta):
     """Randomised response on whether the number kept is odd."""
     truth = math.exp(epsilon) / (1 + math.exp(epsilon))
@@ -75,7 +75,7 @@ def parity(kept, epsilon, delta):
     return np.array([p, 1 - p])[:: -1 if len(kept) % 2 else 1]
 
 
-@lru_cache(maxsize=None)
+@cache
 def presence(kept, epsilon, delta):
     """Randomised response on whether anybody stands at the radius."""
     return parity(kept[:1] if any(record and record[0] == RADIUS for record in kept) else (), epsilon, delta)
@@ -95,13 +95,13 @@ def divergence(p, q, epsilon):
     return max(np.maximum(p - math.exp(epsilon) * q, 0).sum(), np.maximum(q - math.exp(epsilon) * p, 0).sum())
 
 
-@lru_cache(maxsize=None)
+@cache
 def pairs(places):
     return [(t, smaller) for size in range(1, MOST + 1) for t in tables(places, size) for smaller in removals(t)]
 
 
 def worst(places, mechanism, inner, level):
-    """The largest divergence at `level` over all neighbours, of a mechanism that is `inner`-private on friendly data."""
+    """The largest divergence at `level` over all neighbours, for a mechanism `inner`-private on friendly data."""
     spread = {t: filtered(mechanism, t, *inner) for pair in pairs(places) for t in pair}
     return max(divergence(spread[table], spread[smaller], level) for table, smaller in pairs(places))
 

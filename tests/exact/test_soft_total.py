@@ -1,7 +1,7 @@
 """P2 and P3 in tiny worlds: total weight, total variation and displacement of the soft core, exactly."""
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 
 import pytest
 from exact.worlds import LINE, WORLDS, as_counts, mean, removals, squared_distance, tables
@@ -13,7 +13,7 @@ MOST = 6
 every_world = pytest.mark.parametrize("places", WORLDS.values(), ids=WORLDS.keys())
 
 
-@lru_cache(maxsize=None)
+@cache
 def weights(table):
     """Integer weights of the code, and the number that stands for one."""
     whole = soft.soft_weights(as_counts(table))
@@ -59,7 +59,7 @@ def test_both_are_nearly_attained():
     assert max(variation(*pair) for pair in five) == 2 - Fraction(1, 5)
 
 
-@lru_cache(maxsize=None)
+@cache
 def soft_mean(table):
     return mean(table, weights(table)[0])
 

@@ -1,7 +1,7 @@
 """P4, P5 and P5' in tiny worlds: the statistic moves by at most one, the mean by at most the bound, nearly attained."""
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -97,7 +97,7 @@ def displacement(table, other, share, relation):
     return squared_distance(weighted_mean(table, share, relation), weighted_mean(other, share, relation))
 
 
-@lru_cache(maxsize=None)
+@cache
 def weighted_mean(table, share, relation):
     return mean(table, stable.weights(as_counts(table), stable.start_share(len(table), relation), share))
 
@@ -129,7 +129,7 @@ def test_the_mean_moves_by_at_most_the_bound(places, relation):
 
 
 def far_friends(n, share):
-    """P5's worst case, add/remove: the newcomer at +1, as many of its non-friends as are allowed at -1, the rest at 0."""
+    """P5's worst case, add/remove: the newcomer at +1, as many strangers to it as are allowed at -1, the rest at 0."""
     strangers = int((1 - share) * n) - 1
     middle = n - 1 - strangers
     table = ((0,),) * middle + ((-RADIUS,),) * strangers + ((RADIUS,),)

@@ -1,7 +1,7 @@
 """Tiny worlds, enumerated: every table of a few records on a few places, with its neighbours. No sampling."""
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -36,7 +36,7 @@ def replacements(table, places):
                 yield table[j], place, table[:j] + table[j + 1 :]
 
 
-@lru_cache(maxsize=None)
+@cache
 def counts(table):
     """Friend counts in the order of the table, by the code under test; an invalid record counts itself."""
     valid = [record for record in table if record is not INVALID]

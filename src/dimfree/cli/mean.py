@@ -63,6 +63,13 @@ def mean(
     tails: Annotated[
         str, typer.Option(help="heavy or gaussian; heavy is the safe choice.", rich_help_panel=_RULES)
     ] = "heavy",
+    scale: Annotated[
+        str,
+        typer.Option(help="known, or learn: the covariance is right up to one factor.", rich_help_panel=_RULES),
+    ] = "known",
+    stages: Annotated[
+        str, typer.Option(help="Recentring stages at most; auto, or 0 for the core alone.", rich_help_panel=_RULES)
+    ] = "auto",
     on_invalid: Annotated[
         str,
         typer.Option(
@@ -118,6 +125,8 @@ def mean(
             on_invalid=on_invalid,
             outliers=outliers,
             tails=tails,
+            scale=scale,
+            stages=int(stages) if stages.isdigit() else stages,
         )
     _write(release, out, json, force)
     _summarise(release, out, json)

@@ -1,8 +1,8 @@
 """How many pairs are friends at any radius: one table of approximate distances, exact decisions.
 
-The predicate at radius u is the one of `friends`: whole-number records in steps of u / 2^20. A float table screens the
-pairs; those that its error or the rounding to steps could turn are decided in integers. So the count is a function of
-the records alone, and each pair's part of it a symmetric function of two records. Proof: proofs/core/distances.md.
+The predicate at radius u is the one of `friends`: whole-number records in steps of u / 2^20; a record off the grid is
+nobody's friend. A float table screens the pairs; those that its error or the rounding to steps could turn are decided
+in integers. So each pair's part of the count is a symmetric function of two records. Proof: proofs/core/distances.md.
 """
 
 import math
@@ -31,12 +31,15 @@ class PairDistances:
 
     @classmethod
     def of(cls, rows: Floats, invalid: int) -> "PairDistances":
-        offsets = rows - (np.median(rows, axis=0) if len(rows) else 0.0)
-        squares = np.einsum("ij,ij->i", offsets, offsets)
         left, right = np.triu_indices(len(rows), k=1)
-        squared = squares[left] + squares[right] - 2 * (offsets @ offsets.T)[left, right]
-        error = (rows.shape[1] + 100) * 2.0**-50 * squares  # of the float sums behind each row's part
-        doubt = error[left] + error[right]
+        with np.errstate(all="ignore"):  # a warning would speak of records
+            offsets = rows - (np.median(rows, axis=0) if len(rows) else 0.0)
+            squares = np.einsum("ij,ij->i", offsets, offsets)
+            squared = squares[left] + squares[right] - 2 * (offsets @ offsets.T)[left, right]
+            error = (rows.shape[1] + 100) * 2.0**-50 * squares  # of the float sums behind each row's part
+            doubt = error[left] + error[right]
+            doubt[~np.isfinite(squared)] = np.inf  # out of range: the table says nothing of such a pair
+        squared[np.isinf(doubt)] = 0.0
         return cls(rows, invalid, left, right, squared - doubt, squared + doubt)
 
     @property
@@ -46,10 +49,12 @@ class PairDistances:
     def friend_pairs(self, radius: float) -> int:
         """Σ_j c_j at this radius: ordered pairs of friends, every record its own."""
         step = radius / RADIUS
-        blur = math.sqrt(self.rows.shape[1]) * step * (1 + 1e-6)
+        peaks = np.abs(self.rows).max(axis=1, initial=0.0)
+        beyond = peaks >= EDGE / 2 * step  # off the grid: nobody's friends
+        largest = float(peaks[~beyond].max(initial=0.0))
+        blur = math.sqrt(self.rows.shape[1]) * (step + 2.0**-52 * largest) * (1 + 1e-6)  # of quotients and their rint
         surely = self.most <= max(0.0, radius - blur) ** 2
         perhaps = (self.least <= (radius + blur) ** 2) & ~surely
-        beyond = np.abs(self.rows).max(axis=1, initial=0.0) >= EDGE / 2 * step  # off the grid: nobody's friends
         if beyond.any():
             off = beyond[self.left] | beyond[self.right]
             surely, perhaps = surely & ~off, perhaps & ~off

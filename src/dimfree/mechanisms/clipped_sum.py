@@ -34,7 +34,8 @@ class Ball:
 
     def offsets(self, rows: Floats) -> Floats:
         """Records about the centre, in the ball's own units: elementwise, so one record at a time."""
-        offsets = (rows - self.centre) / self.scale
+        with np.errstate(all="ignore"):  # a warning would speak of records
+            offsets = (rows - self.centre) / self.scale
         return offsets if self.block is None else offsets[:, self.block]
 
 

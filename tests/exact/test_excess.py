@@ -1,0 +1,80 @@
+"""The excess count E(ρ) of P8 moves by at most one record, under both relations."""
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+
+from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.search import STEPS
+from dimfree.records import open_records
+from dimfree.shape import Isotropic
+from dimfree.space import Space
+from dimfree.stages import _lengths, excess
+
+RADII = (0.5, 1.0, 1.7)
+PLACES = (0.0, 0.4, 1.0, np.nextafter(1.0, 2), 1.3, 1.99, 2.0, 2.5, 3.5, 1e300, -1e300, 5e-324, float("nan"))
+
+
+def excess_of(table, radius, farthest=100.0):
+    rows = np.array(table, dtype=np.float64).reshape(-1, 1)
+    space = Space(open_records(rows, on_invalid="neutral"), Isotropic(1.0))
+    return excess(_lengths(space, Ball(np.zeros(1), 1.0, 1.0), 6.0, farthest), radius)
+
+
+def without_the_cap(table, radius):
+    """A twin: Σ (|z|/ρ - 1)₊, which one far record moves without bound."""
+    lengths = np.abs([value for value in table if np.isfinite(value)])
+    return np.maximum(lengths / radius - 1, 0).sum() * STEPS
+
+
+def neighbours(table):
+    for j in range(len(table)):
+        rest = table[:j] + table[j + 1 :]
+        yield rest
+        yield from ((*rest, place) for place in PLACES)
+
+
+@pytest.mark.parametrize("radius", RADII)
+def test_one_record_moves_the_excess_by_at_most_one(radius):
+    moves = []
+    for size in (1, 2):
+        for table in combinations_with_replacement(PLACES, size):
+            here = excess_of(table, radius)
+            moves += [abs(here - excess_of(other, radius)) for other in neighbours(table)]
+    assert max(moves) == STEPS
+
+
+def test_the_uncapped_twin_is_caught():
+    assert without_the_cap((2.5, 1e300), 1.0) - without_the_cap((2.5,), 1.0) > 1e9 * STEPS
+
+
+@pytest.mark.parametrize("table", [(0.7, 1.3, 2.5), (1e300, 1.2), ()])
+def test_the_excess_falls_with_the_radius(table):
+    found = [excess_of(table, radius) for radius in np.linspace(0.3, 5, 40)]
+    assert found == sorted(found, reverse=True)
+
+
+def test_a_known_excess():
+    """min(1, |z|/ρ - 1): 0, 0.25 and 1, up to the grid of lengths and of STEPS."""
+    assert excess_of((0.9, 1.25, 7.0), 1.0) / STEPS == pytest.approx(1.25, abs=1e-4)
+
+
+@pytest.mark.parametrize("value", [float("nan"), 1e300, -1e300, 101.0])
+def test_invalid_and_far_records_count_nothing(value):
+    assert excess_of((value,), 1.0) == 0
+    assert excess_of((99.0,), 1.0) == STEPS
+
+
+def test_the_order_of_records_does_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    table = tuple(rng.exponential(size=300))
+    assert excess_of(table, 1.0) == excess_of(tuple(rng.permutation(table)), 1.0)
+    assert excess_of(table, 1.0) == sum(excess_of((value,), 1.0) for value in table)
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_record_causes_a_warning():
+    rows = np.array([[1.7e308], [-1.7e308]])
+    space = Space(open_records(rows), Isotropic(1.0))
+    assert _lengths(space, Ball(np.array([-1.7e308]), 1.0, 1.0), 6.0, 100.0).tolist() == [0.0, 0.0]

@@ -1,0 +1,155 @@
+"""M5' in tiny worlds: the friend average S(u) - q·n moves by less than max(1 + q, 2 - q), or 2 under replace-one."""
+
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from dimfree.budget import Neighbours
+from dimfree.core.distances import PairDistances
+from dimfree.mechanisms import friend_radius
+from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_friend_radius
+from dimfree.mechanisms.search import STEPS
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+SHARES = [Fraction(1, 2), Fraction(4, 5), Fraction(1, 10), Fraction(1)]
+
+
+# the inequality itself, on every graph
+
+
+def graphs(n):
+    edges = list(combinations(range(n), 2))
+    for chosen in product((0, 1), repeat=len(edges)):
+        yield {edge for edge, bit in zip(edges, chosen, strict=True) if bit}
+
+
+def centred(n, edges, share):
+    return (Fraction(n + 2 * edges, n) if n else Fraction(1)) - share * n
+
+
+def removals(most=5):
+    """(n, edges, edges after one vertex has left) for every graph."""
+    return {
+        (n, len(graph), len(graph) - sum(vertex in edge for edge in graph))
+        for n in range(1, most + 1)
+        for graph in graphs(n)
+        for vertex in range(n)
+    }
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_removing_a_vertex_moves_the_average_by_less_than_the_bound(share):
+    moves = [abs(centred(n, e, share) - centred(n - 1, left, share)) for n, e, left in removals()]
+    assert max(moves) < max(1 + share, 2 - share)
+
+
+def test_exchanging_a_vertex_moves_the_average_by_less_than_two():
+    for n in range(1, 6):
+        found = [(e, left) for m, e, left in removals() if m == n]
+        moves = [abs(Fraction(2 * (e - f), n)) for e, left in found for f, also in found if left == also]
+        assert max(moves) < 2
+        assert max(moves) == Fraction(2 * (n - 1), n)  # approached as n grows
+
+
+def test_a_charge_of_one_record_is_caught():
+    """The twin that charges 1.0 fails for every share, already with five records."""
+    for share in SHARES:
+        moves = [abs(centred(n, e, share) - centred(n - 1, left, share)) for n, e, left in removals()]
+        assert max(moves) > 1
+
+
+# the statistic of the code, on tables of points
+
+
+def statistic(rows, invalid, share, radius=1.0):
+    """What the search would add noise to, in 1/STEPS."""
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(friend_radius, "noisy_search", lambda excess, *rest, **more: seen.append(excess(radius)))
+        noisy_friend_radius(PairDistances.of(rows, invalid), share, np.ones(2), 1.0, ADD, noise=None)
+    return seen[0]
+
+
+INVALID = None
+LINE = ((0.0,), (1.0,), (-1.0,), (2.0,), (1e300,), INVALID)
+PLANE = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.6, 0.8), (1e13, 0.0), INVALID)
+
+
+@cache
+def seen(table, share, width):
+    valid = [record for record in table if record is not INVALID]
+    rows = np.array(valid, dtype=np.float64).reshape(len(valid), width)
+    return statistic(rows, len(table) - len(valid), share)
+
+
+def ordered(table):
+    return tuple(sorted(table, key=repr))
+
+
+@pytest.mark.parametrize("places", [LINE, PLANE], ids=["line", "plane"])
+@pytest.mark.parametrize("share", SHARES[:3])
+def test_the_statistic_of_neighbouring_tables(places, share):
+    width = len(places[0])
+    moves = {ADD: [0], REPLACE: [0]}
+    for size in range(1, 6):
+        for table in combinations_with_replacement(ordered(places), size):
+            for j in range(size):
+                rest = table[:j] + table[j + 1 :]
+                here = seen(table, share, width)
+                moves[ADD].append(abs(here - seen(rest, share, width)))
+                moves[REPLACE] += [abs(here - seen(ordered((*rest, place)), share, width)) for place in places]
+    for relation, found in moves.items():
+        assert max(found) <= friend_average_sensitivity(share, relation) * STEPS
+        assert max(found) > STEPS  # the twin that charges one record
+
+
+def test_no_records_and_one_record():
+    nothing, half = np.zeros((0, 3)), Fraction(1, 2)
+    assert statistic(nothing, 0, half) == STEPS
+    assert statistic(nothing, 1, half) == statistic(np.zeros((1, 3)), 0, half) == STEPS // 2
+    assert statistic(nothing, 2, half) == 0  # two invalid records are not friends
+
+
+def hub(n):
+    """Pairwise strangers, all friends of the last record."""
+    return np.concatenate([0.9 * np.eye(n - 1), np.zeros((1, n - 1))])
+
+
+def crowd(n):
+    """All friends, but for the last record."""
+    return np.concatenate([np.zeros((n - 1, 1)), np.full((1, 1), 5.0)])
+
+
+@pytest.mark.parametrize(("table", "limit"), [(hub, lambda q: 2 - q), (crowd, lambda q: 1 + q)])
+@pytest.mark.parametrize("share", SHARES[:3])
+def test_the_bound_is_nearly_attained(table, limit, share):
+    rows = table(120)
+    move = Fraction(abs(statistic(rows, 0, share) - statistic(rows[:-1], 0, share)), STEPS)
+    assert 0.97 * limit(share) < move < limit(share)
+
+
+def test_replacing_the_hub_moves_nearly_two():
+    rows = hub(120)
+    moved = rows.copy()
+    moved[-1] = 7.0
+    move = abs(statistic(rows, 0, SHARES[0]) - statistic(moved, 0, SHARES[0])) / STEPS
+    assert 1.97 < move < friend_average_sensitivity(SHARES[0], REPLACE)
+
+
+@pytest.mark.parametrize("far", [1e300, 1e160, 1e20, 1.7e308])
+def test_the_middle_of_the_table_may_be_anywhere(far):
+    """Half the records far away, where squares overflow: the others' friendships must not depend on the majority."""
+    rows = np.zeros((20, 2))
+    rows[10:] = far
+    for share in SHARES[:3]:
+        move = abs(statistic(rows, 0, share) - statistic(rows[:-1], 0, share))
+        assert move <= friend_average_sensitivity(share, ADD) * STEPS
+
+
+@pytest.mark.parametrize(("share", "expected"), [(Fraction(1, 2), 1.5), (Fraction(4, 5), 1.8), (Fraction(1, 10), 1.9)])
+def test_the_charge(share, expected):
+    assert friend_average_sensitivity(share, ADD) == pytest.approx(expected + 1 / STEPS, abs=1e-12)
+    assert friend_average_sensitivity(share, REPLACE) == 2 + 1 / STEPS

@@ -1,0 +1,84 @@
+"""P8's samples: coins leave neighbours neighbours; a fixed size under add/remove would not."""
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+
+from dimfree.sample import fixed_sample, poisson_sample
+
+NAMES = "abcde"
+
+
+@dataclass
+class Scripted:
+    """A door whose uniform draws are given."""
+
+    draws: tuple[int, ...]
+    private: bool = False
+    bound: int = 0
+
+    def below(self, bound, size):
+        assert size == len(self.draws)
+        self.bound = bound
+        return np.array(self.draws, dtype=np.int64)
+
+
+def chosen(table, mask):
+    return tuple(record for record, kept in zip(table, mask, strict=True) if kept)
+
+
+COINS = (0, 2**30 - 1, 2**30, 2**32 - 1)  # at rate 1/4 the first two are heads
+
+
+@pytest.mark.parametrize("leaver", range(len(NAMES)))
+def test_with_its_own_coin_a_record_changes_the_sample_by_itself_alone(leaver):
+    rest = NAMES[:leaver] + NAMES[leaver + 1 :]
+    differ = Counter()
+    for coins in product(COINS, repeat=len(NAMES)):
+        others = coins[:leaver] + coins[leaver + 1 :]
+        larger = chosen(NAMES, poisson_sample(len(NAMES), 0.25, Scripted(coins)))
+        smaller = chosen(rest, poisson_sample(len(rest), 0.25, Scripted(others)))
+        assert tuple(record for record in larger if record != NAMES[leaver]) == smaller
+        differ[len(larger) - len(smaller)] += 1
+    assert differ[1] == differ[0] > 0  # half of the scripted coins are heads
+
+
+@pytest.mark.parametrize(
+    ("rate", "heads"), [(0.0, 0), (2.0**-32, 1), (0.25, 2**30), (1 - 2.0**-32, 2**32 - 1), (1, 2**32)]
+)
+def test_a_coin_has_exactly_its_rate(rate, heads):
+    """Of 2^32 equally likely draws, exactly `heads` keep the record."""
+    draws = tuple(draw for draw in (heads - 1, heads) if 0 <= draw < 2**32)
+    noise = Scripted(draws)
+    assert poisson_sample(len(draws), rate, noise).tolist() == [draw < heads for draw in draws]
+    assert noise.bound == 2**32
+
+
+def test_no_records_no_coins():
+    assert poisson_sample(0, 0.5, Scripted(())).tolist() == []
+
+
+@pytest.mark.parametrize("size", range(5))
+def test_a_fixed_sample_is_a_uniform_subset_of_positions(size):
+    """Positions are chosen without looking at a record, so replacing one replaces at most one in the sample."""
+    found = Counter(tuple(np.flatnonzero(fixed_sample(4, size, Scripted(order)))) for order in permutations(range(4)))
+    assert set(found) == set(combinations(range(4), size))
+    assert len(set(found.values())) == 1
+
+
+def test_ties_in_the_draws_do_not_change_the_size():
+    assert fixed_sample(6, 4, Scripted((5, 5, 5, 5, 5, 5))).sum() == 4
+
+
+def test_a_fixed_size_under_add_remove_is_a_replacement():
+    """The broken twin: however the draws are coupled, a sample with the newcomer lacks someone whom X' would keep."""
+    larger = {frozenset(subset) for subset in combinations(NAMES, 3)}
+    smaller = {frozenset(subset) for subset in combinations(NAMES[:-1], 3)}
+    with_newcomer = [sample for sample in larger if NAMES[-1] in sample]
+    assert with_newcomer
+    assert all(len(one ^ other) >= 2 for one in with_newcomer for other in smaller)
+    everyone = [sample for sample in larger if NAMES[-1] not in sample]
+    assert len(with_newcomer) / (len(with_newcomer) + len(everyone)) == 3 / 5  # not a rare event

@@ -1,0 +1,271 @@
+"""A release as a whole: what it asks of the noise door, that its stated noise is the truth, that honest data passes."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from recording import RecordingNoise
+from scipy.special import bdtrc
+from scipy.stats import chi2
+from stats import sampling
+
+from dimfree.accounting.calibrate import (
+    bound_distance,
+    calibrate_bounded,
+    calibrate_filtered,
+    calibrate_private_count,
+    calibrate_public_count,
+)
+from dimfree.accounting.ladder import DENOMINATOR
+from dimfree.budget import Budget
+from dimfree.core.friends import friend_counts
+from dimfree.grid import RADIUS
+from dimfree.noise import SystemNoise
+from dimfree.release import release_mean
+from dimfree.shape import Isotropic
+from dimfree.tuning import HonestModel, Size, default_bounded, stable_choices
+
+BUDGET = Budget(4.0, 1e-6)
+FAILURE = 0.01
+COUNT, DIMENSION = 350, 4
+STEPS = 2**14  # of the grid of a count
+
+
+def release(X, noise, **way):
+    return release_mean(X, epsilon=4.0, delta=1e-6, shape=Isotropic(1.0), noise=noise, **way)
+
+
+@pytest.fixture
+def table(rng):
+    """Most records together, some at the rim, a few far away: weights of every kind."""
+    found = rng.normal(loc=1.0, size=(COUNT, DIMENSION))
+    found[:5] += 1e4
+    found[5:12, 0] += 4.5
+    return found
+
+
+# The map: with a recording door, the order of draws, every scale and the mean itself are exact
+
+
+def model():
+    return HonestModel.of(np.ones(DIMENSION), 0.03, "heavy")
+
+
+def chosen(menu, size, release):
+    """The public choice behind a release, found again from its public parameters."""
+    choices = stable_choices(menu.tested, size, FAILURE, model())
+    return next(c for c in choices if c.radius == release.parameters["radius"])
+
+
+def integers(table, radius):
+    return np.rint(table / (radius / RADIUS)).astype(np.int64)
+
+
+def statistic(counts, choice):
+    """T* by its definition."""
+    n, b, B = len(counts), choice.full_share, choice.budget
+    found = next(k for k in range(B + 1) if sum(int(c) < b * n + k for c in counts) + k >= B)
+    return found if choice.floor is None else min(found, max(0, n - choice.floor))
+
+
+def weighted_mean(values, counts, start, full):
+    """Σ w x / Σ w with w = clip((c/n - a)/(b - a), 0, 1), in fractions of a grid step."""
+    n = len(counts)
+    w = [min(max((Fraction(int(c), n) - start) / (full - start), Fraction(0)), Fraction(1)) for c in counts]
+    total = sum(w)
+    return [sum(v * int(x) for v, x in zip(w, column, strict=True)) / total for column in values.T]
+
+
+def assert_mean_event(event, sensitivity, mu, radius):
+    """In its own steps: the bound, plus sqrt(d) for rounding, never less; noise finer than 2^24 steps to a stddev."""
+    fine = sensitivity * RADIUS * (radius / RADIUS) / event.step  # the bound in steps of the noise grid
+    assert event.sensitivity == pytest.approx(fine + math.sqrt(DIMENSION), rel=1e-12)
+    assert event.sensitivity >= fine + math.sqrt(DIMENSION) * (1 - 1e-12)
+    assert event.mu <= mu * (1 + 1e-15)
+    assert event.mu == pytest.approx(mu, rel=1e-8)
+    assert event.stddev >= 2**24
+    assert event.dimension == DIMENSION
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_the_map_of_the_stable_core(table, relation):
+    door = RecordingNoise()
+    found = release(table, door, core="stable", stages=0, neighbours=relation)
+    if relation == "add-remove":
+        menu = calibrate_private_count(BUDGET, FAILURE / 2)
+        size, start = Size(float(COUNT), menu.count_stddev, 4096), Fraction(1, 2)
+        first = [("gaussian", menu.count_stddev * STEPS, 1)]
+        assert found.ledger.before[0].sensitivity == STEPS  # one record
+        assert found.ledger.before[0].stddev == menu.count_stddev * STEPS
+    else:
+        menu = calibrate_public_count(BUDGET, FAILURE / 2)
+        size, start, first = Size(COUNT, None, 4096), Fraction(COUNT + 1, 2 * COUNT), []
+        assert found.ledger.before == ()
+    choice = chosen(menu, size, found)
+    radius = choice.radius
+    values = integers(table, radius)
+    counts = friend_counts(values)
+    rung = choice.branch.ladder.rungs[min(statistic(counts, choice), choice.branch.ladder.length)]
+    (event,) = found.ledger.after
+    assert door.asked == [*first, ("coin", rung, DENOMINATOR), ("gaussian", event.stddev, DIMENSION)]
+    assert_mean_event(event, choice.sensitivity, choice.branch.mu, radius)
+    assert np.allclose(found.noise_stddev, event.stddev * event.step, rtol=1e-12)
+    exact = weighted_mean(values, counts, start, choice.full_share)
+    assert np.allclose(found.mean, [float(m) * radius / RADIUS for m in exact], rtol=0, atol=1e-6 * found.noise_stddev)
+
+
+@pytest.mark.parametrize(
+    ("core", "calibrate", "total_moves", "mean_moves"),
+    [("soft", calibrate_bounded, 2.0, 4.0), ("basic", calibrate_filtered, 1.0, 2.0)],
+)
+def test_the_map_of_the_cores_behind_a_lower_bound(table, core, calibrate, total_moves, mean_moves):
+    door = RecordingNoise()
+    found = release(table, door, core=core)
+    choice = default_bounded(calibrate(BUDGET), model())
+    total, mean = found.ledger.after
+    coins = [("below", COUNT, COUNT)] if core == "basic" else []
+    assert door.asked == [*coins, ("gaussian", total.stddev, 1), ("gaussian", mean.stddev, DIMENSION)]
+    assert total.sensitivity == total_moves * STEPS + 1  # rounding to the grid costs a step
+    assert total.mu == pytest.approx(choice.bound_mu, rel=1e-12)
+    assert total.mu <= choice.bound_mu * (1 + 1e-15)
+    values = integers(table, choice.radius)
+    counts = friend_counts(values)
+    shares = [max(Fraction(2 * int(c), COUNT) - 1, Fraction(0)) for c in counts]
+    if core == "basic":  # the recording door hands everybody the coin 0: kept unless certainly dropped
+        shares = [Fraction(int(share > 0)) for share in shares]
+    lowest = found.parameters["weight_lower_bound"]
+    assert lowest <= float(sum(shares)) - bound_distance(choice.branch) * total.stddev / STEPS
+    assert lowest == pytest.approx(float(sum(shares)) - bound_distance(choice.branch) * total.stddev / STEPS, abs=1e-3)
+    assert_mean_event(mean, mean_moves / lowest, choice.mean_mu, choice.radius)
+    exact = [sum(w * int(x) for w, x in zip(shares, column, strict=True)) / sum(shares) for column in values.T]
+    step = choice.radius / RADIUS
+    assert np.allclose(found.mean, [float(m) * step for m in exact], rtol=0, atol=1e-6 * found.noise_stddev)
+
+
+def test_a_refusal_draws_nothing_after_the_bit(table):
+    door = RecordingNoise(heads=False)
+    assert release(table, door, core="stable").refused
+    assert [kind for kind, *_ in door.asked] == ["gaussian", "coin"]
+
+
+def test_a_low_total_draws_no_mean(rng):
+    for core, kinds in (("soft", ["gaussian"]), ("basic", ["below", "gaussian"])):
+        door = RecordingNoise()
+        assert release(rng.normal(size=(9, DIMENSION)), door, core=core).refused
+        assert [kind for kind, *_ in door.asked] == kinds
+
+
+def charged_draws(asked, events):
+    """How many scalars each event drew, in order: every draw must belong to the event whose turn it is."""
+    draws = [scale for kind, scale, size in asked if kind == "gaussian" for _ in range(size)]
+    counted = []
+    for event in events:
+        drawn = 0
+        while draws and draws[0] == event.stddev and drawn < event.dimension:
+            draws.pop(0)
+            drawn += 1
+        counted.append(drawn)
+    assert draws == [], "drawn, but not in the ledger"
+    return counted
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_the_order_with_stages(table, relation):
+    """Count, bit, then means and sums; whatever is drawn is in the ledger, in order, a search as one event."""
+    door = RecordingNoise()
+    found = release(table, door, core="stable", neighbours=relation)
+    before = len(found.ledger.before)
+    kinds = [kind for kind, *_ in door.asked]
+    assert kinds[: before + 1] == ["gaussian"] * before + ["coin"]
+    assert set(kinds[before + 1 :]) == {"gaussian"}
+    events = (*found.ledger.before, *found.ledger.after)
+    for event, drawn in zip(events, charged_draws(door.asked, events), strict=True):
+        assert 0 < drawn <= event.dimension
+        assert drawn == event.dimension or event.purpose == "clipping radius"  # a search may end early
+
+
+def test_the_account_of_draws_notices_one_that_is_missing(table):
+    door = RecordingNoise()
+    found = release(table, door, core="stable", stages=0)
+    door.gaussian(door.asked[-1][1], 1)
+    with pytest.raises(AssertionError, match="not in the ledger"):
+        charged_draws(door.asked, (*found.ledger.before, *found.ledger.after))
+
+
+# The sample: noise_stddev is the truth
+
+WAYS = {
+    "stable": {"core": "stable", "stages": 0},
+    "stages": {"core": "stable", "stages": 3},
+    "soft": {"core": "soft"},
+    "basic": {"core": "basic"},
+    "replace-one": {"core": "stable", "stages": 0, "neighbours": "replace-one"},
+}
+WIDE, TRIALS = 25, 24
+
+
+def noise_fits(errors, stddevs, false_alarm):
+    """Whether errors have the stated standard deviations: the sum of squares of all of them is a chi-square."""
+    ratio = float(((errors / stddevs) ** 2).sum())
+    return min(chi2.cdf(ratio, errors.size), chi2.sf(ratio, errors.size)) > false_alarm / 2
+
+
+@sampling(1e-6)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+def test_the_stated_noise_is_the_truth(way):
+    """All records at the origin, so that the released mean is the noise; right scale accepted, × 0.7 and × 1.3 not."""
+    noise, origin = SystemNoise(), np.zeros((COUNT, WIDE))
+    found = [release(origin, noise, **way) for _ in range(TRIALS)]
+    kept = [one for one in found if not one.refused]
+    assert len(kept) > TRIALS // 2
+    errors, stddevs = (np.array([getattr(one, name) for one in kept]) for name in ("mean", "noise_stddev"))
+    assert noise_fits(errors, stddevs, 1e-6)
+    assert not noise_fits(errors, 0.7 * stddevs, 1e-6)
+    assert not noise_fits(errors, 1.3 * stddevs, 1e-6)
+
+
+# The sample: honest data passes
+
+
+def refusals_fit(refusals, trials, probability, false_alarm):
+    """Whether this many refusals are no surprise when each has at most this probability."""
+    return refusals == 0 or bdtrc(refusals - 1, trials, probability) > false_alarm
+
+
+def test_the_judge_of_refusals_has_two_sides():
+    assert refusals_fit(4, 300, FAILURE, 1e-6)
+    assert refusals_fit(12, 300, FAILURE, 1e-6)
+    assert not refusals_fit(24, 300, FAILURE, 1e-6)  # a pass probability of 0.92
+
+
+@pytest.mark.slow
+@sampling(1e-6)
+@pytest.mark.parametrize("tails", ["gaussian", "heavy"])
+@pytest.mark.parametrize("way", [WAYS["stable"], WAYS["replace-one"], {}], ids=["stable", "replace-one", "auto"])
+@pytest.mark.parametrize(("count", "dimension"), [(250, 2), (400, 30)])
+def test_honest_data_passes(rng, way, tails, count, dimension):
+    """At least 0.99 of the tables that follow the model are released."""
+    trials, noise = 300, SystemNoise()
+    outliers = 0.0 if tails == "gaussian" else 0.03
+    refused = sum(
+        release(rng.normal(size=(count, dimension)), noise, tails=tails, outliers=outliers, **way).refused
+        for _ in range(trials)
+    )
+    assert refusals_fit(refused, trials, FAILURE, 1e-6)
+
+
+@pytest.mark.slow
+@sampling(1e-6)
+def test_the_mean_is_not_biased(rng):
+    """Honest, skew-free data through every way: the error is noise and sampling, nothing else."""
+    noise = SystemNoise()
+    for way in WAYS.values():
+        found = []
+        for _ in range(60):
+            one = release(rng.normal(size=(COUNT, 10)), noise, **way)
+            if not one.refused:
+                found.append(one.mean / np.hypot(one.noise_stddev, 1 / math.sqrt(COUNT)))
+        errors = np.concatenate(found)
+        assert abs(errors.mean()) * math.sqrt(errors.size) < 5.5
+        assert noise_fits(errors, np.full(errors.size, 1.1), 1e-9) or errors.std() < 1.25
