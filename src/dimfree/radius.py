@@ -15,10 +15,11 @@ from scipy.stats import poisson
 
 from dimfree.noise import public_simulation
 
-_PROBES = 1024
+_PROBES = 2048
 _OTHERS = 1024
 _EXACT = 96  # leading directions simulated one by one; the tail in groups of like eigenvalue
 _GROUPS = 24
+_CAUTION = 0.7  # of the expected losers: covers the error of the simulation
 _TAIL = 0.05  # share of the probes from which the exponential tail of squared radii is fitted
 
 
@@ -34,10 +35,10 @@ class FriendRadii:
 
     def radius(self, friend_share: float, expected_losers: float, count: float) -> float:
         """The radius at which all but `expected_losers` of `count` records see `friend_share` of the others."""
-        sway = math.sqrt(friend_share * (1 - friend_share) / count)  # of the share seen in a finite sample
+        sway = 2 * math.sqrt(friend_share * (1 - friend_share) / count)  # of the share seen, common to all records
         wanted = min(friend_share + sway, 1 - 0.5 / _OTHERS)
         column = self.by_rank[:, min(int(wanted * _OTHERS), _OTHERS - 1)]
-        return math.sqrt(_upper_quantile(column, expected_losers / count))
+        return math.sqrt(_upper_quantile(column, _CAUTION * expected_losers / count))
 
     def typical(self, share: float) -> float:
         """The radius within which the average record sees `share` of the others."""

@@ -10,7 +10,7 @@ from dimfree.noise import SeededNoise
 from dimfree.shape import Dense, Diagonal
 
 FALSE_ALARM = 1e-6
-RELEASES, RECORDS = 60, 4000  # so many that hardly anybody is clipped: see proofs/stages.md, S4
+RELEASES, RECORDS = 60, 8000  # so many that hardly anybody is clipped: see proofs/stages.md, S4
 SPECTRUM = np.concatenate([np.linspace(3.0, 1.0, 20), np.full(100, 0.5)])
 DIMENSION = len(SPECTRUM)
 
@@ -24,10 +24,9 @@ def variance_fits(noise, stated, false_alarm):
 
 def releases(seed, shape, rows, options):
     """Releases of one table, each with its own noise. A refusal says nothing about noise and is left out."""
-    found = [
-        release_mean(rows, shape=shape, epsilon=16.0, delta=1e-6, core_sample=1000, noise=SeededNoise(1000 * seed + index), **options)
-        for index in range(RELEASES)
-    ]
+    budget = {"epsilon": 16.0, "delta": 1e-6, "core_sample": 1000}
+    doors = [SeededNoise(1000 * seed + index) for index in range(RELEASES)]
+    found = [release_mean(rows, shape=shape, noise=noise, **budget, **options) for noise in doors]
     passed = [release for release in found if not release.refused]
     assert len(passed) > 0.8 * RELEASES
     assert all(release.parameters["stages"] > 0 for release in passed), "nothing was recentred"

@@ -44,9 +44,9 @@ def test_the_caller_keeps_its_rows(seed):
 @pytest.mark.parametrize("dimension", [1, 3, 256, 300, 5000])
 def test_squares_are_exact_up_to_their_limit_and_rounded_beyond(seed, dimension):
     rng = np.random.default_rng(seed)
-    steps = np.concatenate(
-        [rng.integers(-high, high + 1, (6, dimension)) for high in (1, 2**15, 2**20, 2**22)]
-    ).astype(np.float64)
+    steps = np.concatenate([rng.integers(-high, high + 1, (6, dimension)) for high in (1, 2**15, 2**20, 2**22)]).astype(
+        np.float64
+    )
     steps[0] = 2**22
     for found, true in zip(exact_squares(steps), squares_one_by_one(steps), strict=True):
         if true <= 2**52:

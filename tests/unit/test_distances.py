@@ -157,7 +157,7 @@ def test_no_records_and_one():
 
 
 def test_records_off_the_grid_are_nobodys_friends():
-    """At a radius 2^40 times smaller than a coordinate even equal records are strangers; at a larger one they are not."""
+    """At a radius 2^40 times smaller than a coordinate even equal records are strangers, at a larger one not."""
     rows = np.full((2, 1), 2.0**41)
     assert PairDistances.of(rows, 0).friend_pairs(1.0) == 2
     assert PairDistances.of(rows, 0).friend_pairs(4.0) == 4

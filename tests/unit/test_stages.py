@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from recording import RecordingNoise
 
 from dimfree import release_mean
 from dimfree.accounting.precision import compose
@@ -28,7 +29,6 @@ from dimfree.stages import (
     stage,
     unsearched_bias,
 )
-from recording import RecordingNoise
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 
@@ -220,8 +220,8 @@ def test_the_stated_noise_is_that_of_the_ledger(options):
     """From the ledger alone: weights by inverse variance, allowances included, give noise_stddev."""
     release = run(RecordingNoise(), **options)
     count, factor = release.parameters["count"], release.parameters["scale"]
-    inverse, spread, target, searched = 0.0, 0.0, None, release.ledger.after
-    for event in searched:
+    inverse, spread, target = 0.0, 0.0, None
+    for event in release.ledger.after:
         if event.purpose == "clipping radius":
             target = event
             continue
@@ -229,7 +229,8 @@ def test_the_stated_noise_is_that_of_the_ledger(options):
         if target is None:
             share = 0.3
         else:
-            aim = max(0.4 * math.sqrt(SPECTRUM.sum() ** 2 / (SPECTRUM**2).sum()) / event.mu, 1.5 * target.stddev / STEPS)
+            rank = SPECTRUM.sum() ** 2 / (SPECTRUM**2).sum()
+            aim = max(0.4 * math.sqrt(rank) / event.mu, 1.5 * target.stddev / STEPS)
             share = aim / count
         weight = 1 / (unit**2 + (share / 2) ** 2 * SPECTRUM * factor**2)
         inverse, spread, target = inverse + weight, spread + weight**2 * unit**2, None

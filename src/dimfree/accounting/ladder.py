@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 DENOMINATOR = 2**64
 _START = 1.025  # the level x_0 at which the ladder is built, times epsilon: the best of a search over 0.94 … 1.06
-_LANES = 32  # candidates for its failure mass delta_0
+_LANES = 24  # candidates for its failure mass delta_0
 _MOST_STEPS = 4000
 
 
@@ -99,23 +99,31 @@ def _climb(start: float, level: float, mu: float, delta: float, failure: float) 
     if lowest >= delta:
         return []
     mass = np.exp(np.linspace(math.log(max(lowest * 1.0001, delta * 1e-9)), math.log(delta), _LANES))
-    rungs = [mass, mass, mass]
+    rungs, rise = [mass, mass, mass], np.full_like(mass, np.inf)
     for _ in range(_MOST_STEPS):
-        rungs.append(_next_rung(rungs[-1], mass, start, level, mu))
+        rise = _rise(rungs[-1], rise, mass, start, level, mu)
+        rungs.append(np.minimum(rungs[-1] * np.exp(rise), 1 - (1 - rungs[-1]) * math.exp(-level)))
         if rungs[-1][0] >= 1 - failure and (rungs[-1] >= 1 - failure).all():
             break
     return [ladder for lane in np.array(rungs).T if (ladder := _cut(lane, failure)) is not None]
 
 
-def _next_rung(p: Floats, mass: Floats, start: float, level: float, mu: float) -> Floats:
-    """The largest q allowed after p, by bisection of ln q on every lane at once; the lower end is kept."""
-    ceiling = 1 - (1 - p) * math.exp(-level)
-    low, high = np.zeros_like(p), np.log(ceiling / p)  # of ln(q / p)
-    for _ in range(26):
+def _rise(p: Floats, before: Floats, mass: Floats, start: float, level: float, mu: float) -> Floats:
+    """ln(q/p) for the largest q allowed after p, by bisection on every lane at once; the lower end is kept.
+
+    Rises shrink from rung to rung, so the last one bounds the next and half of it nearly always fits.
+    """
+
+    def fits(rise: Floats) -> NDArray[np.bool_]:
+        return p * np.exp(rise) * hockey_stick(mu, start - rise) <= mass
+
+    high = np.minimum(before, np.log((1 - (1 - p) * math.exp(-level)) / p))
+    low = np.where(fits(high / 2), high / 2, 0.0)
+    for _ in range(14):
         middle = (low + high) / 2
-        fits = p * np.exp(middle) * hockey_stick(mu, start - middle) <= mass
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    return np.minimum(p * np.exp(low), ceiling)
+        good = fits(middle)
+        low, high = np.where(good, middle, low), np.where(good, high, middle)
+    return low
 
 
 def _cut(lane: NDArray[np.float64], failure: float) -> Ladder | None:

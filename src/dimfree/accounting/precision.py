@@ -22,7 +22,7 @@ def hockey_stick(mu: float, x: ArrayLike) -> NDArray[np.float64]:
         return -np.expm1(np.minimum(x, 0.0))
     first = ndtr(-x / mu + mu / 2)
     second = np.exp(x + log_ndtr(-x / mu - mu / 2))
-    return np.minimum(1.0, np.maximum(0.0, first - second) + _ROUNDING * first)
+    return np.minimum(1.0, np.maximum(0.0, first - second) + _ROUNDING * (1 + np.abs(x)) * first)
 
 
 def compose(mus: Iterable[float]) -> float:
