@@ -42,6 +42,20 @@ def check_share(name: str, value: object, *, below: float) -> float:
     return number
 
 
+def check_at_least(name: str, value: float, least: float) -> float:
+    """A number not below `least`."""
+    if value < least:
+        raise InvalidParameter(f"Expected {name}={value!r} to be at least {least!r}: the accounting is no finer.")
+    return value
+
+
+def check_magnitude(name: str, spectrum: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviations whose powers stay in the range of floats."""
+    if not 1e-60 < float(spectrum.max()) < 1e60:
+        raise InvalidParameter(f"Expected {name} with a largest standard deviation in (1e-60, 1e60): change the units.")
+    return spectrum
+
+
 def check_whole(name: str, value: object, *, least: int) -> int:
     """A whole number, at least `least`."""
     number = _number(name, value)

@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from dimfree._validate import check_choice, check_positive, check_probability
 
+LARGEST_EPSILON = 100.0
+SMALLEST_DELTA = 1e-12  # the accounting rounds up by 1e-13
+
 
 class Neighbours(StrEnum):
     """Which pairs of data sets must look alike. An explicit value, never implied."""
@@ -27,3 +30,8 @@ class Budget:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
         object.__setattr__(self, "delta", check_probability("delta", self.delta))
+
+    @property
+    def usable_epsilon(self) -> float:
+        """What the accounting works with: a larger promise is kept by keeping this one."""
+        return min(self.epsilon, LARGEST_EPSILON)

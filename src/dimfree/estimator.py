@@ -51,7 +51,7 @@ class PrivateMean(BaseEstimator):
         tails: Any = "heavy",
         scale: Any = "known",
         stages: Any = "auto",
-        core_sample: Any = 4096,
+        core_sample: Any = "auto",
         noise: Any = None,
     ) -> None:
         self.epsilon = epsilon

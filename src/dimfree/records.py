@@ -66,14 +66,19 @@ def open_records(X: object, *, on_invalid: str = "raise") -> Records:
     `on_invalid="raise"` is for the curator's eyes: an error that depends on the data is outside the guarantee.
     `on_invalid="neutral"` is inside it: such a record is a friend of itself only and adds 0 to every sum.
     """
-    rule = check_choice("on_invalid", on_invalid, ON_INVALID)
+    check_choice("on_invalid", on_invalid, ON_INVALID)
     records = as_records(X)
-    if rule == "raise" and _any_invalid(records):
+    require_valid(records, on_invalid)
+    return records
+
+
+def require_valid(records: Records, on_invalid: str) -> None:
+    """Under the rule "raise", an error if any row is invalid; it names the rule, never a row or a value."""
+    if on_invalid == "raise" and _any_invalid(records):
         raise InvalidRecords(
             "The table has an entry that is not a finite number (NaN, infinity or missing), and on_invalid='raise' "
             "forbids it: clean the table, or pass on_invalid='neutral' to let such rows count for nothing."
         )
-    return records
 
 
 def as_records(X: object, columns: tuple[str, ...] | None = None) -> Records:

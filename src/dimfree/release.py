@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dimfree._validate import check_choice, check_probability, check_share, check_whole
+from dimfree._validate import check_at_least, check_choice, check_magnitude, check_probability, check_share, check_whole
 from dimfree.accounting.calibrate import (
     Calibration,
     calibrate_bounded,
@@ -21,7 +21,7 @@ from dimfree.accounting.calibrate import (
     calibrate_public_count,
 )
 from dimfree.accounting.events import Branch, Gaussian, Ledger
-from dimfree.budget import Budget, Neighbours
+from dimfree.budget import SMALLEST_DELTA, Budget, Neighbours
 from dimfree.core import basic, soft, stable
 from dimfree.core.friends import friend_counts
 from dimfree.errors import InvalidParameter
@@ -31,14 +31,14 @@ from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count, noisy_total
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.noise import Noise, SystemNoise
-from dimfree.records import Records, open_records
+from dimfree.records import ON_INVALID, Records, as_records, require_valid
 from dimfree.result import ErrorModel, Guarantee, Release
 from dimfree.sample import fixed_sample, poisson_sample
 from dimfree.scale import learn_scale
 from dimfree.schedule import Schedule, best_schedule, clip_level
 from dimfree.shape import Diagonal, Shape, as_shape
 from dimfree.space import Mask, Space
-from dimfree.stages import Honest, Knowledge, Output, StageSetting, recentre, unsearched_bias
+from dimfree.stages import Clipping, Honest, Knowledge, Output, StageSetting, recentre, unsearched
 from dimfree.tuning import (
     BoundedChoice,
     HonestModel,
@@ -46,6 +46,7 @@ from dimfree.tuning import (
     choose_soft,
     core_sample_suffices,
     default_bounded,
+    default_core_sample,
     stable_choices,
 )
 
@@ -78,7 +79,7 @@ def release_mean(
     tails: str = "heavy",
     scale: str = "known",
     stages: int | str = "auto",
-    core_sample: int = 4096,
+    core_sample: int | str = "auto",
     noise: Noise | None = None,
 ) -> Release:
     """Release the mean of the rows of X with (epsilon, delta)-differential privacy in total.
@@ -97,20 +98,22 @@ def release_mean(
     guarantee; "neutral" counts such a row and gives it no weight. `noise` is for tests; leave it None to be private.
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
+    check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("core", core, CORES)
     check_choice("tails", tails, TAILS)
     check_probability("failure_probability", failure_probability)
     check_share("outliers", outliers, below=0.3)
     check_choice("scale", scale, SCALES)
     most_stages = None if stages == "auto" else check_whole("stages", stages, least=0)
-    check_whole("core_sample", core_sample, least=1)
+    sample = None if core_sample == "auto" else check_whole("core_sample", core_sample, least=1)
     if (scale == "learn" or most_stages) and core in ("soft", "basic"):
         raise InvalidParameter(f"core={core!r} stands alone: leave stages='auto' and scale='known', or use 'stable'.")
     if relation is Neighbours.REPLACE_ONE and core in ("soft", "basic"):
         raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'.")
-    records = open_records(X, on_invalid=on_invalid)
+    check_choice("on_invalid", on_invalid, ON_INVALID)
+    records = as_records(X)
     known = as_shape(covariance, shape, records.dimension)
-    spectrum = known.spectrum(records.dimension)
+    spectrum = check_magnitude("covariance", known.spectrum(records.dimension))
     run = _Run(
         Space(records, known),
         HonestModel.of(spectrum, outliers, tails),
@@ -120,9 +123,12 @@ def release_mean(
         failure_probability,
         scale == "learn",
         most_stages,
-        core_sample,
+        sample,
         noise or SystemNoise(),
     )
+    if relation is Neighbours.REPLACE_ONE and (refusal := _public_refusal(run)):
+        return refusal  # before any value is looked at
+    require_valid(records, on_invalid)
     return _ESTIMATORS[core](run)
 
 
@@ -138,7 +144,7 @@ class _Run:
     failure: float
     learn_scale: bool
     most_stages: int | None
-    core_sample: int
+    core_sample: int | None
     noise: Noise
 
     @property
@@ -228,7 +234,7 @@ def _calibrated(run: _Run, *, bounded: bool) -> Calibration:
         menu = calibrate_public_count(run.budget, run.failure / 2, search_share=share)
     else:
         menu = calibrate_private_count(run.budget, run.failure / 2, bounded=bounded, search_share=share)
-    if not core_sample_suffices(run.core_sample, menu, run.failure, run.model.outliers):
+    if run.core_sample and not core_sample_suffices(run.core_sample, menu, run.failure, run.model.outliers):
         raise InvalidParameter(
             f"Expected core_sample={run.core_sample!r} to be large enough for the stability test at this budget; "
             "use a larger core_sample or a larger epsilon."
@@ -238,10 +244,19 @@ def _calibrated(run: _Run, *, bounded: bool) -> Calibration:
 
 def _released_size(run: _Run, menu: Calibration) -> tuple[Size, tuple[Gaussian, ...]]:
     """What is public about the number of records, and what that has cost."""
+    sample = run.core_sample or default_core_sample(menu)
     if menu.count_stddev is None:
-        return Size(run.records.count, None, run.core_sample), ()
+        return Size(run.records.count, None, sample), ()
     counted = noisy_count(run.records.count, menu.count_stddev, noise=run.noise)  # P5'
-    return Size(counted.value, menu.count_stddev, run.core_sample), (counted.event,)
+    return Size(counted.value, menu.count_stddev, sample), (counted.event,)
+
+
+def _public_refusal(run: _Run) -> Release | None:
+    """Replace-one: the refusal that the public number of records alone decides, at no cost."""
+    menu = _calibrated(run, bounded=False)
+    size, _ = _released_size(run, menu)
+    refused = _schedule(run, size, menu) is None
+    return run.refused(TOO_FEW, "stable", run.ledger((), ()), count=size.count) if refused else None
 
 
 def _schedule(run: _Run, size: Size, menu: Calibration) -> Schedule | None:
@@ -271,7 +286,7 @@ def _core_sample(run: _Run, size: Size) -> Mask | None:
     if size.rate >= 1:
         return None
     if run.relation is Neighbours.REPLACE_ONE:
-        return fixed_sample(run.records.count, run.core_sample, run.noise)
+        return fixed_sample(run.records.count, size.core_sample, run.noise)
     return poisson_sample(run.records.count, size.rate, run.noise)
 
 
@@ -306,8 +321,8 @@ def _recentred(
 
 def _core_output(run: _Run, mean: Measured[Floats], factor: float) -> Output:
     variance = np.full(run.space.dimension, (mean.event.stddev * mean.event.step) ** 2)
-    bias = unsearched_bias(run.coordinate_variances * factor**2) if run.searches else 0.0
-    return Output(mean.value, variance, bias)
+    clipping = unsearched(run.coordinate_variances * factor**2) if run.searches else Clipping()
+    return Output(mean.value, variance, clipping.bias)
 
 
 def _soft(run: _Run) -> Release:

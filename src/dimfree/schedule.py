@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import chdtri
 
 from dimfree.accounting.events import Tested
 from dimfree.budget import Neighbours
@@ -45,9 +45,9 @@ class Moments:
         mean = self.first + self.size * centre_variance
         variance = 2 * self.second + 4 * centre_variance * self.first
         skewness = (8 * self.third + 24 * centre_variance * self.second) / variance**1.5
-        z = float(ndtri(level))
-        bend = skewness * (z**2 - 1) / 6 - skewness**2 * (2 * z**3 - 5 * z) / 36  # Cornish–Fisher
-        return np.sqrt(mean + np.sqrt(variance) * (z + bend))
+        freedom = 8 / skewness**2  # the chi-square law with this skewness
+        beyond = (chdtri(freedom, 1 - level) - freedom) / np.sqrt(2 * freedom)
+        return np.sqrt(mean + np.sqrt(variance) * beyond)
 
     @property
     def effective_rank(self) -> float:

@@ -29,11 +29,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Output:
-    """One released vector: value, noise variance per coordinate (infinite where it says nothing), allowed bias²."""
+    """One released vector: value, noise variance per coordinate (infinite where it says nothing), allowed bias².
+
+    `pull` is the share of its centre's noise that clipping passes on into the output.
+    """
 
     value: Floats
     variance: Floats
     bias: Floats | float = 0.0
+    pull: float = 0.0
 
 
 @dataclass
@@ -42,21 +46,37 @@ class Knowledge:
 
     outputs: list[Output] = field(default_factory=list)
     events: list[Gaussian] = field(default_factory=list)
+    _shares: list[list[Floats | float]] = field(default_factory=list)  # of every output's fresh noise in each output
 
     def add(self, output: Output, *events: Gaussian) -> None:
+        earlier = [output.pull * share for share in self._combined_shares()]
+        self._shares.append([*earlier, 1.0])
         self.outputs.append(output)
         self.events.extend(events)
 
     def combined(self) -> tuple[Floats, Floats]:
-        """(value, variance): the average by inverse variance, bias allowed for, and its exact noise variance."""
+        """(value, variance): the average by inverse variance, bias allowed for, and the variance of its noise."""
+        weights = self._weights()
+        value = _sum(weight * output.value for weight, output in zip(weights, self.outputs, strict=True))
+        shares = zip(self._combined_shares(), self.outputs, strict=True)
+        return value, _sum(share**2 * np.minimum(output.variance, 1e300) for share, output in shares)
+
+    def _weights(self) -> list[Floats]:
         weights = [1 / (output.variance + output.bias) for output in self.outputs]
         total = _sum(weights)
-        value = _sum(weight * output.value for weight, output in zip(weights, self.outputs, strict=True)) / total
-        spread = _sum(
-            np.where(weight > 0, weight**2 * np.minimum(output.variance, 1e300), 0.0)
-            for weight, output in zip(weights, self.outputs, strict=True)
-        )
-        return value, spread / total**2
+        return [weight / total for weight in weights]
+
+    def _combined_shares(self) -> list[Floats]:
+        """How much of each output's fresh noise is in the combination."""
+        weights = self._weights()
+        return [
+            _sum(
+                weight * shares[index]
+                for weight, shares in zip(weights, self._shares, strict=True)
+                if index < len(shares)
+            )
+            for index in range(len(self.outputs))
+        ]
 
 
 def _sum(parts: Iterable[Floats]) -> Floats:
@@ -73,7 +93,7 @@ class StageSetting:
     noise: Noise
 
 
-def stage(setting: StageSetting, known: Knowledge, ball: Ball, mu: float, bias: Floats | float, purpose: str) -> None:
+def stage(setting: StageSetting, known: Knowledge, ball: Ball, mu: float, clipping: "Clipping", purpose: str) -> None:
     """Clip around the ball's centre, sum, and add the output to what is known (P8)."""
     measured = noisy_clipped_mean(
         setting.space, ball, setting.count, mu, setting.relation, purpose, noise=setting.noise
@@ -83,7 +103,7 @@ def stage(setting: StageSetting, known: Knowledge, ball: Ball, mu: float, bias: 
     stretch = np.broadcast_to(ball.scale, offset.shape)[block]
     offset[block] = measured.value * stretch
     variance[block] = (measured.event.stddev * measured.event.step / setting.count * stretch) ** 2
-    known.add(Output(ball.centre + offset, variance, bias), measured.event)
+    known.add(Output(ball.centre + offset, variance, clipping.bias, clipping.pull), measured.event)
 
 
 @dataclass(frozen=True)
@@ -129,12 +149,28 @@ def _lengths(space: Space, ball: Ball, largest: float, farthest: float) -> Float
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def unsearched_bias(variances: Floats | float) -> Floats | float:
-    return (_UNSEARCHED_BIAS / 2) ** 2 * variances
+@dataclass(frozen=True)
+class Clipping:
+    """What clipping is allowed to do to an output: bias² per coordinate, and the share of the centre's noise kept."""
+
+    bias: Floats | float = 0.0
+    pull: float = 0.0
 
 
-def searched_bias(search: RadiusSearch, count: float, variances: Floats | float) -> Floats | float:
-    return (search.target / count / 2) ** 2 * variances
+def trusted(level: float) -> Clipping:
+    """A radius from the model: the few records beyond it are shortened by some tenths, on all sides alike."""
+    return Clipping(pull=0.3 * (1 - level))
+
+
+def unsearched(variances: Floats | float) -> Clipping:
+    """A radius from a model that is not trusted (auto.md, step 9)."""
+    return Clipping((_UNSEARCHED_BIAS / 2) ** 2 * variances, 0.05)
+
+
+def searched(search: RadiusSearch, count: float, variances: Floats | float) -> Clipping:
+    """A searched radius: E* records' worth of shortening, of the bias and of the centre's own noise alike."""
+    share = min(1.0, search.target / count)
+    return Clipping((share / 2) ** 2 * variances, share)
 
 
 @dataclass(frozen=True)
@@ -158,10 +194,10 @@ def recentre(setting: StageSetting, known: Knowledge, schedule: Schedule, honest
         centre, variance = known.combined()
         spread = float((variance if block is None else variance[block]).mean())
         ball = Ball(centre, 1.0, float(moments.radius(level, spread)), block)
-        bias: Floats | float = unsearched_bias(honest.coordinates) if honest.searched else 0.0
+        clipping = unsearched(honest.coordinates) if honest.searched else trusted(level)
         if honest.searched and index >= len(schedule.stage_mus) - SEARCHED_STAGES:
             farthest = honest.farthest + math.sqrt(float(variance.sum()))
             search = RadiusSearch.balanced(schedule.search_mu, mu, moments.effective_rank, farthest)
             ball = replace(ball, radius=searched_radius(setting, known, ball, search))
-            bias = searched_bias(search, setting.count, honest.coordinates)
-        stage(setting, known, ball, mu, bias, f"stage {index + 1}")
+            clipping = searched(search, setting.count, honest.coordinates)
+        stage(setting, known, ball, mu, clipping, f"stage {index + 1}")

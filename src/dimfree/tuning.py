@@ -101,6 +101,11 @@ class Size:
         return floor, floor + 3
 
 
+def default_core_sample(menu: Calibration) -> int:
+    """Enough records for the shortest ladder of the menu, and for a good centre. Public."""
+    return max(4096, 12 * min((branch.ladder.length for branch in menu.tested), default=0))
+
+
 def core_sample_suffices(core_sample: int, menu: Calibration, failure: float, outliers: float) -> bool:
     """Whether the core would have enough records at this sample size if the table had no end. Public."""
     if not menu.tested:

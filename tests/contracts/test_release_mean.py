@@ -235,6 +235,13 @@ def test_a_named_core_is_the_core_that_ran(table, way, epsilon, delta):
         assert found.method in allowed[way["core"]]
 
 
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1000.0, 1e-6), (10_000.0, 0.5), (0.3, 0.3)])
+def test_an_odd_budget_is_kept_too(table, relation, epsilon, delta):
+    found = release(table, {"neighbours": relation}, epsilon=epsilon, delta=delta)
+    assert found.ledger.delta() <= delta
+
+
 # Refusals
 
 

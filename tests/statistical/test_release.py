@@ -39,9 +39,13 @@ def release(X, noise, **way):
 @pytest.fixture
 def table(rng):
     """Most records together, some at the rim, a few far away: weights of every kind."""
+    return spoiled(rng, strangers=5)
+
+
+def spoiled(rng, strangers):
     found = rng.normal(loc=1.0, size=(COUNT, DIMENSION))
-    found[:5] += 1e4
-    found[5:12, 0] += 4.5
+    found[:strangers] += 1e4
+    found[strangers : strangers + 7, 0] += 4.5
     return found
 
 
@@ -88,9 +92,10 @@ def assert_mean_event(event, sensitivity, mu, radius):
     assert event.dimension == DIMENSION
 
 
+@pytest.mark.parametrize("strangers", [5, 30])
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_the_map_of_the_stable_core(table, relation):
-    door = RecordingNoise()
+def test_the_map_of_the_stable_core(rng, relation, strangers):
+    door, table = RecordingNoise(), spoiled(rng, strangers)
     found = release(table, door, core="stable", stages=0, neighbours=relation)
     if relation == "add-remove":
         menu = calibrate_private_count(BUDGET, FAILURE / 2)
@@ -106,7 +111,9 @@ def test_the_map_of_the_stable_core(table, relation):
     radius = choice.radius
     values = integers(table, radius)
     counts = friend_counts(values)
-    rung = choice.branch.ladder.rungs[min(statistic(counts, choice), choice.branch.ladder.length)]
+    ladder, stable_by = choice.branch.ladder, statistic(counts, choice)
+    assert (2 < stable_by < ladder.length) == (strangers == 30)  # on the way up, or at the top
+    rung = ladder.rungs[min(stable_by, ladder.length)]
     (event,) = found.ledger.after
     assert door.asked == [*first, ("coin", rung, DENOMINATOR), ("gaussian", event.stddev, DIMENSION)]
     assert_mean_event(event, choice.sensitivity, choice.branch.mu, radius)

@@ -42,7 +42,7 @@ def calibrate_private_count(
     budget: Budget, failure: float, *, bounded: bool = False, search_share: float = 0.0
 ) -> Calibration:
     """Add/remove: a noisy count, then the branch that suits it. The menu as a whole costs at most the budget (P9)."""
-    epsilon, delta = idealised(budget.epsilon, budget.delta)
+    epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
     count_mu, search_mu = mu_full / COUNT_STDDEV, _search_mu(mu_full, search_share)
     mu_before = compose((count_mu, search_mu))
@@ -59,7 +59,7 @@ def calibrate_private_count(
 def calibrate_public_count(budget: Budget, failure: float, *, search_share: float = 0.0) -> Calibration:
     """Replace-one: no count. Each branch alone fits the budget; the number of records, being public, chooses one,
     so only that one is charged."""
-    epsilon, delta = idealised(budget.epsilon, budget.delta)
+    epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
     search_mu = _search_mu(mu_full, search_share)
     return Calibration(None, search_mu, _tested(epsilon, delta * (1 - 1e-6), mu_full, search_mu, failure))
@@ -89,12 +89,12 @@ def _bounded(epsilon: float, delta: float, mu_before: float = 0.0) -> Bounded:
 
 def calibrate_bounded(budget: Budget) -> Bounded:
     """The soft core alone: no count, one lower bound, one mean (P3)."""
-    return _bounded(*idealised(budget.epsilon, budget.delta))
+    return _bounded(*idealised(budget.usable_epsilon, budget.delta))
 
 
 def calibrate_filtered(budget: Budget) -> Bounded:
     """The paper's core: what P1's lifting leaves for a lower bound and a mean on friendly data."""
-    return _bounded(*idealised(*before_lifting(budget.epsilon, budget.delta)))
+    return _bounded(*idealised(*before_lifting(budget.usable_epsilon, budget.delta)))
 
 
 def bound_distance(branch: Bounded) -> float:

@@ -105,7 +105,7 @@ class Ledger:
     @property
     def _inner(self) -> tuple[float, float]:
         """The budget of what is charged here: behind a filter, what the lifting leaves of the promise."""
-        promise = self.budget.epsilon, self.budget.delta
+        promise = self.budget.usable_epsilon, self.budget.delta
         return before_lifting(*promise) if self.filtered else promise
 
     def _slacks(self) -> list[Slack]:

@@ -98,7 +98,7 @@ def _climb(start: float, level: float, mu: float, delta: float, failure: float) 
     lowest = float(hockey_stick(mu, start))
     if lowest >= delta:
         return []
-    mass = np.exp(np.linspace(math.log(max(lowest * 1.0001, delta * 1e-9)), math.log(delta), _LANES))
+    mass = np.exp(np.linspace(math.log(max(lowest * 1.0001, delta * 1e-6)), math.log(delta), _LANES))
     rungs, rise = [mass, mass, mass], np.full_like(mass, np.inf)
     for _ in range(_MOST_STEPS):
         rise = _rise(rungs[-1], rise, mass, start, level, mu)
@@ -131,7 +131,7 @@ def _cut(lane: NDArray[np.float64], failure: float) -> Ladder | None:
     reached = np.flatnonzero(lane >= 1 - failure)
     if not len(reached):
         return None
-    return Ladder(tuple(int(p * DENOMINATOR) for p in lane[: reached[0] + 1]))
+    return Ladder(tuple(int(p * DENOMINATOR) for p in lane[: max(int(reached[0]), 2) + 1]))
 
 
 def _accepted(lanes: list[Ladder], epsilon: float, delta: float, mu_before: float, mu_after: float) -> Ladder | None:

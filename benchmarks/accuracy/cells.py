@@ -1,0 +1,123 @@
+"""What is measured: the estimators, the worlds they are tried in, and how many draws of each.
+
+A new estimator is one more line of ESTIMATORS; a new world is one more line of a list of cells.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.spectra import SPECTRA, Floats
+from benchmarks.accuracy.worlds import DATA, World, world
+
+GAUSSIAN = {"outliers": 0.0, "tails": "gaussian"}
+ALONE = {"core": "stable", "stages": 0}  # no recentring
+LEARN = {"scale": "learn", **GAUSSIAN}
+ESTIMATORS: dict[str, dict[str, Any]] = {  # options of release_mean
+    "basic": {"core": "basic", **GAUSSIAN},
+    "soft": {"core": "soft", **GAUSSIAN},
+    "stable": {**ALONE, **GAUSSIAN},
+    "stable, robust defaults": ALONE,
+    "stable, replace-one": {**ALONE, "neighbours": "replace-one", **GAUSSIAN},
+    "stable, unknown scale": {**ALONE, **LEARN},
+    "recentred": GAUSSIAN,
+    "recentred, robust defaults": {},
+    "recentred, unknown scale": LEARN,
+    "recentred, replace-one": {"neighbours": "replace-one", **GAUSSIAN},
+}
+WRONG_SCALE = 1e-2  # of the standard deviations handed to the estimators that learn the scale
+
+CORES = ("basic", "soft", "stable")
+RECENTRED = ("recentred", "recentred, robust defaults")
+EVERY = tuple(name for name in ESTIMATORS if name != "stable, unknown scale")
+WATCHED = ("stable", "stable, robust defaults", "stable, replace-one", "stable, unknown scale")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One world, how many draws of it, and who is tried on them."""
+
+    section: str  # "accuracy" | "budget" | "dimension" | "robustness" | "passing"
+    spectrum: str
+    count: int
+    dimension: int
+    trials: int
+    estimators: tuple[str, ...]
+    epsilon: float = 1.0
+    data: str = "gaussian"
+
+    @property
+    def name(self) -> str:
+        return f"{self.section}: {self.spectrum}, n = {self.count}, d = {self.dimension}, ε = {self.epsilon:g}, {self.data}"
+
+    @property
+    def stddevs(self) -> Floats:
+        return SPECTRA[self.spectrum](self.dimension)
+
+    @property
+    def work(self) -> float:
+        """Roughly: the quadratic core, then the passes over the records."""
+        records = min(self.count, 4096) ** 2 / 100 + 10 * self.count
+        return self.trials * len(self.estimators) * (records * self.dimension + 2e7)
+
+    def generator(self, seed: int, trial: int) -> np.random.Generator:
+        """Depends on the world and the trial alone: adding a cell changes no other cell's draws."""
+        return np.random.default_rng([seed, int(self.spectrum[1:]), self.count, self.dimension, trial])
+
+    def draw(self, generator: np.random.Generator) -> World:
+        return world(self.data, self.stddevs, self.count, generator)
+
+    def options(self, estimator: str) -> dict[str, Any]:
+        """Of release_mean; where the scale is to be learned, the covariance handed over is far off."""
+        options = ESTIMATORS[estimator]
+        given = self.stddevs * (WRONG_SCALE if options.get("scale") == "learn" else 1.0)
+        return {"epsilon": self.epsilon, "covariance": given**2, **options}
+
+
+def accuracy_cells(trials: int, quick: bool) -> list[Cell]:
+    """S1–S5 at d = 1000, S1 and S4 at d = 10 000; fewer draws and estimators where a draw is dear."""
+    cells = [Cell("accuracy", s, n, 1000, trials, EVERY) for n in (500, 1000) for s in SPECTRA]
+    if quick:
+        return cells
+    cells += [Cell("accuracy", s, 4000, 1000, min(trials, 8), EVERY) for s in SPECTRA]
+    for spectrum in SPECTRA:
+        whom = CORES + RECENTRED if spectrum in ("S1", "S4") else RECENTRED
+        cells += [Cell("accuracy", spectrum, 16_000, 1000, min(trials, 3), whom)]
+    cells += [Cell("accuracy", "S1", 500, 10_000, min(trials, 10), CORES + RECENTRED)]
+    cells += [Cell("accuracy", s, 1000, 10_000, min(trials, 10), CORES + RECENTRED) for s in ("S1", "S4")]
+    cells += [Cell("accuracy", "S1", 4000, 10_000, min(trials, 5), CORES + RECENTRED)]
+    cells += [Cell("accuracy", "S4", 4000, 10_000, min(trials, 5), RECENTRED)]
+    return cells + [Cell("accuracy", s, 16_000, 10_000, min(trials, 2), ("recentred",)) for s in ("S1", "S4")]
+
+
+def budget_cells(trials: int) -> list[Cell]:
+    """A small and a large epsilon."""
+    worlds = ((0.2, 4000), (0.2, 16_000), (4.0, 500), (4.0, 1000))
+    return [
+        Cell("budget", spectrum, count, 1000, min(trials, 5), ("recentred",), epsilon)
+        for epsilon, count in worlds
+        for spectrum in ("S1", "S4")
+    ]
+
+
+def dimension_cells(trials: int) -> list[Cell]:
+    """The same ten large directions in a small and a huge space."""
+    small = Cell("dimension", "S1", 4000, 100, trials, ("recentred",))
+    return [small, Cell("dimension", "S1", 4000, 100_000, min(trials, 2), ("recentred",))]
+
+
+def robustness_cells(trials: int) -> list[Cell]:
+    return [
+        Cell("robustness", spectrum, 4000, 1000, min(trials, 5), ("recentred, robust defaults",), data=data)
+        for data in DATA
+        if data != "gaussian"
+        for spectrum in SPECTRA
+    ]
+
+
+def pass_cells(draws: int) -> list[Cell]:
+    """Whether the bit passes depends on core and scale, not on the stages, so these are tried alone."""
+    small = [Cell("passing", spectrum, count, 50, draws, WATCHED) for count in (500, 1000) for spectrum in SPECTRA]
+    large = [Cell("passing", spectrum, 4000, 50, min(draws, 60), WATCHED[:3]) for spectrum in SPECTRA]
+    return small + large
