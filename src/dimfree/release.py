@@ -5,9 +5,8 @@ Letters: n̂ = released number of records, T = stability statistic, W = total we
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +22,7 @@ from dimfree.accounting.calibrate import (
 from dimfree.accounting.events import Branch, Gaussian, Ledger
 from dimfree.budget import SMALLEST_DELTA, Budget, Neighbours
 from dimfree.core import basic, soft, stable
-from dimfree.core.friends import friend_counts
+from dimfree.core.friends import all_counts
 from dimfree.errors import InvalidParameter
 from dimfree.grid import RADIUS, IntegerRecords, on_grid
 from dimfree.mechanisms import Measured
@@ -31,8 +30,9 @@ from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count, noisy_total
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.noise import Noise, SystemNoise
-from dimfree.records import ON_INVALID, Records, as_records, require_valid
-from dimfree.result import ErrorModel, Guarantee, Release
+from dimfree.records import ON_INVALID, as_records, require_valid
+from dimfree.result import Release
+from dimfree.run import Run
 from dimfree.sample import fixed_sample, poisson_sample
 from dimfree.scale import learn_scale
 from dimfree.schedule import Schedule, best_schedule, clip_level
@@ -114,7 +114,7 @@ def release_mean(
     records = as_records(X)
     known = as_shape(covariance, shape, records.dimension)
     spectrum = check_magnitude("covariance", known.spectrum(records.dimension))
-    run = _Run(
+    run = Run(
         Space(records, known),
         HonestModel.of(spectrum, outliers, tails),
         spectrum,
@@ -132,80 +132,7 @@ def release_mean(
     return _ESTIMATORS[core](run)
 
 
-@dataclass(frozen=True, repr=False)
-class _Run:
-    """What one release works on, and how its outcome is written down."""
-
-    space: Space
-    model: HonestModel
-    spectrum: Floats
-    budget: Budget
-    relation: Neighbours
-    failure: float
-    learn_scale: bool
-    most_stages: int | None
-    core_sample: int | None
-    noise: Noise
-
-    @property
-    def records(self) -> Records:
-        return self.space.records
-
-    @property
-    def searches(self) -> bool:
-        """Whether clipping radii are searched: where the model is not trusted to the last per cent."""
-        return self.learn_scale or self.model.factor > 1
-
-    @property
-    def coordinate_variances(self) -> Floats:
-        """Of the rescaled coordinates, by the model: the diagonal of M^{1/2}, averaged unless the shape is diagonal.
-
-        They weigh the outputs; equal weights keep the combination's noise V constant, so that it survives a rotation.
-        """
-        variances = self.space.shape.root_diagonal(self.space.dimension)
-        return variances if isinstance(self.space.shape, Diagonal) else np.full_like(variances, variances.mean())
-
-    def refused(self, reason: str, method: str, ledger: Ledger, **public: float | str) -> Release:
-        return Release.refused_because(reason, **self._common(method, ledger, public))
-
-    def released(self, known: Knowledge, method: str, ledger: Ledger, **public: float) -> Release:
-        """The combination of all outputs, back in the original space: noise covariance M^{1/4} diag(V) M^{1/4}.
-
-        V is constant unless the shape is diagonal, so the square roots of V times the diagonal of M^{1/2} are exact.
-        """
-        value, variance = known.combined()
-        shape = self.space.shape
-        stddev = np.sqrt(variance * shape.root_diagonal(self.space.dimension))
-        model = self._error_model(variance, public)
-        common = self._common(method, ledger, public)
-        return Release.released(mean=shape.restore(value), noise_stddev=stddev, error_model=model, **common)
-
-    def _error_model(self, variance: Floats, public: dict[str, float]) -> ErrorModel:
-        """Principal variances of noise and records, both functions of the shape, and a likely lower bound on n."""
-        shape, dimension, scale = self.space.shape, self.space.dimension, public.get("scale", 1.0)
-        records = public.get("count_at_least", public.get("weight_lower_bound"))
-        record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))
-        if isinstance(shape, Diagonal):
-            return ErrorModel(record_stddev=record_stddev, records=records)
-        return ErrorModel(variance[0] * self.spectrum, record_stddev, (scale * self.spectrum) ** 2, records)
-
-    def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Branch, ...], **rest: Any) -> Ledger:
-        return Ledger(self.budget, self.relation, before, menu, **rest)
-
-    def _common(self, method: str, ledger: Ledger, public: dict[str, Any]) -> dict[str, Any]:
-        promise = Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.noise.private)
-        dimension, columns = self.records.dimension, self.records.columns
-        return {
-            "guarantee": promise,
-            "ledger": ledger,
-            "method": method,
-            "dimension": dimension,
-            "columns": columns,
-            "parameters": public,
-        }
-
-
-def _stable(run: _Run, *, bounded: bool = False) -> Release:
+def _stable(run: Run, *, bounded: bool = False) -> Release:
     """n̂, the public choice, the unknown scale if any, then core and stages (P5', P6, P8, P9)."""
     menu = _calibrated(run, bounded=bounded)
     size, before = _released_size(run, menu)
@@ -227,7 +154,7 @@ def _stable(run: _Run, *, bounded: bool = False) -> Release:
     return _recentred(run, schedule, size, factor, sampled, ledger)
 
 
-def _calibrated(run: _Run, *, bounded: bool) -> Calibration:
+def _calibrated(run: Run, *, bounded: bool) -> Calibration:
     """The menu of branches that the budget allows. Public, like the check of the core's sample size."""
     share = SEARCH_SHARE if run.learn_scale else 0.0
     if run.relation is Neighbours.REPLACE_ONE:
@@ -242,7 +169,7 @@ def _calibrated(run: _Run, *, bounded: bool) -> Calibration:
     return menu
 
 
-def _released_size(run: _Run, menu: Calibration) -> tuple[Size, tuple[Gaussian, ...]]:
+def _released_size(run: Run, menu: Calibration) -> tuple[Size, tuple[Gaussian, ...]]:
     """What is public about the number of records, and what that has cost."""
     sample = run.core_sample or default_core_sample(menu)
     if menu.count_stddev is None:
@@ -251,7 +178,7 @@ def _released_size(run: _Run, menu: Calibration) -> tuple[Size, tuple[Gaussian, 
     return Size(counted.value, menu.count_stddev, sample), (counted.event,)
 
 
-def _public_refusal(run: _Run) -> Release | None:
+def _public_refusal(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
     menu = _calibrated(run, bounded=False)
     size, _ = _released_size(run, menu)
@@ -259,7 +186,7 @@ def _public_refusal(run: _Run) -> Release | None:
     return run.refused(TOO_FEW, "stable", run.ledger((), ()), count=size.count) if refused else None
 
 
-def _schedule(run: _Run, size: Size, menu: Calibration) -> Schedule | None:
+def _schedule(run: Run, size: Size, menu: Calibration) -> Schedule | None:
     """The public optimiser's choice for the core and the stages, in units of the shape's own scale."""
     root_d = math.sqrt(run.space.dimension)
     return best_schedule(
@@ -274,14 +201,14 @@ def _schedule(run: _Run, size: Size, menu: Calibration) -> Schedule | None:
     )
 
 
-def _charged(run: _Run, menu: Calibration, schedule: Schedule) -> tuple[tuple[Branch, ...], int]:
+def _charged(run: Run, menu: Calibration, schedule: Schedule) -> tuple[tuple[Branch, ...], int]:
     """Add/remove: n̂ chose, so the whole menu is charged (P9). Replace-one: a public number chose; one branch is."""
     if run.relation is Neighbours.REPLACE_ONE:
         return (schedule.branch,), 0
     return menu.menu, menu.menu.index(schedule.branch)
 
 
-def _core_sample(run: _Run, size: Size) -> Mask | None:
+def _core_sample(run: Run, size: Size) -> Mask | None:
     """The records that the quadratic core looks at; None: all (P8)."""
     if size.rate >= 1:
         return None
@@ -291,14 +218,14 @@ def _core_sample(run: _Run, size: Size) -> Mask | None:
 
 
 def _recentred(
-    run: _Run, schedule: Schedule, size: Size, factor: float, sampled: Mask | None, ledger: Ledger
+    run: Run, schedule: Schedule, size: Size, factor: float, sampled: Mask | None, ledger: Ledger
 ) -> Release:
     """The stable core behind its bit, then recentring stages, all outputs combined (P4, P5, P6, P8)."""
     core, radius = schedule.core, schedule.core.radius * factor
     public = size.public | {"radius": radius, "full_share": float(core.full_share), "scale": factor}
     method = "recentred" if schedule.stage_mus else "stable"
     integers = on_grid(run.space, radius, sampled)
-    counts = _all_counts(integers)
+    counts = all_counts(integers)
     statistic = stable.stability(counts, core.full_share, core.budget)  # P4
     if core.floor is not None:
         statistic = stable.capped_by_count(statistic, integers.count, core.floor)  # P5'
@@ -319,34 +246,34 @@ def _recentred(
     return run.released(known, method, replace(ledger, after=tuple(known.events)), **public)
 
 
-def _core_output(run: _Run, mean: Measured[Floats], factor: float) -> Output:
+def _core_output(run: Run, mean: Measured[Floats], factor: float) -> Output:
     variance = np.full(run.space.dimension, (mean.event.stddev * mean.event.step) ** 2)
     clipping = unsearched(run.coordinate_variances * factor**2) if run.searches else Clipping()
     return Output(mean.value, variance, clipping.bias)
 
 
-def _soft(run: _Run) -> Release:
+def _soft(run: Run) -> Release:
     """The soft core by itself (P3)."""
     branch = calibrate_bounded(run.budget)
     return _soft_mean(run, default_bounded(branch, run.model), run.ledger((), (branch,), chosen=0))
 
 
-def _soft_mean(run: _Run, choice: BoundedChoice, ledger: Ledger, **public: float) -> Release:
+def _soft_mean(run: Run, choice: BoundedChoice, ledger: Ledger, **public: float) -> Release:
     """Weights without a test, behind a noisy lower bound on their total (P2, P3)."""
     integers = on_grid(run.space, choice.radius)
-    weights = soft.soft_weights(_all_counts(integers))
+    weights = soft.soft_weights(all_counts(integers))
     total = noisy_total(
         soft.total_weight(weights), soft.TOTAL_SENSITIVITY, choice.bound_mu, "total weight", noise=run.noise
     )
     return _bounded_mean(run, "soft", choice, integers, weights, total, soft.MEAN_SENSITIVITY, ledger, public)
 
 
-def _basic(run: _Run) -> Release:
+def _basic(run: Run) -> Release:
     """The paper's Algorithm 1 with exact accounting (P1)."""
     branch = calibrate_filtered(run.budget)
     choice = default_bounded(branch, run.model)
     integers = on_grid(run.space, choice.radius)
-    kept = basic.keep(_all_counts(integers), run.noise)  # Alg 1, l.2–3
+    kept = basic.keep(all_counts(integers), run.noise)  # Alg 1, l.2–3
     total = noisy_total(
         Fraction(int(kept.sum())), basic.COUNT_SENSITIVITY, choice.bound_mu, "number kept", noise=run.noise
     )  # Alg 1, l.4
@@ -355,7 +282,7 @@ def _basic(run: _Run) -> Release:
 
 
 def _bounded_mean(
-    run: _Run,
+    run: Run,
     method: str,
     choice: BoundedChoice,
     integers: IntegerRecords,
@@ -376,24 +303,19 @@ def _bounded_mean(
     return run.released(known, method, replace(ledger, after=tuple(known.events)), **public)
 
 
-def _all_counts(integers: IntegerRecords) -> Integers:
-    """Friend counts of every record: valid ones first, then invalid ones, each a friend of itself only."""
-    return np.concatenate([friend_counts(integers.values), np.ones(integers.invalid, dtype=np.int64)])
-
-
 def _noisy_mean(
-    run: _Run, integers: IntegerRecords, weights: Integers, moves: float, mu: float, radius: float
+    run: Run, integers: IntegerRecords, weights: Integers, moves: float, mu: float, radius: float
 ) -> Measured[NDArray[np.float64]]:
     weights = weights[: len(integers.values)]  # an invalid record adds nothing, whatever its weight
     return noisy_mean(integers.values, weights, moves, mu, radius / RADIUS, noise=run.noise)
 
 
-def _auto(run: _Run) -> Release:
+def _auto(run: Run) -> Release:
     alone = run.relation is Neighbours.ADD_REMOVE and not run.learn_scale
     return _stable(run, bounded=alone)
 
 
-_ESTIMATORS: dict[str, Callable[[_Run], Release]] = {
+_ESTIMATORS: dict[str, Callable[[Run], Release]] = {
     "auto": _auto,
     "stable": _stable,
     "soft": _soft,

@@ -8,7 +8,7 @@ Pairs that are not both near are decided by integer differences. Proof: proofs/c
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.grid import RADIUS
+from dimfree.grid import RADIUS, IntegerRecords
 
 NEAR = 2**25  # norm about the centre, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
 _ROWS = 1024  # tile of rows
@@ -16,6 +16,11 @@ _CELLS = 2**22  # entries of a working block
 _CENTRE_SAMPLE = 129
 
 Integers = NDArray[np.int64]
+
+
+def all_counts(integers: IntegerRecords) -> Integers:
+    """Friend counts of every record: valid ones first, then invalid ones, each a friend of itself only."""
+    return np.concatenate([friend_counts(integers.values), np.ones(integers.invalid, dtype=np.int64)])
 
 
 def friend_counts(records: Integers) -> Integers:

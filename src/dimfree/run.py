@@ -1,0 +1,92 @@
+"""One run of an estimator: what it works on, and how its outcome is written down."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.accounting.events import Branch, Gaussian, Ledger
+from dimfree.budget import Budget, Neighbours
+from dimfree.noise import Noise
+from dimfree.records import Records
+from dimfree.result import ErrorModel, Guarantee, Release
+from dimfree.shape import Diagonal
+from dimfree.space import Space
+from dimfree.stages import Knowledge
+from dimfree.tuning import HonestModel
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """What one release works on, and how its outcome is written down."""
+
+    space: Space
+    model: HonestModel
+    spectrum: Floats
+    budget: Budget
+    relation: Neighbours
+    failure: float
+    learn_scale: bool
+    most_stages: int | None
+    core_sample: int | None
+    noise: Noise
+
+    @property
+    def records(self) -> Records:
+        return self.space.records
+
+    @property
+    def searches(self) -> bool:
+        """Whether clipping radii are searched: where the model is not trusted to the last per cent."""
+        return self.learn_scale or self.model.factor > 1
+
+    @property
+    def coordinate_variances(self) -> Floats:
+        """Of the rescaled coordinates, by the model: the diagonal of M^{1/2}, averaged unless the shape is diagonal.
+
+        They weigh the outputs; equal weights keep the combination's noise V constant, so that it survives a rotation.
+        """
+        variances = self.space.shape.root_diagonal(self.space.dimension)
+        return variances if isinstance(self.space.shape, Diagonal) else np.full_like(variances, variances.mean())
+
+    def refused(self, reason: str, method: str, ledger: Ledger, **public: float | str) -> Release:
+        return Release.refused_because(reason, **self._common(method, ledger, public))
+
+    def released(self, known: Knowledge, method: str, ledger: Ledger, **public: float) -> Release:
+        """The combination of all outputs, back in the original space: noise covariance M^{1/4} diag(V) M^{1/4}.
+
+        V is constant unless the shape is diagonal, so the square roots of V times the diagonal of M^{1/2} are exact.
+        """
+        value, variance = known.combined()
+        shape = self.space.shape
+        stddev = np.sqrt(variance * shape.root_diagonal(self.space.dimension))
+        model = self._error_model(variance, public)
+        common = self._common(method, ledger, public)
+        return Release.released(mean=shape.restore(value), noise_stddev=stddev, error_model=model, **common)
+
+    def _error_model(self, variance: Floats, public: dict[str, float]) -> ErrorModel:
+        """Principal variances of noise and records, both functions of the shape, and a likely lower bound on n."""
+        shape, dimension, scale = self.space.shape, self.space.dimension, public.get("scale", 1.0)
+        records = public.get("count_at_least", public.get("weight_lower_bound"))
+        record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))
+        if isinstance(shape, Diagonal):
+            return ErrorModel(record_stddev=record_stddev, records=records)
+        return ErrorModel(variance[0] * self.spectrum, record_stddev, (scale * self.spectrum) ** 2, records)
+
+    def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Branch, ...], **rest: Any) -> Ledger:
+        return Ledger(self.budget, self.relation, before, menu, **rest)
+
+    def _common(self, method: str, ledger: Ledger, public: dict[str, Any]) -> dict[str, Any]:
+        promise = Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.noise.private)
+        dimension, columns = self.records.dimension, self.records.columns
+        return {
+            "guarantee": promise,
+            "ledger": ledger,
+            "method": method,
+            "dimension": dimension,
+            "columns": columns,
+            "parameters": public,
+        }
