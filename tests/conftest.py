@@ -2,6 +2,7 @@
 
 import os
 
+import hypothesis
 import numpy as np
 import pytest
 from stats import DECLARED, MARK, declared_rates
@@ -30,3 +31,8 @@ def seed(request) -> int:
 @pytest.fixture
 def rng(seed) -> np.random.Generator:
     return np.random.default_rng(seed)
+
+
+# How long an example takes depends on who else uses the machine: no deadline, so that no test is flaky.
+hypothesis.settings.register_profile("dimfree", deadline=None)
+hypothesis.settings.load_profile("dimfree")

@@ -49,17 +49,12 @@ class Cell:
 
     @property
     def name(self) -> str:
-        return f"{self.section}: {self.spectrum}, n = {self.count}, d = {self.dimension}, ε = {self.epsilon:g}, {self.data}"
+        size = f"n = {self.count}, d = {self.dimension}"
+        return f"{self.section}: {self.spectrum}, {size}, ε = {self.epsilon:g}, {self.data}"
 
     @property
     def stddevs(self) -> Floats:
         return SPECTRA[self.spectrum](self.dimension)
-
-    @property
-    def work(self) -> float:
-        """Roughly: the quadratic core, then the passes over the records."""
-        records = min(self.count, 4096) ** 2 / 100 + 10 * self.count
-        return self.trials * len(self.estimators) * (records * self.dimension + 2e7)
 
     def generator(self, seed: int, trial: int) -> np.random.Generator:
         """Depends on the world and the trial alone: adding a cell changes no other cell's draws."""
@@ -75,27 +70,35 @@ class Cell:
         return {"epsilon": self.epsilon, "covariance": given**2, **options}
 
 
+FULL = 20  # draws of a small cell in a full run
+
+
+def few(full: int, trials: int) -> int:
+    """Draws of a cell that has `full` of them in a full run, where a small cell has `trials`."""
+    return max(1, round(full * trials / FULL))
+
+
 def accuracy_cells(trials: int, quick: bool) -> list[Cell]:
     """S1–S5 at d = 1000, S1 and S4 at d = 10 000; fewer draws and estimators where a draw is dear."""
     cells = [Cell("accuracy", s, n, 1000, trials, EVERY) for n in (500, 1000) for s in SPECTRA]
     if quick:
         return cells
-    cells += [Cell("accuracy", s, 4000, 1000, min(trials, 8), EVERY) for s in SPECTRA]
+    cells += [Cell("accuracy", s, 4000, 1000, few(8, trials), EVERY) for s in SPECTRA]
     for spectrum in SPECTRA:
         whom = CORES + RECENTRED if spectrum in ("S1", "S4") else RECENTRED
-        cells += [Cell("accuracy", spectrum, 16_000, 1000, min(trials, 3), whom)]
-    cells += [Cell("accuracy", "S1", 500, 10_000, min(trials, 10), CORES + RECENTRED)]
-    cells += [Cell("accuracy", s, 1000, 10_000, min(trials, 10), CORES + RECENTRED) for s in ("S1", "S4")]
-    cells += [Cell("accuracy", "S1", 4000, 10_000, min(trials, 5), CORES + RECENTRED)]
-    cells += [Cell("accuracy", "S4", 4000, 10_000, min(trials, 5), RECENTRED)]
-    return cells + [Cell("accuracy", s, 16_000, 10_000, min(trials, 2), ("recentred",)) for s in ("S1", "S4")]
+        cells += [Cell("accuracy", spectrum, 16_000, 1000, few(3, trials), whom)]
+    cells += [Cell("accuracy", "S1", 500, 10_000, few(10, trials), CORES + RECENTRED)]
+    cells += [Cell("accuracy", s, 1000, 10_000, few(10, trials), CORES + RECENTRED) for s in ("S1", "S4")]
+    cells += [Cell("accuracy", "S1", 4000, 10_000, few(5, trials), CORES + RECENTRED)]
+    cells += [Cell("accuracy", "S4", 4000, 10_000, few(5, trials), RECENTRED)]
+    return cells + [Cell("accuracy", s, 16_000, 10_000, few(2, trials), ("recentred",)) for s in ("S1", "S4")]
 
 
 def budget_cells(trials: int) -> list[Cell]:
     """A small and a large epsilon."""
     worlds = ((0.2, 4000), (0.2, 16_000), (4.0, 500), (4.0, 1000))
     return [
-        Cell("budget", spectrum, count, 1000, min(trials, 5), ("recentred",), epsilon)
+        Cell("budget", spectrum, count, 1000, few(5, trials), ("recentred",), epsilon)
         for epsilon, count in worlds
         for spectrum in ("S1", "S4")
     ]
@@ -104,12 +107,12 @@ def budget_cells(trials: int) -> list[Cell]:
 def dimension_cells(trials: int) -> list[Cell]:
     """The same ten large directions in a small and a huge space."""
     small = Cell("dimension", "S1", 4000, 100, trials, ("recentred",))
-    return [small, Cell("dimension", "S1", 4000, 100_000, min(trials, 2), ("recentred",))]
+    return [small, Cell("dimension", "S1", 4000, 100_000, few(2, trials), ("recentred",))]
 
 
 def robustness_cells(trials: int) -> list[Cell]:
     return [
-        Cell("robustness", spectrum, 4000, 1000, min(trials, 5), ("recentred, robust defaults",), data=data)
+        Cell("robustness", spectrum, 4000, 1000, few(5, trials), ("recentred, robust defaults",), data=data)
         for data in DATA
         if data != "gaussian"
         for spectrum in SPECTRA
@@ -117,7 +120,14 @@ def robustness_cells(trials: int) -> list[Cell]:
 
 
 def pass_cells(draws: int) -> list[Cell]:
-    """Whether the bit passes depends on core and scale, not on the stages, so these are tried alone."""
-    small = [Cell("passing", spectrum, count, 50, draws, WATCHED) for count in (500, 1000) for spectrum in SPECTRA]
-    large = [Cell("passing", spectrum, 4000, 50, min(draws, 60), WATCHED[:3]) for spectrum in SPECTRA]
-    return small + large
+    """Whether the bit passes is decided before the stages, so the cores are tried alone."""
+    worlds = [
+        (500, draws, WATCHED[:3]),
+        (1000, draws, WATCHED[:3]),
+        (4000, max(1, 3 * draws // 10), WATCHED[:3]),
+        (500, max(1, 3 * draws // 10), WATCHED[3:]),  # a learned scale takes much longer
+        (1000, max(1, 3 * draws // 10), WATCHED[3:]),
+    ]
+    return [
+        Cell("passing", spectrum, count, 50, trials, whom) for count, trials, whom in worlds for spectrum in SPECTRA
+    ]

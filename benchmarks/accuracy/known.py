@@ -6,6 +6,8 @@ What is tried where: cells.py; the promises: bars.py; how it is written down: ta
 """
 
 import argparse
+import hashlib
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -18,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
+import dimfree
 from benchmarks.accuracy.bars import clopper_pearson, misses
 from benchmarks.accuracy.cells import (
+    FULL,
     WATCHED,
     Cell,
     accuracy_cells,
@@ -31,7 +35,7 @@ from benchmarks.accuracy.cells import (
 from benchmarks.accuracy.tables import report
 from benchmarks.accuracy.worlds import World
 from benchmarks.accuracy.yardsticks import Oracle, error, noise_ratio
-from benchmarks.record import provenance, write_results
+from benchmarks.record import FORMAT, provenance, write_results
 from dimfree import Release, SeededNoise, release_mean
 from dimfree.accounting.events import Gaussian, Ledger
 from dimfree.accounting.precision import largest_mu
@@ -152,11 +156,9 @@ def pooled(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def run(options: argparse.Namespace, trials: int, draws: int) -> dict[str, Any]:
     """All cells, with a line to stderr for each one done."""
-    cells = accuracy_cells(trials, options.quick)
-    if not options.quick:
-        cells += budget_cells(trials) + dimension_cells(trials)
-    cells += robustness_cells(trials) + pass_cells(draws)
-    done = _each(partial(_one, seed=options.seed, seeded=options.seeded), cells, options.jobs)
+    cells = [] if options.quick else dimension_cells(trials) + budget_cells(trials)
+    cells += accuracy_cells(trials, options.quick) + robustness_cells(trials) + pass_cells(draws)
+    done = _each(partial(_kept, options.keep, options.seed, options.seeded), cells, options.jobs)
     return {
         "delta": DELTA,
         "seeded": options.seeded,
@@ -164,6 +166,19 @@ def run(options: argparse.Namespace, trials: int, draws: int) -> dict[str, Any]:
         "pooled": pooled([cell for cell in done if cell["section"] == "passing"]),
         "missed": misses(done),
     }
+
+
+def _kept(folder: Path | None, seed: int, seeded: bool, cell: Cell) -> dict[str, Any]:
+    """One cell, from the folder where an interrupted run has left it there."""
+    if folder is None:
+        return _one(cell, seed, seeded)
+    name = hashlib.sha256(repr((FORMAT, dimfree.__version__, cell, seed, seeded)).encode()).hexdigest()[:16]
+    path = folder / f"{name}.json"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(_one(cell, seed, seeded)))
+    kept: dict[str, Any] = json.loads(path.read_text())
+    return kept
 
 
 def _one(cell: Cell, seed: int, seeded: bool) -> dict[str, Any]:
@@ -178,29 +193,29 @@ def _one(cell: Cell, seed: int, seeded: bool) -> dict[str, Any]:
 
 
 def _each(work: Callable[[Cell], dict[str, Any]], cells: Sequence[Cell], jobs: int) -> list[dict[str, Any]]:
-    """The results in the order of the cells, the longest begun first; fresh processes, each with its own noise door."""
+    """The results in the order of the cells; fresh processes, each with its own noise door."""
     if jobs == 1:
         return [work(cell) for cell in cells]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        begun = {cell: pool.submit(work, cell) for cell in sorted(cells, key=lambda cell: -cell.work)}
-        return [begun[cell].result() for cell in cells]
+        return list(pool.map(work, cells))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.known", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few and small cells; written only where --out is given")
-    parser.add_argument("--trials", type=int, help="draws per accuracy cell at most (20; 3 if quick)")
-    parser.add_argument("--draws", type=int, help="draws per cell of the pass section at most (200; 20 if quick)")
+    parser.add_argument("--trials", type=int, help="draws of a small cell (20; 3 if quick); large ones in proportion")
+    parser.add_argument("--draws", type=int, help="draws of a small cell of the pass section (200; 20 if quick)")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--seeded", action="store_true", help="SeededNoise everywhere: faster, not private")
     parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
     parser.add_argument("--out", type=Path, help=f"folder for known.json and known.md ({RESULTS}; none if quick)")
+    parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     start = time.perf_counter()
-    result = {"run": provenance("benchmarks.accuracy.known", given, options.seed)}
+    result: dict[str, Any] = {"run": provenance("benchmarks.accuracy.known", given, options.seed)}
     result |= run(
-        options, options.trials or (3 if options.quick else 20), options.draws or (20 if options.quick else 200)
+        options, options.trials or (3 if options.quick else FULL), options.draws or (20 if options.quick else 200)
     )
     result["minutes"] = (time.perf_counter() - start) / 60
     lines = report(result)

@@ -1,6 +1,6 @@
 """The results of known.py for people: one section for each kind of cell."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.accuracy.bars import BARS, DIMENSION_FREE, dimension_growth
@@ -8,7 +8,6 @@ from benchmarks.accuracy.cells import ESTIMATORS, WATCHED
 from benchmarks.record import provenance_lines, table
 
 CellResult = dict[str, Any]
-Shown = Callable[[dict[str, Any]], str]
 
 
 def report(result: dict[str, Any]) -> list[str]:
@@ -39,8 +38,8 @@ def _legend(seeded: bool) -> list[str]:
         "sensitivity r/n, also where an estimator is replace-one). error/floor: median error over the oracle's median",
         "error on the same draws. noise ratio: length of `noise_stddev` over the oracle's. from sample mean: distance",
         "of the release from the (honest) sample mean over the length of the oracle's noise; what exceeds the noise",
-        "ratio is clipping bias. Medians, quartiles in brackets. Unknown scale: the standard deviations handed over are",
-        "100 times too small. Large cells have fewer draws and fewer estimators.",
+        "ratio is clipping bias. Medians, quartiles in brackets. Unknown scale: the standard deviations handed over",
+        "are 100 times too small. Large cells have fewer draws and fewer estimators.",
     ]
 
 
@@ -48,18 +47,18 @@ def _accuracy(cells: Sequence[CellResult]) -> list[str]:
     figures = {"error_over_floor": "error/floor", "noise_ratio": "noise ratio", "from_sample_mean": "from sample mean"}
     lines = []
     for figure, title in figures.items():
-        lines += [f"### {title[0].upper()}{title[1:]}", "", *_wide(cells, lambda row, f=figure: _figure(row, f)), ""]
+        lines += [f"### {title[0].upper()}{title[1:]}", "", *_wide(cells, figure), ""]
     return lines[:-1]
 
 
-def _wide(cells: Sequence[CellResult], shown: Shown) -> list[str]:
+def _wide(cells: Sequence[CellResult], figure: str) -> list[str]:
     """One column per estimator that any of the cells tries."""
     names = [name for name in ESTIMATORS if any(name in cell["estimators"] for cell in cells)]
     header = ["spectrum", "n", "d", "draws", "np", "floor", *names]
-    rows = [
-        [*_place(cell), *(shown(cell["estimators"][name]) if name in cell["estimators"] else "" for name in names)]
-        for cell in cells
-    ]
+    rows = []
+    for cell in cells:
+        tried = cell["estimators"]
+        rows.append([*_place(cell), *(_figure(tried[name], figure) if name in tried else "" for name in names)])
     return table(header, rows)
 
 
@@ -84,9 +83,9 @@ def _spending(cells: Sequence[CellResult]) -> list[str]:
     words = [
         "slack: mu of the whole budget over mu of the chosen branch, so the factor by which the noise exceeds that of",
         "one Gaussian at the full budget (what n̂, a learned scale, the stability test and P9's menu cost together).",
-        "before: precision mu² of n̂ and of the scale's searches, over the whole budget's. core, stages, searches: shares",
-        "of the branch's precision. Exact discrete noise itself costs less than 1e-6 of ε: the ledger refuses more.",
-        "Medians.",
+        "before: precision mu² of n̂ and of the scale's searches, over the whole budget's. core, stages, searches:",
+        "shares of the branch's precision. Exact discrete noise itself costs less than 1e-6 of ε: the ledger",
+        "refuses more. Medians.",
         "",
     ]
     keys = ("stages", "slack", "before", "core_share", "stage_share", "search_share")

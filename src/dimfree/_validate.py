@@ -57,10 +57,13 @@ def check_magnitude(name: str, spectrum: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def check_whole(name: str, value: object, *, least: int) -> int:
-    """A whole number, at least `least`."""
-    number = _number(name, value)
+    """A whole number, at least `least`; what takes one also takes "auto", which the caller has dealt with."""
+    try:
+        number = _number(name, value)
+    except InvalidParameter:
+        number = math.nan
     if not math.isfinite(number) or number != int(number) or number < least:
-        raise InvalidParameter(f"Expected {name}={value!r} to be a whole number, at least {least}.")
+        raise InvalidParameter(f"Expected {name}={value!r} to be a whole number, at least {least}, or 'auto'.")
     return int(number)
 
 
@@ -88,13 +91,13 @@ def check_array(name: str, value: object, *, rank: int) -> NDArray[np.float64]:
     except ValueError:
         raise InvalidParameter(f"Expected {name} to be one array of numbers, not lists of different lengths.") from None
     if raw.dtype.kind not in "iuf":
-        raise InvalidParameter(f"Expected {name} to hold real numbers, got dtype {raw.dtype}.")
+        raise InvalidParameter(f"Expected {name} to hold real numbers, got dtype {raw.dtype}: pass .astype(float).")
     if raw.ndim != rank or raw.size == 0:
         raise InvalidParameter(f"Expected {name} to be a non-empty array of rank {rank}, got shape {raw.shape}.")
     with np.errstate(over="ignore"):  # an extended-precision number past float64 becomes inf and is refused below
         array = np.array(raw, dtype=np.float64, order="C")
     if not np.isfinite(array).all():
-        raise InvalidParameter(f"Expected {name} to be finite; it holds NaN or infinite entries.")
+        raise InvalidParameter(f"Expected {name} to be finite; it holds NaN or infinite entries: replace them.")
     array.setflags(write=False)
     return array
 
@@ -113,7 +116,9 @@ def check_symmetric(name: str, value: object) -> NDArray[np.float64]:
     """A read-only square matrix, positive on the diagonal, symmetric within 1e-8 of the two standard deviations."""
     matrix = check_array(name, value, rank=2)
     if matrix.shape[0] != matrix.shape[1]:
-        raise InvalidParameter(f"Expected {name} to be square, got shape {matrix.shape}.")
+        raise InvalidParameter(
+            f"Expected {name} to be square, got shape {matrix.shape}. Pass (d, d), or (d,) variances."
+        )
     root = np.sqrt(check_variances(f"the diagonal of {name}", np.diagonal(matrix)))
     with np.errstate(over="ignore"):
         symmetric = np.abs(matrix - matrix.T) <= 1e-8 * (root * root[:, None])
@@ -174,8 +179,9 @@ def check_exactly_one(covariance: object, shape: object) -> None:
     """One of covariance= and shape= says what is publicly known about the spread of the records."""
     if covariance is None and shape is None:
         raise InvalidParameter(
-            "Expected covariance= or shape=: a mean with unknown covariance is not available yet. Pass covariance= as"
-            f" (d,) variances or a (d, d) matrix that is publicly known, or shape= as {_KINDS}."
+            "Expected covariance= or shape=: a mean with unknown covariance is not available yet. Pass covariance="
+            " (--covariance FILE) as (d,) variances or a (d, d) matrix that is publicly known, or shape= as"
+            f" {_KINDS}."
         )
     if covariance is not None and shape is not None:
         raise InvalidParameter("Expected covariance= or shape=, not both. Drop one of them.")

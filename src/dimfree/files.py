@@ -75,7 +75,8 @@ def _load(path: Path, *, key: str, ranks: tuple[int, ...]) -> Table:
         raise InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory.") from None
     except Exception:  # noqa: BLE001 - NumPy, SciPy, zipfile and Arrow raise many kinds on damaged files
         raise InvalidFile(
-            f"{path} cannot be read as {ending}: it is truncated, damaged or of another kind; write it again."
+            f"{path} cannot be read as {ending}: it is truncated, damaged or of another kind, or holds"
+            " Python objects; write it again, as numbers."
         ) from None
 
 
@@ -298,7 +299,10 @@ def _print(text: str) -> None:
         sys.stdout.flush()  # a closed pipe or a full device must speak now
     except OSError as error:
         reason = (error.strerror or "unknown error").lower()
-        raise InvalidFile(f"The mean could not be printed to standard output: {reason}; write it to a file.") from None
+        raise InvalidFile(
+            f"The mean could not be printed to standard output: {reason}; part of it may have been seen, so count the"
+            " budget as spent, and write to a file next time."
+        ) from None
 
 
 def _draft(path: Path, content: bytes, force: bool) -> Draft:
@@ -337,4 +341,4 @@ def _refuse_existing(path: Path) -> NoReturn:
 
 def _unwritable(path: Path, error: OSError) -> NoReturn:
     reason = (error.strerror or "unknown error").lower()
-    raise InvalidFile(f"{path} could not be written and was left as it was: {reason}.") from None
+    raise InvalidFile(f"{path} could not be written and was left as it was: {reason}; choose another place.") from None

@@ -77,7 +77,7 @@ def require_valid(records: Records, on_invalid: str) -> None:
     if on_invalid == "raise" and _any_invalid(records):
         raise InvalidRecords(
             "The table has an entry that is not a finite number (NaN, infinity or missing), and on_invalid='raise' "
-            "forbids it: clean the table, or pass on_invalid='neutral' to let such rows count for nothing."
+            "forbids it: clean the table, or pass on_invalid='neutral' (--on-invalid neutral) to let such rows weigh nothing."
         )
 
 
@@ -217,7 +217,7 @@ def _check_column(name: str, numeric: bool) -> None:
 
 def _check_rank(rank: int) -> None:
     if rank != 2:
-        hint = " For a single coordinate, pass X.reshape(-1, 1)." if rank == 1 else ""
+        hint = {0: " Load a file first.", 1: " For a single coordinate, pass X.reshape(-1, 1)."}.get(rank, "")
         raise InvalidRecords(f"Expected a table with 2 dimensions, got {rank}. {_ONE_ROW_EACH}{hint}")
 
 
@@ -225,7 +225,8 @@ def _check_dtype(dtype: np.dtype[Any]) -> None:
     if dtype.kind not in "biuf":
         # The word alone: a full text dtype would tell the length of the longest entry.
         kind = _KINDS.get(dtype.kind, "structured")
-        raise InvalidRecords(f"Expected real numbers, got {kind} entries. {_ONE_ROW_EACH}")
+        hint = " If the entries are numbers, pass X.astype(float)." if kind in ("object", "text") else ""
+        raise InvalidRecords(f"Expected real numbers, got {kind} entries. {_ONE_ROW_EACH}{hint}")
 
 
 def _dense(rows: Source) -> NDArray[np.float64]:

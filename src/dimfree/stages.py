@@ -170,7 +170,7 @@ def unsearched(variances: Floats | float) -> Clipping:
 def searched(search: RadiusSearch, count: float, variances: Floats | float) -> Clipping:
     """A searched radius: E* records' worth of shortening, of the bias and of the centre's own noise alike."""
     share = min(1.0, search.target / count)
-    return Clipping((share / 2) ** 2 * variances, share)
+    return Clipping((share / 2) ** 2 * variances, 0.5 * share)  # at the upper end of its cell E is about half of E*
 
 
 @dataclass(frozen=True)

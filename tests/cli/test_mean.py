@@ -116,6 +116,7 @@ def test_every_option_reaches_the_hall(folder, hall):
     run(
         *("--neighbours", "replace-one", "--core", "soft", "--failure-probability", 0.2),
         *("--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
+        *("--scale", "learn", "--stages", 2),
     )
     [(X, options)] = hall.calls
     np.testing.assert_array_equal(options.pop("covariance"), np.ones(2))
@@ -127,6 +128,8 @@ def test_every_option_reaches_the_hall(folder, hall):
         "failure_probability": 0.2,
         "outliers": 0.1,
         "tails": "gaussian",
+        "scale": "learn",
+        "stages": 2,
         "on_invalid": "neutral",
     }
     assert (X.count, X.dimension) == (ROWS, 2)

@@ -21,8 +21,9 @@ BUDGET = Budget(1.0, 1e-6)
 
 def ledger(budget=BUDGET, neighbours=Neighbours.ADD_REMOVE, **changes):
     fixed = {
-        "before": (events.Gaussian("count", 1.0, 12.5, 1, 2.0**-10),),
+        "before": (events.Gaussian("count", 2.0**20, 12.5 * 2**20, 1, 2.0**-20),),
         "menu": (events.Tested(Ladder((0, 0, 2**63 + 1, 2**64 - 1)), 0.1 + 0.2), events.Bounded(0.25, 5e-324)),
+        "chosen": 0,
         "after": (events.Gaussian("mean", 3.5, 1e9, 3, 2.0**-20),),
     }
     return events.Ledger(budget=budget, neighbours=neighbours, **{**fixed, **changes})
@@ -63,10 +64,10 @@ def edited(release, **changes):
 def test_the_fields_are_exactly_these():
     names = {field.name for field in fields(Release)}
     public = {"guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal"}
-    assert names == public | {"_mean", "_noise_stddev"}
+    assert names == public | {"_mean", "_noise_stddev", "_error_model"}
     assert {field.name for field in fields(Guarantee)} == {"epsilon", "delta", "neighbours", "private"}
     assert not hasattr(released(), "__dict__")
-    assert set(json.loads(released().to_json())) == public | {"format", "mean", "noise_stddev"}
+    assert set(json.loads(released().to_json())) == public | {"format", "mean", "noise_stddev", "error_model"}
 
 
 @pytest.mark.parametrize("name", ["friend_counts", "weights", "sample_mean", "count", "n"])
@@ -212,7 +213,7 @@ positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 @given(
     rows=st.lists(st.tuples(finite, positive, st.text()), min_size=1, max_size=4),
     parameters=st.dictionaries(st.text(), finite | st.integers() | st.text()),
-    epsilon=positive,
+    epsilon=st.floats(min_value=0.01, max_value=1e9),
     neighbours=st.sampled_from(list(Neighbours)),
     private=st.booleans(),
 )

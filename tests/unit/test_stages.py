@@ -18,16 +18,17 @@ from dimfree.schedule import Schedule
 from dimfree.shape import Dense, Diagonal, Isotropic
 from dimfree.space import Space
 from dimfree.stages import (
+    Clipping,
     Honest,
     Knowledge,
     Output,
     RadiusSearch,
     StageSetting,
     recentre,
-    searched_bias,
+    searched,
     searched_radius,
     stage,
-    unsearched_bias,
+    unsearched,
 )
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -37,7 +38,10 @@ ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 
 
 def knowledge(*outputs):
-    return Knowledge([Output(np.asarray(value, float), np.asarray(var, float), bias) for value, var, bias in outputs])
+    known = Knowledge()
+    for value, var, bias in outputs:
+        known.add(Output(np.asarray(value, float), np.asarray(var, float), bias))
+    return known
 
 
 def test_the_average_is_by_inverse_variance():
@@ -57,10 +61,10 @@ def coefficients(known):
     found = []
     for index in range(len(known.outputs)):
         unit = [
-            Output(np.full_like(output.value, float(j == index)), output.variance, output.bias)
+            (np.full_like(output.value, float(j == index)), output.variance, output.bias)
             for j, output in enumerate(known.outputs)
         ]
-        found.append(Knowledge(unit).combined()[0])
+        found.append(knowledge(*unit).combined()[0])
     return np.array(found)
 
 
@@ -68,7 +72,7 @@ def test_the_variance_is_that_of_the_weights_used(seed):
     """Σ w_i² N_i of the actual weights, bias allowances included: exact, not the optimum 1/Σ(1/N)."""
     rng = np.random.default_rng(seed)
     variances, biases = rng.exponential(size=(4, 6)), rng.exponential(size=(4, 6))
-    known = Knowledge([Output(rng.normal(size=6), n, b) for n, b in zip(variances, biases, strict=True)])
+    known = knowledge(*[(rng.normal(size=6), n, b) for n, b in zip(variances, biases, strict=True)])
     weights = coefficients(known)
     assert weights.sum(axis=0) == pytest.approx(1.0)
     variance = known.combined()[1]
@@ -84,8 +88,19 @@ def test_allowed_bias_lowers_a_weight():
 
 
 def test_the_allowances():
-    assert unsearched_bias(np.array([4.0])) == pytest.approx([0.15**2 * 4])
-    assert searched_bias(RadiusSearch(1.0, 50.0, 1.0), 1000.0, 4.0) == pytest.approx(0.025**2 * 4)
+    assert unsearched(np.array([4.0])).bias == pytest.approx([0.15**2 * 4])
+    looked = searched(RadiusSearch(1.0, 50.0, 1.0), 1000.0, 4.0)
+    assert looked.bias == pytest.approx(0.025**2 * 4)
+    assert looked.pull == pytest.approx(0.025)
+    assert searched(RadiusSearch(1.0, 5000.0, 1.0), 1000.0, 4.0).pull <= 0.5
+
+
+def test_the_noise_that_clipping_passes_on_is_in_the_variance():
+    """out_1 = z_1 + 0.4·z_0, averaged equally with out_0 = z_0: (0.7, 0.5) of the fresh noises."""
+    known = Knowledge()
+    known.add(Output(np.zeros(1), np.ones(1)))
+    known.add(Output(np.zeros(1), np.ones(1), 0.0, 0.4))
+    assert known.combined()[1] == pytest.approx([0.7**2 + 0.5**2])
 
 
 # one stage
@@ -100,7 +115,7 @@ def setting_of(rows, count, relation=ADD, noise=None):
 def test_without_noise_and_clipping_a_stage_finds_the_mean_from_any_centre(seed, centre):
     rows = np.random.default_rng(seed).normal(size=(50, 3))
     known = Knowledge()
-    stage(setting_of(rows, 50.0), known, Ball(np.full(3, centre), 1.0, 100.0), 1.0, 0.0, "stage 1")
+    stage(setting_of(rows, 50.0), known, Ball(np.full(3, centre), 1.0, 100.0), 1.0, Clipping(), "stage 1")
     assert known.outputs[0].value == pytest.approx(rows.mean(axis=0), abs=2e-4)
 
 
@@ -108,7 +123,9 @@ def test_without_noise_and_clipping_a_stage_finds_the_mean_from_any_centre(seed,
 def test_the_variance_of_a_stage_is_its_noise(relation, balls):
     setting = setting_of(np.zeros((10, 4)), 12.5, relation)
     known = Knowledge()
-    stage(setting, known, Ball(np.zeros(4), np.array([1.0, 2.0, 1.0, 5.0]), 3.0, np.array([1, 3])), 0.25, 0.0, "s")
+    stage(
+        setting, known, Ball(np.zeros(4), np.array([1.0, 2.0, 1.0, 5.0]), 3.0, np.array([1, 3])), 0.25, Clipping(), "s"
+    )
     [output], [event] = known.outputs, known.events
     expected = (balls * 3.0 / 0.25 / 12.5 * np.array([2.0, 5.0])) ** 2
     assert output.variance[[1, 3]] == pytest.approx(expected, rel=1e-12)
@@ -120,7 +137,7 @@ def test_the_variance_of_a_stage_is_its_noise(relation, balls):
 def test_a_coordinate_outside_the_block_keeps_the_centre():
     known = Knowledge()
     ball = Ball(np.array([5.0, 6.0]), 1.0, 3.0, np.array([0]))
-    stage(setting_of(np.ones((10, 2)), 10.0), known, ball, 1.0, 0.0, "s")
+    stage(setting_of(np.ones((10, 2)), 10.0), known, ball, 1.0, Clipping(), "s")
     assert known.outputs[0].value[1] == 6.0
 
 
@@ -220,21 +237,31 @@ def test_the_stated_noise_is_that_of_the_ledger(options):
     """From the ledger alone: weights by inverse variance, allowances included, give noise_stddev."""
     release = run(RecordingNoise(), **options)
     count, factor = release.parameters["count"], release.parameters["scale"]
-    inverse, spread, target = 0.0, 0.0, None
+    weights, variances, shares, target = [], [], [], None
     for event in release.ledger.after:
         if event.purpose == "clipping radius":
             target = event
             continue
         unit = event.stddev * event.step / (1 if event.purpose == "mean" else count)
-        if target is None:
-            share = 0.3
-        else:
+        share, pull = 0.3, 0.05 if weights else 0.0
+        if target is not None:
             rank = SPECTRUM.sum() ** 2 / (SPECTRUM**2).sum()
-            aim = max(0.4 * math.sqrt(rank) / event.mu, 1.5 * target.stddev / STEPS)
-            share = aim / count
-        weight = 1 / (unit**2 + (share / 2) ** 2 * SPECTRUM * factor**2)
-        inverse, spread, target = inverse + weight, spread + weight**2 * unit**2, None
-    assert release.noise_stddev == pytest.approx(np.sqrt(spread / inverse**2 * SPECTRUM), rel=1e-9)
+            share = max(0.4 * math.sqrt(rank) / event.mu, 1.5 * target.stddev / STEPS) / count
+            pull = share / 2
+        centre = averaged(weights, shares)
+        shares.append([*(pull * part for part in centre), np.ones(len(SPECTRUM))])
+        weights.append(1 / (unit**2 + (share / 2) ** 2 * SPECTRUM * factor**2))
+        variances.append(unit**2)
+        target = None
+    spread = sum(part**2 * variance for part, variance in zip(averaged(weights, shares), variances, strict=True))
+    assert release.noise_stddev == pytest.approx(np.sqrt(spread * SPECTRUM), rel=1e-9)
+
+
+def averaged(weights, shares):
+    """How much of each fresh noise is in the average of the outputs so far."""
+    total = sum(weights)
+    padded = [[*parts, *[0.0] * (len(weights) - len(parts))] for parts in shares]
+    return [sum(w * parts[i] for w, parts in zip(weights, padded, strict=True)) / total for i in range(len(weights))]
 
 
 def test_a_rotated_shape_states_its_noise_exactly(seed):
@@ -260,7 +287,7 @@ class _Loud(RecordingNoise):
 def test_a_stage_forgets_the_centre_it_clipped_around(seed):
     """Stage noise of +2 standard deviations shows as +2 of its own noise, whatever earlier noise did to the centre."""
     rows = np.random.default_rng(seed).normal(size=(3000, 3))
-    known = Knowledge([Output(np.full(3, 0.1), np.full(3, 0.01))])
+    known = knowledge((np.full(3, 0.1), np.full(3, 0.01), 0.0))
     honest = Honest(np.full(3, 9.0), np.ones(3), False, 100.0)  # a ball that clips nobody
     schedule = Schedule(None, 1.0, (0.3, 0.6), 0.0, 3, 0.0)
     recentre(setting_of(rows, 3000.0, noise=_Loud()), known, schedule, honest, 0.95)

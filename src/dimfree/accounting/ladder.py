@@ -19,8 +19,8 @@ from dimfree.accounting.profile import COARSE, total_delta
 Floats = NDArray[np.float64]
 
 DENOMINATOR = 2**64
-_START = 1.025  # the level x_0 at which the ladder is built, times epsilon: the best of a search over 0.94 … 1.06
-_LANES = 24  # candidates for its failure mass delta_0
+_START = 1.015  # the level x_0 at which the ladder is built, times epsilon: the best of a search over 0.94 … 1.06
+_LANES = 40  # candidates for its failure mass delta_0
 _MOST_STEPS = 4000
 
 
@@ -111,15 +111,17 @@ def _climb(start: float, level: float, mu: float, delta: float, failure: float) 
 def _rise(p: Floats, before: Floats, mass: Floats, start: float, level: float, mu: float) -> Floats:
     """ln(q/p) for the largest q allowed after p, by bisection on every lane at once; the lower end is kept.
 
-    Rises shrink from rung to rung, so the last one bounds the next and half of it nearly always fits.
+    Rises change slowly from rung to rung, so the last one tells where to look; where it does not, all is tried.
     """
 
     def fits(rise: Floats) -> NDArray[np.bool_]:
         return p * np.exp(rise) * hockey_stick(mu, start - rise) <= mass
 
-    high = np.minimum(before, np.log((1 - (1 - p) * math.exp(-level)) / p))
+    ceiling = np.log((1 - (1 - p) * math.exp(-level)) / p)
+    high = np.minimum(1.25 * before, ceiling)
+    high = np.where(fits(high), ceiling, high)
     low = np.where(fits(high / 2), high / 2, 0.0)
-    for _ in range(14):
+    for _ in range(16):
         middle = (low + high) / 2
         good = fits(middle)
         low, high = np.where(good, middle, low), np.where(good, high, middle)
