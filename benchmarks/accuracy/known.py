@@ -29,6 +29,7 @@ from benchmarks.accuracy.cells import (
     accuracy_cells,
     budget_cells,
     dimension_cells,
+    large_cells,
     pass_cells,
     robustness_cells,
 )
@@ -156,8 +157,9 @@ def pooled(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def run(options: argparse.Namespace, trials: int, draws: int) -> dict[str, Any]:
     """All cells, with a line to stderr for each one done."""
-    cells = [] if options.quick else dimension_cells(trials) + budget_cells(trials)
-    cells += accuracy_cells(trials, options.quick) + robustness_cells(trials) + pass_cells(draws)
+    cells = accuracy_cells(trials) + robustness_cells(trials) + pass_cells(draws)
+    if not options.quick:
+        cells = dimension_cells(trials) + budget_cells(trials) + cells + large_cells(trials)
     done = _each(partial(_kept, options.keep, options.seed, options.seeded), cells, options.jobs)
     return {
         "delta": DELTA,

@@ -20,11 +20,13 @@ Floats = NDArray[np.float64]
 
 def length_quantile(variances: Floats, confidence: float) -> float:
     """The radius that a centred Gaussian vector with these principal variances stays within with given confidence."""
-    values, counts = _grouped(variances)
-    high = float(variances.sum()) * 2
+    total = float(variances.sum())
+    values, counts = _grouped(variances / total)
+    high = 2.0
     while exceedance(values, counts, high) > 1 - confidence:
         high *= 2
-    return math.sqrt(brentq(lambda x: exceedance(values, counts, x) - (1 - confidence), 0.0, high, rtol=1e-10))
+    found = brentq(lambda x: exceedance(values, counts, x) - (1 - confidence), 0.0, high, xtol=1e-15, rtol=1e-12)
+    return math.sqrt(total * found)
 
 
 def exceedance(values: Floats, counts: Floats, x: float) -> float:

@@ -77,7 +77,8 @@ def require_valid(records: Records, on_invalid: str) -> None:
     if on_invalid == "raise" and _any_invalid(records):
         raise InvalidRecords(
             "The table has an entry that is not a finite number (NaN, infinity or missing), and on_invalid='raise' "
-            "forbids it: clean the table, or pass on_invalid='neutral' (--on-invalid neutral) to let such rows weigh nothing."
+            "forbids it: clean the table, or pass on_invalid='neutral' (--on-invalid neutral) to give such rows no "
+            "weight."
         )
 
 

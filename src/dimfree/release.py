@@ -35,7 +35,7 @@ from dimfree.result import Release
 from dimfree.run import Run
 from dimfree.sample import fixed_sample, poisson_sample
 from dimfree.scale import learn_scale
-from dimfree.schedule import Schedule, best_schedule, clip_level
+from dimfree.schedule import Moments, Schedule, best_schedule, clip_level
 from dimfree.shape import Diagonal, Shape, as_shape
 from dimfree.space import Mask, Space
 from dimfree.stages import Clipping, Honest, Knowledge, Output, StageSetting, recentre, unsearched
@@ -193,12 +193,16 @@ def _schedule(run: Run, size: Size, menu: Calibration) -> Schedule | None:
         stable_choices(menu.tested, size, run.failure, run.model),
         run.spectrum,
         max(size.count, 1.0),
-        clip_level(size.count, run.budget.epsilon),
+        _level(run, size, menu.tested[0].mu if menu.tested else 1.0),
         run.relation,
         blocks=isinstance(run.space.shape, Diagonal) and size.count < BLOCK_RULE * root_d / run.budget.epsilon,
         most_stages=run.most_stages,
         searched=run.searches,
     )
+
+
+def _level(run: Run, size: Size, mu: float) -> float:
+    return clip_level(size.count, run.budget.epsilon, Moments.of(run.spectrum).effective_rank, mu**2)
 
 
 def _charged(run: Run, menu: Calibration, schedule: Schedule) -> tuple[tuple[Branch, ...], int]:
@@ -240,7 +244,7 @@ def _recentred(
         known,
         schedule,
         Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, run.searches, 2 * radius),
-        clip_level(size.count, run.budget.epsilon),
+        _level(run, size, schedule.branch.mu),
     )
     public |= {"stages": len(schedule.stage_mus), "block": schedule.block}
     return run.released(known, method, replace(ledger, after=tuple(known.events)), **public)

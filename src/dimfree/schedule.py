@@ -75,9 +75,14 @@ def search_share(spectrum: Floats) -> float:
     return float(np.clip(10 / Moments.of(spectrum).effective_rank, 0.005, 0.02))
 
 
-def clip_level(count: float, epsilon: float) -> float:
-    """The share of honest records left unclipped: 95 %, less where noise matters more than bias (P8)."""
-    return 1 - min(0.25, max(0.05, 120 / (max(count, 1.0) * epsilon)))
+def clip_level(count: float, epsilon: float, rank: float, precision: float) -> float:
+    """The share of honest records left unclipped: 95 %, less where noise matters more than bias (P8).
+
+    Never so many are clipped that what clipping takes off them, some tenths of a radius each in all directions,
+    shows beside the noise: sqrt(clipped) against sqrt(rank / precision).
+    """
+    clipped = min(0.25, max(0.05, 120 / (max(count, 1.0) * epsilon)))
+    return 1 - min(clipped, rank / (precision * max(count, 1.0)))
 
 
 def best_schedule(
