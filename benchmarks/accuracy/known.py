@@ -157,9 +157,9 @@ def pooled(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def run(options: argparse.Namespace, trials: int, draws: int) -> dict[str, Any]:
     """All cells, with a line to stderr for each one done."""
-    cells = accuracy_cells(trials) + robustness_cells(trials) + pass_cells(draws)
+    cells = accuracy_cells(trials, options.quick) + robustness_cells(trials) + pass_cells(draws)
     if not options.quick:
-        cells = dimension_cells(trials) + budget_cells(trials) + cells + large_cells(trials)
+        cells = dimension_cells(trials) + budget_cells(trials) + cells + large_cells(options.large)
     done = _each(partial(_kept, options.keep, options.seed, options.seeded), cells, options.jobs)
     return {
         "delta": DELTA,
@@ -207,6 +207,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="few and small cells; written only where --out is given")
     parser.add_argument("--trials", type=int, help="draws of a small cell (20; 3 if quick); large ones in proportion")
     parser.add_argument("--draws", type=int, help="draws of a small cell of the pass section (200; 20 if quick)")
+    parser.add_argument(
+        "--large", type=int, default=5, help="draws of n = 4000, d = 10 000; its neighbours in proportion"
+    )
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--seeded", action="store_true", help="SeededNoise everywhere: faster, not private")
     parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")

@@ -56,14 +56,15 @@ def check_magnitude(name: str, spectrum: NDArray[np.float64]) -> NDArray[np.floa
     return spectrum
 
 
-def check_whole(name: str, value: object, *, least: int) -> int:
-    """A whole number, at least `least`; what takes one also takes "auto", which the caller has dealt with."""
+def check_whole(name: str, value: object, *, least: int, most: float = math.inf) -> int:
+    """A whole number from `least` to `most`; what takes one also takes "auto", which the caller has dealt with."""
     try:
         number = _number(name, value)
     except InvalidParameter:
         number = math.nan
-    if not math.isfinite(number) or number != int(number) or number < least:
-        raise InvalidParameter(f"Expected {name}={value!r} to be a whole number, at least {least}, or 'auto'.")
+    if not math.isfinite(number) or number != int(number) or not least <= number <= most:
+        limit = "" if most == math.inf else f" and at most {most}"
+        raise InvalidParameter(f"Expected {name}={value!r} to be a whole number, at least {least}{limit}, or 'auto'.")
     return int(number)
 
 

@@ -1,4 +1,4 @@
-"""Clipping to a ball in integers: record by record, toward zero, with a norm that is verified exactly.
+"""Clipping to a ball in integers: record by record, toward zero, with a norm that cannot exceed the radius.
 
 A clipped record is an integer vector of norm at most BALL steps, a function of that record alone; sums of them are
 exact in any order. Proof: proofs/clip.md (P8).
@@ -42,7 +42,7 @@ def exact_squares(steps: Floats) -> Floats:
 
 
 def _whole_steps(rows: Floats, step: float) -> Floats:
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # a warning or error would speak of records
         steps = np.rint(rows / step)
     np.nan_to_num(steps, copy=False, nan=0.0, posinf=_CAP, neginf=-_CAP)
     return np.clip(steps, -_CAP, _CAP, out=steps)

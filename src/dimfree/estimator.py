@@ -117,7 +117,7 @@ def _numeric(X: Any) -> NDArray[Any]:
         raise _EntryTypeError(
             "X has an entry that is no number: every argument must be a string or a number."
         ) from None
-    except ValueError:
+    except (ValueError, OverflowError):
         raise InvalidRecords("Expected X to be a table of numbers with rows of equal length.") from None
     if array.dtype.kind == "c":
         raise InvalidRecords("Complex data not supported: X must hold real numbers.")

@@ -127,13 +127,17 @@ def _require_pyarrow() -> None:
 def _read_csv(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
     """Comma-separated numbers, below a line of names or without one; an empty cell is a missing entry."""
     with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = (cells for cells in csv.reader(file) if cells)
-        first = next(lines, None)
+        lines = csv.reader(file)
+        first = next((cells for cells in lines if cells), None)
         if first is None:
             raise InvalidFile("it is empty, expected a line of names or lines of numbers.")
         names = _header(first)
         values = array("d", [] if names else _numbers(first, names))
-        for cells in lines:
+        for blank_or_cells in lines:
+            # In one column a blank line is a record with a missing entry: dropping it would change the number of rows.
+            cells = blank_or_cells or ([""] if len(first) == 1 else [])
+            if not cells:
+                continue
             if len(cells) != len(first):
                 raise InvalidFile("its lines differ in their number of cells, expected one cell per column everywhere.")
             values.extend(_numbers(cells, names))

@@ -42,7 +42,7 @@ def on_grid(space: Space, radius: float, sampled: Mask | None = None) -> Integer
 
 def to_steps(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
     """Rounded to whole steps, elementwise, and held within the edge."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # a warning or error would speak of records
         steps = np.rint(rows / step)
     steps = np.nan_to_num(steps, copy=False, nan=0.0, posinf=EDGE, neginf=-EDGE)
     return np.clip(steps, -EDGE, EDGE, out=steps).astype(np.int64)

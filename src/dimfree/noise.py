@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from dimfree.errors import NoiseMisuse
 
+LARGEST_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
+
 
 class Noise(Protocol):
     """What a mechanism may ask of the door."""
@@ -43,6 +45,8 @@ class SystemNoise:
 
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
         self._check_owner()
+        if not stddev <= LARGEST_STDDEV:
+            raise NoiseMisuse("Expected noise that fits 64-bit integers: use a coarser grid.")
         import opendp.prelude as dp  # slow to import, needed only here
 
         dp.enable_features("contrib")

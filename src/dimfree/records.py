@@ -86,7 +86,8 @@ def as_records(X: object, columns: tuple[str, ...] | None = None) -> Records:
     """Records after the checks of rank, type and width alone; no value is looked at. `columns` names the unnamed."""
     if isinstance(X, Records):
         return X
-    source, names = _source_of(X)
+    with np.errstate(all="ignore"):  # a warning or error would speak of records
+        source, names = _source_of(X)
     if source.shape[1] == 0:
         raise InvalidRecords(f"The table has no columns. {_ONE_ROW_EACH}")
     return Records(source, names or columns)
@@ -233,7 +234,7 @@ def _check_dtype(dtype: np.dtype[Any]) -> None:
 def _dense(rows: Source) -> NDArray[np.float64]:
     """Fresh memory, or a view that cannot be written through."""
     plain = rows.toarray() if sparse.issparse(rows) else rows
-    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, hence invalid
+    with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite, hence invalid
         block = np.ascontiguousarray(plain, dtype=np.float64)
     block.flags.writeable = False
     return block

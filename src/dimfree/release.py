@@ -55,6 +55,7 @@ Floats = NDArray[np.float64]
 
 CORES = ("auto", "stable", "soft", "basic")
 TAILS = ("heavy", "gaussian")
+MOST_STAGES = 20
 SCALES = ("known", "learn")
 SEARCH_SHARE = 0.05  # of the precision, for an unknown scale
 BLOCK_RULE = 30.0  # with fewer than this times sqrt(d)/epsilon records, recentring only a block may pay (P8)
@@ -104,7 +105,7 @@ def release_mean(
     check_probability("failure_probability", failure_probability)
     check_share("outliers", outliers, below=0.3)
     check_choice("scale", scale, SCALES)
-    most_stages = None if stages == "auto" else check_whole("stages", stages, least=0)
+    most_stages = None if stages == "auto" else check_whole("stages", stages, least=0, most=MOST_STAGES)
     sample = None if core_sample == "auto" else check_whole("core_sample", core_sample, least=1)
     if (scale == "learn" or most_stages) and core in ("soft", "basic"):
         raise InvalidParameter(f"core={core!r} stands alone: leave stages='auto' and scale='known', or use 'stable'.")

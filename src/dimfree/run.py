@@ -80,6 +80,8 @@ class Run:
         return Ledger(self.budget, self.relation, before, menu, **rest)
 
     def _common(self, method: str, ledger: Ledger, public: dict[str, Any]) -> dict[str, Any]:
+        if not ledger.delta() <= self.budget.delta:  # by calibration it never happens; nothing leaves if it does
+            raise ValueError("The ledger of this run exceeds its budget.")
         promise = Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.noise.private)
         dimension, columns = self.records.dimension, self.records.columns
         return {

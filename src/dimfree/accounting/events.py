@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.accounting.discrete import EPSILON_SHARE, Slack, slack
+from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, Slack, slack
 from dimfree.accounting.ladder import Ladder, tested_profile
 from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.accounting.precision import compose, hockey_stick
@@ -83,6 +83,8 @@ class Ledger:
         limit = self.menu[self.chosen].mu if self.chosen is not None else 0.0
         if compose(event.mu for event in self.after) > limit * (1 + 1e-12):
             raise ValueError("The releases after the choice exceed the precision that the chosen branch declares.")
+        if len(self.before) + len(self.after) > MOST_RELEASES:
+            raise ValueError("More Gaussian releases than the discrete noise was charged for.")
         if sum(loss.epsilon for loss in self._slacks()) > EPSILON_SHARE * self._inner[0]:
             raise ValueError("The discrete noise is too coarse for this epsilon.")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.core.friends import within_radius
 from dimfree.grid import EDGE, RADIUS, to_steps
 
 _CELLS = 2**22
@@ -67,6 +68,5 @@ class PairDistances:
         for start in range(0, len(doubtful), chunk):
             pairs = doubtful[start : start + chunk]
             offsets = to_steps(self.rows[self.left[pairs]], step) - to_steps(self.rows[self.right[pairs]], step)
-            offsets = np.minimum(np.abs(offsets), RADIUS + 1)
-            friends += int((np.einsum("ij,ij->i", offsets, offsets) <= RADIUS**2).sum())
+            friends += int(within_radius(offsets).sum())
         return friends

@@ -110,6 +110,15 @@ def _count_across(
 
 
 def are_friends(records: Integers, record: Integers) -> NDArray[np.bool_]:
-    """The predicate itself, on integers: |x - y|² <= RADIUS², saturating differences that are too far already."""
-    offsets = np.minimum(np.abs(records - record), RADIUS + 1)
-    return np.einsum("ij,ij->i", offsets, offsets) <= RADIUS**2
+    """The predicate itself: |x - y|² <= RADIUS², on integers."""
+    return within_radius(records - record)
+
+
+def within_radius(offsets: Integers) -> NDArray[np.bool_]:
+    """|offset|² <= RADIUS² for whole-number rows, in any dimension.
+
+    Differences that are too far already are cut to RADIUS + 1; float64 adds the squares exactly up to 2^53 and stays
+    above RADIUS² = 2^40 once it is there.
+    """
+    near = np.minimum(np.abs(offsets), RADIUS + 1).astype(np.float64)
+    return np.einsum("ij,ij->i", near, near) <= float(RADIUS) ** 2

@@ -1,0 +1,60 @@
+"""Edges where a habit of floating point or of a file format would speak of records."""
+
+import numpy as np
+import pytest
+
+from dimfree import InvalidParameter, InvalidRecords, NoiseMisuse, PrivateMean, SeededNoise, SystemNoise, release_mean
+from dimfree.core.friends import within_radius
+from dimfree.files import read_table
+from dimfree.grid import RADIUS
+
+
+def test_a_blank_line_of_a_one_column_file_is_a_record(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("age\n1\n\n3\n")
+    records = read_table(path)
+    assert records.count == 3
+    assert [valid.tolist() for _, valid in records.blocks()] == [[True, False, True]]
+
+
+def test_a_blank_line_of_a_wider_file_is_none(tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("a,b\n1,2\n\n3,4\n")
+    assert read_table(path).count == 2
+
+
+def test_far_records_are_no_friends_in_any_dimension():
+    """The cut squares add up beyond 2^63 here: as 64-bit integers they would wrap to a negative number."""
+    wide = np.full((1, 2**23 + 2**10), 5 * RADIUS, dtype=np.int64)
+    assert not within_radius(wide)[0]
+    wide[:] = 0
+    wide[0, -1] = RADIUS
+    assert within_radius(wide)[0]
+    wide[0, 0] = 1
+    assert not within_radius(wide)[0]
+
+
+@pytest.mark.parametrize("core", ["stable", "soft", "basic"])
+def test_no_record_raises_a_floating_point_error(core):
+    table = np.random.default_rng(1).normal(size=(300, 2))
+    table[0], table[1], table[2] = 1e-320, 1e308, -1e-300
+    with np.errstate(all="raise"):
+        found = release_mean(table, epsilon=4.0, delta=1e-6, covariance=np.ones(2), core=core, noise=SeededNoise(1))
+    assert found.method in ("recentred", "stable", "soft", "basic")
+
+
+def test_noise_that_would_saturate_is_refused():
+    with pytest.raises(NoiseMisuse, match="64-bit"):
+        SystemNoise().gaussian(2.0**80, 1)
+
+
+def test_stages_have_an_end():
+    with pytest.raises(InvalidParameter, match="at most 20"):
+        release_mean(np.ones((9, 1)), epsilon=1.0, delta=1e-6, covariance=[1.0], stages=21)
+
+
+def test_a_number_too_large_for_a_float_is_a_typed_error():
+    with pytest.raises(InvalidRecords):
+        PrivateMean(epsilon=1.0, delta=1e-6, covariance=[1.0], on_invalid="neutral").fit(
+            np.array([[10**400]], dtype=object)
+        )
