@@ -13,7 +13,12 @@ CellResult = dict[str, Any]
 def report(result: dict[str, Any]) -> list[str]:
     cells = result["cells"]
     lines = ["# Known covariance", "", *provenance_lines(result["run"]), ""]
-    lines += [f"It took {result['minutes']:.0f} minutes.", "", *_legend(result["seeded"]), ""]
+    lines += [
+        f"Measuring took {result['minutes']:.0f} minutes, added up over the processes.",
+        "",
+        *_legend(result["seeded"]),
+        "",
+    ]
     lines += ["## Accuracy", "", *_accuracy(_of(cells, "accuracy")), ""]
     lines += ["## Where the budget goes", "", *_spending(_of(cells, "accuracy")), ""]
     lines += ["## Other budgets", "", *_budget(_of(cells, "budget")), ""]
