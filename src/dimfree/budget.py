@@ -6,6 +6,7 @@ from enum import StrEnum
 from dimfree._validate import check_choice, check_positive, check_probability
 
 LARGEST_EPSILON = 100.0
+SMALLEST_EPSILON = 1e-3  # below it no table that fits a machine is released
 SMALLEST_DELTA = 1e-12  # the accounting rounds up by 1e-13
 
 

@@ -20,7 +20,7 @@ from dimfree.accounting.calibrate import (
     calibrate_public_count,
 )
 from dimfree.accounting.events import Branch, Gaussian, Ledger
-from dimfree.budget import SMALLEST_DELTA, Budget, Neighbours
+from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.core import basic, soft, stable
 from dimfree.core.friends import all_counts
 from dimfree.errors import InvalidParameter
@@ -99,6 +99,7 @@ def release_mean(
     guarantee; "neutral" counts such a row and gives it no weight. `noise` is for tests; leave it None to be private.
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
+    check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("core", core, CORES)
     check_choice("tails", tails, TAILS)

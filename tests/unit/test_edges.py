@@ -58,3 +58,9 @@ def test_a_number_too_large_for_a_float_is_a_typed_error():
         PrivateMean(epsilon=1.0, delta=1e-6, covariance=[1.0], on_invalid="neutral").fit(
             np.array([[10**400]], dtype=object)
         )
+
+
+@pytest.mark.parametrize(("name", "budget"), [("epsilon", (1e-9, 1e-3)), ("delta", (1.0, 1e-15))])
+def test_a_budget_too_small_to_account_for_is_a_typed_error(name, budget):
+    with pytest.raises(InvalidParameter, match=name):
+        release_mean(np.ones((9, 1)), epsilon=budget[0], delta=budget[1], covariance=[1.0])
