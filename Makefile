@@ -47,7 +47,7 @@ format: $(STAMP) ## let ruff rewrite the files
 	@$(RUN) ruff check --fix
 	@$(RUN) ruff format
 
-bench: $(STAMP) ## accuracy of the three cores with known covariance
+bench: $(STAMP) ## accuracy of the basic, soft, stable and recentred with known covariance
 	@$(RUN) benchmarks.accuracy.known
 
 # The resolver lives in a throw-away folder; installing from the lock needs pip alone.

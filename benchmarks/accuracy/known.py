@@ -174,13 +174,19 @@ def _kept(folder: Path | None, seed: int, seeded: bool, cell: Cell) -> dict[str,
     """One cell, from the folder where an interrupted run has left it there."""
     if folder is None:
         return _one(cell, seed, seeded)
-    name = hashlib.sha256(repr((FORMAT, dimfree.__version__, cell, seed, seeded)).encode()).hexdigest()[:16]
+    name = hashlib.sha256(repr((FORMAT, source_digest(), cell, seed, seeded)).encode()).hexdigest()[:16]
     path = folder / f"{name}.json"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(_one(cell, seed, seeded)))
     kept: dict[str, Any] = json.loads(path.read_text())
     return kept
+
+
+def source_digest() -> str:
+    """Of the package: cells measured with other code are not taken over."""
+    files = sorted(Path(dimfree.__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def _one(cell: Cell, seed: int, seeded: bool) -> dict[str, Any]:

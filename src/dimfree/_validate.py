@@ -45,9 +45,7 @@ def check_share(name: str, value: object, *, below: float) -> float:
 def check_at_least(name: str, value: float, least: float) -> float:
     """A number not below `least`."""
     if value < least:
-        raise InvalidParameter(
-            f"Expected {name}={value!r} to be at least {least!r}; the accounting needs it."
-        )
+        raise InvalidParameter(f"Expected {name}={value!r} to be at least {least!r}; the accounting needs it.")
     return value
 
 
