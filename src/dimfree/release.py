@@ -34,7 +34,7 @@ from dimfree.records import ON_INVALID, as_records, require_valid
 from dimfree.result import Release
 from dimfree.run import Run
 from dimfree.sample import fixed_sample, poisson_sample
-from dimfree.scale import learn_scale
+from dimfree.scale import learn_scale, learnable
 from dimfree.schedule import Moments, Schedule, best_schedule, clip_level
 from dimfree.shape import Diagonal, Shape, as_shape
 from dimfree.space import Mask, Space
@@ -190,6 +190,8 @@ def _public_refusal(run: Run) -> Release | None:
 
 def _schedule(run: Run, size: Size, menu: Calibration) -> Schedule | None:
     """The public optimiser's choice for the core and the stages, in units of the shape's own scale."""
+    if run.learn_scale and not learnable(size.count * size.rate, menu.search_mu, run.relation):
+        return None
     root_d = math.sqrt(run.space.dimension)
     return best_schedule(
         stable_choices(menu.tested, size, run.failure, run.model),

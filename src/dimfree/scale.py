@@ -12,8 +12,8 @@ import numpy as np
 from dimfree.accounting.events import Gaussian
 from dimfree.budget import Neighbours
 from dimfree.core.distances import PairDistances
-from dimfree.mechanisms.friend_radius import noisy_friend_radius
-from dimfree.mechanisms.search import geometric_grid
+from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_friend_radius
+from dimfree.mechanisms.search import count_stddev, geometric_grid
 from dimfree.noise import Noise
 from dimfree.radius import FriendRadii
 from dimfree.space import Mask, Space
@@ -45,6 +45,14 @@ def learn_scale(
     fine = noisy_friend_radius(pairs, _SHARE, near, each, relation, noise=noise)
     found = window[1] < coarse.value < window[-1]
     return LearnedScale(fine.value / expected, bool(found), (coarse.event, fine.event))
+
+
+def learnable(count: float, mu: float, relation: Neighbours) -> bool:
+    """Whether the coarse search over so many records is likely to go right: its counts stand three deviations apart
+    from their target at both ends of the window. A function of public or released numbers."""
+    cells = len(geometric_grid(1 / WINDOW, WINDOW, _COARSE)) - 1
+    noise = count_stddev(cells, friend_average_sensitivity(_SHARE, relation), mu * math.sqrt(0.5))
+    return float(_SHARE) * count >= 3 * noise
 
 
 def pair_distances(space: Space, sampled: Mask | None) -> PairDistances:

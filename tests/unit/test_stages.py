@@ -183,7 +183,7 @@ RUNS = {
     "two stages": {"stages": 2},
     "no stages": {"stages": 0},
     "a sample for the core": {"core_sample": 1000},
-    "a sample, replace-one": {"core_sample": 1000, "neighbours": "replace-one", "scale": "learn"},
+    "a sample, replace-one": {"core_sample": 1300, "neighbours": "replace-one", "scale": "learn"},
 }
 every_run = pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
 
