@@ -29,7 +29,7 @@ def covers(hits, trials, confidence, false_alarm):
     return min(binom.cdf(hits, trials, confidence), binom.sf(hits - 1, trials, confidence)) > false_alarm / 2
 
 
-@sampling(2e-6)
+@sampling(1e-6)
 def test_the_radius_covers_the_noise():
     """Many releases of one table differ by their noise alone."""
     table = np.random.default_rng(42).normal(size=(COUNT, WIDE)) * STDDEVS + 5.0
@@ -38,8 +38,8 @@ def test_the_radius_covers_the_noise():
     lengths = np.array([np.linalg.norm(release.mean - middle) for release in found])
     for confidence in (0.5, 0.9):
         radii = np.array([release.error_radius(confidence) for release in found])
-        assert covers((lengths <= radii).sum(), len(found), confidence, 1e-6)
-        assert not covers((lengths <= 0.6 * radii).sum(), len(found), confidence, 1e-6)
+        assert covers((lengths <= radii).sum(), len(found), confidence, 5e-7)
+        assert not covers((lengths <= 0.6 * radii).sum(), len(found), confidence, 5e-7)
 
 
 @sampling(1e-6)

@@ -204,7 +204,7 @@ def test_the_account_of_draws_notices_one_that_is_missing(table):
 
 WAYS = {
     "stable": {"core": "stable", "stages": 0},
-    "stages": {"core": "stable", "stages": 3},
+    "stages": {"core": "stable", "stages": 3, "tails": "gaussian"},  # searched radii: test_recentred.py
     "soft": {"core": "soft"},
     "basic": {"core": "basic"},
     "replace-one": {"core": "stable", "stages": 0, "neighbours": "replace-one"},

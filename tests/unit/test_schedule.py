@@ -129,7 +129,14 @@ def test_the_radius_scales_with_the_spectrum():
     ("count", "epsilon", "level"), [(1e6, 1, 0.95), (1200, 1, 0.9), (100, 1, 0.75), (600, 2, 0.9), (0, 1, 0.75)]
 )
 def test_the_clip_level(count, epsilon, level):
-    assert clip_level(count, epsilon) == pytest.approx(level)
+    assert clip_level(count, epsilon, 1e9, 1.0) == pytest.approx(level)
+
+
+def test_little_noise_clips_few():
+    """sqrt(clipped) stays beside sqrt(rank / precision): rank 10 and precision 0.05 allow 200 records."""
+    assert clip_level(1e4, 1.0, 10.0, 0.05) == pytest.approx(1 - 200 / 1e4)
+    assert clip_level(1e6, 1.0, 10.0, 0.05) == pytest.approx(1 - 200 / 1e6)
+    assert clip_level(1e4, 1.0, 1e4, 0.05) == pytest.approx(0.95)
 
 
 @pytest.mark.parametrize(("spectrum", "share"), [(np.ones(1), 0.02), (np.ones(1000), 0.01), (np.ones(10**5), 0.005)])
