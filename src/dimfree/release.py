@@ -56,6 +56,7 @@ Floats = NDArray[np.float64]
 CORES = ("auto", "stable", "soft", "basic")
 TAILS = ("heavy", "gaussian")
 MOST_STAGES = 20
+CAUTION = 0.7  # of failure_probability is shared out; the rest is for what the public models of honest data miss
 SCALES = ("known", "learn")
 SEARCH_SHARE = 0.05  # of the precision, for an unknown scale
 BLOCK_RULE = 30.0  # with fewer than this times sqrt(d)/epsilon records, recentring only a block may pay (P8)
@@ -122,7 +123,7 @@ def release_mean(
         spectrum,
         budget,
         relation,
-        failure_probability,
+        CAUTION * failure_probability,
         scale == "learn",
         most_stages,
         sample,

@@ -37,9 +37,6 @@ class Moments:
     def of(cls, spectrum: Floats) -> "Moments":
         return cls(len(spectrum), float(spectrum.sum()), float((spectrum**2).sum()), float((spectrum**3).sum()))
 
-    def scaled(self, factor: float) -> "Moments":
-        return Moments(self.size, self.first * factor, self.second * factor**2, self.third * factor**3)
-
     def radius(self, level: float, centre_variance: Floats | float) -> Floats:
         """The `level`-quantile of |y - c| for Gaussian y and a centre that is off by noise of the given variance."""
         mean = self.first + self.size * centre_variance

@@ -19,6 +19,7 @@ from dimfree.core import soft, stable
 from dimfree.radius import FriendRadii, friend_radii, tolerated_losers
 
 HEAVY_FACTOR = 1.5  # tails="heavy": the radius over its Gaussian optimum
+HEAVY_SHARE = 0.87  # and the share of friends it may ask of an honest record: a long tail sees fewer
 _FULL_SHARES = tuple(Fraction(k, stable.THOUSANDTHS) for k in range(560, 996, 15))
 _EXTRA_LOSERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _BOUND_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of a branch's precision, for the noisy lower bound
@@ -138,7 +139,7 @@ def _stable_choice(
     if count < 1 or extra > count // 8 or not stable.admissible(count, share, budget, size.relation):
         return None
     needed = (float(share) + steps / count) / (1 - model.outliers)  # friends among the honest records
-    if needed >= 1:
+    if needed >= (HEAVY_SHARE if model.factor > 1 else 1):
         return None
     radius = model.factor * model.radii.radius(needed, tolerated_losers(extra, failure / 4), count)
     moves = stable.sensitivity(count, share, budget, size.relation)

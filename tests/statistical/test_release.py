@@ -22,7 +22,7 @@ from dimfree.budget import Budget
 from dimfree.core.friends import friend_counts
 from dimfree.grid import RADIUS
 from dimfree.noise import SystemNoise
-from dimfree.release import release_mean
+from dimfree.release import CAUTION, release_mean
 from dimfree.shape import Isotropic
 from dimfree.tuning import HonestModel, Size, default_bounded, stable_choices
 
@@ -58,7 +58,7 @@ def model():
 
 def chosen(menu, size, release):
     """The public choice behind a release, found again from its public parameters."""
-    choices = stable_choices(menu.tested, size, FAILURE, model())
+    choices = stable_choices(menu.tested, size, CAUTION * FAILURE, model())
     return next(c for c in choices if c.radius == release.parameters["radius"])
 
 
@@ -98,13 +98,13 @@ def test_the_map_of_the_stable_core(rng, relation, strangers):
     door, table = RecordingNoise(), spoiled(rng, strangers)
     found = release(table, door, core="stable", stages=0, neighbours=relation)
     if relation == "add-remove":
-        menu = calibrate_private_count(BUDGET, FAILURE / 2)
+        menu = calibrate_private_count(BUDGET, CAUTION * FAILURE / 2)
         size, start = Size(float(COUNT), menu.count_stddev, 4096), Fraction(1, 2)
         first = [("gaussian", menu.count_stddev * STEPS, 1)]
         assert found.ledger.before[0].sensitivity == STEPS  # one record
         assert found.ledger.before[0].stddev == menu.count_stddev * STEPS
     else:
-        menu = calibrate_public_count(BUDGET, FAILURE / 2)
+        menu = calibrate_public_count(BUDGET, CAUTION * FAILURE / 2)
         size, start, first = Size(COUNT, None, 4096), Fraction(COUNT + 1, 2 * COUNT), []
         assert found.ledger.before == ()
     choice = chosen(menu, size, found)

@@ -120,11 +120,6 @@ def test_the_radius_is_a_quantile(seed, spectrum, level, centre_variance):
     assert -0.015 < excess < widest
 
 
-def test_the_radius_scales_with_the_spectrum():
-    moments = Moments.of(SPECTRA["steep"])
-    assert moments.scaled(9.0).radius(0.9, 0.9) == pytest.approx(3 * moments.radius(0.9, 0.1))
-
-
 @pytest.mark.parametrize(
     ("count", "epsilon", "level"), [(1e6, 1, 0.95), (1200, 1, 0.9), (100, 1, 0.75), (600, 2, 0.9), (0, 1, 0.75)]
 )
