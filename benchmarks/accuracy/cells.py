@@ -10,10 +10,12 @@ import numpy as np
 
 from benchmarks.accuracy.spectra import SPECTRA, Floats
 from benchmarks.accuracy.worlds import DATA, World, world
+from dimfree import Isotropic
 
 GAUSSIAN = {"outliers": 0.0, "tails": "gaussian"}
 ALONE = {"core": "stable", "stages": 0}  # no recentring
 LEARN = {"scale": "learn", **GAUSSIAN}
+NOTHING = {"covariance": None}  # known
 ESTIMATORS: dict[str, dict[str, Any]] = {  # options of release_mean
     "basic": {"core": "basic", **GAUSSIAN},
     "soft": {"core": "soft", **GAUSSIAN},
@@ -25,13 +27,20 @@ ESTIMATORS: dict[str, dict[str, Any]] = {  # options of release_mean
     "recentred, robust defaults": {},
     "recentred, unknown scale": LEARN,
     "recentred, replace-one": {"neighbours": "replace-one", **GAUSSIAN},
+    "auto": NOTHING,
+    "auto, replace-one": {**NOTHING, "neighbours": "replace-one"},
+    "literal": {**NOTHING, "shape": "paper"},
+    "spherical": NOTHING,  # released by release_spherical
+    "spherical, believed": {**NOTHING, "shape": Isotropic(1.0), "scale": "learn"},
+    "known": {},
 }
 WRONG_SCALE = 1e-2  # of the standard deviations handed to the estimators that learn the scale
 
 CORES = ("basic", "soft", "stable")
 RECENTRED = ("recentred", "recentred, robust defaults")
-EVERY = tuple(name for name in ESTIMATORS if name != "stable, unknown scale")
 WATCHED = ("stable", "stable, robust defaults", "stable, replace-one", "stable, unknown scale")
+EVERY = (*CORES, *WATCHED[1:3], *RECENTRED, "recentred, unknown scale", "recentred, replace-one")
+RIVALS = ("auto", "literal", "spherical", "spherical, believed", "known")  # where nothing is known, but for the last
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,14 @@ What is tried where: cells.py; the promises: bars.py; how it is written down: ta
 """
 
 import argparse
-import hashlib
-import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import dimfree
 from benchmarks.accuracy.bars import clopper_pearson, misses
 from benchmarks.accuracy.cells import (
     FULL,
@@ -33,95 +26,11 @@ from benchmarks.accuracy.cells import (
     pass_cells,
     robustness_cells,
 )
+from benchmarks.accuracy.measuring import measure, release
+from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept
 from benchmarks.accuracy.tables import report
-from benchmarks.accuracy.worlds import World
-from benchmarks.accuracy.yardsticks import Oracle, error, noise_ratio
-from benchmarks.record import FORMAT, provenance, write_results
-from dimfree import Release, SeededNoise, release_mean
-from dimfree.accounting.events import Gaussian, Ledger
-from dimfree.accounting.precision import largest_mu
-
-DELTA = 1e-6
-SEED = 20250101
-RESULTS = Path("benchmarks/results")
-
-
-@dataclass
-class Row:
-    """The measurements of one estimator in one cell: for every figure one number per released trial."""
-
-    figures: dict[str, list[float]] = field(default_factory=dict)
-    refusals: int = 0
-
-    def add(self, release: Release, world: World, oracle: Oracle) -> None:
-        if release.refused:
-            self.refusals += 1
-            return
-        figures = {
-            "error": error(release.mean, world.mean),
-            "noise_ratio": noise_ratio(release.noise_stddev, oracle),
-            "from_sample_mean": error(release.mean, world.honest_mean) / oracle.noise_rms,
-            "stages": release.parameters.get("stages", 0),
-            **spending(release.ledger),
-        }
-        for name, value in figures.items():
-            self.figures.setdefault(name, []).append(float(value))
-
-    def summary(self, floor: float) -> dict[str, Any]:
-        errors = self.figures.get("error", [])
-        figures = {"error": errors, "noise_ratio": [], **self.figures, "error_over_floor": [e / floor for e in errors]}
-        return {name: quartiles(values) for name, values in figures.items()} | {"refusals": self.refusals}
-
-
-def spending(ledger: Ledger) -> dict[str, float]:
-    """Where the precision mu² goes: shares of the chosen branch's, and what the branch leaves of the whole budget."""
-    if ledger.chosen is None or ledger.filtered:
-        return {}
-    branch = ledger.menu[ledger.chosen].mu
-    full = largest_mu(ledger.budget.epsilon, ledger.budget.delta)
-    stages = [event for event in ledger.after if event.purpose.startswith("stage")]
-    searches = [event for event in ledger.after if event.purpose == "clipping radius"]
-    rest = [event for event in ledger.after if event not in stages and event not in searches]
-    return {
-        "slack": full / branch,
-        "before": _precision(ledger.before) / full**2,
-        "core_share": _precision(rest) / branch**2,
-        "stage_share": _precision(stages) / branch**2,
-        "search_share": _precision(searches) / branch**2,
-    }
-
-
-def _precision(events: Iterable[Gaussian]) -> float:
-    return sum(event.mu**2 for event in events)
-
-
-def quartiles(values: Sequence[float]) -> list[float] | None:
-    """[lower quartile, median, upper quartile], or None where every trial was refused."""
-    return [float(value) for value in np.quantile(values, [0.25, 0.5, 0.75])] if values else None
-
-
-def release(world: World, cell: Cell, estimator: str, noise_seed: int | None) -> Release:
-    noise = None if noise_seed is None else SeededNoise(noise_seed)
-    return release_mean(world.X, delta=DELTA, noise=noise, **cell.options(estimator))
-
-
-def measure(cell: Cell, seed: int, seeded: bool) -> dict[str, Any]:
-    """Every estimator of one cell on the same draws."""
-    oracle = Oracle(cell.stddevs, cell.count, cell.epsilon, DELTA)
-    sample, floor = [], []
-    rows = {name: Row() for name in cell.estimators}
-    for trial in range(cell.trials):
-        generator = cell.generator(seed, trial)
-        world = cell.draw(generator)
-        sample.append(error(world.X.mean(axis=0), world.mean))
-        floor.append(error(oracle.estimate(world.X, world.mean, generator), world.mean))
-        for name, row in rows.items():
-            noise_seed = int(generator.integers(2**63)) if seeded else None
-            row.add(release(world, cell, name, noise_seed), world, oracle)
-        del world  # before the next one is drawn: the largest take gigabytes
-    yardsticks = {"np": quartiles(sample), "floor": quartiles(floor), "oracle_noise_rms": oracle.noise_rms}
-    summaries = {name: row.summary(float(np.median(floor))) for name, row in rows.items()}
-    return {**asdict(cell), **yardsticks, "estimators": summaries}
+from benchmarks.record import provenance, write_results
+from dimfree import SeededNoise
 
 
 def passing(cell: Cell, seed: int) -> dict[str, Any]:
@@ -131,7 +40,8 @@ def passing(cell: Cell, seed: int) -> dict[str, Any]:
         generator = cell.generator(seed, trial)
         world = cell.draw(generator)
         for name in cell.estimators:
-            refusals[name] += release(world, cell, name, int(generator.integers(2**63))).refused
+            noise = SeededNoise(int(generator.integers(2**63)))
+            refusals[name] += release(world, cell, name, noise).refused
     shares = {name: _pass_share(cell.trials - refused, cell.trials) for name, refused in refusals.items()}
     return {**asdict(cell), "estimators": shares}
 
@@ -160,7 +70,7 @@ def run(options: argparse.Namespace, trials: int, draws: int) -> dict[str, Any]:
     cells = accuracy_cells(trials, options.quick) + robustness_cells(trials) + pass_cells(draws)
     if not options.quick:
         cells = dimension_cells(trials) + budget_cells(trials) + cells + large_cells(options.large)
-    done = _each(partial(_kept, options.keep, options.seed, options.seeded), cells, options.jobs)
+    done = each(partial(_kept, options.keep, options.seed, options.seeded), cells, options.jobs)
     return {
         "delta": DELTA,
         "seeded": options.seeded,
@@ -171,22 +81,7 @@ def run(options: argparse.Namespace, trials: int, draws: int) -> dict[str, Any]:
 
 
 def _kept(folder: Path | None, seed: int, seeded: bool, cell: Cell) -> dict[str, Any]:
-    """One cell, from the folder where an interrupted run has left it there."""
-    if folder is None:
-        return _one(cell, seed, seeded)
-    name = hashlib.sha256(repr((FORMAT, source_digest(), cell, seed, seeded)).encode()).hexdigest()[:16]
-    path = folder / f"{name}.json"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(_one(cell, seed, seeded)))
-    kept: dict[str, Any] = json.loads(path.read_text())
-    return kept
-
-
-def source_digest() -> str:
-    """Of the package: cells measured with other code are not taken over."""
-    files = sorted(Path(dimfree.__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return kept(folder, (cell, seed, seeded), partial(_one, cell, seed, seeded))
 
 
 def _one(cell: Cell, seed: int, seeded: bool) -> dict[str, Any]:
@@ -198,14 +93,6 @@ def _one(cell: Cell, seed: int, seeded: bool) -> dict[str, Any]:
     }
     print(f"{cell.name}, {cell.trials} draws: {seconds:.1f} s; noise ratio {figures}", file=sys.stderr, flush=True)
     return {**done, "seconds": seconds}
-
-
-def _each(work: Callable[[Cell], dict[str, Any]], cells: Sequence[Cell], jobs: int) -> list[dict[str, Any]]:
-    """The results in the order of the cells; fresh processes, each with its own noise door."""
-    if jobs == 1:
-        return [work(cell) for cell in cells]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(work, cells))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -19,19 +19,19 @@ def report(result: dict[str, Any]) -> list[str]:
         *_legend(result["seeded"]),
         "",
     ]
-    lines += ["## Accuracy", "", *_accuracy(_of(cells, "accuracy")), ""]
-    lines += ["## Where the budget goes", "", *_spending(_of(cells, "accuracy")), ""]
-    lines += ["## Other budgets", "", *_budget(_of(cells, "budget")), ""]
-    lines += ["## Free of the dimension", "", *_dimension(_of(cells, "dimension")), ""]
-    lines += ["## Robustness", "", *_robustness(_of(cells, "robustness")), ""]
-    lines += ["## Passing", "", *_passing(_of(cells, "passing"), result["pooled"]), ""]
+    lines += ["## Accuracy", "", *_accuracy(of_section(cells, "accuracy")), ""]
+    lines += ["## Where the budget goes", "", *_spending(of_section(cells, "accuracy")), ""]
+    lines += ["## Other budgets", "", *_budget(of_section(cells, "budget")), ""]
+    lines += ["## Free of the dimension", "", *_dimension(of_section(cells, "dimension")), ""]
+    lines += ["## Robustness", "", *_robustness(of_section(cells, "robustness")), ""]
+    lines += ["## Passing", "", *_passing(of_section(cells, "passing"), result["pooled"]), ""]
     lines += ["## Bars", "", *[f"- {bar}" for bar in BARS]]
     lines += [f"- recentred: error grows at most {DIMENSION_FREE}-fold from the smallest to the largest d", ""]
     missed = [f"- {miss}" for miss in result["missed"]]
     return lines + (["Not met:", "", *missed] if missed else ["All medians and shares meet the bars."])
 
 
-def _of(cells: Sequence[CellResult], section: str) -> list[CellResult]:
+def of_section(cells: Sequence[CellResult], section: str) -> list[CellResult]:
     return [cell for cell in cells if cell["section"] == section]
 
 
@@ -52,11 +52,11 @@ def _accuracy(cells: Sequence[CellResult]) -> list[str]:
     figures = {"error_over_floor": "error/floor", "noise_ratio": "noise ratio", "from_sample_mean": "from sample mean"}
     lines = []
     for figure, title in figures.items():
-        lines += [f"### {title[0].upper()}{title[1:]}", "", *_wide(cells, figure), ""]
+        lines += [f"### {title[0].upper()}{title[1:]}", "", *wide(cells, figure), ""]
     return lines[:-1]
 
 
-def _wide(cells: Sequence[CellResult], figure: str) -> list[str]:
+def wide(cells: Sequence[CellResult], figure: str) -> list[str]:
     """One column per estimator that any of the cells tries."""
     names = [name for name in ESTIMATORS if any(name in cell["estimators"] for cell in cells)]
     header = ["spectrum", "n", "d", "draws", "np", "floor", *names]
@@ -81,6 +81,7 @@ def _figure(row: dict[str, Any], figure: str) -> str:
 
 
 _RECENTRED = ("recentred", "recentred, robust defaults", "recentred, unknown scale", "recentred, replace-one")
+_SHARES = {"before": "before", "core_share": "core", "stage_share": "stages", "search_share": "searches"}
 
 
 def _spending(cells: Sequence[CellResult]) -> list[str]:
@@ -93,21 +94,23 @@ def _spending(cells: Sequence[CellResult]) -> list[str]:
         "refuses more. Medians.",
         "",
     ]
-    keys = ("stages", "slack", "before", "core_share", "stage_share", "search_share")
-    header = ["spectrum", "n", "d", "estimator", "number of stages", "slack", "before", "core", "stages", "searches"]
+    return words + spending_table(cells, _RECENTRED, _SHARES)
+
+
+def spending_table(cells: Sequence[CellResult], names: Sequence[str], shares: dict[str, str]) -> list[str]:
+    """One row per cell and estimator; `shares` maps figures to headings."""
     rows = []
     for cell in cells:
-        for name in _RECENTRED:
+        for name in names:
             row = cell["estimators"].get(name, {})
             if row.get("slack"):
-                medians = [row[key][1] for key in keys]
                 place = [str(cell[key]) for key in ("spectrum", "count", "dimension")]
-                shares = [f"{value:.1%}" for value in medians[2:]]
-                rows.append([*place, name, f"{medians[0]:.0f}", f"{medians[1]:.3f}", *shares])
-    return words + table(header, rows)
+                spent = [f"{row[key][1]:.1%}" for key in shares]
+                rows.append([*place, name, f"{row['stages'][1]:.0f}", f"{row['slack'][1]:.3f}", *spent])
+    return table(["spectrum", "n", "d", "estimator", "number of stages", "slack", *shares.values()], rows)
 
 
-def _long(cells: Sequence[CellResult], extra: str, title: str) -> list[str]:
+def in_rows(cells: Sequence[CellResult], extra: str, title: str) -> list[str]:
     """One row per cell, for sections with one estimator."""
     header = ["spectrum", "n", "d", "draws", "np", "floor", title, "error/floor", "noise ratio", "from sample mean"]
     figures = ("error_over_floor", "noise_ratio", "from_sample_mean")
@@ -119,13 +122,13 @@ def _long(cells: Sequence[CellResult], extra: str, title: str) -> list[str]:
 
 
 def _budget(cells: Sequence[CellResult]) -> list[str]:
-    return ["Estimator: recentred.", "", *_long(cells, "epsilon", "ε")]
+    return ["Estimator: recentred.", "", *in_rows(cells, "epsilon", "ε")]
 
 
 def _dimension(cells: Sequence[CellResult]) -> list[str]:
     growth = dimension_growth(cells)
     words = [] if growth is None else ["", f"Median error at the largest d over that at the smallest: {growth:.2f}."]
-    return ["Estimator: recentred.", "", *_long(cells, "epsilon", "ε"), *words]
+    return ["Estimator: recentred.", "", *in_rows(cells, "epsilon", "ε"), *words]
 
 
 def _robustness(cells: Sequence[CellResult]) -> list[str]:
@@ -136,7 +139,7 @@ def _robustness(cells: Sequence[CellResult]) -> list[str]:
         "S5 is reported without a bar.",
         "",
     ]
-    return words + _long(cells, "data", "data")
+    return words + in_rows(cells, "data", "data")
 
 
 def _passing(cells: Sequence[CellResult], everything: dict[str, Any]) -> list[str]:

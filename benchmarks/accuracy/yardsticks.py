@@ -1,5 +1,6 @@
 """What an estimator is measured against: the sample mean (np) and an oracle that knows the true mean (floor).
 
+On real data the true mean is not to be had: the yardstick there is the sample mean, and the oracle knows it.
 Letters: A = Σ^{1/2}, the covariance of records rescaled by Σ^{-1/4}; its eigenvalues are the standard deviations.
 """
 
@@ -11,6 +12,7 @@ from benchmarks.accuracy.spectra import Floats
 from dimfree.accounting.precision import largest_mu
 
 _CELLS = 2**21  # entries of a working block
+QUANTILE = 0.95  # of the distances: where the oracle of real data clips
 
 
 @dataclass(frozen=True)
@@ -59,3 +61,34 @@ def error(estimate: Floats, mean: Floats) -> float:
 def noise_ratio(noise_stddev: Floats, oracle: Oracle) -> float:
     """Length of the released noise over the oracle's: the harsher figure where sampling error dominates."""
     return float(np.linalg.norm(noise_stddev)) / oracle.noise_rms
+
+
+@dataclass(frozen=True)
+class SampleOracle:
+    """Knows the mean and the standard deviations of these very records: what it misses of the mean is noise and bias.
+
+    Clips at the QUANTILE of the distances from the mean (of records divided by `roots`), one Gaussian at the full
+    budget, so that both parts of its error are known without a draw.
+    """
+
+    roots: Floats  # noise is proportional to them; ones: spherical
+    radius: float
+    bias: float
+    count: int
+
+    @classmethod
+    def of(cls, offsets: Floats, roots: Floats) -> "SampleOracle":
+        """From records minus their mean; a coordinate of root 0 is constant, and the oracle knows it."""
+        rescaled = np.divide(offsets, roots, out=np.zeros_like(offsets), where=roots > 0)
+        lengths = np.sqrt(np.einsum("ij,ij->i", rescaled, rescaled))
+        radius = float(np.quantile(lengths, QUANTILE))
+        kept = np.minimum(1.0, radius / np.maximum(lengths, 1e-300))
+        return cls(roots, radius, float(np.linalg.norm(kept @ offsets / len(offsets))), len(offsets))
+
+    def noise(self, epsilon: float, delta: float) -> float:
+        """Root of the expected squared length of the noise."""
+        return self.radius / self.count / largest_mu(epsilon, delta) * float(np.linalg.norm(self.roots))
+
+    def error(self, epsilon: float, delta: float) -> float:
+        """Root of the expected squared distance from the sample mean."""
+        return float(np.hypot(self.bias, self.noise(epsilon, delta)))

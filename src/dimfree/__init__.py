@@ -2,15 +2,15 @@
 
 A map of the rooms, in the order records walk through them:
   records     the front door: arrays, frames, sparse matrices; read-only
-  shape       the public covariance as its verbs: rescale, restore
-  grid        records as integers, one by one
-  space       rescaled records; clip, sample: what may be done with them one by one
+  shape       a covariance as its verbs: rescale, restore
+  space       rescaled records; grid, clip, sample, grouping: what may be done with them
   core        friend counts, weights, sensitivities (private arithmetic, no noise)
-  mechanisms  the only rooms that draw noise: count, bit, mean, clipped sum, search
+  mechanisms  the only rooms that draw noise: count, bit, mean, clipped sum, search, scores, histogram, …
   accounting  what it costs; budgets become precisions, ladders, branches
   tuning      public choice of thresholds and radii; schedule: of stages
-  stages      recentring around everything released so far; scale: an unknown factor
-  release     the hall: release_mean, one screen per estimator
+  stages      recentring around everything released so far; scale: how far apart records are
+  learn       better centres and variances from released ones; adapt: stages in a learned shape
+  release     the hall: release_mean sends records to known, unknown, bounded or paper
   result      Release: mean or refusal, guarantee, ledger
 """
 
@@ -18,6 +18,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dimfree.beliefs import LearnedShape as LearnedShape
     from dimfree.budget import Budget as Budget
     from dimfree.budget import Neighbours as Neighbours
     from dimfree.errors import (
@@ -39,15 +40,27 @@ if TYPE_CHECKING:
         RefusedRelease as RefusedRelease,
     )
     from dimfree.estimator import PrivateMean as PrivateMean
+    from dimfree.guarantee import Guarantee as Guarantee
+    from dimfree.mechanisms.quantile import private_quantile as private_quantile
+    from dimfree.mechanisms.sparse_vector import sparse_vector as sparse_vector
+    from dimfree.mechanisms.stable_histogram import heaviest_cell as heaviest_cell
+    from dimfree.mechanisms.stable_histogram import stable_histogram as stable_histogram
+    from dimfree.mechanisms.top_k import top_k as top_k
     from dimfree.noise import SeededNoise as SeededNoise
     from dimfree.noise import SystemNoise as SystemNoise
+    from dimfree.profile_of_variances import variance_profile as variance_profile
     from dimfree.release import release_mean as release_mean
-    from dimfree.result import Guarantee as Guarantee
     from dimfree.result import Release as Release
     from dimfree.shape import Dense as Dense
     from dimfree.shape import Diagonal as Diagonal
     from dimfree.shape import Isotropic as Isotropic
     from dimfree.shape import LowRank as LowRank
+    from dimfree.variance_histogram import VarianceProfile as VarianceProfile
+    from dimfree.variances import coordinate_variances as coordinate_variances
+    from dimfree.variances import find_kth_largest_variance as find_kth_largest_variance
+    from dimfree.variances import group_variances as group_variances
+    from dimfree.variances import top_variances as top_variances
+    from dimfree.variances import variance_sum as variance_sum
 
 __version__ = "0.1.0"
 
@@ -63,8 +76,21 @@ _ROOMS = {
     "PrivateMean": "estimator",
     "SeededNoise": "noise",
     "SystemNoise": "noise",
+    "heaviest_cell": "mechanisms.stable_histogram",
+    "private_quantile": "mechanisms.quantile",
+    "sparse_vector": "mechanisms.sparse_vector",
+    "stable_histogram": "mechanisms.stable_histogram",
+    "top_k": "mechanisms.top_k",
+    "coordinate_variances": "variances",
+    "find_kth_largest_variance": "variances",
+    "group_variances": "variances",
+    "top_variances": "variances",
+    "variance_sum": "variances",
+    "variance_profile": "profile_of_variances",
+    "VarianceProfile": "variance_histogram",
+    "LearnedShape": "beliefs",
     "release_mean": "release",
-    "Guarantee": "result",
+    "Guarantee": "guarantee",
     "Release": "result",
     "Dense": "shape",
     "Diagonal": "shape",

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,22 +181,43 @@ def check_exactly_one(covariance: object, shape: object) -> None:
     """One of covariance= and shape= says what is publicly known about the spread of the records."""
     if covariance is None and shape is None:
         raise InvalidParameter(
-            "Expected covariance= or shape=: a mean with unknown covariance is not available yet. Pass covariance="
-            " (--covariance FILE) as (d,) variances or a (d, d) matrix that is publicly known, or shape= as"
-            f" {_KINDS}."
+            f"Expected covariance= as (d,) variances or a (d, d) matrix that is publicly known, or shape= as {_KINDS}."
         )
     if covariance is not None and shape is not None:
         raise InvalidParameter("Expected covariance= or shape=, not both. Drop one of them.")
 
 
-def reject_shape(name: str, value: object) -> InvalidParameter:
-    """The error for something that is no shape; a word for learning the shape from the records is named as such."""
-    if isinstance(value, str) and value in ("auto", "paper"):
-        return InvalidParameter(
-            f"Expected {name}={value!r} to name a known shape: unknown covariance is not available yet. Pass {_KINDS}."
+def check_learned_options(shape: str, core: str, scale: str, stages: object) -> None:
+    """Options that speak of a known covariance have no meaning where the shape is learned."""
+    if core in ("soft", "basic") or scale != "known" or stages != "auto":
+        raise InvalidParameter(
+            f"Expected core, scale and stages at their defaults with shape={shape!r}: they belong to a known"
+            " covariance. Drop them, or pass covariance= (--covariance FILE)."
         )
+
+
+def check_flag(name: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidParameter(f"Expected {name}={value!r} to be True or False.")
+    return bool(value)
+
+
+def check_window(name: str, value: object) -> tuple[float, float]:
+    """(low, high), apart from each other, whose squares stay in the range of floats."""
+    try:
+        low, high = (_number(name, bound) for bound in value)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"Expected {name}={value!r} to be two numbers, (low, high).") from None
+    if not (low >= 1e-60 and high <= 1e60 and 2 * low <= high):
+        raise InvalidParameter(f"Expected {name}={value!r} with 1e-60 <= low, high <= 1e60 and high at least 2 * low.")
+    return low, high
+
+
+def reject_shape(name: str, value: object) -> InvalidParameter:
+    """The error for something that is no shape."""
     shown = repr(value) if isinstance(value, str) else f"an object of type {type(value).__name__}"
-    return InvalidParameter(f"Expected {name} to be {_KINDS}, got {shown}.")
+    return InvalidParameter(f"Expected {name} to be {_KINDS}, or 'auto' or 'paper' to learn it, got {shown}.")
 
 
 def reject_covariance(value: object, wanted: int) -> InvalidParameter:
@@ -207,3 +229,61 @@ def reject_covariance(value: object, wanted: int) -> InvalidParameter:
         f"Expected covariance as ({wanted},) variances or a ({wanted}, {wanted}) matrix, got {got}. Pass a shape object"
         " as shape=, and one variance for all directions as shape=Isotropic(scale), scale its standard deviation."
     )
+
+
+def check_count(name: str, value: object, *, least: int = 1, most: float = math.inf) -> int:
+    """A whole number from `least` to `most`, a public limit."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        limit = "" if most == math.inf else f" and at most {most}"
+        raise InvalidParameter(f"Expected {name}={value!r} to be a whole number, at least {least}{limit}.")
+    return int(value)
+
+
+def check_fraction(name: str, value: object, *, largest_denominator: int) -> Fraction:
+    """An exact fraction strictly between zero and one, its denominator small enough for 64-bit counts."""
+    if not isinstance(value, Fraction) or not 0 < value < 1 or value.denominator > largest_denominator:
+        raise InvalidParameter(
+            f"Expected {name}={value!r} to be a Fraction in (0, 1) with a denominator of at most {largest_denominator}:"
+            f" pass Fraction(9, 10), or Fraction({name}).limit_denominator(1000)."
+        )
+    return value
+
+
+def check_integers(name: str, value: object) -> NDArray[np.int64]:
+    """A vector of 64-bit integers, possibly empty. The entries may be private: an error speaks of the type only."""
+    array = np.asarray(value)
+    if array.ndim != 1 or not (array.size == 0 or np.can_cast(array.dtype, np.int64)) or array.dtype == np.bool_:
+        raise InvalidParameter(f"Expected {name} to be a vector of 64-bit integers: pass {name}.astype(numpy.int64).")
+    return array.astype(np.int64)
+
+
+def check_increasing(name: str, value: object) -> NDArray[np.float64]:
+    """A read-only, non-empty vector of finite numbers, each above the one before."""
+    grid = check_array(name, value, rank=1)
+    if not (grid[1:] > grid[:-1]).all():
+        raise InvalidParameter(f"Expected {name} to increase strictly: pass numpy.unique({name}).")
+    return grid
+
+
+def check_finite(name: str, value: object) -> float:
+    """A finite number."""
+    number = _number(name, value)
+    if not math.isfinite(number):
+        raise InvalidParameter(f"Expected {name}={value!r} to be a finite number.")
+    return number
+
+
+def check_between(name: str, value: object, least: float, most: float) -> float:
+    """A number from `least` to `most`, both public limits."""
+    number = _number(name, value)
+    if not least <= number <= most:
+        raise InvalidParameter(f"Expected {name}={value!r} to be a number from {least:g} to {most:g}.")
+    return number
+
+
+def check_reals(name: str, value: object) -> NDArray[np.float64]:
+    """A vector of real numbers, possibly empty. The entries may be private: an error speaks of the type only."""
+    array = np.asarray(value)
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise InvalidParameter(f"Expected {name} to be a vector of real numbers: pass {name}.astype(float).")
+    return array.astype(np.float64)

@@ -1,33 +1,60 @@
 """Clipping to a ball in integers: record by record, toward zero, with a norm that cannot exceed the radius.
 
 A clipped record is an integer vector of norm at most BALL steps, a function of that record alone; sums of them are
-exact in any order. Proof: proofs/clip.md (P8).
+exact in any order. Of a sparse table the stored entries are looked at, and one row of zeros for all the others.
+Proof: proofs/clip.md (P8).
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dimfree.rows import ALL, Columns, Entrywise, Floats, Integers, Rows, SparseRows
 
 BALL = 2**20  # the clipping radius, in steps
 _CAP = 2**22  # coordinates are held within ±_CAP first; such a record is clipped anyway
 _HALF = 22  # bits of a square of at most _CAP, halved
 _EXACT = 2.0**52  # sums of integer squares up to here are exact in float64, in any order
+_CELLS = 2**20
 
-Floats = NDArray[np.float64]
+
+def as_they_are(values: Floats, columns: Columns) -> Floats:
+    return values
+
+
+def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> Integers:
+    """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL."""
+    if isinstance(rows, SparseRows):
+        return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise))
+    return to_ball(entrywise(rows, ALL), radius).sum(axis=0).astype(np.int64)
+
+
+def are_outside(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> np.ndarray:
+    """Which of the mapped rows will be shortened."""
+    return squares(rows, radius / BALL, entrywise) > float(BALL) ** 2
+
+
+def norms(rows: Rows, largest: float, entrywise: Entrywise = as_they_are) -> Floats:
+    """Norms of the mapped rows on a grid of `largest` / BALL; a function of each row alone, not of its batch."""
+    return np.sqrt(squares(rows, largest / BALL, entrywise)) * (largest / BALL)
+
+
+def squares(rows: Rows, step: float, entrywise: Entrywise = as_they_are) -> Floats:
+    """Squared norms of the mapped rows, in whole steps: the float nearest to the integer."""
+    if isinstance(rows, SparseRows):
+        return _sparse_squares(rows, *_sparse_steps(rows, step, entrywise))
+    return exact_squares(whole_steps(entrywise(rows, ALL), step))
 
 
 def to_ball(rows: Floats, radius: float) -> Floats:
     """Every row in steps of radius / BALL, as whole numbers of norm at most BALL."""
-    steps = _whole_steps(rows, radius / BALL)
+    steps = whole_steps(rows, radius / BALL)
     squares = exact_squares(steps)
     outside = squares > float(BALL) ** 2
-    shrink = BALL / np.sqrt(squares[outside]) * (1 - 2.0**-40)  # the margin covers the rounding of root and product
-    steps[outside] = np.trunc(steps[outside] * shrink[:, None])
+    steps[outside] = np.trunc(steps[outside] * _shrinkage(squares[outside])[:, None])
     return steps
 
 
-def norms(rows: Floats, largest: float) -> Floats:
-    """Norms of the rows measured on a grid of `largest` / BALL; a function of each row alone, not of its batch."""
-    return np.sqrt(exact_squares(_whole_steps(rows, largest / BALL))) * (largest / BALL)
+def _shrinkage(squares: Floats) -> Floats:
+    return BALL / np.sqrt(squares) * (1 - 2.0**-40)  # the margin covers the rounding of root and product
 
 
 def exact_squares(steps: Floats) -> Floats:
@@ -41,8 +68,46 @@ def exact_squares(steps: Floats) -> Floats:
     return squares
 
 
-def _whole_steps(rows: Floats, step: float) -> Floats:
+def whole_steps(rows: Floats, step: float) -> Floats:
     with np.errstate(all="ignore"):  # a warning or error would speak of records
-        steps = np.rint(rows / step)
-    np.nan_to_num(steps, copy=False, nan=0.0, posinf=_CAP, neginf=-_CAP)
-    return np.clip(steps, -_CAP, _CAP, out=steps)
+        steps = rows / step
+        np.clip(np.rint(steps, out=steps), -_CAP, _CAP, out=steps)
+    steps[np.isnan(steps)] = 0.0
+    return steps
+
+
+def _sparse_steps(rows: SparseRows, step: float, entrywise: Entrywise) -> tuple[Floats, Floats]:
+    """In whole steps: the stored entries, and `base`, what zero becomes in each column."""
+    base = whole_steps(entrywise(np.zeros(rows.shape[1]), ALL), step)
+    return whole_steps(entrywise(rows.values, rows.columns), step), base
+
+
+def _sparse_squares(rows: SparseRows, values: Floats, base: Floats) -> Floats:
+    """Those of `base` and, for the stored entries, what they differ by; in halves, so that nothing overflows."""
+    of_base = base.astype(np.int64) ** 2
+    gained = values.astype(np.int64) ** 2 - of_base[rows.columns]
+    high = (of_base >> _HALF).sum() + rows.sums(gained >> _HALF)
+    low = (of_base & (2**_HALF - 1)).sum() + rows.sums(gained & (2**_HALF - 1))
+    return np.asarray(high * 2.0**_HALF + low)
+
+
+def _sparse_total(rows: SparseRows, values: Floats, base: Floats) -> Integers:
+    """As many times `base` as there are rows, each shortened as its row is, and what the stored entries differ by."""
+    squares = _sparse_squares(rows, values, base)
+    outside = squares > float(BALL) ** 2
+    shrink = np.ones(len(rows))
+    shrink[outside] = _shrinkage(squares[outside])
+    factors = rows.spread(shrink)
+    gained = np.trunc(values * factors) - np.trunc(base[rows.columns] * factors)
+    total = np.bincount(rows.columns, gained, minlength=len(base)).astype(np.int64)
+    inside = len(rows) - int(outside.sum())
+    return total + inside * base.astype(np.int64) + _shrunk_total(base, shrink[outside])
+
+
+def _shrunk_total(base: Floats, shrink: Floats) -> Integers:
+    """Σ trunc(base·h) over all h given: once for every size of an entry, as trunc is odd."""
+    sizes, which = np.unique(np.abs(base), return_inverse=True)
+    total, chunk = np.zeros(len(sizes)), max(1, _CELLS // len(sizes))
+    for start in range(0, len(shrink), chunk):
+        total += np.trunc(sizes * shrink[start : start + chunk, None]).sum(axis=0)
+    return (np.sign(base) * total[which]).astype(np.int64)

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from dimfree.errors import InvalidRecords
-from dimfree.release import release_mean
+from dimfree.release import WINDOW, release_mean
 from dimfree.result import Release
 
 
@@ -52,6 +52,8 @@ class PrivateMean(BaseEstimator):
         scale: Any = "known",
         stages: Any = "auto",
         core_sample: Any = "auto",
+        window: Any = WINDOW,
+        denoise: Any = False,
         noise: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -67,6 +69,8 @@ class PrivateMean(BaseEstimator):
         self.scale = scale
         self.stages = stages
         self.core_sample = core_sample
+        self.window = window
+        self.denoise = denoise
         self.noise = noise
 
     def fit(self, X: Any, y: object = None) -> Self:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.rows import IntegerRows, Rows, SparseRows, stacked
 from dimfree.space import Mask, Space
 
 RADIUS = 2**20  # the friend radius, in steps
@@ -19,7 +20,7 @@ EDGE = 2.0**61  # coordinates are held within ±EDGE: differences fit 64 bits
 class IntegerRecords:
     """Private: the valid records in grid steps, and how many records are invalid."""
 
-    values: NDArray[np.int64]
+    values: IntegerRows
     invalid: int
 
     @property
@@ -30,19 +31,20 @@ class IntegerRecords:
 def on_grid(space: Space, radius: float, sampled: Mask | None = None) -> IntegerRecords:
     """Every (sampled) record rounded to steps of radius / RADIUS; invalid records are only counted."""
     size = space.count if sampled is None else int(sampled.sum())
-    values = np.empty((size, space.dimension), dtype=np.int64)
-    start = kept = 0
-    for rows, valid in space.blocks():
-        chosen = valid if sampled is None else valid & sampled[start : start + len(rows)]
-        rounded = to_steps(rows if chosen.all() else rows[chosen], radius / RADIUS)
-        values[kept : kept + len(rounded)] = rounded
-        start, kept = start + len(rows), kept + len(rounded)
-    return IntegerRecords(values[:kept], size - kept)
+    rounded = (rows_to_steps(rows, radius / RADIUS) for rows in space.valid_blocks(sampled))
+    values = stacked(rounded, (size, space.dimension), np.int64)
+    return IntegerRecords(values, size - len(values))
+
+
+def rows_to_steps(rows: Rows, step: float) -> IntegerRows:
+    """Rows in whole steps; zero stays zero, so sparse rows stay sparse."""
+    return rows.with_values(to_steps(rows.values, step)) if isinstance(rows, SparseRows) else to_steps(rows, step)
 
 
 def to_steps(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
     """Rounded to whole steps, elementwise, and held within the edge."""
     with np.errstate(all="ignore"):  # a warning or error would speak of records
-        steps = np.rint(rows / step)
-    steps = np.nan_to_num(steps, copy=False, nan=0.0, posinf=EDGE, neginf=-EDGE)
-    return np.clip(steps, -EDGE, EDGE, out=steps).astype(np.int64)
+        steps = rows / step
+        np.clip(np.rint(steps, out=steps), -EDGE, EDGE, out=steps)
+    steps[np.isnan(steps)] = 0.0
+    return steps.astype(np.int64)

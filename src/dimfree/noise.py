@@ -1,6 +1,7 @@
 """The one door to randomness. Mechanisms are handed a door; nothing else in the package draws a random number.
 
-`SystemNoise` is private: OpenDP's exact discrete Gaussian and integer coins on the operating system's entropy.
+`SystemNoise` is private: OpenDP's exact discrete Gaussian and Laplace, its exact noisy choice, and integer coins, all
+on the operating system's entropy.
 `SeededNoise` is for tests and simulations: reproducible, and whatever it releases is marked "not private".
 """
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from dimfree.errors import NoiseMisuse
 
 LARGEST_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
+LARGEST_LAPLACE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
 
 
 class Noise(Protocol):
@@ -24,6 +26,14 @@ class Noise(Protocol):
 
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
         """`size` independent discrete Gaussian integers."""
+        ...
+
+    def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+        """`size` independent discrete Laplace integers: z has weight exp(-|z| / scale)."""
+        ...
+
+    def noisy_top(self, scores: NDArray[np.int64], count: int, scale: float) -> NDArray[np.int64]:
+        """Where the `count` largest of scores plus independent Gumbel(scale) are, the largest first."""
         ...
 
     def coin(self, numerator: int, denominator: int) -> bool:
@@ -54,6 +64,28 @@ class SystemNoise:
         sampler = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=float(stddev))
         return np.array(sampler([0] * size), dtype=np.int64)
 
+    def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+        self._check_owner()
+        _check_scale(scale)
+        import opendp.prelude as dp
+
+        dp.enable_features("contrib")
+        domain = dp.vector_domain(dp.atom_domain(T="i64"))
+        sampler = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
+        return np.array(sampler([0] * size), dtype=np.int64)
+
+    def noisy_top(self, scores: NDArray[np.int64], count: int, scale: float) -> NDArray[np.int64]:
+        self._check_owner()
+        _check_top(scores, count, scale)
+        import opendp.prelude as dp
+
+        dp.enable_features("contrib")
+        domain = dp.vector_domain(dp.atom_domain(T="i64"))
+        metric = dp.linf_distance(T="i64", monotonic=False)
+        measure = dp.zero_concentrated_divergence()  # Gumbel noise; the other measure would permute and flip (M3)
+        choice = dp.m.make_noisy_top_k(domain, metric, measure, k=int(count), scale=float(scale))
+        return np.array(choice([int(score) for score in scores]), dtype=np.int64)
+
     def coin(self, numerator: int, denominator: int) -> bool:
         self._check_owner()
         return secrets.randbelow(denominator) < numerator
@@ -81,12 +113,35 @@ class SeededNoise:
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
         return np.rint(self._generator.normal(0.0, stddev, size)).astype(np.int64)
 
+    def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+        _check_scale(scale)
+        stop = -np.expm1(-1.0 / scale)  # the difference of two geometric counts
+        first, second = self._generator.geometric(stop, (2, size))
+        return np.asarray(first - second, dtype=np.int64)
+
+    def noisy_top(self, scores: NDArray[np.int64], count: int, scale: float) -> NDArray[np.int64]:
+        _check_top(scores, count, scale)
+        noisy = np.asarray(scores) + self._generator.gumbel(0.0, scale, len(scores))
+        return np.argsort(-noisy, kind="stable")[:count].astype(np.int64)
+
     def coin(self, numerator: int, denominator: int) -> bool:
         drawn = int.from_bytes(self._generator.bytes(32), "little")
         return drawn * denominator < numerator << 256
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
         return self._generator.integers(0, bound, size, dtype=np.int64)
+
+
+def _check_scale(scale: float) -> None:
+    """Above zero, where the sampler would add nothing, and below the scale at which its integers could saturate."""
+    if not 0 < scale <= LARGEST_LAPLACE:
+        raise NoiseMisuse("Expected noise of a scale above 0 that fits 64-bit integers: use another grid.")
+
+
+def _check_top(scores: NDArray[np.int64], count: int, scale: float) -> None:
+    _check_scale(scale)
+    if not 0 < count <= len(scores):
+        raise NoiseMisuse("Expected to choose at least one of the scores, and not more than there are.")
 
 
 def public_simulation(seed: int = 20240701) -> np.random.Generator:

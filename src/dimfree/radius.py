@@ -33,6 +33,11 @@ class FriendRadii:
     squared: NDArray[np.float64]
     by_rank: NDArray[np.float64]
 
+    @classmethod
+    def none(cls) -> "FriendRadii":
+        """For estimators that believe in no spectrum and never ask."""
+        return cls(np.zeros((0, 0)), np.zeros((0, 0)))
+
     def radius(self, friend_share: float, expected_losers: float, count: float) -> float:
         """The radius at which all but `expected_losers` of `count` records see `friend_share` of the others."""
         sway = 2 * math.sqrt(friend_share * (1 - friend_share) / count)  # of the share seen, common to all records

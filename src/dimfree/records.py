@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from dimfree._validate import check_choice
 from dimfree.errors import InvalidRecords
+from dimfree.rows import SparseRows
 
 ON_INVALID = ("raise", "neutral")
 
 _BLOCK_ENTRIES = 2**22  # 32 MiB of float64: large enough for fast arithmetic, small beside any table worth blocking
+_SPARSE_BLOCK_ENTRIES = 2**20  # stored entries; what is computed from them takes some such arrays
 _KINDS = {"O": "object", "c": "complex", "S": "bytes", "U": "text", "T": "text", "M": "datetime", "m": "timedelta"}
 _ONE_ROW_EACH = "Pass a table with one row per person and one numeric column per coordinate."
 
@@ -52,6 +54,25 @@ class Records:
         step = max(1, _BLOCK_ENTRIES // self.dimension) if rows is None else rows
         for start in range(0, self.count, step):
             yield _masked(_dense(self._source[start : start + step]))
+
+    @property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self._source)
+
+    @property
+    def stored(self) -> int:
+        """How many entries a sparse table stores. PRIVATE: never store, print or raise it."""
+        return int(self._source.nnz)
+
+    def sparse_blocks(self) -> Iterator[tuple[SparseRows, NDArray[np.bool_]]]:
+        """Of a sparse table: consecutive blocks of rows as they are stored, and the mask of the valid rows."""
+        starts, first = self._source.indptr, 0
+        entries = max(_SPARSE_BLOCK_ENTRIES, 4 * self.dimension)  # a row at least; a block costs a row of zeros, too
+        while first < self.count:
+            full = int(np.searchsorted(starts, starts[first] + entries, side="right")) - 1
+            last = min(full, first + entries, self.count)
+            yield _masked_entries(_rows_of(self._source, first, last))
+            first = last
 
     def __repr__(self) -> str:
         return f"<Records: dimension={self.dimension}>"
@@ -248,7 +269,20 @@ def _masked(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
     return block, valid
 
 
+def _rows_of(matrix: sparse.csr_array, first: int, last: int) -> SparseRows:
+    """Consecutive rows that share the memory of the table's entries."""
+    begin, end = matrix.indptr[first], matrix.indptr[last]
+    parts = (matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[first : last + 1] - begin)
+    return SparseRows(sparse.csr_array(parts, shape=(last - first, matrix.shape[1]), copy=False))
+
+
+def _masked_entries(rows: SparseRows) -> tuple[SparseRows, NDArray[np.bool_]]:
+    finite = np.isfinite(rows.values)
+    valid = rows.sums((~finite).astype(np.int64)) == 0
+    return rows if finite.all() else rows.with_values(np.where(rows.spread(valid), rows.values, 0.0)), valid
+
+
 def _any_invalid(records: Records) -> bool:
-    if sparse.issparse(records._source):
+    if records.is_sparse:
         return not np.isfinite(records._source.data).all()  # an absent entry is a zero
     return not all(valid.all() for _, valid in records.blocks())

@@ -14,96 +14,22 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dimfree._validate import check_choice, check_positive, check_probability
+from dimfree._validate import check_choice, check_probability
+from dimfree.accounting.composition import AnyLedger, Composition, ledger_from_dict
 from dimfree.accounting.events import Ledger
-from dimfree.budget import Budget, Neighbours
+from dimfree.beliefs import ErrorModel, LearnedShape, frozen_numbers
+from dimfree.budget import Budget
 from dimfree.confidence import coordinate_quantile, length_quantile
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+from dimfree.guarantee import Guarantee
 
-FORMAT = 1  # raise it whenever an older reader would misunderstand the file
-METHODS = ("recentred", "stable", "soft", "basic")
+FORMAT = 2  # raise it whenever an older reader would misunderstand the file
+METHODS = ("auto", "recentred", "stable", "soft", "basic", "paper")
 
 _REMEDY = (
     "Check release.refused before reading; more records, a larger budget or a covariance closer to the data "
     "make a release more likely, and every further attempt spends its own budget."
 )
-_CHANGE = {
-    Neighbours.ADD_REMOVE: "adding or removing any one person",
-    Neighbours.REPLACE_ONE: "replacing any one person by anyone else",
-}
-_COUNT = {
-    Neighbours.ADD_REMOVE: "The number of rows is protected as well.",
-    Neighbours.REPLACE_ONE: "The number of rows is public: it is not protected.",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Guarantee:
-    """The promise of one release: (epsilon, delta) in total, and the neighbouring relation it holds for."""
-
-    epsilon: float
-    delta: float
-    neighbours: Neighbours
-    private: bool  # False when the noise was seeded: then nothing is promised
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
-        object.__setattr__(self, "delta", check_probability("delta", self.delta))
-        object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
-        if not isinstance(self.private, bool):
-            raise InvalidParameter(f"Expected private={self.private!r} to be True or False.")
-
-    def statement(self) -> str:
-        """The promise in plain words; numbers are printed in full, since rounding down would promise too much."""
-        promise = (
-            f"differential privacy with epsilon={self.epsilon!r} and delta={self.delta!r}, one row = one person: "
-            f"{_CHANGE[self.neighbours]} changes the probability of any outcome by at most a factor "
-            f"exp({self.epsilon!r}), plus {self.delta!r}. {_COUNT[self.neighbours]} "
-            "The promise covers this release alone; releases about the same people add up."
-        )
-        if self.private:
-            return promise[0].upper() + promise[1:]
-        return f"not private: seeded noise. With system noise the promise would be {promise}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours.value,
-            "private": self.private,
-        }
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ErrorModel:
-    """What error bars need beyond noise_stddev; public. Principal variances share one (unstated) set of directions.
-
-    `records` says how many records there are at least, with the release's confidence; None: sampling is not modelled.
-    """
-
-    noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
-    record_stddev: NDArray[np.float64] | None = None
-    record_principal: NDArray[np.float64] | None = None
-    records: float | None = None
-
-    def frozen(self, dimension: int) -> "ErrorModel":
-        def checked(array: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-            return None if array is None else _frozen("the error model", array, dimension)
-
-        return ErrorModel(
-            noise_principal=checked(self.noise_principal),
-            record_stddev=checked(self.record_stddev),
-            record_principal=checked(self.record_principal),
-            records=None if self.records is None else check_positive("records", self.records),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "noise_principal": None if self.noise_principal is None else self.noise_principal.tolist(),
-            "record_stddev": None if self.record_stddev is None else self.record_stddev.tolist(),
-            "record_principal": None if self.record_principal is None else self.record_principal.tolist(),
-            "records": self.records,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -115,7 +41,7 @@ class Release:
     """
 
     guarantee: Guarantee
-    ledger: Ledger
+    ledger: AnyLedger
     method: str
     dimension: int
     columns: tuple[str, ...] | None = None
@@ -123,7 +49,9 @@ class Release:
     refusal: str | None = None
     _mean: NDArray[np.float64] | None = None
     _noise_stddev: NDArray[np.float64] | None = None
-    _error_model: "ErrorModel | None" = None
+    _error_model: ErrorModel | None = None
+    _shape: LearnedShape | None = None
+    _denoised: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         _check_promise(self.guarantee, self.ledger)
@@ -132,11 +60,18 @@ class Release:
 
     @classmethod
     def released(
-        cls, *, mean: ArrayLike, noise_stddev: ArrayLike, error_model: ErrorModel | None = None, **common: Any
+        cls,
+        *,
+        mean: ArrayLike,
+        noise_stddev: ArrayLike,
+        error_model: ErrorModel | None = None,
+        shape: LearnedShape | None = None,
+        denoised: ArrayLike | None = None,
+        **common: Any,
     ) -> Self:
         """A release that carries a mean; `common` holds the other fields."""
-        model = error_model or ErrorModel()
-        return cls(_mean=mean, _noise_stddev=noise_stddev, _error_model=model, **common)  # type: ignore[arg-type]
+        arrays: dict[str, Any] = {"_mean": mean, "_noise_stddev": noise_stddev, "_denoised": denoised}
+        return cls(**arrays, _error_model=error_model or ErrorModel(), _shape=shape, **common)
 
     @classmethod
     def refused_because(cls, reason: str, **common: Any) -> Self:
@@ -150,16 +85,32 @@ class Release:
     @property
     def mean(self) -> NDArray[np.float64]:
         """The released mean, (d,), read-only; a refused release raises RefusedRelease."""
+        return self.unbiased_mean if self._denoised is None else self._denoised
+
+    @property
+    def unbiased_mean(self) -> NDArray[np.float64]:
+        """The mean with nothing but its Gaussian noise: `mean` itself, unless denoise=True shrank that."""
         return self._refuse("mean") if self._mean is None else self._mean
 
     @property
+    def denoised(self) -> bool:
+        """Whether `mean` was shrunk towards its bulk; error bars then rest on `unbiased_mean`."""
+        return self._denoised is not None
+
+    @property
     def noise_stddev(self) -> NDArray[np.float64]:
-        """The public standard deviation of the noise in each coordinate, (d,), read-only."""
+        """The public standard deviation of the noise of `unbiased_mean` in each coordinate, (d,), read-only."""
         return self._refuse("noise_stddev") if self._noise_stddev is None else self._noise_stddev
+
+    @property
+    def shape(self) -> LearnedShape | None:
+        """The variances learned on the way, with their uncertainty; None where the shape was known."""
+        return self._shape
 
     def error_radius(self, confidence: float = 0.95, *, include_sampling: bool = False) -> float:
         """The Euclidean distance that the noise stays within with the given confidence: exact, from the weighted
         chi-square law. With `include_sampling` the distance from the population mean, by the model of the records.
+        A denoised mean adds its own distance from the unbiased one: safe, and wider than its likely error.
         """
         check_probability("confidence", confidence)
         stddev, model = self.noise_stddev, self._spread(include_sampling)
@@ -167,19 +118,22 @@ class Release:
         if include_sampling:
             record = model.record_stddev if model.record_principal is None else np.sqrt(model.record_principal)
             variances = variances + record**2 / model.records  # type: ignore[operator]
-        return length_quantile(variances, confidence)
+        shift = 0.0 if model.clipping is None else float(np.linalg.norm(model.clipping))
+        return length_quantile(variances, confidence) + shift + float(np.linalg.norm(self.mean - self.unbiased_mean))
 
     def interval(
         self, confidence: float = 0.95, *, simultaneous: bool = False, include_sampling: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(low, high) for each coordinate; with `simultaneous` all at once (Šidák), with `include_sampling` for the
-        population mean instead of the mean of these records."""
+        population mean instead of the mean of these records. About the unbiased mean, so valid for any prior."""
         check_probability("confidence", confidence)
         stddev, model = self.noise_stddev, self._spread(include_sampling)
         if include_sampling:
             stddev = np.sqrt(stddev**2 + model.record_stddev**2 / model.records)  # type: ignore[operator]
         reach = coordinate_quantile(confidence, self.dimension if simultaneous else 1) * stddev
-        return self.mean - reach, self.mean + reach
+        if model.clipping is not None:
+            reach = reach + model.clipping
+        return self.unbiased_mean - reach, self.unbiased_mean + reach
 
     def _spread(self, include_sampling: bool) -> ErrorModel:
         model = self._error_model or ErrorModel()
@@ -230,9 +184,9 @@ _AGAIN = "export it again with release.to_json()."
 _KEYS = ("format", *(field.name.removeprefix("_") for field in fields(Release)))
 
 
-def _check_promise(guarantee: Guarantee, ledger: Ledger) -> None:
+def _check_promise(guarantee: Guarantee, ledger: AnyLedger) -> None:
     """The ledger composes to at most its own promise, so that must be the one the guarantee states."""
-    if not isinstance(guarantee, Guarantee) or not isinstance(ledger, Ledger):
+    if not isinstance(guarantee, Guarantee) or not isinstance(ledger, Ledger | Composition):
         raise InvalidParameter("Expected guarantee to be a Guarantee and ledger to be a Ledger.")
     stated = (Budget(guarantee.epsilon, guarantee.delta), guarantee.neighbours)
     if stated != (ledger.budget, ledger.neighbours):
@@ -257,28 +211,21 @@ def _outcome(release: Release) -> dict[str, Any]:
     if release.refusal is not None:
         if not isinstance(release.refusal, str) or not release.refusal.strip():
             raise InvalidParameter("Expected the reason of a refusal to be a sentence.")
-        if any(array is not None for array in (*arrays, release._error_model)):
+        if any(part is not None for part in (*arrays, release._error_model, release._shape, release._denoised)):
             raise InvalidParameter("Expected a refused release without mean and noise_stddev.")
         return {}
     frozen: dict[str, Any] = {
         "_error_model": (release._error_model or ErrorModel()).frozen(release.dimension),
-        "_mean": _frozen("mean", release._mean, release.dimension),
-        "_noise_stddev": _frozen("noise_stddev", release._noise_stddev, release.dimension),
+        "_mean": frozen_numbers("mean", release._mean, release.dimension),
+        "_noise_stddev": frozen_numbers("noise_stddev", release._noise_stddev, release.dimension),
     }
+    if release._shape is not None:
+        frozen["_shape"] = release._shape.frozen(release.dimension)
+    if release._denoised is not None:
+        frozen["_denoised"] = frozen_numbers("the denoised mean", release._denoised, release.dimension)
     if not np.all(frozen["_noise_stddev"] > 0):
         raise InvalidParameter("Expected noise_stddev above 0 in every coordinate.")
     return frozen
-
-
-def _frozen(name: str, value: object, dimension: int) -> NDArray[np.float64]:
-    """A copy over immutable bytes: not even setflags makes it writable."""
-    array = np.asarray(value)
-    if array.shape != (dimension,) or array.dtype.kind not in "iuf":
-        raise InvalidParameter(f"Expected {name} to hold {dimension} numbers, one for each coordinate.")
-    array = array.astype(np.float64)
-    if not np.isfinite(array).all():
-        raise InvalidParameter(f"Expected {name} to be finite.")
-    return np.frombuffer(array.tobytes(), dtype=np.float64)
 
 
 def _names(columns: Sequence[str] | None, dimension: int) -> tuple[str, ...] | None:
@@ -318,6 +265,8 @@ def _document(release: Release) -> dict[str, Any]:
         "mean": None if release._mean is None else release._mean.tolist(),
         "noise_stddev": None if release._noise_stddev is None else release._noise_stddev.tolist(),
         "error_model": None if release._error_model is None else release._error_model.to_dict(),
+        "shape": None if release._shape is None else release._shape.to_dict(),
+        "denoised": None if release._denoised is None else release._denoised.tolist(),
         "ledger": release.ledger.to_dict(),
     }
 
@@ -344,12 +293,12 @@ def _no_constant(name: str) -> NoReturn:
 def _fields_of(document: dict[str, Any]) -> dict[str, Any]:
     """Constructor arguments from a parsed document; types are checked there."""
     values = {name: document[name] for name in _KEYS if name != "format"}
-    mean, noise_stddev, model = values.pop("mean"), values.pop("noise_stddev"), values.pop("error_model")
+    model, shape = values.pop("error_model"), values.pop("shape")
     return {
+        **{f"_{name}": values.pop(name) for name in ("mean", "noise_stddev", "denoised")},
         **values,
-        "_mean": mean,
-        "_noise_stddev": noise_stddev,
         "_error_model": None if model is None else ErrorModel(**model),
+        "_shape": None if shape is None else LearnedShape(**shape),
         "guarantee": Guarantee(**values["guarantee"]),
-        "ledger": Ledger.from_dict(values["ledger"]),
+        "ledger": ledger_from_dict(values["ledger"]),
     }

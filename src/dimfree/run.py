@@ -1,22 +1,31 @@
 """One run of an estimator: what it works on, and how its outcome is written down."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.accounting.composition import AnyLedger
 from dimfree.accounting.events import Branch, Gaussian, Ledger
+from dimfree.beliefs import ErrorModel, LearnedShape
 from dimfree.budget import Budget, Neighbours
+from dimfree.guarantee import Guarantee
+from dimfree.learn import denoised
 from dimfree.noise import Noise
 from dimfree.records import Records
-from dimfree.result import ErrorModel, Guarantee, Release
+from dimfree.result import Release
 from dimfree.shape import Diagonal
 from dimfree.space import Space
 from dimfree.stages import Knowledge
 from dimfree.tuning import HonestModel
 
 Floats = NDArray[np.float64]
+
+TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."
+UNSTABLE = "The stability test did not pass: too few records, too many of them far from the others, or bad luck."
+NO_SCALE = "The scale of the records was not found within the public window."
+LOW_WEIGHT = "Too few records agree with each other at the given covariance and budget."
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,6 +41,8 @@ class Run:
     learn_scale: bool
     most_stages: int | None
     core_sample: int | None
+    window: tuple[float, float]
+    denoise: bool
     noise: Noise
 
     @property
@@ -52,25 +63,40 @@ class Run:
         variances = self.space.shape.root_diagonal(self.space.dimension)
         return variances if isinstance(self.space.shape, Diagonal) else np.full_like(variances, variances.mean())
 
-    def refused(self, reason: str, method: str, ledger: Ledger, **public: float | str) -> Release:
+    def refused(self, reason: str, method: str, ledger: AnyLedger, **public: float | str) -> Release:
         return Release.refused_because(reason, **self._common(method, ledger, public))
 
-    def released(self, known: Knowledge, method: str, ledger: Ledger, **public: float) -> Release:
+    def released(
+        self,
+        known: Knowledge,
+        method: str,
+        ledger: AnyLedger,
+        public: dict[str, float],
+        learned: LearnedShape | None = None,
+        clipping: Floats | None = None,
+    ) -> Release:
         """The combination of all outputs, back in the original space: noise covariance M^{1/4} diag(V) M^{1/4}.
 
         V is constant unless the shape is diagonal, so the square roots of V times the diagonal of M^{1/2} are exact.
         """
         value, variance = known.combined()
         shape = self.space.shape
-        stddev = np.sqrt(variance * shape.root_diagonal(self.space.dimension))
-        model = self._error_model(variance, public)
-        common = self._common(method, ledger, public)
-        return Release.released(mean=shape.restore(value), noise_stddev=stddev, error_model=model, **common)
+        mean, stddev = shape.restore(value), np.sqrt(variance * shape.root_diagonal(self.space.dimension))
+        return Release.released(
+            mean=mean,
+            noise_stddev=stddev,
+            error_model=replace(self._error_model(variance, public, learned), clipping=clipping),
+            shape=learned,
+            denoised=denoised(mean, stddev**2)[0] if self.denoise else None,
+            **self._common(method, ledger, public),
+        )
 
-    def _error_model(self, variance: Floats, public: dict[str, float]) -> ErrorModel:
+    def _error_model(self, variance: Floats, public: dict[str, float], learned: LearnedShape | None) -> ErrorModel:
         """Principal variances of noise and records, both functions of the shape, and a likely lower bound on n."""
         shape, dimension, scale = self.space.shape, self.space.dimension, public.get("scale", 1.0)
         records = public.get("count_at_least", public.get("weight_lower_bound"))
+        if learned is not None:
+            return ErrorModel(record_stddev=np.sqrt(learned.variances), records=records)
         record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))
         if isinstance(shape, Diagonal):
             return ErrorModel(record_stddev=record_stddev, records=records)
@@ -79,7 +105,7 @@ class Run:
     def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Branch, ...], **rest: Any) -> Ledger:
         return Ledger(self.budget, self.relation, before, menu, **rest)
 
-    def _common(self, method: str, ledger: Ledger, public: dict[str, Any]) -> dict[str, Any]:
+    def _common(self, method: str, ledger: AnyLedger, public: dict[str, Any]) -> dict[str, Any]:
         if not ledger.delta() <= self.budget.delta:  # by calibration it never happens; nothing leaves if it does
             raise ValueError("The ledger of this run exceeds its budget.")
         promise = Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.noise.private)

@@ -1,4 +1,4 @@
-"""An unknown factor: how large the records are compared with the shape, from private looks at their distances (M5').
+"""How far apart the records are, from private looks at their distances (M5'): an unknown factor, an unknown radius.
 
 Everything after the two searches is post-processing of what they released.
 """
@@ -16,11 +16,17 @@ from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_f
 from dimfree.mechanisms.search import count_stddev, geometric_grid
 from dimfree.noise import Noise
 from dimfree.radius import FriendRadii
+from dimfree.rows import stacked
 from dimfree.space import Mask, Space
 
 WINDOW = 1e6  # the factor is looked for between 1/WINDOW and WINDOW
 _COARSE, _FINE, _MARGIN = 1.15, 1.03, 1.35
 _SHARE = Fraction(1, 2)
+_WIDE_SHARE = Fraction(4, 5)
+_STRIDE, _STEP = 1.54, 1.07  # of the rough and the fine grids of an unknown radius
+_LOOKS = (0.45, 0.15, 0.40)  # of the precision: roughly where, the median distance, the wide one
+_CLEAR = 2.5  # deviations
+_LEAST_WIDENING, _MOST_WIDENING, _POWER = 1.2, 3.6, 2.5  # of λ over the wide distance, by its ratio to the median
 
 
 @dataclass(frozen=True)
@@ -48,19 +54,58 @@ def learn_scale(
 
 
 def learnable(count: float, mu: float, relation: Neighbours) -> bool:
-    """Whether the coarse search over so many records is likely to go right: its counts stand three deviations apart
-    from their target at both ends of the window. A function of public or released numbers."""
+    """Whether the coarse search for a factor over so many records is likely to go right. Public."""
     cells = len(geometric_grid(1 / WINDOW, WINDOW, _COARSE)) - 1
-    noise = count_stddev(cells, friend_average_sensitivity(_SHARE, relation), mu * math.sqrt(0.5))
-    return float(_SHARE) * count >= 3 * noise
+    return _stands_out(_SHARE, count, cells, mu * math.sqrt(0.5), relation)
+
+
+def _stands_out(share: Fraction, count: float, cells: int, mu: float, relation: Neighbours) -> bool:
+    """Whether a search's counts stand some deviations apart from their target at both ends of the window."""
+    noise = count_stddev(cells, friend_average_sensitivity(share, relation), mu)
+    return float(min(share, 1 - share)) * count >= _CLEAR * noise
+
+
+@dataclass(frozen=True)
+class LearnedRadius:
+    """λ, a guess of tr Σ, whether both lie inside the window, and what they cost."""
+
+    radius: float
+    trace: float
+    found: bool
+    events: tuple[Gaussian, ...]
+
+
+def learn_radius(
+    pairs: PairDistances, window: tuple[float, float], count: float, mu: float, relation: Neighbours, *, noise: Noise
+) -> LearnedRadius:
+    """The distances within which the average record has half, then four fifths of the others, and λ from both.
+
+    Where distances concentrate the two are alike and λ is a little more; where they spread, λ is up to thrice the
+    wide one, and for few records a little more again, as the searches are less sure of a rank among the (released)
+    `count`. The factors are for the share of honest data that passes; privacy does not rest on them.
+    """
+    shares = [math.sqrt(share) * mu for share in _LOOKS]
+    grid = geometric_grid(*window, _STRIDE)
+    rough = noisy_friend_radius(pairs, _SHARE, grid, shares[0], relation, noise=noise)
+    near = rough.value / _STRIDE * geometric_grid(1.0, _STRIDE, _STEP)
+    middle = noisy_friend_radius(pairs, _SHARE, near, shares[1], relation, noise=noise)
+    wider = middle.value * geometric_grid(1.0, 3.0, _STEP)
+    wide = noisy_friend_radius(pairs, _WIDE_SHARE, wider, shares[2], relation, noise=noise)
+    ratio = wide.value / middle.value
+    unsure = count_stddev(len(wider) - 1, friend_average_sensitivity(_WIDE_SHARE, relation), shares[2]) / count
+    radius = wide.value * min(_MOST_WIDENING, _LEAST_WIDENING * ratio**_POWER) * (1 + min(1.5 * unsure, 1.0))
+    found = bool(grid[1] < rough.value < grid[-1])
+    return LearnedRadius(radius, middle.value**2 / 2, found, (rough.event, middle.event, wide.event))
+
+
+def radius_learnable(count: float, window: tuple[float, float], mu: float, relation: Neighbours) -> bool:
+    """Whether the first search for a radius over so many records is likely to go right. Public."""
+    cells = len(geometric_grid(*window, _STRIDE)) - 1
+    return _stands_out(_SHARE, count, cells, mu * math.sqrt(_LOOKS[0]), relation)
 
 
 def pair_distances(space: Space, sampled: Mask | None) -> PairDistances:
     """Distances among the (sampled) valid records; the invalid ones are counted."""
-    parts, start, size = [], 0, space.count if sampled is None else int(sampled.sum())
-    for rows, valid in space.blocks():
-        chosen = valid if sampled is None else valid & sampled[start : start + len(rows)]
-        parts.append(rows[chosen])
-        start += len(rows)
-    rows = np.concatenate(parts) if parts else np.zeros((0, space.dimension))
+    size = space.count if sampled is None else int(sampled.sum())
+    rows = stacked(space.valid_blocks(sampled), (size, space.dimension), np.float64)
     return PairDistances.of(rows, size - len(rows))

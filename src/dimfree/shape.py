@@ -297,7 +297,7 @@ class LowRank(Shape):
         return f"LowRank(dimension={self.dimension}, rank={self.variances.size}, tail={self.tail!r})"
 
 
-def as_shape(covariance: ArrayLike | None, shape: Shape | None, dimension: int) -> Shape:
+def as_shape(covariance: ArrayLike | None, shape: Shape | str | None, dimension: int) -> Shape:
     """The shape that exactly one of covariance= (variances or a matrix) and shape= stands for, fitting the records."""
     _validate.check_exactly_one(covariance, shape)
     chosen = _from_covariance(covariance, dimension) if shape is None else shape

@@ -21,7 +21,9 @@ from dimfree.schedule import SEARCHED_STAGES, Moments, Schedule
 from dimfree.space import Space
 
 WINDOW = (0.4, 6.0)  # of the searched radius over the predicted one
+NARROW = (0.6, 1.7)  # over one that was found before in the same shape
 _RATIO = 1.08
+AUDIBLE = 1.5  # an excess of so many deviations of a query is told from none
 _UNSEARCHED_BIAS = 0.3  # e of auto.md, step 9: allowed for a radius that was not searched
 
 Floats = NDArray[np.float64]
@@ -60,6 +62,10 @@ class Knowledge:
         value = _sum(weight * output.value for weight, output in zip(weights, self.outputs, strict=True))
         shares = zip(self._combined_shares(), self.outputs, strict=True)
         return value, _sum(share**2 * np.minimum(output.variance, 1e300) for share, output in shares)
+
+    def allowed_bias(self) -> Floats:
+        """What the outputs' allowances add up to if they all point the same way."""
+        return _sum(weight * np.sqrt(output.bias) for weight, output in zip(self._weights(), self.outputs, strict=True))
 
     def _weights(self) -> list[Floats]:
         weights = [1 / (output.variance + output.bias) for output in self.outputs]
@@ -113,17 +119,27 @@ class RadiusSearch:
     mu: float
     target: float  # E*: the excess, in records, at which bias and noise balance
     farthest: float  # raw distance from the centre beyond which a record is no reason to widen the ball
+    window: tuple[float, float] = WINDOW
 
     @classmethod
-    def balanced(cls, mu: float, stage_mu: float, effective_rank: float, farthest: float) -> "RadiusSearch":
-        cells = len(geometric_grid(*WINDOW, _RATIO)) - 1
+    def balanced(
+        cls,
+        mu: float,
+        stage_mu: float,
+        effective_rank: float,
+        farthest: float,
+        window: tuple[float, float] = WINDOW,
+        audible: float = AUDIBLE,
+    ) -> "RadiusSearch":
+        cells = len(geometric_grid(*window, _RATIO)) - 1
         noise = count_stddev(cells, 1.0, mu)
-        return cls(mu, max(0.4 * math.sqrt(effective_rank) / stage_mu, 1.5 * noise), farthest)
+        target = max(0.4 * math.sqrt(effective_rank) / stage_mu, audible * noise)
+        return cls(mu, target, farthest, window)
 
 
 def searched_radius(setting: StageSetting, known: Knowledge, ball: Ball, search: RadiusSearch) -> float:
     """The radius near ball.radius at which E(ρ) = Σ min(1, (|z|/ρ - 1)₊) falls to its target; sensitivity 1 (P8)."""
-    grid = ball.radius * geometric_grid(*WINDOW, _RATIO)
+    grid = ball.radius * geometric_grid(*search.window, _RATIO)
     lengths = _lengths(setting.space, ball, float(grid[-1]), search.farthest)
 
     def shortfall(radius: float) -> int:
@@ -144,8 +160,8 @@ def _lengths(space: Space, ball: Ball, largest: float, farthest: float) -> Float
     """|z_j| of every valid record, zero for one whose raw distance from the centre is beyond `farthest`."""
     parts = []
     for rows in space.valid_blocks():
-        raw = norms(Ball(ball.centre, 1.0, farthest).offsets(rows), 2 * farthest)
-        parts.append(np.where(raw <= farthest, norms(ball.offsets(rows), 2 * largest), 0.0))
+        raw = norms(rows, 2 * farthest, Ball(ball.centre, 1.0, farthest).offsets)
+        parts.append(np.where(raw <= farthest, norms(ball.seen(rows), 2 * largest, ball.offsets), 0.0))
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -167,10 +183,13 @@ def unsearched(variances: Floats | float) -> Clipping:
     return Clipping((_UNSEARCHED_BIAS / 2) ** 2 * variances, 0.05)
 
 
-def searched(search: RadiusSearch, count: float, variances: Floats | float) -> Clipping:
-    """A searched radius: E* records' worth of shortening, of the bias and of the centre's own noise alike."""
-    share = min(1.0, search.target / count)
-    return Clipping((share / 2) ** 2 * variances, 0.5 * share)  # at the upper end of its cell E is about half of E*
+def searched(search: RadiusSearch, count: float, variances: Floats | float, lean: float = 0.5) -> Clipping:
+    """A searched radius: E* records' worth of shortening, of the bias and of the centre's own noise alike.
+
+    `lean` says how far, in standard deviations, that shortening may all lie on one side.
+    """
+    share = min(1.0, search.target / count)  # at the upper end of its cell E is about half of E*
+    return Clipping((lean * share) ** 2 * variances, 0.5 * share)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,11 @@ class HonestModel:
     def of(cls, spectrum: NDArray[np.float64], outliers: float, tails: str) -> "HonestModel":
         return cls(friend_radii(spectrum), outliers, HEAVY_FACTOR if tails == "heavy" else 1.0)
 
+    @classmethod
+    def unknown(cls, outliers: float) -> "HonestModel":
+        """No spectrum is believed; radii are searched."""
+        return cls(FriendRadii.none(), outliers, HEAVY_FACTOR)
+
 
 @dataclass(frozen=True)
 class StableChoice:

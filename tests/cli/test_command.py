@@ -44,13 +44,13 @@ def test_the_example_of_the_help_runs(tmp_path):
     np.savetxt(tmp_path / "people.csv", X, delimiter=",", header="age,income", comments="")
     shown = CliRunner().invoke(dimfree.cli.app, ["mean", "--help"]).stdout
     lines = [line.rstrip() for line in shown.splitlines()]
-    start = next(i for i, line in enumerate(lines) if line.strip().startswith("echo"))
     end = next(i for i, line in enumerate(lines) if line.strip().startswith("Exit code"))
-    script = "\n".join(lines[start:end])
+    script = "\n".join(line for line in lines[:end] if line.strip().startswith(("echo ", "dimfree ", "-")))
     shell = f'dimfree() {{ "{sys.executable}" -c "{MAIN}" "$@"; }}\n{script}\n'
     done = subprocess.run(["sh", "-c", shell], env=environment(), cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "mean.csv").read_text().startswith("name,mean,noise_stddev\nage,")
+    assert (tmp_path / "better.csv").read_text().startswith("name,mean,noise_stddev\nage,")
     assert (tmp_path / "release.json").exists()
 
 

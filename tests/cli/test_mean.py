@@ -116,11 +116,14 @@ def test_every_option_reaches_the_hall(folder, hall):
     run(
         *("--neighbours", "replace-one", "--core", "soft", "--failure-probability", 0.2),
         *("--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
-        *("--scale", "learn", "--stages", 2),
+        *("--scale", "learn", "--stages", 2, "--shape", "paper", "--window", 0.5, 1e3, "--denoise"),
     )
     [(X, options)] = hall.calls
     np.testing.assert_array_equal(options.pop("covariance"), np.ones(2))
     assert options == {
+        "shape": "paper",
+        "window": (0.5, 1e3),
+        "denoise": True,
         "epsilon": 1.0,
         "delta": 1e-6,
         "neighbours": "replace-one",

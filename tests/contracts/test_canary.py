@@ -120,7 +120,7 @@ WRONG = {
     "a Series": (lambda table: pd.Series(table[:, 0]), {}),
     "a covariance of another size": (lambda table: table, {"shape": None, "covariance": np.ones(5)}),
     "a shape of another size": (lambda table: table, {"shape": Diagonal(np.ones(4))}),
-    "no covariance": (lambda table: table, {"shape": None}),
+    "an unknown shape": (lambda table: table, {"shape": "round"}),
     "a bad budget": (lambda table: table, {"epsilon": -1.0}),
     "an unknown option": (lambda table: table, {"core": "hard"}),
 }

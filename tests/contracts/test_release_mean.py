@@ -435,7 +435,15 @@ BAD = {
     "an asymmetric matrix": {"covariance": np.array([[1.0, 0.5, 0], [0, 1, 0], [0, 0, 1]])},
     "a singular matrix": {"covariance": np.ones((3, 3))},
     "a shape of another dimension": {"shape": Diagonal([1.0, 1.0])},
-    "a shape that is none": {"shape": "auto"},
+    "a shape that is none": {"shape": "round"},
+    "a word for the covariance": {"covariance": "auto"},
+    "a window upside down": {"window": (1.0, 0.1)},
+    "a window of three": {"window": (1.0, 2.0, 3.0)},
+    "a window from zero": {"window": (0.0, 1.0)},
+    "denoise with a word": {"denoise": "yes"},
+    "a core of its own with a learned shape": {"shape": "auto", "core": "soft"},
+    "stages with a learned shape": {"shape": "auto", "stages": 2},
+    "a scale with a learned shape": {"shape": "paper", "scale": "learn"},
     "soft under replace-one": {"core": "soft", "neighbours": REPLACE},
     "basic under replace-one": {"core": "basic", "neighbours": REPLACE},
 }
@@ -448,11 +456,13 @@ def test_a_bad_parameter_is_named(table, changes):
     assert any(name in str(error.value) for name in (*changes, "symmetric", "definite", "shape"))
 
 
-def test_neither_covariance_nor_shape_says_so(table):
-    with pytest.raises(InvalidParameter, match="unknown covariance") as error:
-        release_mean(table, epsilon=1.0, delta=1e-6, noise=NoDraws())
-    assert "covariance=" in str(error.value)
-    assert "shape=" in str(error.value)
+def test_neither_covariance_nor_shape_means_that_the_shape_is_learned(table):
+    one, other = (
+        release_mean(table, epsilon=1.0, delta=1e-6, noise=SeededNoise(1), **options)
+        for options in ({}, {"shape": "auto"})
+    )
+    assert one == other
+    assert one.method == "auto"
 
 
 def test_both_covariance_and_shape_is_one_too_many(table):

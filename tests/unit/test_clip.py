@@ -2,8 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
 
-from dimfree.clip import BALL, exact_squares, norms, to_ball
+from dimfree.clip import BALL, are_outside, clipped_total, exact_squares, norms, squares, to_ball
+from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.scores import Scoring
+from dimfree.rows import SparseRows
 
 
 def squares_one_by_one(steps):
@@ -87,3 +94,75 @@ def test_norms_do_not_depend_on_the_company(seed):
     rows = rng.normal(size=(40, 333)) * np.exp(5 * rng.normal(size=(40, 1)))
     together = norms(rows, 50.0)
     assert [norms(rows[j : j + 1].copy(), 50.0)[0] for j in range(40)] == together.tolist()
+
+
+# sparse rows: the bits of the dense ones, from the stored entries alone
+
+
+def assert_alike(rows, radius, entrywise):
+    stored = SparseRows(sparse.csr_array(rows))
+    whole = to_ball(entrywise(rows, slice(None)), radius)
+    assert clipped_total(rows, radius, entrywise).tolist() == whole.sum(axis=0).tolist()
+    assert clipped_total(stored, radius, entrywise).tolist() == whole.sum(axis=0).tolist()
+    for found in (squares, norms):
+        assert found(stored, radius, entrywise).tobytes() == found(rows, radius, entrywise).tobytes()
+    outside = np.array(squares_one_by_one(to_steps(entrywise(rows, slice(None)), radius / BALL))) > BALL**2
+    assert are_outside(stored, radius, entrywise).tolist() == outside.tolist()
+
+
+def to_steps(rows, step):
+    """Whole steps, held where the code holds them."""
+    return np.clip(np.rint(rows / step), -(2**22), 2**22)
+
+
+mostly_zero = st.one_of(st.just(0.0), st.just(0.0), st.floats(-3, 3), st.sampled_from([1e-7, -1e5, 1e300, -1e300]))
+
+
+@settings(max_examples=150)
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(0, 6), st.integers(1, 7)), elements=mostly_zero),
+    st.lists(st.sampled_from([0.0, 0.2, -0.7, 3.0, 1e-9, -1e300]), min_size=7, max_size=7),
+    st.sampled_from([1.0, 0.01, 30.0, 1e12]),
+)
+def test_sparse_rows_are_clipped_as_dense_ones(rows, centre, radius):
+    centre, spread = np.array(centre)[: rows.shape[1]], np.linspace(0.5, 2, 7)[: rows.shape[1]]
+    with np.errstate(all="ignore"):
+        assert_alike(rows, radius, Ball(centre, spread, radius).offsets)
+        assert_alike(rows, radius, Ball(centre, 1.0, radius).offsets)
+        assert_alike(rows, radius, lambda v, c: Scoring(centre, spread, radius).scores(0.3, v, c))
+
+
+@pytest.mark.parametrize("radius", [0.5, 3.0, 4.5, 50.0])
+def test_many_sparse_rows_about_a_centre(seed, radius, monkeypatch):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(90, 60)) * (rng.random((90, 60)) < 0.1) * np.exp(rng.normal(size=(90, 1)))
+    ball = Ball(np.round(rng.normal(size=60), 1), rng.uniform(0.5, 2, 60), radius)
+    assert_alike(rows, radius, ball.offsets)
+    monkeypatch.setattr("dimfree.clip._CELLS", 70)
+    assert_alike(rows, radius, ball.offsets)
+
+
+@pytest.mark.parametrize("dimension", [2**19 - 3, 2**19 + 5])
+def test_a_centre_too_far_for_64_bit_sums_of_squares(dimension):
+    """All coordinates at the cap: squared norms of about 2^63, of which a wrapped sum would be negative."""
+    rows = np.zeros((3, dimension))
+    rows[0, 5], rows[1, :2] = 1e300, -1e300
+    ball = Ball(np.full(dimension, 1e200), 1.0, 1.0)
+    assert (squares(SparseRows(sparse.csr_array(rows)), 1.0, ball.offsets) > 2.0**62).all()
+    assert_alike(rows, 1.0, ball.offsets)
+
+
+def test_a_stored_zero_is_a_zero():
+    rows = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]])
+    stored = sparse.csr_array(([0.0, 2.0, -0.0], [0, 1, 2], [0, 3, 3]), shape=(2, 3))
+    ball = Ball(np.array([0.5, 0.0, -4.0]), 1.0, 1.5)
+    assert (clipped_total(SparseRows(stored), 1.5, ball.offsets) == clipped_total(rows, 1.5, ball.offsets)).all()
+
+
+def test_only_the_block_of_sparse_rows_is_looked_at(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(9, 5)) * (rng.random((9, 5)) < 0.5)
+    ball = Ball(rng.normal(size=5), rng.uniform(1, 2, 5), 1.5, np.array([1, 4]))
+    totals = [clipped_total(ball.seen(r), 1.5, ball.offsets) for r in (rows, SparseRows(sparse.csr_array(rows)))]
+    assert totals[0].tolist() == totals[1].tolist()
+    assert len(totals[0]) == 2

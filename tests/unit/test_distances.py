@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import sparse
 
-from dimfree.core import distances
+from dimfree.core import distances, products
 from dimfree.core.distances import PairDistances
 from dimfree.grid import RADIUS, to_steps
+from dimfree.rows import SparseRows
 
 ON_GRID = 2.0**60  # in steps: a record with a coordinate there or beyond is nobody's friend
 
@@ -31,10 +33,15 @@ def counted(rows, radius):
     return int(found.sum())
 
 
+def as_sparse(rows):
+    return SparseRows(sparse.csr_array(rows))
+
+
 def assert_exact(rows, radii):
-    pairs = PairDistances.of(rows, 0)
+    both = PairDistances.of(rows, 0), PairDistances.of(as_sparse(rows), 0)
     for radius in radii:
-        assert pairs.friend_pairs(float(radius)) == counted(rows, float(radius))
+        expected = counted(rows, float(radius))
+        assert [pairs.friend_pairs(float(radius)) for pairs in both] == [expected, expected]
 
 
 def gaps(rows):
@@ -118,7 +125,10 @@ def test_small_chunks_decide_alike(seed, monkeypatch):
     radius = float(gaps(rows).max())
     expected = PairDistances.of(rows, 0).friend_pairs(radius)
     monkeypatch.setattr(distances, "_CELLS", 1)
+    monkeypatch.setattr(distances, "_ROWS", 5)
+    monkeypatch.setattr(products, "_CELLS", 1)
     assert PairDistances.of(rows, 0).friend_pairs(radius) == expected == counted(rows, radius)
+    assert PairDistances.of(as_sparse(rows), 0).friend_pairs(radius) == expected
 
 
 # the screen's own promise
@@ -131,9 +141,38 @@ def test_the_table_brackets_the_true_squared_distances(seed, location, dimension
     rows = location + rng.normal(size=(5, dimension)) * np.exp(3 * rng.normal(size=(5, 1)))
     rows[2] = rows[0]
     pairs = PairDistances.of(rows, 0)
-    for left, right, least, most in zip(pairs.left, pairs.right, pairs.least, pairs.most, strict=True):
+    left_ends, right_ends = pairs.ends(np.arange(10))
+    for left, right, least, most in zip(left_ends, right_ends, pairs.least, pairs.most, strict=True):
         true = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(rows[left], rows[right], strict=True))
         assert Fraction(least) <= true <= Fraction(most)
+
+
+def test_the_pairs_come_in_the_order_of_a_triangle(monkeypatch):
+    for count in range(6):
+        pairs = PairDistances.of(np.zeros((count, 1)), 0)
+        expected = np.triu_indices(count, k=1)
+        assert np.array_equal(pairs.ends(np.arange(len(pairs.least))), expected)
+
+
+@pytest.mark.parametrize("crowded", [1, 3, 16])
+def test_sparse_rows_have_the_distances_of_dense_ones(seed, monkeypatch, crowded):
+    """Columns that all, some, few and no rows store, at radii where something happens."""
+    monkeypatch.setattr(products, "_CROWDED", crowded)
+    monkeypatch.setattr(distances, "_ROWS", 7)
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(3, 1, size=(30, 40)) * (rng.random((30, 40)) < rng.permutation(40) / 39)
+    rows[4], rows[9], rows[10] = 0.0, rows[8], rows[8]
+    assert_exact(rows, [gap * (1 + k / RADIUS) for gap in gaps(rows)[::40] for k in (-3, -1, 0, 1)])
+
+
+@pytest.mark.parametrize("location", [1e6, 1e9, 1e12])
+def test_a_full_column_far_from_zero_leaves_the_screen_narrow(seed, location):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(25, 30)) * (rng.random((25, 30)) < 0.2)
+    rows[:, 3] += location
+    sparse_pairs = PairDistances.of(as_sparse(rows), 0)
+    assert (sparse_pairs.most - sparse_pairs.least).max() < 1e-9
+    assert_exact(rows, gaps(rows)[::50])
 
 
 def test_the_screen_is_narrow_for_ordinary_records(seed):
@@ -153,6 +192,7 @@ def test_invalid_records_are_their_own_friends_only():
 
 def test_no_records_and_one():
     assert PairDistances.of(np.zeros((0, 3)), 0).friend_pairs(1.0) == 0
+    assert PairDistances.of(as_sparse(np.zeros((0, 3))), 2).friend_pairs(1.0) == 2
     assert PairDistances.of(np.ones((1, 3)), 0).friend_pairs(1e-6) == 1
 
 
@@ -167,6 +207,7 @@ def test_records_off_the_grid_are_nobodys_friends():
 def test_no_record_causes_a_warning():
     rows = np.array([[1.7e308], [-1.7e308], [0.0], [5e-324]])
     PairDistances.of(rows, 0).friend_pairs(1.0)
+    PairDistances.of(as_sparse(rows), 0).friend_pairs(1.0)
 
 
 def test_the_table_shows_nothing():

@@ -8,10 +8,12 @@ import threadpoolctl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import sparse
 
-from dimfree.core import friends
+from dimfree.core import friends, products
 from dimfree.core.friends import NEAR, are_friends, friend_counts
 from dimfree.grid import EDGE, RADIUS
+from dimfree.rows import SparseRows
 
 
 def counted_one_by_one(records):
@@ -21,9 +23,15 @@ def counted_one_by_one(records):
     return [sum(row) for row in within]
 
 
+def as_sparse(records):
+    return SparseRows(sparse.csr_array(records))
+
+
 def assert_exact(records):
     records = np.asarray(records, dtype=np.int64)
-    assert friend_counts(records).tolist() == counted_one_by_one(records)
+    expected = counted_one_by_one(records)
+    assert friend_counts(records).tolist() == expected
+    assert friend_counts(as_sparse(records)).tolist() == expected
 
 
 def line(*steps):
@@ -106,7 +114,36 @@ def test_row_order_does_not_matter(cloud, seed):
 def test_tiling_does_not_matter(cloud, monkeypatch, rows, cells):
     monkeypatch.setattr(friends, "_ROWS", rows)
     monkeypatch.setattr(friends, "_CELLS", cells)
-    assert friend_counts(cloud).tolist() == counted_one_by_one(cloud)
+    monkeypatch.setattr(products, "_CELLS", cells)
+    assert_exact(cloud)
+
+
+@pytest.mark.parametrize("crowded", [1, 4, 16])
+def test_crowded_and_other_columns(seed, monkeypatch, crowded):
+    """Columns that all, some, few and no records store; a record far from everybody, an empty one, equal ones."""
+    monkeypatch.setattr(products, "_CROWDED", crowded)
+    monkeypatch.setattr(friends, "_ROWS", 16)
+    rng = np.random.default_rng(seed)
+    records = rng.integers(-RADIUS // 3, RADIUS // 3, (50, 30)) * (rng.random((50, 30)) < rng.permutation(30) / 29)
+    records[:, 2] += 50 * NEAR
+    records[7], records[8], records[9] = 0, records[10], records[10] + 3 * NEAR
+    assert_exact(records)
+    assert len(set(friend_counts(records).tolist())) > 5  # not a trivial layout
+
+
+def test_a_record_full_of_entries_is_not_repeated_for_everybody():
+    """As a centre, it would turn 3000 nearly empty records into 24 million numbers."""
+    lone = sparse.csr_array(np.full((1, 8000), NEAR))
+    others = sparse.csr_array((np.full(3000, 5 * NEAR), (np.arange(3000), np.arange(3000) % 3)), shape=(3000, 8000))
+    records = SparseRows(sparse.csr_array(sparse.vstack([lone, others])))
+    tracemalloc.start()
+    try:
+        counts = friend_counts(records)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert counts.tolist() == [1, *[1000] * 3000]
+    assert peak < 60e6
 
 
 def test_threads_do_not_matter():

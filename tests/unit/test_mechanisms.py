@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import RecordingNoise
+from scipy import sparse
 
 from dimfree import release_mean
 from dimfree.accounting.events import Gaussian
@@ -17,6 +18,7 @@ from dimfree.mechanisms import bit, count, gaussian
 from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count, noisy_total
 from dimfree.mechanisms.gaussian import mean_event, noisy_mean, rounded_mean
+from dimfree.rows import SparseRows
 
 STEPS = 2**14
 
@@ -115,8 +117,9 @@ def test_the_rounded_mean_is_the_rounded_mean(rows, data, bits, shift):
     """Also far from zero, where 64 bits would not hold the sums."""
     weights = data.draw(st.lists(st.integers(0, 10**9), min_size=len(rows), max_size=len(rows)).filter(any))
     moved = [[value + shift for value in row] for row in rows]
-    got = rounded_mean(np.array(moved, dtype=np.int64), np.array(weights, dtype=np.int64), bits)
-    assert got.tolist() == fractions_mean(moved, weights, bits)
+    table = np.array(moved, dtype=np.int64)
+    for given_as in (table, SparseRows(sparse.csr_array(table))):
+        assert rounded_mean(given_as, np.array(weights), bits).tolist() == fractions_mean(moved, weights, bits)
 
 
 @pytest.mark.parametrize(("cells", "safe"), [(1, 2**62), (2**22, 2**24), (7, 2**40)])
@@ -128,6 +131,7 @@ def test_the_rounded_mean_does_not_depend_on_the_blocks(monkeypatch, rng, cells,
     monkeypatch.setattr(gaussian, "_CELLS", cells)
     monkeypatch.setattr(gaussian, "_SAFE", safe)
     assert rounded_mean(rows, weights, 20).tolist() == expected
+    assert rounded_mean(SparseRows(sparse.csr_array(rows)), weights, 20).tolist() == expected
 
 
 def test_large_weights_do_not_overflow():

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from dimfree import records as records_module
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.records import Records, open_records
 
@@ -153,6 +154,33 @@ def test_a_huge_sparse_matrix_is_never_dense():
     assert block[5, 7] == 1.0
     assert block.shape == (8, 10**5)
     assert valid.all()
+
+
+@pytest.mark.parametrize("entries", [1, 5, 2**20])
+def test_blocks_of_sparse_rows_say_what_dense_blocks_say(monkeypatch, rng, entries):
+    monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", entries)
+    X = rng.normal(size=(40, 1)) * (rng.random((40, 1)) < 0.7)
+    X[[3, 20], 0] = np.nan, -np.inf
+    records = open_records(sparse.csr_array(X), on_invalid="neutral")
+    blocks = list(records.sparse_blocks())
+    [(dense, dense_valid)] = records.blocks()
+    np.testing.assert_array_equal(np.concatenate([rows.toarray() for rows, _ in blocks]), dense)
+    np.testing.assert_array_equal(np.concatenate([valid for _, valid in blocks]), dense_valid)
+    assert (len(blocks) == 1) == (entries == 2**20)
+    assert max(rows.width for rows, _ in blocks) <= 1
+
+
+def test_a_block_of_sparse_rows_has_room_for_four_full_ones(monkeypatch):
+    monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", 0)
+    X = sparse.csr_array(np.eye(2, 40) + 1)  # 40 entries a row; blocks of 160
+    assert [len(rows) for rows, _ in open_records(sparse.vstack([X] * 5)).sparse_blocks()] == [4, 4, 2]
+
+
+def test_a_huge_sparse_matrix_is_looked_at_in_no_time():
+    X = sparse.csr_array(([1.0], ([5], [7])), shape=(10**6, 10**5))
+    found = [(len(rows), len(rows.values)) for rows, _ in open_records(X).sparse_blocks()]
+    assert sum(count for count, _ in found) == 10**6
+    assert sum(stored for _, stored in found) == 1
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float64])

@@ -303,12 +303,10 @@ def test_as_shape_reads_the_short_way():
 @pytest.mark.parametrize(
     ("covariance", "shape", "message"),
     [
-        (None, None, "unknown covariance is not available yet.*covariance=.*Isotropic"),
+        (None, None, "covariance=.*publicly known.*Isotropic"),
         (VARIANCES, Isotropic(1.0), "not both"),
-        (None, "auto", "shape='auto'.*not available yet"),
-        (None, "paper", "shape='paper'.*not available yet"),
-        (None, "round", "'round'"),
-        ("auto", None, "covariance='auto'.*not available yet"),
+        (None, "round", "Isotropic.*'auto' or 'paper' to learn it, got 'round'"),
+        ("auto", None, "covariance to be.*got 'auto'"),
         (None, VARIANCES, "Diagonal.*type ndarray"),
         (None, Isotropic, "type ABCMeta"),
         (Isotropic(1.0), None, "type Isotropic.*shape="),

@@ -18,6 +18,7 @@ from dimfree.accounting.profile import total_delta
 from dimfree.budget import Budget
 
 SLACKS = (1.01, 1.03, 1.07, 1.15)  # the menu of f: long ladder and little noise … short ladder and more
+_SEARCH_GROWTH = (0.5, 0.8, 1.3, 2.0)  # of the share of searches, along the menu
 COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's mu: 1.6 % of the precision
 BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
 _MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the menu's maximum fits
@@ -28,7 +29,6 @@ class Calibration:
     """Gaussian releases before the choice, then one branch of a public menu; together at most the budget."""
 
     count_stddev: float | None  # of the noisy count; None where the number of records is public
-    search_mu: float  # for the search of an unknown scale; 0 if there is none
     tested: tuple[Tested, ...]
     bounded: Bounded | None = None
 
@@ -44,15 +44,14 @@ def calibrate_private_count(
     """Add/remove: a noisy count, then the branch that suits it. The menu as a whole costs at most the budget (P9)."""
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
-    count_mu, search_mu = mu_full / COUNT_STDDEV, _search_mu(mu_full, search_share)
-    mu_before = compose((count_mu, search_mu))
+    count_mu = mu_full / COUNT_STDDEV
     for margin in _MARGINS:
-        tested = _tested(epsilon, delta * margin, mu_full, mu_before, failure)
-        gentle = _bounded(epsilon, delta * margin, mu_before) if bounded else None
-        plan = Calibration(1 / count_mu, search_mu, tested, gentle)
-        if plan.menu and total_delta(epsilon, mu_before, partial(menu_profile, plan.menu)) <= delta:
+        tested = _tested(epsilon, delta * margin, mu_full, count_mu, search_share, failure)
+        gentle = _bounded(epsilon, delta * margin, count_mu) if bounded else None
+        plan = Calibration(1 / count_mu, tested, gentle)
+        if plan.menu and total_delta(epsilon, count_mu, partial(menu_profile, plan.menu)) <= delta:
             return plan
-    return Calibration(1 / count_mu, search_mu, ())
+    return Calibration(1 / count_mu, ())
 
 
 @lru_cache(maxsize=64)
@@ -61,23 +60,25 @@ def calibrate_public_count(budget: Budget, failure: float, *, search_share: floa
     so only that one is charged."""
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
-    search_mu = _search_mu(mu_full, search_share)
-    return Calibration(None, search_mu, _tested(epsilon, delta * (1 - 1e-6), mu_full, search_mu, failure))
+    tested = _tested(epsilon, delta * (1 - 1e-6), mu_full, 0.0, search_share, failure)
+    return Calibration(None, tuple(b for b in tested if total_delta(epsilon, 0.0, b.profile) <= delta))
 
 
-def _search_mu(mu_full: float, share: float) -> float:
-    """A share of the smallest precision on the menu, fixed before anything is released (P9)."""
-    return math.sqrt(share) * mu_full / max(SLACKS)
+def _tested(
+    epsilon: float, delta: float, mu_full: float, count_mu: float, search_share: float, failure: float
+) -> tuple[Tested, ...]:
+    """One branch for each slack that has a ladder; each alone costs at most (epsilon, delta).
 
-
-def _tested(epsilon: float, delta: float, mu_full: float, mu_before: float, failure: float) -> tuple[Tested, ...]:
-    """One branch for each slack that has a ladder; each alone costs at most (epsilon, delta)."""
+    Short ladders are for few records, which need a sharper search: its share grows along the menu (P9).
+    """
     branches = []
-    for slack in SLACKS:
+    for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True):
+        search_mu = math.sqrt(growth * search_share) * mu_full / slack
+        mu_before = compose((count_mu, search_mu))
         mu_after = math.sqrt((mu_full / slack) ** 2 - mu_before**2)
         ladder = shortest_ladder(epsilon, delta, mu_before, mu_after, failure)
         if ladder is not None:
-            branches.append(Tested(ladder, mu_after))
+            branches.append(Tested(ladder, mu_after, search_mu))
     return tuple(branches)
 
 

@@ -1,13 +1,14 @@
 """Frozen costs, and the ledger that composes them. A cost never changes its meaning; a ledger never forgets one.
 
 The promise of a run is: Gaussian releases `before`, one public choice from a `menu` of branches, and on the chosen
-branch Gaussian releases `after` whose precisions sum to at most what the branch declares (P9).
+branch Gaussian `searches`, the bit, and Gaussian releases `after`, the precisions of either sum to at most what the
+branch declares (P9).
 """
 
 import math
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, Slack, sla
 from dimfree.accounting.ladder import Ladder, tested_profile
 from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.accounting.precision import compose, hockey_stick
-from dimfree.accounting.profile import total_delta
+from dimfree.accounting.profile import after_gaussians, total_delta
 from dimfree.budget import Budget, Neighbours
 
 
@@ -37,13 +38,14 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Tested:
-    """A branch behind the stability bit: pass by the ladder, then Gaussian releases of total mu (P6)."""
+    """A branch behind the stability bit: searches of total search_mu, the ladder, then releases of total mu (P6)."""
 
     ladder: Ladder
     mu: float
+    search_mu: float = 0.0
 
     def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return tested_profile(self.ladder, self.mu, x)
+        return after_gaussians(self.search_mu, partial(tested_profile, self.ladder, self.mu), x)
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Bounded:
 
     mu: float
     failure: float
+    search_mu: ClassVar[float] = 0.0
 
     def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return hockey_stick(self.mu, x) + self.failure
@@ -76,21 +79,27 @@ class Ledger:
     chosen: int | None = None  # which branch of the menu was taken; None: a public refusal
     after: tuple[Gaussian, ...] = ()
     filtered: bool = False  # behind the paper's random filter: costs are lifted (P1)
+    searches: tuple[Gaussian, ...] = ()  # on the chosen branch, ahead of its bit
 
     def __post_init__(self) -> None:
         if self.filtered and self.before:
             raise ValueError("The lifting of P1 covers only what follows the filter; nothing may be released before.")
-        limit = self.menu[self.chosen].mu if self.chosen is not None else 0.0
-        if compose(event.mu for event in self.after) > limit * (1 + 1e-12):
-            raise ValueError("The releases after the choice exceed the precision that the chosen branch declares.")
-        if len(self.before) + len(self.after) > MOST_RELEASES:
+        branch = None if self.chosen is None else self.menu[self.chosen]
+        for events, limit in ((self.searches, branch and branch.search_mu), (self.after, branch and branch.mu)):
+            if compose(event.mu for event in events) > (limit or 0.0) * (1 + 1e-12):
+                raise ValueError("The releases after the choice exceed the precision that the chosen branch declares.")
+        if len(self._gaussians) > MOST_RELEASES:
             raise ValueError("More Gaussian releases than the discrete noise was charged for.")
         if sum(loss.epsilon for loss in self._slacks()) > EPSILON_SHARE * self._inner[0]:
             raise ValueError("The discrete noise is too coarse for this epsilon.")
 
     @property
     def events(self) -> tuple[Gaussian | Branch, ...]:
-        return (*self.before, *self.menu, *self.after)
+        return (*self.before, *self.menu, *self.searches, *self.after)
+
+    @property
+    def _gaussians(self) -> tuple[Gaussian, ...]:
+        return (*self.before, *self.searches, *self.after)
 
     def delta(self) -> float:
         """The delta actually spent at the promised epsilon, rounded up."""
@@ -112,14 +121,12 @@ class Ledger:
 
     def _slacks(self) -> list[Slack]:
         """What each discrete release costs beyond its continuous ideal (M8)."""
-        return [slack(g.stddev, g.sensitivity, g.dimension, self._inner[1]) for g in (*self.before, *self.after)]
+        return [slack(g.stddev, g.sensitivity, g.dimension, self._inner[1]) for g in self._gaussians]
 
     def summary_rows(self) -> list[tuple[str, str, str]]:
         """(what, how, cost) for a table; public numbers only."""
-        rows = [(g.purpose, f"discrete Gaussian, {g.dimension} value(s)", f"mu = {g.mu:.4g}") for g in self.before]
-        rows += [_branch_row(branch) for branch in self.menu]
-        rows += [(g.purpose, f"discrete Gaussian, {g.dimension} value(s)", f"mu = {g.mu:.4g}") for g in self.after]
-        return rows
+        inside = (*self.searches, *self.after)
+        return [*map(_gaussian_row, self.before), *map(_branch_row, self.menu), *map(_gaussian_row, inside)]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -129,6 +136,7 @@ class Ledger:
             "before": [asdict(event) for event in self.before],
             "menu": [_branch_to_dict(branch) for branch in self.menu],
             "chosen": self.chosen,
+            "searches": [asdict(event) for event in self.searches],
             "after": [asdict(event) for event in self.after],
             "filtered": self.filtered,
         }
@@ -141,9 +149,14 @@ class Ledger:
             before=tuple(Gaussian(**event) for event in data["before"]),
             menu=tuple(_branch_from_dict(branch) for branch in data["menu"]),
             chosen=data["chosen"],
+            searches=tuple(Gaussian(**event) for event in data["searches"]),
             after=tuple(Gaussian(**event) for event in data["after"]),
             filtered=data["filtered"],
         )
+
+
+def _gaussian_row(event: Gaussian) -> tuple[str, str, str]:
+    return event.purpose, f"discrete Gaussian, {event.dimension} value(s)", f"mu = {event.mu:.4g}"
 
 
 def _branch_row(branch: Branch) -> tuple[str, str, str]:
@@ -154,11 +167,12 @@ def _branch_row(branch: Branch) -> tuple[str, str, str]:
 
 def _branch_to_dict(branch: Branch) -> dict[str, Any]:
     if isinstance(branch, Tested):
-        return {"kind": "tested", "mu": branch.mu, "rungs": [f"{rung:x}" for rung in branch.ladder.rungs]}
+        rungs = [f"{rung:x}" for rung in branch.ladder.rungs]
+        return {"kind": "tested", "mu": branch.mu, "search_mu": branch.search_mu, "rungs": rungs}
     return {"kind": "bounded", "mu": branch.mu, "failure": branch.failure}
 
 
 def _branch_from_dict(data: dict[str, Any]) -> Branch:
     if data["kind"] == "tested":
-        return Tested(Ladder(tuple(int(rung, 16) for rung in data["rungs"])), data["mu"])
+        return Tested(Ladder(tuple(int(rung, 16) for rung in data["rungs"])), data["mu"], data["search_mu"])
     return Bounded(data["mu"], data["failure"])

@@ -32,3 +32,21 @@ def total_delta(epsilon: float, mu_before: float, profile: Profile, chords: int 
     there = np.diff(ndtr(t + mu_before))  # … and E[a] over the same piece
     pieces = d[:-1] * here + np.diff(d) / np.diff(a) * (there - a[:-1] * here)
     return float(ndtr(-_EDGE) * (1 + d[0]) + pieces.sum())
+
+
+def after_gaussians(mu: float, profile: Profile, x: NDArray[np.float64], chords: int = FINE) -> NDArray[np.float64]:
+    """The profile, at levels x, of Gaussian releases of precision mu² followed by `profile`, rounded up.
+
+    The same chords as in `total_delta`, on one grid of levels that serves every x.
+    """
+    if mu == 0:
+        return profile(x)
+    centre, reach = mu**2 / 2, _EDGE * mu
+    y = np.linspace(float(x.max()) - centre + reach, float(x.min()) - centre - reach, chords + 1)  # falling
+    d = profile(y) + _ROUNDING
+    t = (x[:, None] - y - centre) / mu
+    here, there = np.diff(ndtr(t)), np.diff(ndtr(t + mu))
+    a = np.exp(y - y[0])  # levels e^y in units of the largest
+    scale = np.exp(x - y[0])[:, None]
+    pieces = d[:-1] * here + np.diff(d) / np.diff(a) * (scale * there - a[:-1] * here)
+    return pieces.sum(axis=1) + ndtr(t[:, 0]) * d[0] + ndtr(-t[:, -1])

@@ -40,10 +40,34 @@ def mean(
     covariance: Annotated[
         Path | None,
         typer.Option(
-            help="Public guess of the spread, never computed from DATA: d variances or a d × d matrix.",
+            help="Public knowledge of the spread, never computed from DATA: d variances or a d × d matrix. "
+            "Without it the spread is learned inside the budget.",
             rich_help_panel=_DATA,
         ),
     ] = None,
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            help="Without --covariance: auto (the default) learns the spread, paper is the paper's Algorithm 2.",
+            rich_help_panel=_RULES,
+        ),
+    ] = None,
+    window: Annotated[
+        tuple[float, float],
+        typer.Option(
+            metavar="LOW HIGH",
+            help="Without --covariance: the distance between two typical rows lies in here, in DATA's units.",
+            rich_help_panel=_RULES,
+        ),
+    ] = (1e-6, 1e6),
+    denoise: Annotated[
+        bool,
+        typer.Option(
+            "--denoise",
+            help="Shrink the mean towards its bulk: free, often nearer, no longer unbiased.",
+            rich_help_panel=_RULES,
+        ),
+    ] = False,
     neighbours: Annotated[
         str,
         typer.Option(
@@ -93,16 +117,22 @@ def mean(
     add up. A CSV file may start with a line of names: a first line of numbers
     is a record.
 
-    Example: a table of ages and incomes, with public guesses of the variances.
+    Example: nothing is known but the table.
+
+      dimfree mean people.csv --epsilon 1 --delta 1e-6 \\
+          -o mean.csv --json release.json
+
+    Knowing the spread of each column beforehand gives less noise, and asks
+    for fewer rows: for ages and incomes,
 
       echo 'age,income' > spread.csv
       echo '150,9e8'   >> spread.csv
 
       dimfree mean people.csv --epsilon 1 --delta 1e-6 \\
-          --covariance spread.csv -o mean.csv --json release.json
+          --covariance spread.csv -o better.csv
 
     Exit code 0: released. 2: bad input, nothing was released. 3: refused,
-    because the rows are too few or do not fit the covariance; the budget is
+    because the rows are too few or too far apart; the budget is
     spent, no mean is written, --json still records it.
     """
     _check_before_spending(data, covariance, epsilon, delta, out, json, force)
@@ -119,6 +149,9 @@ def mean(
             epsilon=epsilon,
             delta=delta,
             covariance=matrix,
+            shape=shape,
+            window=window,
+            denoise=denoise,
             neighbours=neighbours,
             core=core,
             failure_probability=failure_probability,

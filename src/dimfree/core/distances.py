@@ -12,36 +12,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.core.friends import within_radius
-from dimfree.grid import EDGE, RADIUS, to_steps
+from dimfree.core.products import Offsets, about, middle
+from dimfree.grid import EDGE, RADIUS, rows_to_steps
+from dimfree.rows import Floats, Rows, SparseRows, minus, width
 
 _CELLS = 2**22
+_ROWS = 512  # tile of the table
 
-Floats = NDArray[np.float64]
+Pairs = NDArray[np.intp]
 
 
 @dataclass(frozen=True, repr=False)
 class PairDistances:
-    """Private: rows, and bounds on the squared distance of every unordered pair (left[i], right[i])."""
+    """Private: rows, and bounds on the squared distance of every pair, the first row's pairs first."""
 
-    rows: Floats
+    rows: Rows
     invalid: int
-    left: NDArray[np.intp]
-    right: NDArray[np.intp]
+    peaks: Floats  # the largest absolute value in each row
     least: Floats
     most: Floats
 
     @classmethod
-    def of(cls, rows: Floats, invalid: int) -> "PairDistances":
-        left, right = np.triu_indices(len(rows), k=1)
+    def of(cls, rows: Rows, invalid: int) -> "PairDistances":
+        count, filled = len(rows), 0
+        least, most = np.empty((2, count * (count - 1) // 2))
         with np.errstate(all="ignore"):  # a warning would speak of records
-            offsets = rows - (np.median(rows, axis=0) if len(rows) else 0.0)
-            squares = np.einsum("ij,ij->i", offsets, offsets)
-            squared = squares[left] + squares[right] - 2 * (offsets @ offsets.T)[left, right]
+            offsets = about(rows, np.arange(count), middle(rows))
+            squares = offsets.squares()
             error = (rows.shape[1] + 100) * 2.0**-50 * squares  # of the float sums behind each row's part
-            doubt = error[left] + error[right]
-            doubt[~np.isfinite(squared)] = np.inf  # out of range: the table says nothing of such a pair
-        squared[np.isinf(doubt)] = 0.0
-        return cls(rows, invalid, left, right, squared - doubt, squared + doubt)
+            for start in range(0, count, _ROWS):
+                squared, doubt = _screened(offsets, squares, error, start)
+                upper = np.arange(start, count) > np.arange(start, start + len(squared))[:, None]
+                span = slice(filled, filled + int(np.count_nonzero(upper)))
+                least[span], most[span] = (squared - doubt)[upper], (squared + doubt)[upper]
+                filled = span.stop
+        return cls(rows, invalid, _peaks(rows), least, most)
 
     @property
     def count(self) -> int:
@@ -50,23 +55,47 @@ class PairDistances:
     def friend_pairs(self, radius: float) -> int:
         """Σ_j c_j at this radius: ordered pairs of friends, every record its own."""
         step = radius / RADIUS
-        peaks = np.abs(self.rows).max(axis=1, initial=0.0)
-        beyond = peaks >= EDGE / 2 * step  # off the grid: nobody's friends
-        largest = float(peaks[~beyond].max(initial=0.0))
+        beyond = self.peaks >= EDGE / 2 * step  # off the grid: nobody's friends
+        largest = float(self.peaks[~beyond].max(initial=0.0))
         blur = math.sqrt(self.rows.shape[1]) * (step + 2.0**-52 * largest) * (1 + 1e-6)  # of quotients and their rint
         surely = self.most <= max(0.0, radius - blur) ** 2
         perhaps = (self.least <= (radius + blur) ** 2) & ~surely
         if beyond.any():
-            off = beyond[self.left] | beyond[self.right]
+            left, right = self.ends(np.arange(len(self.least)))
+            off = beyond[left] | beyond[right]
             surely, perhaps = surely & ~off, perhaps & ~off
         return self.count + 2 * (int(np.count_nonzero(surely)) + self._decided(np.flatnonzero(perhaps), step))
 
-    def _decided(self, doubtful: NDArray[np.intp], step: float) -> int:
+    def ends(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
+        """The two rows of each pair, by its place in the table."""
+        later = np.arange(len(self.rows))[::-1]
+        begins = np.cumsum(later) - later
+        left = np.searchsorted(begins, pairs, side="right") - 1
+        return left, pairs - begins[left] + left + 1
+
+    def _decided(self, doubtful: Pairs, step: float) -> int:
         """How many of the doubtful pairs are friends, in integers."""
-        chunk = max(1, _CELLS // self.rows.shape[1])
-        friends = 0
+        chunk, friends = max(1, _CELLS // width(self.rows)), 0
         for start in range(0, len(doubtful), chunk):
-            pairs = doubtful[start : start + chunk]
-            offsets = to_steps(self.rows[self.left[pairs]], step) - to_steps(self.rows[self.right[pairs]], step)
+            left, right = self.ends(doubtful[start : start + chunk])
+            offsets = minus(rows_to_steps(self.rows[left], step), rows_to_steps(self.rows[right], step))
             friends += int(within_radius(offsets).sum())
         return friends
+
+
+def _peaks(rows: Rows) -> Floats:
+    if isinstance(rows, SparseRows):
+        return rows.peaks()
+    return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+
+
+def _screened(offsets: Offsets, squares: Floats, error: Floats, start: int) -> tuple[Floats, Floats]:
+    """Squared distances of a tile's rows to their own and all later rows, and how far they may be off."""
+    rows = np.arange(start, min(start + _ROWS, len(squares)))
+    later = np.arange(start, len(squares))
+    tiles = [offsets.products(rows, later[k : k + _ROWS]) for k in range(0, len(later), _ROWS)]
+    squared = squares[rows, None] + squares[later] - 2 * np.concatenate(tiles, axis=1)
+    doubt = error[rows, None] + error[later]
+    doubt[~np.isfinite(squared)] = np.inf  # out of range: the table says nothing of such a pair
+    squared[np.isinf(doubt)] = 0.0
+    return squared, doubt

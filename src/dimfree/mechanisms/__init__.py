@@ -4,13 +4,19 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from dimfree.accounting.events import Gaussian
+from dimfree.accounting.losses import Loss
 
 Value = TypeVar("Value")
+Cost = TypeVar("Cost", bound=Gaussian | Loss)
 
 
 @dataclass(frozen=True)
-class Measured(Generic[Value]):
+class Charged(Generic[Value, Cost]):
     """A released value together with what it cost."""
 
     value: Value
-    event: Gaussian
+    event: Cost
+
+
+class Measured(Charged[Value, Gaussian]):
+    """The usual case: what it cost is a Gaussian."""

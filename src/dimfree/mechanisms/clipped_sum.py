@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from dimfree.accounting.events import Gaussian
 from dimfree.budget import Neighbours
-from dimfree.clip import BALL, to_ball
+from dimfree.clip import BALL, clipped_total
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
+from dimfree.rows import ALL, Columns, Floats, Rows
 from dimfree.space import Space
 
 _FINEST = 2.0**24
 _MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of a clipped sum, in radii (P8)
 
-Floats = NDArray[np.float64]
 Block = NDArray[np.intp] | None  # which coordinates; None: all
 
 
@@ -32,19 +32,24 @@ class Ball:
     radius: float
     block: Block = None
 
-    def offsets(self, rows: Floats) -> Floats:
-        """Records about the centre, in the ball's own units: elementwise, so one record at a time."""
+    def seen(self, rows: Rows) -> Rows:
+        """The coordinates that the ball looks at."""
+        return rows if self.block is None else rows[:, self.block]
+
+    def offsets(self, values: Floats, columns: Columns) -> Floats:
+        """Entries about the centre, in the ball's own units; `columns` counts those seen. One entry at a time."""
+        block = ALL if self.block is None else self.block
+        centre, scale = self.centre[block], np.broadcast_to(self.scale, self.centre.shape)[block]
         with np.errstate(all="ignore"):  # a warning would speak of records
-            offsets = (rows - self.centre) / self.scale
-        return offsets if self.block is None else offsets[:, self.block]
+            return (values - centre[columns]) / scale[columns]
 
 
 def clipped_sum(space: Space, ball: Ball) -> NDArray[np.int64]:
     """Σ clip((y - c)/scale) in steps of radius / BALL. Private; exact, so blocks may come in any order."""
-    total = np.zeros(space.dimension if ball.block is None else len(ball.block))
+    total = np.zeros(space.dimension if ball.block is None else len(ball.block), dtype=np.int64)
     for rows in space.valid_blocks():
-        total += to_ball(ball.offsets(rows), ball.radius).sum(axis=0)
-    return total.astype(np.int64)
+        total += clipped_total(ball.seen(rows), ball.radius, ball.offsets)
+    return total
 
 
 def noisy_clipped_mean(

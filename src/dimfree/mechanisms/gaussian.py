@@ -14,12 +14,11 @@ from dimfree.accounting.events import Gaussian
 from dimfree.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
+from dimfree.rows import IntegerRows, Integers, densely, minus, one_row, width
 
 _FINEST = 2.0**24  # noise stddev in grid steps, at least
 _CELLS = 2**22
 _SAFE = 2**62
-
-Integers = NDArray[np.int64]
 
 
 def mean_event(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> tuple[Gaussian, int]:
@@ -33,7 +32,7 @@ def mean_event(sensitivity: float, mu: float, dimension: int, step: float, purpo
 
 
 def noisy_mean(
-    values: Integers, weights: Integers, sensitivity: float, mu: float, step: float, *, noise: Noise
+    values: IntegerRows, weights: Integers, sensitivity: float, mu: float, step: float, *, noise: Noise
 ) -> Measured[NDArray[np.float64]]:
     """The weighted mean, where one record step is worth `step`; weighted records lie within twice the radius."""
     event, bits = mean_event(sensitivity, mu, values.shape[1], step, "mean")
@@ -43,7 +42,7 @@ def noisy_mean(
     return Measured(noisy.astype(np.float64) * event.step, event)
 
 
-def rounded_mean(values: Integers, weights: Integers, bits: int) -> NDArray[np.object_]:
+def rounded_mean(values: IntegerRows, weights: Integers, bits: int) -> NDArray[np.object_]:
     """round(2^bits · Σ w_j x_j / Σ w_j) as Python integers; zero if nothing has weight.
 
     Offsets from one weighted record keep the sums small; the result does not depend on which one.
@@ -52,20 +51,22 @@ def rounded_mean(values: Integers, weights: Integers, bits: int) -> NDArray[np.o
     total = int(weights.sum())
     if not len(weighted):
         return np.zeros(values.shape[1], dtype=object)
-    origin = values[weighted[0]]
+    origin = one_row(values, weighted)
     sums = _weighted_offsets(values, weights, weighted, origin)
     rounded = (sums * 2 ** (bits + 1) + total) // (2 * total)
-    return origin.astype(object) * 2**bits + rounded
+    return densely(origin)[0].astype(object) * 2**bits + rounded
 
 
-def _weighted_offsets(values: Integers, weights: Integers, weighted: Integers, origin: Integers) -> NDArray[np.object_]:
+def _weighted_offsets(
+    values: IntegerRows, weights: Integers, weighted: Integers, origin: IntegerRows
+) -> NDArray[np.object_]:
     """Σ w_j (x_j - origin): 64-bit sums over blocks small enough not to overflow, else added up as Python integers."""
     largest = int(weights.max()) * 2 * RADIUS
-    rows = max(1, min(_CELLS // values.shape[1], _SAFE // largest))
+    rows = max(1, min(_CELLS // width(values), _SAFE // largest))
     fits = len(weighted) * largest < _SAFE
     total: NDArray[Any] = np.zeros(values.shape[1], dtype=np.int64 if fits else object)
     for start in range(0, len(weighted), rows):
         block = weighted[start : start + rows]
-        part = weights[block] @ (values[block] - origin)
+        part = weights[block] @ minus(values[block], origin)
         total = total + (part if fits else part.astype(object))
     return total.astype(object)

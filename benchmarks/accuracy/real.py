@@ -1,0 +1,173 @@
+"""Nothing known, on real tables: how far the released mean is from the sample mean, noise and bias apart.
+
+    python -m benchmarks.accuracy.real --data FOLDER [--epsilons 1 2 4] [--trials N] [--only NAME] [--seeded] [--jobs J]
+
+FOLDER holds the files that real_data.py names; none of them, nor any record, enters the results.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from benchmarks.accuracy.doors import SilentNoise
+from benchmarks.accuracy.real_data import TABLES, Missing, Rows
+from benchmarks.accuracy.real_tables import report, verdicts
+from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept, quartiles
+from benchmarks.accuracy.spectra import Floats
+from benchmarks.accuracy.yardsticks import SampleOracle, error
+from benchmarks.record import provenance, write_results
+from dimfree import Release, SeededNoise, release_mean
+from dimfree.noise import Noise
+
+
+@dataclass(frozen=True)
+class RealCell:
+    """One table at one budget, how often it is released, and whether the literal Algorithm 2 is tried too."""
+
+    table: str
+    epsilon: float
+    trials: int
+    literal: bool
+    seeded: bool
+    seed: int
+
+    def noise(self, trial: int) -> Noise | None:
+        return SeededNoise(self.seed + trial) if self.seeded else None
+
+
+@dataclass(frozen=True)
+class Yardsticks:
+    """What is known of a table to whoever sees it: the sample mean, its error, and the two oracles."""
+
+    mean: Floats
+    count: int
+    sampling: float
+    spherical: SampleOracle
+    diagonal: SampleOracle
+
+    @classmethod
+    def of(cls, rows: Rows) -> "Yardsticks":
+        offsets = rows.toarray() if sparse.issparse(rows) else np.array(rows, dtype=np.float64)
+        mean = offsets.mean(axis=0)
+        offsets -= mean
+        stddevs = offsets.std(axis=0)
+        sampling = float(np.linalg.norm(stddevs) / np.sqrt(len(offsets)))
+        spherical = SampleOracle.of(offsets, np.ones_like(stddevs))
+        return cls(mean, len(offsets), sampling, spherical, SampleOracle.of(offsets, np.sqrt(stddevs)))
+
+    def figures(self, epsilon: float) -> dict[str, float]:
+        oracles = {"spherical": self.spherical, "diagonal": self.diagonal}
+        parts = {
+            f"{name}_{part}": getattr(oracle, part)(epsilon, DELTA)
+            for name, oracle in oracles.items()
+            for part in ("error", "noise")
+        }
+        return {"np": self.sampling, **parts, **{f"{name}_bias": oracle.bias for name, oracle in oracles.items()}}
+
+
+def measure(folder: Path, cell: RealCell) -> dict[str, Any]:
+    """Every estimator on one table at one budget."""
+    start = time.perf_counter()
+    rows = TABLES[cell.table](folder)
+    known = Yardsticks.of(rows)
+    auto = [_timed(rows, cell, cell.noise(trial), denoise=True) for trial in range(cell.trials)]
+    silent, _ = _timed(rows, cell, SilentNoise(cell.seed), denoise=True)
+    estimators = {
+        "auto": _row(known, auto, denoised=False) | {"bias": _bias(known, silent)},
+        "denoised": _row(known, auto, denoised=True),
+    }
+    if cell.literal:
+        literal = [_timed(rows, cell, cell.noise(trial), shape="paper") for trial in range(cell.trials)]
+        quiet, _ = _timed(rows, cell, SilentNoise(cell.seed), shape="paper")
+        estimators["literal"] = _row(known, literal, denoised=False) | {"bias": _bias(known, quiet)}
+    place = {"table": cell.table, "epsilon": cell.epsilon, "trials": cell.trials}
+    size = {"count": known.count, "dimension": len(known.mean)}
+    done = {**place, **size, **known.figures(cell.epsilon), "estimators": estimators}
+    return {**done, "seconds": time.perf_counter() - start}
+
+
+def _timed(rows: Rows, cell: RealCell, noise: Noise | None, **options: Any) -> tuple[Release, float]:
+    start = time.perf_counter()
+    release = release_mean(rows, epsilon=cell.epsilon, delta=DELTA, noise=noise, **options)
+    return release, time.perf_counter() - start
+
+
+def _row(known: Yardsticks, runs: Sequence[tuple[Release, float]], *, denoised: bool) -> dict[str, Any]:
+    """Quartiles over the releases: distance from the sample mean, length of the stated noise, seconds."""
+    made = [release for release, _ in runs if not release.refused]
+    values = [release.mean if denoised else release.unbiased_mean for release in made]
+    return {
+        "error": quartiles([error(value, known.mean) for value in values]),
+        "noise": quartiles([float(np.linalg.norm(release.noise_stddev)) for release in made]),
+        "seconds": quartiles([seconds for _, seconds in runs]),
+        "refusals": len(runs) - len(made),
+    }
+
+
+def _bias(known: Yardsticks, silent: Release) -> float | None:
+    return None if silent.refused else error(silent.unbiased_mean, known.mean)
+
+
+def _one(folder: Path, keep: Path | None, cell: RealCell) -> dict[str, Any]:
+    try:
+        done = kept(keep, cell, partial(measure, folder, cell))
+    except Missing as missing:
+        done = {"table": cell.table, "epsilon": cell.epsilon, "missing": str(missing)}
+    words = done.get("missing") or f"{done['seconds']:.0f} s; auto {done['estimators']['auto']['error']}"
+    print(f"{cell.table}, ε = {cell.epsilon:g}: {words}", file=sys.stderr, flush=True)
+    return done
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    tables = [name for name in TABLES if not options.only or any(part in name for part in options.only)]
+    cells = [
+        RealCell(table, epsilon, options.trials, options.literal, options.seeded, options.seed)
+        for table in tables
+        for epsilon in options.epsilons
+    ]
+    done = each(partial(_one, options.data, options.keep), cells, options.jobs)
+    found = [cell for cell in done if "missing" not in cell]
+    absent = {cell["table"]: cell["missing"] for cell in done if "missing" in cell}
+    return {"delta": DELTA, "seeded": options.seeded, "cells": found, "absent": absent, "bars": verdicts(found)}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.real", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the tables; see real_data.py")
+    parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0, 2.0, 4.0])
+    parser.add_argument("--trials", type=int, default=5, help="releases of each table at each budget")
+    parser.add_argument("--only", nargs="+", help="tables whose name has one of these words; written only with --out")
+    parser.add_argument("--no-literal", dest="literal", action="store_false", help="leave Algorithm 2 out")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--seeded", action="store_true", help="SeededNoise: reproducible, not private")
+    parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
+    parser.add_argument("--out", type=Path, help=f"folder for real.json and real.md ({RESULTS})")
+    parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(given)
+    result = {"run": provenance("benchmarks.accuracy.real", _without_paths(options), options.seed), **run(options)}
+    result["minutes"] = sum(cell["seconds"] for cell in result["cells"]) / 60
+    lines = report(result)
+    print("\n".join(lines))
+    folder = options.out or (None if options.only else RESULTS)
+    if folder:
+        write_results(folder, "real", result, lines)
+
+
+def _without_paths(options: argparse.Namespace) -> list[str]:
+    """The command as a reader would give it: folders are theirs to choose."""
+    words = ["--data FOLDER", f"--epsilons {' '.join(f'{epsilon:g}' for epsilon in options.epsilons)}"]
+    words += [f"--trials {options.trials}", *([f"--only {' '.join(options.only)}"] if options.only else [])]
+    return words + ["--no-literal"] * (not options.literal) + ["--seeded"] * options.seeded
+
+
+if __name__ == "__main__":
+    main()

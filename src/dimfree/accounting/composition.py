@@ -1,0 +1,181 @@
+"""Releases of any kind, one after another, composed to one (epsilon, delta) (M9).
+
+The one currency of the package is Gaussian precision; what does not come in it (choices, thresholded counts) is
+composed here by the distributions of its losses. Proof: proofs/accounting/composition.md.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.accounting.discrete import MOST_RELEASES, Slack, slack
+from dimfree.accounting.dots import Dots
+from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.losses import Approximate, Loss, Pure, Ranged
+from dimfree.accounting.precision import compose, hockey_stick
+from dimfree.budget import Budget, Neighbours
+
+_KINDS: dict[str, type[Gaussian | Loss]] = {
+    "gaussian": Gaussian,
+    "pure": Pure,
+    "approximate": Approximate,
+    "ranged": Ranged,
+}
+_FINEST, _COARSEST = 2048, 2**15  # the interval: this part of epsilon, but not of the sum of all losses
+_EDGE = 12.0  # standard deviations of a Gaussian loss that are resolved; beyond, all counts as told
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Everything charged by a sequence of adaptive releases; its silhouette is that of a `Ledger`."""
+
+    budget: Budget
+    neighbours: Neighbours
+    losses: tuple[Gaussian | Loss, ...]
+
+    @property
+    def events(self) -> tuple[Gaussian | Loss, ...]:
+        return self.losses
+
+    def delta(self) -> float:
+        """The delta spent at the promised epsilon, rounded up: the least of several upper bounds."""
+        slacks = self._slacks()
+        level = self.budget.usable_epsilon - sum(each.epsilon for each in slacks)
+        ideal = min(self._added(), *(self._composed(level, concentrated) for concentrated in self._ways()))
+        spent = math.exp(sum(each.ratio for each in slacks)) * ideal + sum(each.tail for each in slacks)
+        return min(1.0, spent)
+
+    def fits(self) -> bool:
+        """Whether the promise of the budget is kept."""
+        return self.delta() <= self.budget.delta
+
+    def _slacks(self) -> list[Slack]:
+        """What each discrete Gaussian costs beyond its continuous ideal (M8)."""
+        gaussians = [loss for loss in self.losses if isinstance(loss, Gaussian)]
+        if len(gaussians) > MOST_RELEASES or any(g.stddev < 1 for g in gaussians):
+            raise ValueError("More Gaussian releases, or coarser ones, than the discrete noise was charged for.")
+        return [slack(g.stddev, g.sensitivity, g.dimension, self.budget.delta) for g in gaussians]
+
+    def _added(self) -> float:
+        """The deltas summed, if the epsilons sum to at most the promise and none is a Gaussian; 1 otherwise."""
+        others = [loss for loss in self.losses if not isinstance(loss, Gaussian)]
+        total = sum((Fraction(_largest(loss)) * _times(loss) for loss in others), Fraction(0))
+        if len(others) < len(self.losses) or total > Fraction(self.budget.usable_epsilon):
+            return 1.0
+        failures = sum(Fraction(loss.delta) for loss in others if isinstance(loss, Approximate))
+        return float(failures) * (1 + 1e-15)
+
+    def _ways(self) -> list[bool]:
+        """Whether to treat choices one by one or as concentrated; many of them lose less by the latter (M3)."""
+        return [False, True] if any(_times(loss) > 8 for loss in self.losses) else [False]
+
+    def _composed(self, level: float, concentrated: bool) -> float:
+        """delta at this level of the continuous ideals."""
+        mu = compose(loss.mu for loss in self.losses if isinstance(loss, Gaussian))
+        others = [loss for loss in self.losses if not isinstance(loss, Gaussian)]
+        interval = _interval(self.budget.usable_epsilon, mu, others)
+        dots = [_dots(loss, interval, concentrated) for loss in others]
+        if mu:  # Gaussians are one Gaussian, wherever in the sequence they stand
+            dots.append(
+                Dots.connecting(partial(hockey_stick, mu), _between(_EDGE * mu + mu**2 / 2, interval), interval)
+            )
+        return reduce(Dots.then, dots).delta(level) if dots else 0.0
+
+    def summary_rows(self) -> list[tuple[str, str, str]]:
+        """(what, how, cost) for a table; public numbers only."""
+        return [_row(loss) for loss in self.losses]
+
+    def to_dict(self) -> dict[str, Any]:
+        names = {kind: name for name, kind in _KINDS.items()}
+        return {
+            "kind": "composition",
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "neighbours": self.neighbours.value,
+            "losses": [{"kind": names[type(loss)], **asdict(loss)} for loss in self.losses],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Composition":
+        losses = ({**loss} for loss in data["losses"])
+        return cls(
+            budget=Budget(data["epsilon"], data["delta"]),
+            neighbours=Neighbours(data["neighbours"]),
+            losses=tuple(_KINDS[loss.pop("kind")](**loss) for loss in losses),
+        )
+
+
+AnyLedger = Ledger | Composition
+
+
+def ledger_from_dict(data: dict[str, Any]) -> AnyLedger:
+    """Whichever of the two was written."""
+    return Composition.from_dict(data) if data.get("kind") == "composition" else Ledger.from_dict(data)
+
+
+def largest_fitting(make: Callable[[float], Composition], low: float, high: float, *, tolerance: float = 1e-4) -> float:
+    """The largest share between `low` and `high`, up to a relative `tolerance`, whose composition fits its budget.
+
+    What is returned has been seen to fit: the private side. Losses should grow with the share; `low` has to fit.
+    """
+    if not make(low).fits():
+        raise ValueError("Expected the lower end of the search to fit the budget.")
+    if make(high).fits():
+        return high
+    while high - low > tolerance * low:
+        middle = (low + high) / 2
+        low, high = (middle, high) if make(middle).fits() else (low, middle)
+    return low
+
+
+def _largest(loss: Loss) -> float:
+    """The largest finite loss of one release."""
+    return loss.eta if isinstance(loss, Ranged) else loss.epsilon
+
+
+def _times(loss: Gaussian | Loss) -> int:
+    return loss.times if isinstance(loss, Ranged) else 1
+
+
+def _interval(epsilon: float, mu: float, others: list[Loss]) -> float:
+    """One interval for all; any is sound, a finer one is tighter."""
+    finest = min([epsilon / _FINEST, *([mu / 4] if mu else []), *(_largest(loss) / 8 for loss in others)])
+    total = _EDGE * mu + mu**2 / 2 + sum(_largest(loss) * _times(loss) for loss in others)
+    return max(finest, total / _COARSEST)
+
+
+def _between(edge: float, interval: float) -> NDArray[np.int64]:
+    """All steps from -edge to edge, rounded outwards."""
+    last = math.ceil(edge / interval)
+    return np.arange(-last, last + 1, dtype=np.int64)
+
+
+def _around(edge: float, interval: float) -> NDArray[np.int64]:
+    """The steps next to -edge and to edge, where a curve bends that is a chord in between."""
+    below, above = math.floor(edge / interval), math.ceil(edge / interval)
+    return np.unique(np.array([-above, -below, below, above], dtype=np.int64))
+
+
+def _dots(loss: Loss, interval: float, concentrated: bool) -> Dots:
+    if not isinstance(loss, Ranged):
+        return Dots.connecting(loss.profile, _around(loss.epsilon, interval), interval)
+    if concentrated and loss.times > 1:
+        edge = min(loss.times * loss.eta, loss.rho + 16 * math.sqrt(loss.rho))
+        return Dots.connecting(loss.concentrated, _between(edge, interval), interval)
+    return Dots.connecting(loss.profile, _between(loss.eta, interval), interval).repeated(loss.times)
+
+
+def _row(loss: Gaussian | Loss) -> tuple[str, str, str]:
+    if isinstance(loss, Gaussian):
+        return loss.purpose, f"discrete Gaussian, {loss.dimension} value(s)", f"mu = {loss.mu:.4g}"
+    if isinstance(loss, Ranged):
+        return loss.purpose, f"exponential mechanism, {loss.times} choice(s)", f"range {loss.eta:.4g} each"
+    if isinstance(loss, Approximate):
+        return loss.purpose, "approximate", f"epsilon = {loss.epsilon:.4g}, delta = {loss.delta:.2g}"
+    return loss.purpose, "pure", f"epsilon = {loss.epsilon:.4g}"

@@ -1,0 +1,112 @@
+"""Inner products of records about a centre, tile by tile: of dense records, or of the stored entries of sparse ones.
+
+Any centre will do: it decides how a pair is compared, never the outcome.
+Proofs: proofs/core/friends.md (whole numbers), proofs/core/distances.md (floats).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from dimfree.rows import Floats, Integers, SparseRows, Table, densely, minus
+
+_CELLS = 2**22  # entries of a working block
+_CROWDED = 16  # where more than one row in so many stores an entry, a column is multiplied faster as if all did
+_CENTRE_SAMPLE = 129
+
+
+class Offsets(Protocol):
+    """Private: some records about a centre, named by their position among these."""
+
+    def squares(self) -> Floats:
+        """Squared norms."""
+
+    def products(self, rows: Integers, columns: Integers) -> Floats:
+        """Inner products of the records of `rows` with those of `columns`."""
+
+
+def about(records: Table, which: Integers, centre: Table) -> Offsets:
+    """The records named, about a centre: a table of one row."""
+    if isinstance(records, SparseRows):
+        return SparseOffsets.of(minus(records[which], centre))
+    return DenseOffsets(records, which, densely(centre)[0])
+
+
+def middle(records: Table) -> Table:
+    """A centre that most records are near, if there is one: coordinate by coordinate a median of some records."""
+    some = slice(None, None, max(1, len(records) // _CENTRE_SAMPLE))
+    if not isinstance(records, SparseRows):
+        return _median(records[some])
+    stored = np.bincount(records.columns, minlength=records.shape[1])
+    filled = np.flatnonzero(2 * stored > len(records))  # zero elsewhere: subtracting it adds few entries
+    values = _median(records[some][:, filled].toarray())[0]
+    return SparseRows(sparse.csr_array((values, filled, [0, len(filled)]), shape=(1, records.shape[1])))
+
+
+def _median(sample: NDArray[Any]) -> NDArray[Any]:
+    """A table of one row, of zeros if there is no row."""
+    place = len(sample) // 2
+    return np.sort(sample, axis=0)[place : place + 1].sum(axis=0, keepdims=True)
+
+
+@dataclass(frozen=True, repr=False)
+class DenseOffsets:
+    """Private: offsets are formed block by block, never all at once."""
+
+    records: NDArray[Any]
+    which: Integers
+    centre: NDArray[Any]
+
+    def squares(self) -> Floats:
+        squares = np.empty(len(self.which))
+        rows = max(1, _CELLS // len(self.centre))
+        for start in range(0, len(self.which), rows):
+            offsets = (self.records[self.which[start : start + rows]] - self.centre).astype(np.float64)
+            squares[start : start + rows] = np.einsum("ij,ij->i", offsets, offsets)
+        return squares
+
+    def products(self, rows: Integers, columns: Integers) -> Floats:
+        """Accumulated over blocks of coordinates."""
+        total = np.zeros((len(rows), len(columns)))
+        width = max(1, _CELLS // max(len(rows), len(columns)))
+        for start in range(0, len(self.centre), width):
+            block = slice(start, start + width)
+            left = self._offsets(rows, block)
+            right = left if np.array_equal(rows, columns) else self._offsets(columns, block)
+            total += left @ right.T
+        return total
+
+    def _offsets(self, rows: Integers, block: slice) -> Floats:
+        return (self.records[self.which[rows], block] - self.centre[block]).astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class SparseOffsets:
+    """Private: the offsets apart by column, those that many rows store and the others; any part has any rows."""
+
+    crowded: Any  # SciPy's csr_array of floats
+    others: Any
+    sums: Floats
+
+    @classmethod
+    def of(cls, offsets: SparseRows) -> "SparseOffsets":
+        entries = offsets.with_values(offsets.values.astype(np.float64))
+        stored = np.bincount(offsets.columns, minlength=offsets.shape[1])
+        crowded = stored * _CROWDED > len(offsets)
+        apart = (entries.matrix[:, np.flatnonzero(which)] for which in (crowded, ~crowded))
+        return cls(next(apart), next(apart), entries.sums(entries.values**2))
+
+    def squares(self) -> Floats:
+        return self.sums
+
+    def products(self, rows: Integers, columns: Integers) -> Floats:
+        total = (self.others[rows] @ self.others[columns].T).toarray()
+        left, right = self.crowded[rows], self.crowded[columns]
+        width = max(1, _CELLS // max(len(rows), len(columns)))
+        for start in range(0, self.crowded.shape[1], width):
+            block = slice(start, start + width)
+            total += left[:, block].toarray() @ right[:, block].toarray().T
+        return np.asarray(total)

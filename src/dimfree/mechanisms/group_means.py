@@ -1,0 +1,39 @@
+"""Means over an unknown number of complete groups: centred sums and the number itself in one Gaussian (M2).
+
+Letters: k = statistics of a group, L = their largest value, N = number of complete groups (private).
+Proof: proofs/profile_of_variances.md.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.accounting.events import Gaussian
+from dimfree.mechanisms import Measured
+from dimfree.noise import Noise
+
+_STEPS = 2**30  # grid steps to the largest value
+
+Floats = NDArray[np.float64]
+
+
+def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, noise: Noise) -> Measured[Floats]:
+    """The mean of every column of `values` (groups, statistics), each entry held in [0, most].
+
+    One group replaced moves the sums of 2v - L by at most 2L·sqrt(k) in L2; one that appears or vanishes adds
+    L·sqrt(k) at most and h = floor(L·sqrt(3k)) to the last entry, which is 2L·sqrt(k) again: N is free of charge.
+    """
+    statistics = values.shape[1]
+    unit = math.isqrt(3 * statistics * _STEPS**2)  # h
+    event = _event(statistics, most, mu, purpose)
+    steps = np.clip(np.floor(values * (_STEPS / most)), 0, _STEPS).astype(np.int64)
+    sums = np.append((2 * steps - _STEPS).sum(axis=0, dtype=np.int64), len(values) * unit)
+    noisy = (sums + noise.gaussian(event.stddev, statistics + 1)).astype(np.float64)
+    groups = max(noisy[-1] / unit, 1.0)
+    return Measured((noisy[:-1] / groups + _STEPS) / 2 * (most / _STEPS), event)
+
+
+def _event(statistics: int, most: float, mu: float, purpose: str) -> Gaussian:
+    moves = 2 * _STEPS * math.sqrt(statistics) * (1 + 1e-15)
+    return Gaussian(purpose, moves, moves / mu * (1 + 1e-15), statistics + 1, most / _STEPS / 2)

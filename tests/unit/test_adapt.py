@@ -1,0 +1,181 @@
+"""Stages in a learned shape: every draw is charged, in order, and the plan never asks for more than is left."""
+
+import math
+
+import numpy as np
+import pytest
+from charges import precision, uncharged
+from recording import RecordingNoise
+
+from dimfree import adapt
+from dimfree.accounting.events import Gaussian
+from dimfree.adapt import Learner
+from dimfree.budget import Neighbours
+from dimfree.mechanisms import Measured
+from dimfree.mechanisms.scores import MOVES
+from dimfree.noise import SeededNoise
+from dimfree.records import open_records
+from dimfree.scale import LearnedRadius
+from dimfree.shape import Isotropic
+from dimfree.space import Space
+from dimfree.stages import StageSetting
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+COUNT, DIMENSION, SHARE = 1500, 12, 0.05
+STDDEV = np.concatenate([[4.0, 3.0, 2.0], np.full(DIMENSION - 3, 0.2)])
+both = pytest.mark.parametrize("relation", [ADD, REPLACE])
+budgets = pytest.mark.parametrize("total", [0.02, 0.2, 2.0])
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(5).normal(size=(COUNT, DIMENSION)) * STDDEV + 7.0
+
+
+def learner_of(rows, total, relation=ADD, noise=None, off=0.05):
+    """A learner whose core has just released a mean that is a little off, with a share of the precision."""
+    space = Space(open_records(rows), Isotropic(1.0))
+    setting = StageSetting(space, float(len(rows)), relation, noise or RecordingNoise())
+    dimension = rows.shape[1]
+    stddev = 1 / math.sqrt(SHARE * total)
+    core = Measured(rows.mean(axis=0) + off, Gaussian("mean", 1.0, stddev, dimension, off / stddev))
+    spread = float(rows.var(axis=0).sum())
+    found = LearnedRadius(3 * math.sqrt(spread), spread, True, ())
+    return Learner.after_core(setting, core, total, SHARE, found)
+
+
+@both
+@budgets
+def test_every_draw_is_charged_in_order_and_within_the_branch(rows, total, relation):
+    learner = learner_of(rows, total, relation)
+    learner.learn()
+    core, *rest = learner.known.events
+    assert core.purpose == "mean"
+    assert uncharged(learner.setting.noise, rest) == []
+    assert 0.99 * total < precision(learner.known.events) <= total * (1 + 1e-12)
+    assert learner.left == pytest.approx(0.0, abs=1e-9 * total)
+
+
+def test_a_draw_that_nobody_charged_is_seen(rows):
+    """The twin that forgets to write a search down."""
+    learner = learner_of(rows, 0.2)
+    learner.learn()
+    forgetful = [event for event in learner.known.events[1:] if event.purpose != "unit of the scores"]
+    with pytest.raises(AssertionError, match="nothing was drawn"):
+        assert uncharged(learner.setting.noise, forgetful) == []
+
+
+@budgets
+def test_what_is_left_never_goes_below_zero(rows, total, monkeypatch):
+    seen = []
+    stage = adapt.stage
+
+    def watched(setting, known, ball, mu, clipping, purpose):
+        seen.append(learner.left)
+        stage(setting, known, ball, mu, clipping, purpose)
+
+    monkeypatch.setattr(adapt, "stage", watched)
+    learner = learner_of(rows, total)
+    learner.learn()
+    assert len(seen) >= 2
+    assert min(seen) >= -1e-12 * total
+
+
+@budgets
+@pytest.mark.parametrize("share", [0.1, 0.7, 1.0])
+def test_a_plan_adds_up_to_what_it_was_given(rows, total, share):
+    learner = learner_of(rows, total)
+    for rank in (1.0, 6.0, 1e4):
+        plan = learner._plan(share * learner.left, rank)
+        assert 1 <= len(plan) <= 5
+        spent = sum(planned.mu**2 + planned.search_mu**2 for planned in plan)
+        assert spent == pytest.approx(share * learner.left, rel=1e-9)
+        assert plan[-1].search_mu > 0
+        assert all(planned.mu > planned.search_mu for planned in plan)
+
+
+def test_a_plan_that_spends_its_budget_twice_is_refused_by_no_one_but_the_ledger(rows):
+    """A learner told that it has more than it was given overspends: the check that stops it is the ledger's."""
+    learner = learner_of(rows, 0.2)
+    learner.left *= 2
+    learner.learn()
+    assert precision(learner.known.events) > 0.2 * 1.5
+
+
+def test_spending_takes_no_more_than_there_is(rows):
+    learner = learner_of(rows, 0.2)
+    learner.left = 0.001
+    assert learner.spend(0.5) == pytest.approx(math.sqrt(0.001))
+    assert learner.left == 0.0
+    assert learner.spend(0.5) == 0.0
+
+
+@both
+def test_the_norm_of_a_score_shrinks_under_replace_one(rows, relation):
+    learner = learner_of(rows, 1e-4, relation)
+    audible = 0.6 * COUNT * 0.01 / MOVES[relation] / math.sqrt(2 * math.log(DIMENSION))
+    assert learner._norm(0.01) == pytest.approx(min(audible, 1.6 * math.sqrt(DIMENSION)))
+
+
+def test_the_variances_are_learned(rows):
+    """Without noise the large coordinates come out right, and the small ones small."""
+    learner = learner_of(rows, 2.0)
+    learner.learn()
+    assert learner.shape.variances[:3] == pytest.approx(STDDEV[:3] ** 2, rel=0.35)
+    assert (learner.shape.variances[3:] < 0.15).all()
+    assert (learner.shape.log_stddev >= 0).all()
+    value, variance = learner.known.combined()
+    assert np.abs(value - rows.mean(axis=0)).max() < 0.03
+    assert variance[0] > 3 * variance[-1]
+
+
+@pytest.mark.parametrize(("threshold", "looks"), [(math.inf, 1), (-1.0, 2)])
+def test_a_second_look_is_taken_only_where_the_first_was_unsure(rows, monkeypatch, threshold, looks):
+    monkeypatch.setattr(adapt, "LOSS", threshold)
+    learner = learner_of(rows, 0.2)
+    learner.learn()
+    assert sum(event.purpose == "variances" for event in learner.known.events) == looks
+    assert uncharged(learner.setting.noise, learner.known.events[1:]) == []
+    assert precision(learner.known.events) <= 0.2 * (1 + 1e-12)
+
+
+def test_few_records_leave_a_learner_unsure(rows):
+    sure, unsure = learner_of(rows, 50.0), learner_of(rows[:80], 0.01, noise=SeededNoise(1))
+    for learner in (sure, unsure):
+        learner.learn_variances()
+    assert sure.loss() < 0.1 * unsure.loss()
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 700])
+def test_any_number_of_coordinates(dimension):
+    rows = np.random.default_rng(1).normal(size=(300, dimension))
+    learner = learner_of(rows, 0.5)
+    learner.learn()
+    assert uncharged(learner.setting.noise, learner.known.events[1:]) == []
+    assert precision(learner.known.events) <= 0.5 * (1 + 1e-12)
+    assert np.isfinite(learner.known.combined()[0]).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-55, 1e-20, 1e20, 1e55])
+def test_any_scale(rows, scale):
+    learner = learner_of(rows * scale, 0.2, noise=SeededNoise(3), off=0.05 * scale)
+    learner.learn()
+    assert np.isfinite(learner.shape.variances).all()
+    assert (learner.shape.variances > 0).all()
+
+
+def test_the_plan_looks_at_nothing_but_released_values(rows, monkeypatch):
+    """Planning, the centre and the shape work with the records locked away."""
+    learner = learner_of(rows, 0.2)
+
+    def locked(self):
+        raise AssertionError("a record was looked at")
+
+    monkeypatch.setattr(Space, "blocks", locked)
+    learner._plan(learner.left, 4.0)
+    learner.centre()
+    learner.loss()
+    learner._norm(0.1)
+    with pytest.raises(AssertionError, match="looked at"):
+        learner.learn_variances()
