@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         NoiseMisuse as NoiseMisuse,
     )
     from dimfree.errors import (
+        OutOfMemory as OutOfMemory,
+    )
+    from dimfree.errors import (
         RefusedRelease as RefusedRelease,
     )
     from dimfree.estimator import PrivateMean as PrivateMean
@@ -72,6 +75,7 @@ _ROOMS = {
     "InvalidParameter": "errors",
     "InvalidRecords": "errors",
     "NoiseMisuse": "errors",
+    "OutOfMemory": "errors",
     "RefusedRelease": "errors",
     "PrivateMean": "estimator",
     "SeededNoise": "noise",

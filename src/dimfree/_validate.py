@@ -196,6 +196,15 @@ def check_learned_options(shape: str, core: str, scale: str, stages: object) -> 
         )
 
 
+def check_columns(dimension: int, epsilon: float) -> None:
+    """Not so many columns that the grid of the noise is too coarse for them."""
+    if dimension > 3e7 * epsilon:
+        raise InvalidParameter(
+            f"Expected at most {int(3e7 * epsilon)} columns at epsilon={epsilon!r}, got {dimension}: the grid of the"
+            " noise is no finer. Use a larger epsilon or fewer columns."
+        )
+
+
 def check_flag(name: str, value: object) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
@@ -286,4 +295,5 @@ def check_reals(name: str, value: object) -> NDArray[np.float64]:
     array = np.asarray(value)
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise InvalidParameter(f"Expected {name} to be a vector of real numbers: pass {name}.astype(float).")
-    return array.astype(np.float64)
+    with np.errstate(all="ignore"):  # a warning or an exception would speak of the entries
+        return array.astype(np.float64)

@@ -23,3 +23,7 @@ class RefusedRelease(DimfreeError, RuntimeError):
 
 class NoiseMisuse(DimfreeError, RuntimeError):
     """The noise door was used by a process that does not own the release."""
+
+
+class OutOfMemory(DimfreeError, MemoryError):
+    """The machine's memory did not suffice; the sentence is the same for every table."""

@@ -67,7 +67,11 @@ def refuse_paper(run: Run) -> Release | None:
 
 
 def release_paper(run: Run) -> Release:
-    """Algorithm 2: halves, variances by votes, two averages."""
+    """Algorithm 2: halves, variances by votes, two averages.
+
+    What is released is the mean of a random half of the records plus noise: `noise_stddev` and the error bars speak
+    of the distance from that half's mean. The mean of all records differs from it by a deviation of σ/sqrt(n).
+    """
     shares = paper_shares(run.budget, run.relation)
     count, spent = _counted(run, shares)
     public: dict[str, float] = {"count": count}
@@ -192,4 +196,5 @@ def _refused(
 def _released(run: Run, output: Output, shares: Shares, spent: tuple[Pure, ...], public: dict[str, float]) -> Release:
     known = Knowledge()
     known.add(output)
-    return run.released(known, METHOD, _ledger(run, shares, spent, halves=True), public)
+    ledger = _ledger(run, shares, spent, halves=True)
+    return run.released(known, METHOD, ledger, public, records_modelled=False)  # half of them, of no stated spread

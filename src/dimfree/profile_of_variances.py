@@ -33,9 +33,11 @@ from dimfree.variances import GroupVariances, group_sums, group_variances
 GROUP = 8  # records: four pairs scatter an estimate by about half a bucket
 EDGES = np.ldexp(1.0, 2 * np.arange(-200, 201))  # where the total variance is looked for
 _COUNT_SHARE, _SEARCH_SHARE = 0.02, 0.25  # of the precision
+_COMPLETE = 0.5  # share of the groups; a profile of fewer speaks of too few records
 _COARSEST = 1.0  # noise of log2(1 + N_j) beyond which nothing is released
 TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."
 NO_SCALE = "The records do not vary, or vary on a scale outside the range that is looked at."
+INCOMPLETE = "Too few groups of records are complete: many records are invalid."
 
 Floats = NDArray[np.float64]
 
@@ -60,8 +62,8 @@ class _Plan:
             thresholds=math.ceil(math.log2(dimension)) + 3,
         )
 
-    def log_stddev(self, dimension: int, groups: int) -> float:
-        """Of the released mean of log2(1 + N_j), if all groups are complete."""
+    def log_stddev(self, dimension: int, groups: float) -> float:
+        """Of the released mean of log2(1 + N_j) over so many complete groups."""
         most = math.log2(1 + dimension) * math.sqrt(self.thresholds)
         return most / self.means_mu / groups if groups else math.inf
 
@@ -117,15 +119,18 @@ def _profile(records: Records, plan: _Plan, outcome: "_Outcome", relation: Neigh
     if not EDGES[1] < total.value < EDGES[-1]:
         return outcome.refused(NO_SCALE, *before, total.event)
     edges = total.value * np.ldexp(1.0, -2 * np.arange(plan.thresholds))
-    means = noisy_group_means(
+    found = noisy_group_means(
         log_counts(estimates.values, edges),
         math.log2(1 + records.dimension),
         plan.means_mu,
         "coordinates above thresholds",
         noise=noise,
     )  # M2
-    deviation = plan.log_stddev(records.dimension, groups)
-    return outcome.found(edges, means.value, deviation, *before, total.event, means.event)
+    complete = found.value.groups  # N̂, released
+    if complete < _COMPLETE * groups:
+        return outcome.refused(INCOMPLETE, *before, total.event, found.event)
+    deviation = plan.log_stddev(records.dimension, complete)
+    return outcome.found(edges, found.value.means, deviation, *before, total.event, found.event)
 
 
 def _groups(records: Records, plan: _Plan, relation: Neighbours, noise: Noise) -> tuple[int, tuple[Gaussian, ...]]:
@@ -140,11 +145,12 @@ def _groups(records: Records, plan: _Plan, relation: Neighbours, noise: Noise) -
 def _total_variance(estimates: GroupVariances, mu: float, noise: Noise) -> Measured[float]:
     """The median over groups of Σ_i V_i, as the next power of four."""
     sums = np.array(group_sums(estimates, range(estimates.dimension)))
+    return noisy_search(partial(excess, sums), EDGES, 1.0, mu, "total variance", noise=noise)
 
-    def excess(edge: float) -> int:  # half of (at most - above): one group moves it by at most one
-        return (2 * int((sums <= edge).sum()) - len(sums)) * (STEPS // 2)
 
-    return noisy_search(excess, EDGES, 1.0, mu, "total variance", noise=noise)
+def excess(sums: Floats, edge: float) -> int:
+    """Half of (sums at most the edge - sums above it), in steps of the search: one group moves it by at most one."""
+    return (2 * int((sums <= edge).sum()) - len(sums)) * (STEPS // 2)
 
 
 def log_counts(values: Floats, edges: Floats) -> Floats:

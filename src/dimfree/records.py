@@ -69,7 +69,7 @@ class Records:
         starts, first = self._source.indptr, 0
         entries = max(_SPARSE_BLOCK_ENTRIES, 4 * self.dimension)  # a row at least; a block costs a row of zeros, too
         while first < self.count:
-            full = int(np.searchsorted(starts, starts[first] + entries, side="right")) - 1
+            full = int(np.searchsorted(starts, int(starts[first]) + entries, side="right")) - 1
             last = min(full, first + entries, self.count)
             yield _masked_entries(_rows_of(self._source, first, last))
             first = last

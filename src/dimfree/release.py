@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dimfree._validate import (
     check_at_least,
     check_choice,
+    check_columns,
     check_flag,
     check_learned_options,
     check_magnitude,
@@ -23,7 +24,7 @@ from dimfree._validate import (
 )
 from dimfree.bounded import release_basic, release_soft
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameter, OutOfMemory
 from dimfree.known import refuse_known, release_cheapest, release_known
 from dimfree.noise import Noise, SystemNoise
 from dimfree.paper import refuse_paper, release_paper
@@ -41,6 +42,10 @@ TAILS = ("heavy", "gaussian")
 SCALES = ("known", "learn")
 MOST_STAGES = 20
 CAUTION = 0.7  # of failure_probability is shared out; the rest is for what the public models of honest data miss
+_NO_MEMORY = (
+    "There is not enough memory for this table: use a machine with more, fewer columns, or a smaller core_sample. "
+    "Count the budget as spent."
+)
 WINDOW = (1e-6, 1e6)  # where an unknown scale is looked for, in the units of the records
 
 
@@ -120,11 +125,16 @@ def release_mean(
         denoise,
         noise or SystemNoise(),
     )
+    check_columns(records.dimension, budget.epsilon)
     estimator = _ESTIMATORS[_LEARNERS[learned] if learned else core]
-    if relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
-        return refusal  # before any value is looked at
-    require_valid(records, on_invalid)
-    return estimator.release(run)
+    try:
+        with np.errstate(all="ignore"):  # a floating-point error of NumPy's would end a run that has spent its budget
+            if relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
+                return refusal  # before any value is looked at
+            require_valid(records, on_invalid)
+            return estimator.release(run)
+    except MemoryError:
+        raise OutOfMemory(_NO_MEMORY) from None  # NumPy's own words would tell how many records there are
 
 
 def _learned_shape(covariance: ArrayLike | None, shape: Shape | str | None) -> str | None:

@@ -74,18 +74,22 @@ class Run:
         public: dict[str, float],
         learned: LearnedShape | None = None,
         clipping: Floats | None = None,
+        *,
+        records_modelled: bool = True,
     ) -> Release:
         """The combination of all outputs, back in the original space: noise covariance M^{1/4} diag(V) M^{1/4}.
 
         V is constant unless the shape is diagonal, so the square roots of V times the diagonal of M^{1/2} are exact.
+        `records_modelled=False`: nothing is known of the spread of the records, so error bars speak of the noise alone.
         """
         value, variance = known.combined()
         shape = self.space.shape
+        model = self._error_model(variance, public, learned) if records_modelled else ErrorModel()
         mean, stddev = shape.restore(value), np.sqrt(variance * shape.root_diagonal(self.space.dimension))
         return Release.released(
             mean=mean,
             noise_stddev=stddev,
-            error_model=replace(self._error_model(variance, public, learned), clipping=clipping),
+            error_model=replace(model, clipping=clipping),
             shape=learned,
             denoised=denoised(mean, stddev**2)[0] if self.denoise else None,
             **self._common(method, ledger, public),

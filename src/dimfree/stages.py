@@ -152,7 +152,7 @@ def searched_radius(setting: StageSetting, known: Knowledge, ball: Ball, search:
 
 def excess(lengths: Floats, radius: float) -> int:
     """E(ρ) in units of 1/STEPS: whole numbers, so that the sum has no order."""
-    over = np.clip(lengths / radius - 1, 0.0, 1.0)
+    over = np.nan_to_num(np.clip(lengths / radius - 1, 0.0, 1.0))
     return int(np.floor(over * STEPS).astype(np.int64).sum())
 
 

@@ -27,6 +27,18 @@ def scores(values, share):
     return tuple(Fraction(int(score), share.denominator) for score in noise.scores[0])
 
 
+@pytest.mark.filterwarnings("error")
+def test_conversion_says_nothing_about_the_values():
+    """A number beyond the range of floats is infinite, silently: an exception would depend on one record."""
+    extended = np.array([1, 2], dtype=np.longdouble)
+    extended[1] = np.ldexp(np.longdouble(1), 2000)  # plain infinity where there is no longer format
+    with np.errstate(all="raise", over="ignore"):
+        wide = [np.asarray(extended), np.array([1.0, math.inf])]
+    with np.errstate(all="raise"):
+        found = [private_quantile(v, SHARES[0], GRID, SCALE, "q", noise=RecordingNoise()).value for v in wide]
+    assert found[0] == found[1]
+
+
 def by_definition(values, share):
     def balance(point):
         present = [v for v in values if not math.isnan(v)]

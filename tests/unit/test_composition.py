@@ -82,6 +82,12 @@ def test_the_concentrated_curve_lies_above_the_gaussian(rho):
     assert concentrated_profile(rho, np.array([rho + 8 * math.sqrt(rho)]))[0] < 1e-6
 
 
+def test_underflow_is_nothing_to_stumble_over():
+    with np.errstate(all="raise"):
+        got = concentrated_profile(0.01, np.linspace(-2000.0, 2000.0, 401))
+    assert (got[0], got[-1]) == (1.0, 0.0)
+
+
 def test_chords_lie_above_their_curve():
     levels = np.linspace(-3, 3, 61)
     for interval in (0.5, 0.03):

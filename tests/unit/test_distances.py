@@ -212,3 +212,20 @@ def test_no_record_causes_a_warning():
 
 def test_the_table_shows_nothing():
     assert "7.25" not in repr(PairDistances.of(np.full((2, 1), 7.25), 0))
+
+
+def test_the_memory_taken_does_not_tell_of_a_record_off_the_grid(seed):
+    """A far outlier must not decide whether the machine's memory suffices: its pairs are crossed out one by one."""
+    import tracemalloc
+
+    rows = np.random.default_rng(seed).normal(size=(1500, 2))
+    wild = rows.copy()
+    wild[17, 0] = 1e300
+    peaks = []
+    for table in (rows, wild):
+        pairs = PairDistances.of(table, 0)
+        tracemalloc.start()
+        pairs.friend_pairs(1.0)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.05 * peaks[0] + 2**18

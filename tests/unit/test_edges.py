@@ -2,8 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from dimfree import InvalidParameter, InvalidRecords, NoiseMisuse, PrivateMean, SeededNoise, SystemNoise, release_mean
+from dimfree import (
+    InvalidParameter,
+    InvalidRecords,
+    NoiseMisuse,
+    OutOfMemory,
+    PrivateMean,
+    SeededNoise,
+    SystemNoise,
+    release_mean,
+)
 from dimfree.core.friends import within_radius
 from dimfree.files import read_table
 from dimfree.grid import RADIUS
@@ -76,3 +86,29 @@ def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation
     assert found.refused
     assert "too small" in found.refusal
     assert not any(event.purpose == "friend radius" for event in found.ledger.searches)
+
+
+def test_running_out_of_memory_tells_nothing_of_the_table(monkeypatch):
+    """NumPy's own sentence would name the shape of an array, and with it the number of records."""
+
+    def full(*_):
+        raise MemoryError("Unable to allocate 244. MiB for an array with shape (32004000,)")
+
+    monkeypatch.setattr("dimfree.unknown.pair_distances", full)
+    with pytest.raises(OutOfMemory) as error:
+        release_mean(np.random.default_rng(1).normal(size=(2000, 3)), epsilon=1.0, delta=1e-6, noise=SeededNoise(1))
+    assert "32004000" not in str(error.value)
+    assert error.value.__cause__ is None
+    assert error.value.__suppress_context__
+
+
+def test_strict_floating_point_settings_of_the_caller_do_not_end_a_run():
+    table = np.random.default_rng(1).normal(size=(2000, 3))
+    with np.errstate(all="raise"):
+        strict = release_mean(table, epsilon=1.0, delta=1e-6, noise=SeededNoise(1))
+    assert strict == release_mean(table, epsilon=1.0, delta=1e-6, noise=SeededNoise(1))
+
+
+def test_too_many_columns_for_the_grid_of_the_noise_are_named():
+    with pytest.raises(InvalidParameter, match="at most 30000 columns"):
+        release_mean(sparse.csr_array((5, 30001)), epsilon=0.001, delta=1e-6, noise=SeededNoise(1))

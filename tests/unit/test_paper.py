@@ -1,6 +1,7 @@
 """Algorithm 2, literally: public plan, averages, the whole release; costs exactly, bad input to the end."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -8,18 +9,40 @@ from recording import RecordingNoise
 from scipy.stats import chi2
 from stats import sampling
 
-from dimfree import Release, release_mean
-from dimfree.accounting.calibrate import calibrate_filtered
+from dimfree import Release, averaging, paper, release_mean, variances
+from dimfree.accounting.calibrate import bound_distance, calibrate_bounded, calibrate_filtered, remaining_mu
 from dimfree.accounting.losses import Approximate, Pure
 from dimfree.averaging import CoordinateBlock, average
 from dimfree.budget import Budget, Neighbours
+from dimfree.errors import InvalidParameter
+from dimfree.mechanisms.sparse_vector import sparse_scale
 from dimfree.noise import SeededNoise
 from dimfree.paper import FAR, LOW_WEIGHT, NO_SCALE, NO_VOTE, Learned, coordinate_blocks
 from dimfree.paper_plan import choose_steps, paper_shares, printed_top, votes_needed
 from dimfree.records import as_records
 from dimfree.run import TOO_FEW
+from dimfree.variances import repeated_delta
 
 RELATIONS = ["add-remove", "replace-one"]
+
+
+@dataclass
+class ScriptedNoise(RecordingNoise):
+    """No noise but on the first Laplace draw, the count; coins put every other one of the first `paired` records and
+    all of the rest into the first half."""
+
+    on_count: int = 0
+    paired: int = 10**9
+
+    def laplace(self, scale, size):
+        drawn = super().laplace(scale, size)
+        first = [kind for kind, _, _ in self.asked].count("laplace") == 1
+        return drawn + self.on_count * first
+
+    def below(self, bound, size):
+        drawn, places = super().below(bound, size), np.arange(size)
+        second = (places % 2 == 1) & (places < self.paired)
+        return np.where(second & (bound == 2**32), bound - 1, drawn)
 
 
 def released(X, *, epsilon=1.0, delta=1e-6, noise=None, **options):
@@ -137,6 +160,29 @@ def test_the_noise_of_an_average_is_what_is_stated(rng, budget):
     assert lowest < math.sqrt(found.variance[1]) < 3 * lowest
 
 
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(0.2, 1e-9), Budget(20.0, 1e-12)])
+def test_the_mean_is_calibrated_to_a_lower_bound_of_the_number_kept(budget):
+    """Kept less the bound's distance, not the noisy number itself: that would be too small half of the time (P3)."""
+    door, count = RecordingNoise(), 10**4
+    found = average(as_records(np.ones((count, 4))), np.ones(count, dtype=bool), block(), budget, noise=door)
+    (_, count_stddev, _), _ = (asked for asked in door.asked if asked[0] == "gaussian")
+    branch = calibrate_filtered(budget)
+    lowest = count - bound_distance(branch) * count_stddev / 2**14
+    precision = remaining_mu(branch, (2**14 + 1) / count_stddev)
+    needed = 2 * 10.0 / lowest / precision
+    assert needed * (1 - 1e-9) <= math.sqrt(found.variance[1]) <= needed * (1 + 1e-5)
+    assert needed > 2 * 10.0 / count / precision * (1 + 1e-4)  # the broken twin's
+
+
+def test_an_average_beyond_its_share_does_not_leave(monkeypatch):
+    """Without the lifting the noise is too small for a random filter: the ledger notices."""
+    monkeypatch.setattr(averaging, "calibrate_filtered", calibrate_bounded)
+    with pytest.raises(ValueError, match="exceeds its share"):
+        average(
+            as_records(np.ones((4000, 4))), np.ones(4000, dtype=bool), block(), Budget(1.0, 1e-6), noise=SeededNoise(1)
+        )
+
+
 def test_too_few_friends_are_bottom():
     far_apart = as_records(np.arange(400.0)[:, None] * np.ones(4) * 1e3)
     everybody = np.ones(400, dtype=bool)
@@ -214,6 +260,83 @@ def test_what_is_asked_of_the_door(rng, relation):
         assert door.asked[0][1] == pytest.approx(1 / shares.count_epsilon)
     vote = next(scale for kind, scale, _ in door.asked[len(counted) :] if kind == "laplace")
     assert vote == pytest.approx(2 / shares.half.epsilon)
+
+
+def test_only_the_released_count_is_used(rng):
+    """n = 4000 with noise +100 and n = 4100 without: groups, radii, noise, everything released is the same."""
+    X = rng.normal(size=(4100, 2))
+    few = released(X[:4000], noise=ScriptedNoise(on_count=100, paired=4000))
+    many = released(X, noise=ScriptedNoise(paired=4000))  # the others join the first half, and no group
+    assert not few.refused
+    assert few == many
+    other = released(X, noise=ScriptedNoise(on_count=100, paired=4000))
+    assert other.parameters["groups"] != few.parameters["groups"]
+    assert other.noise_stddev[0] > few.noise_stddev[0]  # the radius grows with the released count
+
+
+def recorded(monkeypatch, module, name, found):
+    """Wrap a function of a module so that `found` receives its arguments and its answer."""
+    original = getattr(module, name)
+
+    def wrapped(*args, **kwargs):
+        answer = original(*args, **kwargs)
+        found.append((args, answer))
+        return answer
+
+    monkeypatch.setattr(module, name, wrapped)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_each_half_is_charged_for_everything_it_was_asked(rng, monkeypatch, relation):
+    """Variances are learned and there are two averages: votes, and averages, add up to at most the half's share."""
+    votes, choices, averages, door = [], [], [], ScriptedNoise()
+    recorded(monkeypatch, variances, "heaviest_cell", votes)
+    recorded(monkeypatch, variances, "sparse_vector", choices)
+    recorded(monkeypatch, paper, "average", averages)
+    X = rng.normal(size=(4000, 8)) * np.repeat([30.0, 1.0], [5, 3])
+    found = released(X, epsilon=50.0, neighbours=relation, noise=door)
+    half = paper_shares(Budget(50.0, 1e-6), Neighbours(relation)).half
+    _check_votes(half, [answer.event for _, answer in votes], choices[0], door, relation)
+    _check_averages(half, [args[3] for args, _ in averages], door, relation)
+    assert 2 <= found.parameters["top"] < 8
+
+
+def _check_votes(half, events, chosen, door, relation):
+    """k-th largest, the choice, one vote for each coordinate found, the rest; and the noise that was drawn for them."""
+    (_, _, most, epsilon, delta), answer = chosen
+    kth, *each, rest = events
+    assert len(each) == len(answer.value) >= 1
+    left = half.epsilon - kth.epsilon - epsilon - rest.epsilon, half.delta - kth.delta - delta - rest.delta
+    assert min(left) > 0
+    assert repeated_delta(len(each), each[0].epsilon, each[0].delta, left[0] * (1 + 1e-12)) <= left[1] * (1 + 1e-12)
+    drawn = [scale for kind, scale, _ in door.asked if kind == "laplace"][relation == "add-remove" :]
+    scale = sparse_scale(most, epsilon, delta)
+    redrawn = [scale] * min(len(each), most - 1)  # after every answer but the last one allowed
+    wanted = [2 / kth.epsilon, scale, 2 * scale, *redrawn, *(2 / vote.epsilon for vote in each), 2 / rest.epsilon]
+    assert drawn == pytest.approx(wanted, rel=1e-12)
+
+
+def _check_averages(half, budgets, door, relation):
+    epsilon, delta = sum(each.epsilon for each in budgets), sum(each.delta for each in budgets)
+    if relation == "replace-one":  # x to nobody, nobody to x'
+        epsilon, delta = 2 * epsilon, (1 + math.exp(epsilon)) * delta
+    assert len(budgets) == 2
+    assert epsilon <= half.epsilon
+    assert delta <= half.delta
+    counts = [stddev for kind, stddev, _ in door.asked if kind == "gaussian"][::2]  # number kept, mean, twice
+    for budget, stddev in zip(budgets, counts, strict=True):
+        assert stddev > 2**14 / calibrate_filtered(budget).mu
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_spread_of_the_records_is_stated(rng, relation):
+    """A random half is averaged and no spread is believed: error bars speak of the noise alone."""
+    found = released(rng.normal(size=(4000, 2)) * 50, neighbours=relation)
+    assert all(value is None for value in found._error_model.to_dict().values())
+    low, high = found.interval(0.95)
+    assert high - low == pytest.approx(2 * 1.959964 * found.noise_stddev, rel=1e-5)
+    with pytest.raises(InvalidParameter, match="include_sampling=False"):
+        found.interval(include_sampling=True)
 
 
 def test_each_half_has_its_own_job(rng):

@@ -43,6 +43,28 @@ def test_profile_is_rounded_up_and_by_little(mu, distance):
     assert got <= true * (1 + mpmath.mpf("1e-9")) + mpmath.mpf("1e-13")
 
 
+@given(st.floats(1e-5, 30), st.floats(-12, 25))
+@settings(max_examples=300, deadline=None)
+def test_profile_is_rounded_up_in_the_thinnest_tails(mu, distance):
+    x = mu * distance + mu * mu / 2
+    assert float(hockey_stick(mu, x)) >= exact(mu, x)
+
+
+def test_rounding_the_arguments_matters():
+    """Points where an allowance of 1e-14·(1 + |x|) of the first term came out too small."""
+    for mu, distance in [(0.0025922843510660276, 6.051806285880492), (0.00025194679183339276, 5.996534114939074)]:
+        x = mu * distance + mu * mu / 2
+        assert float(hockey_stick(mu, x)) >= exact(mu, x)
+
+
+@pytest.mark.parametrize("mu", [0.0, 1e-5, 1.0, 50.0])
+def test_underflow_is_nothing_to_stumble_over(mu):
+    with np.errstate(all="raise"):
+        got = hockey_stick(mu, np.linspace(-2000.0, 2000.0, 401))
+    assert got[0] == 1
+    assert got[-1] <= 1e-40
+
+
 @given(mus, mus, losses)
 @settings(deadline=None)
 def test_profile_grows_with_mu(mu, other, x):

@@ -248,7 +248,7 @@ def in_many_digits(mu, profile, x):
         return sums
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-12), (10.0, 1e-6), (50.0, 1e-12), (100.0, 1e-6)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-12), (10.0, 1e-6), (50.0, 1e-12), (100.0, 1e-6), (80.0, 0.1)])
 def test_rounding_never_takes_away_what_is_added_for_it(epsilon, delta):
     branch = branch_of(epsilon, delta)
     count_mu = largest_mu(epsilon, delta) / 8
@@ -258,4 +258,4 @@ def test_rounding_never_takes_away_what_is_added_for_it(epsilon, delta):
     exact = in_many_digits(branch.search_mu, inner, levels)
     errors = [float(mpmath.mpf(float(g)) - e) for g, e in zip(got, exact, strict=True)]
     assert min(errors) > -0.05 * profile_module._ROUNDING
-    assert max(error / g for error, g in zip(errors, got, strict=True)) < 1e-3  # upwards it costs a little at ε = 100
+    assert max(error / g for error, g in zip(errors, got, strict=True)) < 1e-9

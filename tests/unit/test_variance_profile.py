@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.guarantee import Guarantee
 from dimfree.mechanisms.group_means import noisy_group_means
 from dimfree.noise import SeededNoise, SystemNoise
-from dimfree.profile_of_variances import GROUP, NO_SCALE, TOO_FEW, log_counts, variance_profile
+from dimfree.profile_of_variances import GROUP, INCOMPLETE, NO_SCALE, TOO_FEW, excess, log_counts, variance_profile
 from dimfree.variance_histogram import VarianceProfile
 
 
@@ -135,16 +136,38 @@ def test_every_budget_is_kept(rng, epsilon, delta, relation, dimension):
         assert found.ledger.delta() > 0.5 * delta
 
 
+class Caught(np.ndarray):
+    """A draw that remembers what it is added to."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        self.met.extend(np.array(one) for one in inputs if one is not self)
+        return getattr(ufunc, method)(*(np.asarray(one) for one in inputs), **options)
+
+
+@dataclass
+class CatchingNoise(RecordingNoise):
+    """Draws given Gaussians, zero beyond them; `met` holds what they were added to."""
+
+    drawn: tuple[int, ...] = ()
+    met: list[np.ndarray] = field(default_factory=list)
+
+    def gaussian(self, stddev, size):
+        draw = (super().gaussian(stddev, size) + np.resize([*self.drawn, 0], size)).view(Caught)
+        draw.met = self.met
+        return draw
+
+
 def test_one_group_moves_the_group_means_by_what_is_charged(rng):
-    """Replaced, appeared or vanished: the noisy vector moves by at most the sensitivity, and replacing attains it."""
+    """Replaced, appeared or vanished: the very vector that noise is added to moves by at most the sensitivity."""
 
-    def sums(values):  # what the noise is added to, read back from the noiseless means
-        measured = noisy_group_means(values, 1.0, 1.0, "test", noise=RecordingNoise())
-        statistics = values.shape[1]
-        unit = math.isqrt(3 * statistics * 2**60)
-        return np.append((2 * measured.value - 1) * len(values) * 2**30, len(values) * unit), measured.event
+    def sums(values):
+        door = CatchingNoise()
+        event = noisy_group_means(values, 1.0, 1.0, "test", noise=door).event
+        (met,) = door.met
+        assert met.shape == (values.shape[1] + 1,)
+        return met.astype(float), event
 
-    worst = 0.0
+    replaced = vanished = 0.0
     for _ in range(100):
         values = rng.integers(0, 2, (5, 3)).astype(float)
         full, event = sums(values)
@@ -152,9 +175,63 @@ def test_one_group_moves_the_group_means_by_what_is_charged(rng):
             other = values.copy()
             other[row] = 1 - other[row]
             less = np.delete(values, row, axis=0)
-            moved = max(np.linalg.norm(full - sums(other)[0]), np.linalg.norm(full - sums(less)[0]))
-            worst = max(worst, moved / event.sensitivity)
-    assert 1 - 1e-6 < worst <= 1 + 1e-6  # floats on the way back; the integers themselves are exact
+            replaced = max(replaced, np.linalg.norm(full - sums(other)[0]) / event.sensitivity)
+            vanished = max(vanished, np.linalg.norm(full - sums(less)[0]) / event.sensitivity)
+    assert 1 - 1e-6 < replaced <= 1
+    assert 1 - 1e-6 < vanished <= 1
+
+
+def test_group_means_are_functions_of_the_noisy_vector_alone():
+    """Three groups that sum and count, with their noise, like two: what is released of both is the same."""
+    three, two = np.array([[1.0], [0.5], [1.0]]), np.array([[1.0], [0.5]])
+    (sum_three, count_three), (sum_two, count_two) = (
+        _met(noisy_group_means(values, 1.0, 1.0, "test", noise=door), door)
+        for values, door in ((three, CatchingNoise()), (two, CatchingNoise()))
+    )
+    lifted = CatchingNoise(drawn=(int(sum_three - sum_two), int(count_three - count_two)))
+    found = noisy_group_means(two, 1.0, 1.0, "test", noise=lifted).value
+    truth = noisy_group_means(three, 1.0, 1.0, "test", noise=CatchingNoise()).value
+    assert (found.groups, found.means.tolist()) == (truth.groups, truth.means.tolist())
+    assert (truth.groups, truth.means.tolist()) == (3.0, pytest.approx([2.5 / 3], rel=1e-8))
+
+
+def _met(_, door):
+    return door.met[0]
+
+
+@pytest.mark.parametrize("edge", [0.5, 1.0, 3.0, 7.0])
+def test_one_group_moves_the_search_by_what_is_charged(rng, edge):
+    """Replaced, appeared or vanished: a query moves by at most its sensitivity, and replacing attains it."""
+    charged = profile(rng.normal(size=(8000, 2)), noise=RecordingNoise()).ledger.before[1]
+    most = charged.sensitivity / math.sqrt(charged.dimension)
+    replaced = vanished = 0
+    for _ in range(50):
+        sums = rng.integers(0, 9, 6).astype(float)
+        less, other = sums[1:], np.append(sums[1:], float(rng.integers(0, 9)))
+        replaced = max(replaced, abs(excess(sums, edge) - excess(other, edge)))
+        vanished = max(vanished, abs(excess(sums, edge) - excess(less, edge)))
+    assert replaced == pytest.approx(most)
+    assert vanished == pytest.approx(most / 2)
+
+
+@dataclass
+class MiscountingNoise(RecordingNoise):
+    """No noise but on the first Gaussian draw, the count, in steps of 2^-14 records."""
+
+    records: int = 0
+
+    def gaussian(self, stddev, size):
+        drawn = super().gaussian(stddev, size)
+        first = [kind for kind, _, _ in self.asked].count("gaussian") == 1
+        return drawn + 2**14 * self.records * first
+
+
+def test_only_the_released_count_is_used(rng):
+    """n = 8000 with noise +40 and n = 8040 without: the groups, and everything released, are the same."""
+    X = rng.normal(size=(8040, 3))
+    few = profile(X[:8000], noise=MiscountingNoise(records=40))
+    assert few == profile(X, noise=MiscountingNoise())
+    assert few.log2_stddev < profile(X[:8000], noise=MiscountingNoise()).log2_stddev  # more groups
 
 
 def test_uncentred_sums_would_cost_more():
@@ -210,6 +287,32 @@ def test_invalid_records_say_nothing(rng):
     assert 0.5 < profile(X, on_invalid="neutral").shaped_cost / 3 < 1.6
     with pytest.raises(Exception, match="on_invalid"):
         profile(X)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(("invalid", "refused"), [(0.02, False), (0.3, True), (0.9, True)])
+@sampling(1e-6)
+def test_few_complete_groups_are_a_refusal(rng, seed, invalid, refused, relation):
+    """Eight records a group: 0.98^8 = 85 % of 1000 groups are complete, 0.7^8 = 6 %, 0.1^8 none. Half are needed."""
+    X = rng.normal(size=(8000, 5))
+    X[rng.random(8000) < invalid] = np.nan
+    found = profile(X, epsilon=3.0, neighbours=relation, on_invalid="neutral", noise=SeededNoise(seed))
+    assert (found.refusal in (INCOMPLETE, NO_SCALE)) == found.refused == refused
+    assert found.ledger.delta() <= 1e-6
+
+
+@pytest.mark.parametrize("bad", [0, 499, 501])
+def test_the_stated_noise_is_that_of_the_complete_groups(rng, bad):
+    """Without noise the groups are runs of eight records: spoil some of 1000."""
+    X = rng.normal(size=(8000, 4))
+    X[: bad * GROUP : GROUP] = np.nan
+    found = profile(X, neighbours="replace-one", on_invalid="neutral", noise=RecordingNoise())
+    if bad > 500:
+        assert found.refusal == INCOMPLETE
+        assert [event.purpose for event in found.ledger.before] == ["total variance", "coordinates above thresholds"]
+        return
+    event = found.ledger.before[-1]
+    assert found.log2_stddev == pytest.approx(event.stddev * event.step / (1000 - bad), rel=1e-9)
 
 
 def test_replace_one_refuses_before_it_looks():

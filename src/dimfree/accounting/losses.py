@@ -91,8 +91,9 @@ def range_profile(eta: float, x: Curve) -> Curve:
 def concentrated_profile(rho: float, x: Curve) -> Curve:
     """What rho-zCDP leaves possible at level x (M9)."""
     exponent = (_ORDERS - 1) * (_ORDERS * rho - np.abs(x)) + _ORDERS * np.log1p(-1 / _ORDERS) - np.log(_ORDERS - 1)
-    above = np.exp(np.minimum(exponent.min(axis=0), 0.0))
-    return _up(np.where(x >= 0, above, _trivial(x) + np.exp(np.minimum(x, 0.0)) * above))
+    with np.errstate(under="ignore"):  # a bound too small for floats is 0
+        above = np.exp(np.minimum(exponent.min(axis=0), 0.0))
+        return _up(np.where(x >= 0, above, _trivial(x) + np.exp(np.minimum(x, 0.0)) * above))
 
 
 def _trivial(x: Curve) -> Curve:

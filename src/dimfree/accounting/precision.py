@@ -10,19 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
-_ROUNDING = (
-    1e-14  # covers the relative error of ndtr, log_ndtr and exp in the range where a privacy profile is not 0 or 1
-)
+_ROUNDING = 1e-14  # times 1 + |x| + argument²: covers the relative errors of ndtr, log_ndtr, exp and their arguments
+_THIN = 40.0  # standard deviations beyond which a tail is 0 in floats
 
 
 def hockey_stick(mu: float, x: ArrayLike) -> NDArray[np.float64]:
-    """The divergence of N(mu, 1) from N(0, 1) at level e^x, rounded up."""
+    """The divergence of N(mu, 1) from N(0, 1) at level e^x, rounded up (where it exceeds 1e-300)."""
     x = np.asarray(x, dtype=np.float64)
     if mu == 0:
         return -np.expm1(np.minimum(x, 0.0))
-    first = ndtr(-x / mu + mu / 2)
-    second = np.exp(x + log_ndtr(-x / mu - mu / 2))
-    return np.minimum(1.0, np.maximum(0.0, first - second) + _ROUNDING * (1 + np.abs(x)) * first)
+    with np.errstate(under="ignore"):  # a tail too thin for floats is 0
+        argument = -x / mu + mu / 2
+        first, second = ndtr(argument), np.exp(x + log_ndtr(-x / mu - mu / 2))
+        rounding = _ROUNDING * (1 + np.abs(x) + np.clip(-argument, 0.0, _THIN) ** 2)
+        return np.minimum(1.0, np.maximum(0.0, first - second) + rounding * first)
 
 
 def compose(mus: Iterable[float]) -> float:

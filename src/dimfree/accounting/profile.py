@@ -28,8 +28,8 @@ def total_delta(epsilon: float, mu_before: float, profile: Profile, chords: int 
     loss = mu_before**2 / 2 + mu_before * t
     a = np.exp(-loss)  # the level e^x of the rest, in units of e^epsilon
     d = profile(epsilon - loss) + _ROUNDING
-    here = np.diff(ndtr(t))  # mass of the loss under the one data set …
-    there = np.diff(ndtr(t + mu_before))  # … and E[a] over the same piece
+    here = _mass(t)  # of the loss under the one data set …
+    there = _mass(t + mu_before)  # … and E[a] over the same piece
     pieces = d[:-1] * here + np.diff(d) / np.diff(a) * (there - a[:-1] * here)
     return float(ndtr(-_EDGE) * (1 + d[0]) + pieces.sum())
 
@@ -45,8 +45,14 @@ def after_gaussians(mu: float, profile: Profile, x: NDArray[np.float64], chords:
     y = np.linspace(float(x.max()) - centre + reach, float(x.min()) - centre - reach, chords + 1)  # falling
     d = profile(y) + _ROUNDING
     t = (x[:, None] - y - centre) / mu
-    here, there = np.diff(ndtr(t)), np.diff(ndtr(t + mu))
+    here, there = _mass(t), _mass(t + mu)
     a = np.exp(y - y[0])  # levels e^y in units of the largest
     scale = np.exp(x - y[0])[:, None]
     pieces = d[:-1] * here + np.diff(d) / np.diff(a) * (scale * there - a[:-1] * here)
     return pieces.sum(axis=1) + ndtr(t[:, 0]) * d[0] + ndtr(-t[:, -1])
+
+
+def _mass(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Φ(t_{i+1}) - Φ(t_i) for rising t, from whichever side keeps its digits: slopes multiply what is lost."""
+    low, high = t[..., :-1], t[..., 1:]
+    return np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))

@@ -60,18 +60,26 @@ class PairDistances:
         blur = math.sqrt(self.rows.shape[1]) * (step + 2.0**-52 * largest) * (1 + 1e-6)  # of quotients and their rint
         surely = self.most <= max(0.0, radius - blur) ** 2
         perhaps = (self.least <= (radius + blur) ** 2) & ~surely
-        if beyond.any():
-            left, right = self.ends(np.arange(len(self.least)))
-            off = beyond[left] | beyond[right]
-            surely, perhaps = surely & ~off, perhaps & ~off
+        for row in np.flatnonzero(beyond):  # one by one: whether there are any must not show in the memory taken
+            for places in self._places(int(row)):
+                surely[places] = perhaps[places] = False
         return self.count + 2 * (int(np.count_nonzero(surely)) + self._decided(np.flatnonzero(perhaps), step))
 
     def ends(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
         """The two rows of each pair, by its place in the table."""
-        later = np.arange(len(self.rows))[::-1]
-        begins = np.cumsum(later) - later
+        begins = self._begins()
         left = np.searchsorted(begins, pairs, side="right") - 1
         return left, pairs - begins[left] + left + 1
+
+    def _places(self, row: int) -> tuple[Pairs, slice]:
+        """Where the table keeps a row's pairs with earlier and with later rows."""
+        begins, earlier = self._begins(), np.arange(row)
+        return begins[:row] + row - earlier - 1, slice(begins[row], begins[row] + len(self.rows) - 1 - row)
+
+    def _begins(self) -> Pairs:
+        """The place of each row's first pair with a later one."""
+        later = np.arange(len(self.rows))[::-1]
+        return np.cumsum(later) - later
 
     def _decided(self, doubtful: Pairs, step: float) -> int:
         """How many of the doubtful pairs are friends, in integers."""

@@ -5,6 +5,7 @@ Proof: proofs/profile_of_variances.md.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,16 @@ _STEPS = 2**30  # grid steps to the largest value
 Floats = NDArray[np.float64]
 
 
-def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, noise: Noise) -> Measured[Floats]:
-    """The mean of every column of `values` (groups, statistics), each entry held in [0, most].
+@dataclass(frozen=True)
+class GroupMeans:
+    """Released: the means, and N̂, how many complete groups they are the means of."""
+
+    means: Floats
+    groups: float
+
+
+def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, noise: Noise) -> Measured[GroupMeans]:
+    """The mean of every column of `values` (groups, statistics), each entry held in [0, most], and N̂.
 
     One group replaced moves the sums of 2v - L by at most 2L·sqrt(k) in L2; one that appears or vanishes adds
     L·sqrt(k) at most and h = floor(L·sqrt(3k)) to the last entry, which is 2L·sqrt(k) again: N is free of charge.
@@ -30,8 +39,9 @@ def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, n
     steps = np.clip(np.floor(values * (_STEPS / most)), 0, _STEPS).astype(np.int64)
     sums = np.append((2 * steps - _STEPS).sum(axis=0, dtype=np.int64), len(values) * unit)
     noisy = (sums + noise.gaussian(event.stddev, statistics + 1)).astype(np.float64)
-    groups = max(noisy[-1] / unit, 1.0)
-    return Measured((noisy[:-1] / groups + _STEPS) / 2 * (most / _STEPS), event)
+    groups = float(noisy[-1] / unit)  # N̂; the private len(values) would not do
+    means = (noisy[:-1] / max(groups, 1.0) + _STEPS) / 2 * (most / _STEPS)
+    return Measured(GroupMeans(means, groups), event)
 
 
 def _event(statistics: int, most: float, mu: float, purpose: str) -> Gaussian:
