@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from dimfree.mechanisms.scores import phi_inverse
 
 _MEAN_STEPS = 40
 _SCORE_STEPS = 60
-_ATOMS = 48
+_ATOMS = 64
+_MODEL_ERROR = 0.1  # of ln σ: records are neither normal nor all unclipped
 
 Floats = NDArray[np.float64]
 
@@ -65,11 +67,20 @@ class LearnedVariances:
 
 
 def learned_variances(scores: Floats, noise: float, unit: Floats | float) -> LearnedVariances:
-    """Second moments from mean scores H = μ + N(0, τ²), μ from a fitted prior on a grid of non-negative atoms."""
-    smallest, largest = noise / 8, max(float(scores.max()), noise)
-    atoms = np.concatenate([[smallest / 8], np.geomspace(smallest, largest * 1.05, _ATOMS)])
-    posterior = _fit(-0.5 * ((scores[:, None] - atoms) / noise) ** 2, _SCORE_STEPS)
-    moments = phi_inverse(atoms)
+    """Second moments from mean scores H = μ + N(0, τ²), μ from a fitted prior on a grid of moments q, μ = E[φ(q·Z²)].
+
+    The uncertainty is that of the posterior, plus the width of a cell, plus what the Gaussian Z may miss.
+    """
+    highest = 2 * float(phi_inverse(np.array(max(float(scores.max()), noise))))
+    moments = np.concatenate([[noise / 64], np.geomspace(noise / 8, highest, _ATOMS)])
+    posterior = _fit(-0.5 * ((scores[:, None] - mean_score(moments)) / noise) ** 2, _SCORE_STEPS)
     logs = 0.5 * np.log(moments)
-    spread = np.maximum((posterior * (logs - (posterior @ logs)[:, None]) ** 2).sum(axis=1), 0.0)
-    return LearnedVariances((posterior @ moments) * unit, spread)
+    spread = (posterior * (logs - (posterior @ logs)[:, None]) ** 2).sum(axis=1)
+    return LearnedVariances((posterior @ moments) * unit, spread + (logs[2] - logs[1]) ** 2 / 12 + _MODEL_ERROR**2)
+
+
+def mean_score(moments: Floats) -> Floats:
+    """E[φ(q·Z²)], Z standard normal: q where records stay below one unit, less than φ(q) beyond."""
+    edge = 1 / np.sqrt(moments)  # |Z| where φ changes
+    density, beyond = np.exp(-(edge**2) / 2) / math.sqrt(2 * math.pi), 2 * ndtr(-edge)
+    return moments * (1 - beyond - 2 * edge * density) + 4 * np.sqrt(moments) * density - beyond

@@ -143,7 +143,7 @@ def test_few_records_leave_a_learner_unsure(rows):
     sure, unsure = learner_of(rows, 50.0), learner_of(rows[:80], 0.01, noise=SeededNoise(1))
     for learner in (sure, unsure):
         learner.learn_variances()
-    assert sure.loss() < 0.1 * unsure.loss()
+    assert sure.loss() < 0.25 * unsure.loss()
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 700])
