@@ -1,5 +1,8 @@
 """Typed errors. They speak of parameters and schema, never of record values or of how many records there are."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class DimfreeError(Exception):
     """Everything dimfree raises on purpose."""
@@ -27,3 +30,18 @@ class NoiseMisuse(DimfreeError, RuntimeError):
 
 class OutOfMemory(DimfreeError, MemoryError):
     """The machine's memory did not suffice; the sentence is the same for every table."""
+
+
+@contextmanager
+def memory_unspoken() -> Iterator[None]:
+    """NumPy's own words on running out of memory would tell how many records there are; these do not."""
+    try:
+        yield
+    except MemoryError:
+        raise OutOfMemory(_NO_MEMORY) from None
+
+
+_NO_MEMORY = (
+    "There is not enough memory for this table: use a machine with more, fewer columns, or a smaller core_sample. "
+    "Count the budget as spent."
+)

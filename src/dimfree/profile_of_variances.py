@@ -19,6 +19,7 @@ from dimfree.accounting.events import Gaussian, Ledger, menu_profile
 from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.profile import total_delta
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.errors import memory_unspoken
 from dimfree.grouping import full_groups, slots
 from dimfree.guarantee import Guarantee
 from dimfree.mechanisms import Measured
@@ -100,13 +101,15 @@ def variance_profile(
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("on_invalid", on_invalid, ON_INVALID)
-    records = as_records(X)
+    with memory_unspoken():
+        records = as_records(X)
     plan = _Plan.of(budget, relation, records.dimension)
     outcome = _Outcome(budget, relation, records.dimension, (noise := noise or SystemNoise()).private)
     if relation is Neighbours.REPLACE_ONE and not plan.suffices(records.dimension, full_groups(records.count, GROUP)):
         return outcome.refused(TOO_FEW)  # before any value is looked at
-    require_valid(records, on_invalid)
-    return _profile(records, plan, outcome, relation, noise)
+    with memory_unspoken():
+        require_valid(records, on_invalid)
+        return _profile(records, plan, outcome, relation, noise)
 
 
 def _profile(records: Records, plan: _Plan, outcome: "_Outcome", relation: Neighbours, noise: Noise) -> VarianceProfile:

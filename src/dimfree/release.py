@@ -24,7 +24,7 @@ from dimfree._validate import (
 )
 from dimfree.bounded import release_basic, release_soft
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
-from dimfree.errors import InvalidParameter, OutOfMemory
+from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.known import refuse_known, release_cheapest, release_known
 from dimfree.noise import Noise, SystemNoise
 from dimfree.paper import refuse_paper, release_paper
@@ -42,10 +42,6 @@ TAILS = ("heavy", "gaussian")
 SCALES = ("known", "learn")
 MOST_STAGES = 20
 CAUTION = 0.7  # of failure_probability is shared out; the rest is for what the public models of honest data miss
-_NO_MEMORY = (
-    "There is not enough memory for this table: use a machine with more, fewer columns, or a smaller core_sample. "
-    "Count the budget as spent."
-)
 WINDOW = (1e-6, 1e6)  # where an unknown scale is looked for, in the units of the records
 
 
@@ -106,7 +102,8 @@ def release_mean(
     if relation is Neighbours.REPLACE_ONE and core in ("soft", "basic"):
         raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'.")
     check_choice("on_invalid", on_invalid, ON_INVALID)
-    records = as_records(X)
+    with memory_unspoken():
+        records = as_records(X)
     learned = _learned_shape(covariance, shape)
     if learned:
         check_learned_options(learned, core, scale, stages)
@@ -127,14 +124,14 @@ def release_mean(
     )
     check_columns(records.dimension, budget.epsilon)
     estimator = _ESTIMATORS[_LEARNERS[learned] if learned else core]
-    try:
-        with np.errstate(all="ignore"):  # a floating-point error of NumPy's would end a run that has spent its budget
-            if relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
-                return refusal  # before any value is looked at
-            require_valid(records, on_invalid)
-            return estimator.release(run)
-    except MemoryError:
-        raise OutOfMemory(_NO_MEMORY) from None  # NumPy's own words would tell how many records there are
+    with (
+        memory_unspoken(),
+        np.errstate(all="ignore"),
+    ):  # a floating-point error would end a run that has spent its budget
+        if relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
+            return refusal  # before any value is looked at
+        require_valid(records, on_invalid)
+        return estimator.release(run)
 
 
 def _learned_shape(covariance: ArrayLike | None, shape: Shape | str | None) -> str | None:

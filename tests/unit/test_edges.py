@@ -13,6 +13,7 @@ from dimfree import (
     SeededNoise,
     SystemNoise,
     release_mean,
+    variance_profile,
 )
 from dimfree.core.friends import within_radius
 from dimfree.files import read_table
@@ -88,15 +89,24 @@ def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation
     assert not any(event.purpose == "friend radius" for event in found.ledger.searches)
 
 
-def test_running_out_of_memory_tells_nothing_of_the_table(monkeypatch):
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        (release_mean, "dimfree.release.as_records"),
+        (release_mean, "dimfree.unknown.pair_distances"),
+        (variance_profile, "dimfree.profile_of_variances.as_records"),
+        (variance_profile, "dimfree.profile_of_variances.group_variances"),
+    ],
+)
+def test_running_out_of_memory_tells_nothing_of_the_table(monkeypatch, call, place):
     """NumPy's own sentence would name the shape of an array, and with it the number of records."""
 
     def full(*_):
         raise MemoryError("Unable to allocate 244. MiB for an array with shape (32004000,)")
 
-    monkeypatch.setattr("dimfree.unknown.pair_distances", full)
+    monkeypatch.setattr(place, full)
     with pytest.raises(OutOfMemory) as error:
-        release_mean(np.random.default_rng(1).normal(size=(2000, 3)), epsilon=1.0, delta=1e-6, noise=SeededNoise(1))
+        call(np.random.default_rng(1).normal(size=(6000, 3)), epsilon=1.0, delta=1e-6, noise=SeededNoise(1))
     assert "32004000" not in str(error.value)
     assert error.value.__cause__ is None
     assert error.value.__suppress_context__
