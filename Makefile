@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint format bench bench-real lock clean
+.PHONY: help install demo test test-all audit lint format bench bench-real lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,14 +28,17 @@ demo: $(STAMP) ## release the mean of the handwritten digits into demo-output/
 	@$(BIN)/python examples/demo.py
 
 # One numerical thread for each worker: the workers already fill the machine.
-test test-all: export OMP_NUM_THREADS := 1
-test test-all: export OPENBLAS_NUM_THREADS := 1
+test test-all audit: export OMP_NUM_THREADS := 1
+test test-all audit: export OPENBLAS_NUM_THREADS := 1
 
 test: lint ## lint, then every test that is not slow
 	@$(RUN) pytest -n $(WORKERS)
 
 test-all: lint ## lint, then every test
 	@$(RUN) pytest -n $(WORKERS) -m "slow or not slow"
+
+audit: $(STAMP) ## attack every mechanism and estimator for up to half an hour: audit.html
+	@$(BIN)/dimfree audit --budget $(or $(AUDIT_SECONDS),1700) --report audit.html --force
 
 lint: $(STAMP) ## style, types and the arrows between the rooms
 	@$(RUN) ruff check
@@ -64,4 +67,4 @@ lock: ## resolve pyproject.toml anew into requirements.lock
 	       --output-file requirements.lock pyproject.toml
 
 clean: ## remove what the targets above made
-	rm -rf $(VENV) demo-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-output audit.html dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

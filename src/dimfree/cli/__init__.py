@@ -1,6 +1,6 @@
 """The command line: one file per command; parse here, compute there. Product to stdout, talk to stderr.
 
-Exit codes: 0 released, 1 a mistake in dimfree itself, 2 bad input, 3 refused, 130 interrupted.
+Exit codes: 0 released, 1 a mistake in dimfree itself (or found by the audit), 2 bad input, 3 refused, 130 interrupted.
 """
 
 import functools
@@ -12,6 +12,7 @@ from typing import Annotated, ParamSpec
 import typer
 
 from dimfree import __version__
+from dimfree.cli.audit import audit
 from dimfree.cli.mean import mean
 from dimfree.errors import DimfreeError
 
@@ -62,6 +63,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command(no_args_is_help=True)(guarded(mean))
+app.command()(guarded(audit))
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,162 @@
+"""Noise doors of the audit: one that draws in bulk, one that draws every outcome in turn, one that draws nothing.
+
+`Pooled` is as private as the door behind it and much quicker for small draws. `Forked` turns the code under audit into
+the exact law of its output. `Asked` shows what the code asked for.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.noise import Noise
+
+Law = dict[Hashable, float]
+Masses = Mapping[int, float]
+Integers = NDArray[np.int64]
+
+_LARGEST_POOL = 4096
+_MOST_POOLS = 64
+
+
+@dataclass
+class Pooled:
+    """Hands out the draws of another door; draws of one scale are fetched together, more each time."""
+
+    door: Noise
+    _pools: dict[tuple[str, float], Integers] = field(default_factory=dict)
+    _fetched: dict[tuple[str, float], int] = field(default_factory=lambda: defaultdict(int))
+
+    @property
+    def private(self) -> bool:
+        return self.door.private
+
+    def gaussian(self, stddev: float, size: int) -> Integers:
+        return self._take(("gaussian", stddev), size)
+
+    def laplace(self, scale: float, size: int) -> Integers:
+        return self._take(("laplace", scale), size)
+
+    def noisy_top(self, scores: Integers, count: int, scale: float) -> Integers:
+        return self.door.noisy_top(scores, count, scale)
+
+    def coin(self, numerator: int, denominator: int) -> bool:
+        return self.door.coin(numerator, denominator)
+
+    def below(self, bound: int, size: int) -> Integers:
+        return self.door.below(bound, size)
+
+    def _take(self, key: tuple[str, float], size: int) -> Integers:
+        """Every draw is handed out once: the pool keeps what lies beyond."""
+        pool = self._pools.get(key, np.zeros(0, dtype=np.int64))
+        if len(pool) < size:
+            pool = np.concatenate([pool, self._fetch(key, size)])
+        self._pools[key] = pool[size:]
+        return pool[:size]
+
+    def _fetch(self, key: tuple[str, float], size: int) -> Integers:
+        if len(self._pools) > _MOST_POOLS:  # scales that depend on released numbers never come back
+            self._pools.clear()
+        count = max(size, min(_LARGEST_POOL, 2 * self._fetched[key]))
+        self._fetched[key] += count
+        kind, scale = key
+        return self.door.gaussian(scale, count) if kind == "gaussian" else self.door.laplace(scale, count)
+
+
+class Forked:
+    """One path through all the draws that a mechanism can meet; `choices` says which way it went at every fork."""
+
+    private = False
+
+    def __init__(self, choices: list[int], masses: Callable[[float], Masses]) -> None:
+        self.choices, self.masses = choices, masses
+        self.ways: list[int] = []  # how many ways there were at each fork
+        self.probability = 1.0
+
+    def laplace(self, scale: float, size: int) -> Integers:
+        masses = self.masses(scale)
+        values, weights = list(masses), list(masses.values())
+        return np.array([values[self._fork(weights)] for _ in range(size)], dtype=np.int64)
+
+    def gaussian(self, stddev: float, size: int) -> Integers:
+        return self.laplace(stddev, size)
+
+    def coin(self, numerator: int, denominator: int) -> bool:
+        return self._fork([1 - numerator / denominator, numerator / denominator]) == 1
+
+    def below(self, bound: int, size: int) -> Integers:
+        return np.array([self._fork([1 / bound] * bound) for _ in range(size)], dtype=np.int64)
+
+    def noisy_top(self, scores: Integers, count: int, scale: float) -> Integers:
+        law = peels(scores, count, scale)
+        return np.array(list(law)[self._fork(list(law.values()))], dtype=np.int64)
+
+    def _fork(self, weights: list[float]) -> int:
+        depth = len(self.ways)
+        if depth == len(self.choices):
+            self.choices.append(0)
+        self.ways.append(len(weights))
+        self.probability *= weights[self.choices[depth]]
+        return self.choices[depth]
+
+
+def exact_law(mechanism: Callable[[Noise], Hashable], masses: Callable[[float], Masses]) -> Law:
+    """{output: probability} of the code itself: it runs once for every way the draws can fall.
+
+    `masses(scale)` gives the noise of a scale; what it leaves out is left out of the law.
+    """
+    found: dict[Hashable, list[float]] = defaultdict(list)
+    choices: list[int] = []
+    while True:
+        door = Forked(choices, masses)
+        found[mechanism(door)].append(door.probability)
+        while choices and choices[-1] + 1 == door.ways[len(choices) - 1]:
+            choices.pop()
+        if not choices:
+            return {outcome: math.fsum(parts) for outcome, parts in found.items()}
+        choices[-1] += 1
+
+
+def peels(scores: Integers, count: int, scale: float) -> dict[tuple[int, ...], float]:
+    """{picks in order: probability} of `count` peels of the exponential mechanism with weights exp(score/scale)."""
+    weights = np.exp((np.asarray(scores) - np.max(scores)) / scale)
+    found = {}
+    for picks in permutations(range(len(weights)), count):
+        left, mass = float(weights.sum()), 1.0
+        for pick in picks:
+            mass *= float(weights[pick]) / left
+            left -= float(weights[pick])
+        found[picks] = mass
+    return found
+
+
+@dataclass
+class Asked:
+    """Draws zeros and heads, chooses the best, and remembers (kind, scale, size) of everything asked for."""
+
+    private: bool = False
+    asked: list[tuple[str, float, int]] = field(default_factory=list)
+
+    def gaussian(self, stddev: float, size: int) -> Integers:
+        self.asked.append(("gaussian", stddev, size))
+        return np.zeros(size, dtype=np.int64)
+
+    def laplace(self, scale: float, size: int) -> Integers:
+        self.asked.append(("laplace", scale, size))
+        return np.zeros(size, dtype=np.int64)
+
+    def noisy_top(self, scores: Integers, count: int, scale: float) -> Integers:
+        self.asked.append(("noisy_top", scale, count))
+        return np.argsort(-np.asarray(scores), kind="stable")[:count].astype(np.int64)
+
+    def coin(self, numerator: int, denominator: int) -> bool:
+        self.asked.append(("coin", numerator, denominator))
+        return True
+
+    def below(self, bound: int, size: int) -> Integers:
+        self.asked.append(("below", bound, size))
+        return np.zeros(size, dtype=np.int64)

@@ -1,0 +1,101 @@
+"""The doors of the audit: pooled draws are handed out once, forked draws cover everything exactly."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from recording import RecordingNoise
+
+from dimfree.accounting.ladder import DENOMINATOR, Ladder
+from dimfree.audit.doors import Asked, Pooled, exact_law
+from dimfree.audit.exact import BitWorld, Laws, ShiftedGaussian, judge, laplace_masses, true_epsilon
+from dimfree.audit.worlds import WORLDS
+
+
+class Counting(RecordingNoise):
+    """Hands out 0, 1, 2, …"""
+
+    drawn = 0
+
+    def gaussian(self, stddev, size):
+        self.drawn += size
+        return np.arange(self.drawn - size, self.drawn)
+
+    laplace = gaussian
+
+
+def test_a_pool_hands_out_every_draw_once():
+    door = Pooled(Counting())
+    handed = np.concatenate([door.gaussian(2.0, size) for size in (1, 3, 2, 50, 1, 7)])
+    assert len(set(handed.tolist())) == len(handed) == 64
+
+
+def test_pools_of_different_scales_are_apart(rng):
+    door = Pooled(RecordingNoise())
+    door.gaussian(2.0, 3)
+    door.laplace(2.0, 3)
+    door.gaussian(4.0, 3)
+    assert door.door.asked == [("gaussian", 2.0, 3), ("laplace", 2.0, 3), ("gaussian", 4.0, 3)]
+    assert not door.private
+
+
+def test_a_forked_law_is_the_law():
+    """Two coins, then a draw that only one side asks for."""
+
+    def mechanism(noise):
+        heads = noise.coin(1, 4) + noise.coin(1, 4)
+        return heads, int(noise.below(3, 1)[0]) if heads == 1 else None
+
+    law = exact_law(mechanism, laplace_masses(5))
+    assert law == pytest.approx({(0, None): 9 / 16, (2, None): 1 / 16, **{(1, k): 1 / 8 for k in range(3)}})
+
+
+def test_a_forked_choice_follows_its_weights():
+    law = exact_law(lambda noise: tuple(noise.noisy_top(np.array([0, 3]), 1, 2.0)), laplace_masses(5))
+    assert law[(1,)] / law[(0,)] == pytest.approx(math.exp(1.5))
+    found = exact_law(lambda noise: int(noise.laplace(1.5, 1)[0]), laplace_masses(30))
+    assert math.fsum(found.values()) == pytest.approx(1, abs=1e-12)
+    assert found[2] / found[1] == pytest.approx(math.exp(-1 / 1.5))
+
+
+def test_epsilon_of_randomised_response():
+    here, there = {"yes": 0.75, "no": 0.25}, {"yes": 0.25, "no": 0.75}
+    assert true_epsilon(Laws([(here, there)]), 0.0) == pytest.approx(math.log(3))
+    assert judge(Laws([(here, there)]), 1.0, 0.0).violated
+    assert not judge(Laws([(here, there)]), math.log(3), 0.0).violated
+    assert judge(Laws([(here, there)]), 1.0, 0.75 - 0.25 * math.e + 1e-6).violated is False
+
+
+def test_the_sorted_sum_is_the_sum_over_all_cells():
+    """The bit's world adds by sorting losses; the plain double sum over count and output gives the same."""
+    world = BitWorld(Ladder(tuple(int(p * DENOMINATOR) for p in (0.01, 0.01, 0.02, 0.2, 0.8))), 0.4, 0.7)
+    from dimfree.audit.exact import gaussian_cells
+
+    before, there = gaussian_cells(0.4)
+    for row, pair in zip(world.parts(0.5), world.statistics, strict=True):
+        p, q = world._masses(pair)
+        gap = np.multiply.outer(before, p) - math.exp(0.5) * np.multiply.outer(there, q)
+        assert row == pytest.approx(np.maximum(gap, 0).sum(axis=1), abs=1e-15)
+
+
+def test_the_lattice_sum_is_near_the_continuous_one():
+    from dimfree.accounting.precision import hockey_stick
+
+    assert ShiftedGaussian(1000.0, 700).delta_at(0.5) == pytest.approx(float(hockey_stick(0.7, 0.5)), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_world_holds_and_is_not_idle(name):
+    make, approximate = WORLDS[name]
+    found = judge(make(1.0, 1e-2), 1.0, 1e-2 if approximate else 0.0)
+    assert not found.violated
+    assert 0 < found.epsilon <= 1
+    assert judge(make(1.0, 1e-2), found.epsilon / 2, 1e-6).violated  # half of what is there is seen through
+
+
+def test_what_is_asked_is_remembered():
+    door = Asked()
+    door.gaussian(1.0, 2), door.coin(1, 2), door.below(5, 1), door.laplace(2.0, 1)
+    door.noisy_top(np.array([1, 2]), 1, 3.0)
+    assert Counter(kind for kind, *_ in door.asked) == Counter(["gaussian", "coin", "below", "laplace", "noisy_top"])
