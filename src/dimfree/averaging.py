@@ -1,6 +1,7 @@
 """The paper's Avg on some of the coordinates and some of the records: filter, count, mean (Algorithm 1; P1).
 
-Guarantee: (epsilon, delta) under add/remove of one of the given records, whatever the block. Proof: proofs/paper.md.
+Guarantee: (epsilon, delta) under add/remove of one of the given records, whatever the block.
+Proof: proofs/averaging.md.
 """
 
 import math

@@ -1,7 +1,7 @@
 """A matrix product that is a map of one record at a time, bit for bit.
 
 An ordinary batched product rounds differently with the batch, the position in it, the thread count and the processor,
-so one person's record can move another's last bit (privacy.md 8). Here rows and columns are cut into short integer
+so one person's record can move another's last bit. Here rows and columns are cut into short integer
 slices whose products BLAS computes without any rounding, in whatever order it likes; all rounding happens afterwards,
 entry by entry, in a fixed order. Proof: proofs/exact_product.md.
 

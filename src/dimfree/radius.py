@@ -6,8 +6,8 @@ privacy. Letters: F_j(r) = share of the population within radius r of record j.
 """
 
 import math
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,16 @@ _CAUTION = 0.7  # of the expected losers: covers the error of the simulation
 _TAIL = 0.05  # share of the probes from which the exponential tail of squared radii is fitted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FriendRadii:
-    """Squared distances from simulated probes to simulated others.
+    """Squared distances from simulated probes to simulated others. One is equal to itself alone.
 
     `squared` is sorted along each row (a probe's view); `by_rank` then along each column (the probes at a given share).
     """
 
     squared: NDArray[np.float64]
     by_rank: NDArray[np.float64]
+    _typical: dict[float, float] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def none(cls) -> "FriendRadii":
@@ -47,18 +48,25 @@ class FriendRadii:
 
     def typical(self, share: float) -> float:
         """The radius within which the average record sees `share` of the others."""
-        return math.sqrt(float(np.quantile(self.squared, share)))
+        if share not in self._typical:  # code asks for few shares, and for the same one at every release
+            self._typical[share] = math.sqrt(float(np.quantile(self.squared, share)))
+        return self._typical[share]
 
     def best_ratio(self, honest_share: float) -> tuple[float, float]:
         """The radius that minimises radius / mean soft weight, and that mean weight."""
-        views = self.squared[::8]
         best = (math.inf, 0.0)
-        for squared in np.quantile(views, np.linspace(0.5, 1, 51)):
-            shares = (views <= squared).mean(axis=1) * honest_share
-            weight = float(np.clip(2 * shares - 1, 0, 1).mean())
+        for squared, seen in self._seen:
+            weight = float(np.clip(2 * (seen * honest_share) - 1, 0, 1).mean())
             if weight > 0 and math.sqrt(squared) / weight < best[0] / (best[1] or 1):
                 best = (math.sqrt(squared), weight)
         return best
+
+    @cached_property
+    def _seen(self) -> list[tuple[float, NDArray[np.float64]]]:
+        """(squared radius, the share of the others that each of some probes sees within it), for a row of radii."""
+        views = self.squared[::8]
+        radii = np.quantile(views, np.linspace(0.5, 1, 51))
+        return [(float(squared), (views <= squared).mean(axis=1)) for squared in radii]
 
 
 def _upper_quantile(ordered: NDArray[np.float64], exceedance: float) -> float:

@@ -3,7 +3,9 @@
 What the table holds stays behind the door: no error, repr or pickle shows a value or how many rows there are.
 """
 
+import math
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -133,10 +135,26 @@ def _from_array(X: Any) -> NDArray[Any]:
     except (TypeError, ValueError):
         raise InvalidRecords(f"The records do not form a table of numbers. {_ONE_ROW_EACH}") from None
     _check_rank(array.ndim)
+    if array.dtype.kind == "O" and not isinstance(X, np.ndarray):
+        array = _from_objects(array)
     _check_dtype(array.dtype)
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
+    """Lists of numbers, some missing or too large for NumPy: one such entry must not turn the table into an error."""
+    if not all(entry is None or isinstance(entry, Real) for entry in array.flat):
+        return array  # not a table of numbers at all
+    return np.array([[_as_float(entry) for entry in row] for row in array], dtype=np.float64).reshape(array.shape)
+
+
+def _as_float(entry: Real | None) -> float:
+    try:
+        return math.nan if entry is None else float(entry)
+    except OverflowError:
+        return math.inf
 
 
 def _is_masked_numeric(X: object) -> bool:

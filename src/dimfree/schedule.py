@@ -6,6 +6,7 @@ mean; N = that of one stage's output; p = precision mu² of a release; k = size 
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,9 +98,25 @@ def best_schedule(
 
     `searched`: the last SEARCHED_STAGES stages look for their clipping radius first.
     """
-    share = search_share(spectrum) if searched else 0.0
-    sizes = _block_sizes(spectrum) if blocks else [len(spectrum)]
     most = _MOST_STAGES if most_stages is None else most_stages
+    share = search_share(spectrum) if searched else 0.0
+    eigenvalues = np.ascontiguousarray(spectrum, dtype=np.float64).tobytes()
+    return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share)
+
+
+@lru_cache(maxsize=16)  # replace-one asks twice, for a refusal first; a spectrum may be long
+def _best(
+    cores: tuple[StableChoice, ...],
+    eigenvalues: bytes,
+    count: float,
+    level: float,
+    relation: Neighbours,
+    blocks: bool,
+    most: int,
+    share: float,
+) -> Schedule | None:
+    spectrum = np.frombuffer(eigenvalues)
+    sizes = _block_sizes(spectrum) if blocks else [len(spectrum)]
     candidates = [
         _try(core, spectrum, size, count, level, relation, stages, ratio, share)
         for core in cores

@@ -1,4 +1,4 @@
-"""Shapes: a public covariance M as its verbs, M^{-1/4}, M^{1/4} and the trace of M^{1/2} (privacy.md 1).
+"""Shapes: a public covariance M as its verbs, M^{-1/4}, M^{1/4} and the trace of M^{1/2}.
 
 A record x is rescaled to y = M^{-1/4} x, the mean is released in y-space with spherical noise and restored by M^{1/4};
 the noise then costs tr(M^{1/2}) and does not see the dimension. Nobody else takes a fourth root.

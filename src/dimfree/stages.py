@@ -24,7 +24,7 @@ WINDOW = (0.4, 6.0)  # of the searched radius over the predicted one
 NARROW = (0.6, 1.7)  # over one that was found before in the same shape
 _RATIO = 1.08
 AUDIBLE = 1.5  # an excess of so many deviations of a query is told from none
-_UNSEARCHED_BIAS = 0.3  # e of auto.md, step 9: allowed for a radius that was not searched
+_UNSEARCHED_BIAS = 0.3  # allowed for a radius that was not searched
 
 Floats = NDArray[np.float64]
 
@@ -114,7 +114,7 @@ def stage(setting: StageSetting, known: Knowledge, ball: Ball, mu: float, clippi
 
 @dataclass(frozen=True)
 class RadiusSearch:
-    """How to look for a clipping radius: the precision of the search and the excess aimed at (auto.md, step 7)."""
+    """How to look for a clipping radius: the precision of the search and the excess aimed at."""
 
     mu: float
     target: float  # E*: the excess, in records, at which bias and noise balance
@@ -179,7 +179,7 @@ def trusted(level: float) -> Clipping:
 
 
 def unsearched(variances: Floats | float) -> Clipping:
-    """A radius from a model that is not trusted (auto.md, step 9)."""
+    """A radius from a model that is not trusted."""
     return Clipping((_UNSEARCHED_BIAS / 2) ** 2 * variances, 0.05)
 
 

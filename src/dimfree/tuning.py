@@ -7,6 +7,8 @@ o = records that may lack friends; B = K + o; b = friend share of a full weight.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,27 +130,52 @@ def stable_choices(menu: tuple[Tested, ...], size: Size, failure: float, model: 
     return [choice for branch in menu if (choice := _best_stable(branch, size, failure, model)) is not None]
 
 
+@dataclass(frozen=True)
+class _Room:
+    """All that the choice of a branch takes from the number of records: whole numbers, the same for many of them."""
+
+    relation: Neighbours
+    floor: int | None  # n_0
+    count: int  # n_low
+    budget: int  # B, before records that lack friends for want of luck
+
+    @classmethod
+    def of(cls, size: Size, steps: int, failure: float, outliers: float) -> "_Room":
+        expected = math.ceil(outliers * max(size.count, 0) * size.rate)
+        return cls(size.relation, *size.bound(steps, failure), steps + expected)
+
+
 def _best_stable(branch: Tested, size: Size, failure: float, model: HonestModel) -> StableChoice | None:
+    room = _Room.of(size, branch.ladder.length, failure, model.outliers)
+    return _searched(branch, room, failure, model.outliers, model.factor, ref(model.radii))
+
+
+@lru_cache(maxsize=2048)  # public numbers; the reference is weak, so that no simulation is kept for this
+def _searched(
+    branch: Tested, room: _Room, failure: float, outliers: float, factor: float, radii: "ref[FriendRadii]"
+) -> StableChoice | None:
+    held = radii()
+    if held is None:  # never: the caller holds it
+        raise ReferenceError
+    model = HonestModel(held, outliers, factor)
     choices = (
-        _stable_choice(branch, share, extra, size, failure, model) for share in _FULL_SHARES for extra in _EXTRA_LOSERS
+        _stable_choice(branch, share, extra, room, failure, model) for share in _FULL_SHARES for extra in _EXTRA_LOSERS
     )
     return min((c for c in choices if c is not None), key=lambda choice: choice.noise, default=None)
 
 
 def _stable_choice(
-    branch: Tested, share: Fraction, extra: int, size: Size, failure: float, model: HonestModel
+    branch: Tested, share: Fraction, extra: int, room: _Room, failure: float, model: HonestModel
 ) -> StableChoice | None:
-    steps = branch.ladder.length
-    floor, count = size.bound(steps, failure)
-    budget = steps + math.ceil(model.outliers * max(size.count, 0) * size.rate) + extra
-    if count < 1 or extra > count // 8 or not stable.admissible(count, share, budget, size.relation):
+    count, budget = room.count, room.budget + extra
+    if count < 1 or extra > count // 8 or not stable.admissible(count, share, budget, room.relation):
         return None
-    needed = (float(share) + steps / count) / (1 - model.outliers)  # friends among the honest records
+    needed = (float(share) + branch.ladder.length / count) / (1 - model.outliers)  # friends among the honest records
     if needed >= (HEAVY_SHARE if model.factor > 1 else 1):
         return None
     radius = model.factor * model.radii.radius(needed, tolerated_losers(extra, failure / 4), count)
-    moves = stable.sensitivity(count, share, budget, size.relation)
-    return StableChoice(branch, share, budget, floor, radius, moves, radius * moves / branch.mu)
+    moves = stable.sensitivity(count, share, budget, room.relation)
+    return StableChoice(branch, share, budget, room.floor, radius, moves, radius * moves / branch.mu)
 
 
 def choose_soft(branch: Bounded, count: float, model: HonestModel) -> BoundedChoice | None:

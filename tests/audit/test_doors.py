@@ -9,8 +9,8 @@ from recording import RecordingNoise
 
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.audit.doors import Asked, Pooled, exact_law
-from dimfree.audit.exact import BitWorld, Laws, ShiftedGaussian, judge, laplace_masses, true_epsilon
-from dimfree.audit.worlds import WORLDS
+from dimfree.audit.laws.exact import BitWorld, Laws, ShiftedGaussian, judge, laplace_masses, true_epsilon
+from dimfree.audit.laws.worlds import WORLDS
 
 
 class Counting(RecordingNoise):
@@ -29,6 +29,15 @@ def test_a_pool_hands_out_every_draw_once():
     door = Pooled(Counting())
     handed = np.concatenate([door.gaussian(2.0, size) for size in (1, 3, 2, 50, 1, 7)])
     assert len(set(handed.tolist())) == len(handed) == 64
+
+
+def test_pools_that_nobody_comes_back_to_are_given_up():
+    """More scales than there are pools, the first of them asked for nothing."""
+    door = Pooled(Counting())
+    assert len(door.gaussian(0.5, 0)) == 0
+    handed = [int(door.gaussian(1.0 + scale, 1)[0]) for scale in range(1100)]
+    assert handed == list(range(1100))
+    assert len(door._pools) < 1100
 
 
 def test_pools_of_different_scales_are_apart(rng):
@@ -70,7 +79,7 @@ def test_epsilon_of_randomised_response():
 def test_the_sorted_sum_is_the_sum_over_all_cells():
     """The bit's world adds by sorting losses; the plain double sum over count and output gives the same."""
     world = BitWorld(Ladder(tuple(int(p * DENOMINATOR) for p in (0.01, 0.01, 0.02, 0.2, 0.8))), 0.4, 0.7)
-    from dimfree.audit.exact import gaussian_cells
+    from dimfree.audit.laws.exact import gaussian_cells
 
     before, there = gaussian_cells(0.4)
     for row, pair in zip(world.parts(0.5), world.statistics, strict=True):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dimfree.audit import cores, subjects
 from dimfree.audit.neighbours import ADD_REMOVE, REPLACE_ONE, Place, at_stability, pairs
+from dimfree.audit.subjects import cores
 from dimfree.budget import Budget, Neighbours
 from dimfree.core import basic, soft
 from dimfree.core.friends import friend_counts
@@ -87,11 +87,3 @@ def test_the_edge_under_add_remove():
     found = [cores.stability(counts(table), Fraction(3, 5), 6) for table in (pair.here, pair.there)]
     assert found == [2, 1]
     assert choice.budget > 2
-
-
-def test_the_code_itself_says_where_its_edge_is():
-    """The coin of T = 2 is first tossed with so many lonely records; with one less the chance is larger."""
-    way = next(way for way in subjects.ways(3.0) if way.name == "stable" and way.relation is Neighbours.REPLACE_ONE)
-    names = [pair.name for pair in subjects._release_pairs(way, 3.0)]
-    assert names[1] == "T = 2 edge"
-    assert subjects.lonely_at_two(next(w for w in subjects.ways(3.0) if w.name == "soft"), 3.0, Place(55)) is None

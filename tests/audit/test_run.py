@@ -2,46 +2,50 @@
 
 import json
 from dataclasses import replace
+from time import sleep
 
 import pytest
 from audit.twins import EPSILON, WRONG, row_of
 from stats import sampling
 
-from dimfree.audit.report import to_html, to_json
-from dimfree.audit.run import SKIPPED, Check, Row, audit, checks, names, sample
-from dimfree.audit.subjects import clipped_mean, subjects
+from dimfree.audit.lower_bound import epsilon_at_least
+from dimfree.audit.report import to_html, to_json, to_markdown
+from dimfree.audit.row import SKIPPED, VIOLATED, Check, Row, Time
+from dimfree.audit.run import audit, checks, names
+from dimfree.audit.sampling import AMPLE, fewest, sample
+from dimfree.audit.subjects.subjects import clipped_mean, subjects
 from dimfree.budget import Neighbours
 from dimfree.noise import SeededNoise
 
-DRAWS = 600  # of either table of the worst pair, and half as many of every pair before
+DRAWS = 300  # of either table of the worst pair, and half as many of every pair before
 
 
 @sampling(1e-6)
 def test_the_short_audit_finds_nothing():
-    """Everything exact and numerical at epsilon 1; the quick mechanisms at 3, so many draws whatever time they take."""
-    rows = list(audit(1.0, [check for check in checks(epsilons=(1.0,)) if check.how != "sampled"]))
-    quick = [subject for subject in subjects(3.0) if "release" not in subject.name]
-    draws = {"soft core": 150, "stable core": 150}  # milliseconds each, and many pairs
+    """Everything exact, hunted and numerical at epsilon 1, and the quick mechanisms, so many draws whatever time they
+    take: few, but enough to see one that tells everything."""
+    kinds = ("exact", "numerics", "timing", "hunted")
+    rows = list(audit(5.0, [check for check in checks(epsilons=(1.0,)) if check.how in kinds]))
+    quick = [subject for subject in subjects(1.0) if "release" not in subject.name]
     failure = 1e-6 / len(quick)
-    rows += [sample(subject, float("inf"), failure, most=draws.get(subject.name, DRAWS)) for subject in quick]
-    assert [row.mechanism for row in rows if row.verdict != "held"] == []
+    rows += [sample(subject, AMPLE, failure, most=_draws(subject)) for subject in quick]
+    assert [row.mechanism for row in rows if row.verdict not in ("held", "reported")] == []
+    assert [row.mechanism for row in rows if row.verdict == "reported"] == ["time of a release"]
     assert all(row.lower_bound <= row.epsilon for row in rows if row.epsilon)
-    assert {row.how for row in rows} == {"exact", "numerics", "sampled"}
+    assert {row.how for row in rows} == {*kinds, "sampled"}
+
+
+def _draws(subject):
+    """Fewer where one takes milliseconds and there are many pairs."""
+    return 100 if "core" in subject.name or "variance" in subject.name else DRAWS
 
 
 def test_the_order_is_fixed_and_every_mechanism_has_a_check():
     assert [(c.mechanism, c.how) for c in checks()] == [(c.mechanism, c.how) for c in checks()]
     for word in ("count", "bit", "histogram", "sparse", "top-k", "quantile", "basic", "clipped", "scores", "radius"):
         assert any(word in name for name in names()), word
-    released = {name for name in names() if name.startswith("release")}
-    assert {name.split(":")[1].split(",")[0].strip() for name in released} == {
-        "soft",
-        "basic",
-        "stable",
-        "recentred",
-        "auto",
-        "paper",
-    }
+    released = {name.split(":")[1].split(",")[0].strip() for name in names() if name.startswith("release")}
+    assert released >= {"soft", "basic", "stable", "recentred", "cheapest", "unknown scale", "auto", "paper"}
 
 
 def test_no_time_is_said():
@@ -51,19 +55,43 @@ def test_no_time_is_said():
 
 
 def test_time_is_shared_by_weight():
+    """What has no weight takes what it needs, before the clock starts."""
     given = []
 
-    def check(weight):
-        return Check("x", "sampled", lambda seconds: given.append(seconds), weight)
+    def check(weight, takes=0.0):
+        return Check("x", "sampled", lambda time: (given.append(time), sleep(takes)), weight)
 
-    list(audit(8.0, [check(1.0), check(3.0)]))
-    assert given[0] == pytest.approx(2.0, abs=0.1)
-    assert given[1] == pytest.approx(8.0, abs=0.1)
+    list(audit(8.0, [check(0.0, takes=0.5), check(1.0), check(3.0)]))
+    assert [time.share for time in given] == pytest.approx([0.0, 2.0, 8.0], abs=0.1)
+    assert [time.left for time in given] == pytest.approx([8.0, 8.0, 8.0], abs=0.1)
+
+
+def test_a_look_too_short_to_find_anything_is_not_taken():
+    assert Time(1.0, 10.0).enough(0.5) == 1.0
+    assert Time(1.0, 10.0).enough(7.0) == 7.0
+    assert Time(1.0, 10.0).enough(11.0) is None
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+def test_the_fewest_samples_can_show_a_violation(epsilon):
+    """A mechanism that tells everything is seen with as many, and with half as many its row could not have failed."""
+    count = fewest(epsilon, 1e-2, 1e-9)
+    assert epsilon_at_least((count, count, 0, count), 1e-2, 1e-9) > epsilon
+    assert epsilon_at_least((count // 2, count // 2, 0, count // 2), 1e-2, 1e-9) < 1.3 * epsilon
+
+
+def test_a_check_that_breaks_off_is_a_finding_and_the_others_go_on():
+    def broken(time):
+        raise AssertionError("not the law")
+
+    rows = list(audit(1.0, [Check("a", "exact", broken), Check("b", "exact", lambda time: ROW)]))
+    assert [row.verdict for row in rows] == [VIOLATED, "held"]
+    assert rows[0].detail == "broke off: AssertionError: not the law"
 
 
 def test_a_run_on_seeded_noise_repeats_itself(seed):
     subject = clipped_mean(3.0, Neighbours.ADD_REMOVE)
-    found = [sample(subject, float("inf"), 1e-6, SeededNoise(seed), 300) for _ in range(2)]
+    found = [sample(subject, AMPLE, 1e-6, SeededNoise(seed), 300) for _ in range(2)]
     assert replace(found[0], seconds=0) == replace(found[1], seconds=0)
     assert found[0].pairs == 4
 
@@ -91,6 +119,7 @@ def test_reports():
     assert "a &lt;b&gt;" in page
     assert "1 held, 1 violated" in page
     assert "<b>" not in page
+    assert "| a <b> | exact | 1 | 0 | 0.5 | 2 | – | held | x & y |" in to_markdown([ROW], "0")
 
 
 @sampling(1e-6)

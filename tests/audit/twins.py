@@ -1,25 +1,30 @@
-"""Wrong mechanisms, each with the claim it would make: ordinary mistakes that the audit must find."""
+"""Wrong mechanisms, each with the claim it would make: ordinary mistakes, made in the project's own code."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dimfree.audit import subjects
+from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.audit.doors import Pooled
-from dimfree.audit.neighbours import Pair, Place, pairs
-from dimfree.audit.run import sample
-from dimfree.budget import Neighbours
-from dimfree.mechanisms.laplace_count import laplace_count
+from dimfree.audit.sampling import AMPLE, sample
+from dimfree.audit.subjects import cores, subjects, sums, votes
+from dimfree.audit.subjects.subject import DELTA, prepared, whole_mu
+from dimfree.bounded import soft_mean
+from dimfree.budget import Budget, Neighbours
+from dimfree.grouping import EMPTY
 from dimfree.noise import SeededNoise
+from dimfree.sample import fixed_sample
+from dimfree.tuning import default_bounded
 
 EPSILON = 1.0
 FAILURE = 1e-6
-DRAWS = 6000  # of either table, and half as many before
+DRAWS = {"half the noise": 6000, "sample of fixed size": 8000, "radius from the data": 300, "soft core": 300}
+FEW = 800  # of either table, and half as many before: enough for the others
 
 
-def row_of(subject, seed, draws=DRAWS):
+def row_of(subject, seed, draws=FEW):
     """The row of the audit on seeded noise: the same every time."""
-    return sample(subject, float("inf"), FAILURE, Pooled(SeededNoise(seed)), draws)
+    return sample(subject, AMPLE, FAILURE, Pooled(SeededNoise(seed)), draws)
 
 
 def only(subject, *names):
@@ -37,71 +42,73 @@ class Halved:
         return self.door.gaussian(stddev / 2, size)
 
 
-def half_the_noise(subject):
+def half_the_noise():
+    subject = RIGHT["clipped mean"]()
     return replace(subject, draw=lambda table, noise: subject.draw(table, Halved(noise)))
 
 
-def gaussian_mean(epsilon=EPSILON):
-    """A sum of records in [0, 1], right under add/remove; divided by a public number it would be a mean."""
-    mu = subjects._mu(epsilon)
+def exact_count_in_the_scale():
+    """A clipped mean divided by the true number of records: how far its noise reaches tells the number."""
+    mu = whole_mu(EPSILON)
 
     def draw(table, noise):
-        total = np.clip(table[:, 0], 0, 1).sum()
-        return np.array([total + noise.gaussian(2.0**20 / mu, 1)[0] / 2.0**20])
+        return sums.clipped_row(sums.plain_space(table), len(table), mu, Neighbours.ADD_REMOVE, noise)
 
-    suite = (Pair("second record", Neighbours.ADD_REMOVE, np.ones((2, 1)), np.ones((1, 1))),)
-    return subjects.Subject("mean", epsilon, subjects.DELTA, Neighbours.ADD_REMOVE, draw, lambda: suite)
-
-
-def exact_count_in_the_scale():
-    """The noise of a mean is divided by the true number of records: its spread tells the number."""
-    right = gaussian_mean()
-    return replace(right, draw=lambda table, noise: right.draw(table, noise) / len(table))
+    return replace(RIGHT["released count"](), draw=draw)
 
 
 def radius_from_the_data():
-    """Records are clipped to the largest norm found, and the noise is scaled to it."""
-    mu = subjects._mu(EPSILON)
+    """The soft core with a radius that covers all records it is given."""
+    budget, relation = Budget(EPSILON, DELTA), Neighbours.ADD_REMOVE
+    branch = calibrate_bounded(budget)
+    choice = default_bounded(branch, cores.model())
+    run_on = prepared(lambda table: cores.run_on(table, budget, relation))
 
     def draw(table, noise):
-        radius = max(float(np.abs(table).max()), 1e-9)
-        return np.array([table[:, 0].sum() + radius * noise.gaussian(2.0**20 / mu, 1)[0] / 2.0**20])
+        run = cores.with_noise(run_on(table), noise)
+        read = replace(choice, radius=max(1e-9, 2 * float(np.abs(table).max())))
+        found = soft_mean(run, read, run.ledger((), (branch,), chosen=0))
+        return np.array([1.0, np.nan] if found.refused else [0.0, found.mean[0]])
 
-    suite = tuple(pairs(Neighbours.ADD_REMOVE, Place(6), ("far outlier",)))
-    return subjects.Subject("sum", EPSILON, subjects.DELTA, Neighbours.ADD_REMOVE, draw, lambda: suite)
+    return replace(RIGHT["soft core"](), draw=draw)
+
+
+def by_index(count, groups, size, noise):
+    """Consecutive records share a group: when the first one leaves, every group changes."""
+    wanted = np.arange(groups * size)
+    return np.where(wanted < count, wanted, EMPTY).reshape(groups, size)
 
 
 def groups_by_index():
-    """Consecutive records share a group: when the first one leaves, every group changes."""
-
-    def draw(table, noise):
-        column = np.append(table[:, 0], np.full(8, np.nan))[:8].reshape(4, 2)
-        agree = int((column[:, 0] == column[:, 1]).sum())
-        return np.array([laplace_count(agree, EPSILON, noise=noise).value], dtype=float)
-
-    return replace(subjects.grouped_count(EPSILON), draw=draw)
+    return votes.grouped_variances(EPSILON, by_index)
 
 
 def sample_of_fixed_size():
     """Exactly 20 records are looked at: a newcomer displaces another."""
+    mu = whole_mu(EPSILON)
 
     def draw(table, noise):
-        order = np.argsort(noise.below(2**62, len(table)))[:20]
-        return np.array([laplace_count(int(table[order, 0].sum()), EPSILON, noise=noise).value], dtype=float)
+        seen = np.asarray(table)[fixed_sample(len(table), 20, noise)]
+        return sums.clipped_row(sums.plain_space(seen), sums.COUNT, mu, Neighbours.ADD_REMOVE, noise)
 
-    return replace(subjects.sampled_sum(EPSILON), draw=draw)
+    return replace(sums.sampled_sum(EPSILON), draw=draw)
 
 
 RIGHT = {
-    "clipped mean": lambda: only(subjects.clipped_mean(3.0, Neighbours.ADD_REMOVE), "clipping boundary"),
-    "mean": gaussian_mean,
-    "grouping": lambda: subjects.grouped_count(EPSILON),
-    "sample": lambda: subjects.sampled_sum(EPSILON),
+    "clipped mean": lambda: only(sums.clipped_mean(3.0, Neighbours.ADD_REMOVE), "clipping boundary"),
+    "released count": lambda: only(sums.clipped_mean(EPSILON, Neighbours.ADD_REMOVE), "wide"),
+    "soft core": lambda: only(subjects.soft(EPSILON), "far outlier"),
+    "grouped variances": lambda: votes.grouped_variances(EPSILON),
+    "sample": lambda: sums.sampled_sum(EPSILON),
 }
 WRONG = {
-    "half the noise": lambda: half_the_noise(RIGHT["clipped mean"]()),
+    "half the noise": half_the_noise,
     "exact n in the scale": exact_count_in_the_scale,
     "radius from the data": radius_from_the_data,
     "groups by index": groups_by_index,
     "sample of fixed size": sample_of_fixed_size,
 }
+
+
+def draws_of(name):
+    return DRAWS.get(name, FEW)

@@ -137,7 +137,7 @@ def test_the_count_takes_little_of_the_precision():
     budget = Budget(1.0, 1e-6)
     plan = calibrate_private_count(budget, FAILURE, bounded=True)
     mu = largest_mu(1.0, 1e-6)
-    assert 20 <= plan.count_stddev <= 40  # privacy.md, P5'
+    assert 20 <= plan.count_stddev <= 40  # 20 to 40 over epsilon (P5')
     for branch in plan.tested:
         assert (1 / plan.count_stddev) ** 2 <= 0.02 * mu**2
         assert branch.mu < mu

@@ -16,6 +16,7 @@ from dimfree.accounting.dots import Dots
 from dimfree.accounting.events import Gaussian, Ledger
 from dimfree.accounting.losses import (
     Approximate,
+    Failure,
     Pure,
     Ranged,
     concentrated_profile,
@@ -293,3 +294,23 @@ def test_no_composition_lies_below_one_of_its_parts(level, parts, mu):
 def test_the_binomial_of_the_tests_is_right():
     assert responses(0.7, 1, 0.0) == pytest.approx(math.tanh(0.35))
     assert responses(50.0, 3, 0.0) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("others", [(), (Pure("p", 0.3),), (Ranged("r", 0.2, 3),)])
+def test_a_failure_tells_all_whatever_the_rest_does(others):
+    """In closed form: f + (1 - f)·δ of the rest; as an approximate cost of no epsilon it would come to the same."""
+    gaussian = Gaussian("g", 0.4 * 2.0**30, 2.0**30, 1, 1.0)
+    budget = Budget(1.0, 0.5)
+    rest = Composition(budget, ADD, (*others, gaussian)).delta()
+    failed = 1 - (1 - 1e-3) * (1 - 2e-3)
+    failures = (Failure("a", 1e-3), Failure("b", 2e-3))
+    found = Composition(budget, ADD, (*others, *failures, gaussian)).delta()
+    assert found == pytest.approx(failed + (1 - failed) * rest, abs=2e-6)
+    nearly = tuple(Approximate(each.purpose, 1e-9, each.delta) for each in failures)
+    assert found == pytest.approx(Composition(budget, ADD, (*others, *nearly, gaussian)).delta(), rel=1e-3)
+
+
+def test_gaussians_alone_are_one_gaussian():
+    parts = [Gaussian("g", mu * 2.0**30, 2.0**30, 1, 1.0) for mu in (0.3, 0.4)]
+    found = Composition(Budget(1.0, 0.5), Neighbours.ADD_REMOVE, tuple(parts)).delta()
+    assert found == pytest.approx(float(hockey_stick(0.5, 1.0)), abs=2e-6)

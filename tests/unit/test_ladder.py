@@ -43,7 +43,7 @@ def test_a_built_ladder_climbs_from_delta_to_the_pass_probability(epsilon, delta
 
 @pytest.mark.parametrize(("slack", "steps"), [(1.01, 78), (1.02, 67), (1.05, 52), (1.1, 43)])
 def test_ladders_are_as_short_as_the_mathematics_promises(slack, steps):
-    """privacy.md, P9: steps needed at (1, 1e-6) with nothing before the bit; within 6 %."""
+    """P9: steps needed at (1, 1e-6) with nothing before the bit; within 6 %."""
     assert build(1.0, 1e-6, slack=slack)[0].length <= 1.06 * steps
 
 

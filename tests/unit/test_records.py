@@ -346,3 +346,17 @@ def test_records_are_read_only():
     for name in ("columns", "dimension", "count", "extra"):
         with pytest.raises(AttributeError):
             setattr(records, name, None)
+
+
+@pytest.mark.parametrize("entry", [None, 2**70, 10**400, float("nan"), -(10**400)], ids="abcde")
+def test_one_odd_number_in_a_list_spoils_its_own_row_alone(entry):
+    """Whether a list is a table of numbers must not hang on one record: the others are read as before."""
+    plain = [[0.0, 1.0], [2.0, 3.0]]
+    ((values, valid),) = open_records([*plain, [entry, 1.0]], on_invalid="neutral").blocks()
+    np.testing.assert_array_equal(values[:2], plain)
+    assert valid.tolist() == [True, True, entry == 2**70]
+
+
+def test_a_list_with_words_is_still_no_table():
+    with pytest.raises(InvalidRecords, match="object"):
+        open_records([[0.0, 1.0], [object(), 1.0]])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dimfree.accounting.discrete import MOST_RELEASES, Slack, slack
 from dimfree.accounting.dots import Dots
 from dimfree.accounting.events import Gaussian, Ledger
-from dimfree.accounting.losses import Approximate, Loss, Pure, Ranged
+from dimfree.accounting.losses import Approximate, Failure, Loss, Pure, Ranged
 from dimfree.accounting.precision import compose, hockey_stick
 from dimfree.budget import Budget, Neighbours
 
@@ -25,6 +25,7 @@ _KINDS: dict[str, type[Gaussian | Loss]] = {
     "gaussian": Gaussian,
     "pure": Pure,
     "approximate": Approximate,
+    "failure": Failure,
     "ranged": Ranged,
 }
 _FINEST, _COARSEST = 2048, 2**15  # the interval: this part of epsilon, but not of the sum of all losses
@@ -47,7 +48,8 @@ class Composition:
         """The delta spent at the promised epsilon, rounded up: the least of several upper bounds."""
         slacks = self._slacks()
         level = self.budget.usable_epsilon - sum(each.epsilon for each in slacks)
-        ideal = min(self._added(), *(self._composed(level, concentrated) for concentrated in self._ways()))
+        rest = min(self._added(), *(self._composed(level, concentrated) for concentrated in self._ways()))
+        ideal = rest + (1 - rest) * self._failed()  # a failure tells all, whatever the rest does
         spent = math.exp(sum(each.ratio for each in slacks)) * ideal + sum(each.tail for each in slacks)
         return min(1.0, spent)
 
@@ -62,11 +64,20 @@ class Composition:
             raise ValueError("More Gaussian releases, or coarser ones, than the discrete noise was charged for.")
         return [slack(g.stddev, g.sensitivity, g.dimension, self.budget.delta) for g in gaussians]
 
+    def _failed(self) -> float:
+        """The chance that anything fails, rounded up."""
+        failures = (loss.delta for loss in self.losses if isinstance(loss, Failure))
+        return -math.expm1(sum(math.log1p(-each) for each in failures)) * (1 + 1e-14)
+
+    def _unfailed(self) -> list[Pure | Approximate | Ranged]:
+        """What is neither a Gaussian nor a failure."""
+        return [loss for loss in self.losses if not isinstance(loss, Gaussian | Failure)]
+
     def _added(self) -> float:
         """The deltas summed, if the epsilons sum to at most the promise and none is a Gaussian; 1 otherwise."""
-        others = [loss for loss in self.losses if not isinstance(loss, Gaussian)]
+        others = self._unfailed()
         total = sum((Fraction(_largest(loss)) * _times(loss) for loss in others), Fraction(0))
-        if len(others) < len(self.losses) or total > Fraction(self.budget.usable_epsilon):
+        if any(isinstance(loss, Gaussian) for loss in self.losses) or total > Fraction(self.budget.usable_epsilon):
             return 1.0
         failures = sum(Fraction(loss.delta) for loss in others if isinstance(loss, Approximate))
         return float(failures) * (1 + 1e-15)
@@ -78,7 +89,9 @@ class Composition:
     def _composed(self, level: float, concentrated: bool) -> float:
         """delta at this level of the continuous ideals."""
         mu = compose(loss.mu for loss in self.losses if isinstance(loss, Gaussian))
-        others = [loss for loss in self.losses if not isinstance(loss, Gaussian)]
+        others = self._unfailed()
+        if not others:
+            return float(hockey_stick(mu, level)) if mu else 0.0  # one Gaussian, exactly
         interval = _interval(self.budget.usable_epsilon, mu, others)
         dots = [_dots(loss, interval, concentrated) for loss in others]
         if mu:  # Gaussians are one Gaussian, wherever in the sequence they stand
@@ -134,7 +147,10 @@ def largest_fitting(make: Callable[[float], Composition], low: float, high: floa
     return low
 
 
-def _largest(loss: Loss) -> float:
+_Finite = Pure | Approximate | Ranged
+
+
+def _largest(loss: _Finite) -> float:
     """The largest finite loss of one release."""
     return loss.eta if isinstance(loss, Ranged) else loss.epsilon
 
@@ -143,7 +159,7 @@ def _times(loss: Gaussian | Loss) -> int:
     return loss.times if isinstance(loss, Ranged) else 1
 
 
-def _interval(epsilon: float, mu: float, others: list[Loss]) -> float:
+def _interval(epsilon: float, mu: float, others: list[_Finite]) -> float:
     """One interval for all; any is sound, a finer one is tighter."""
     finest = min([epsilon / _FINEST, *([mu / 4] if mu else []), *(_largest(loss) / 8 for loss in others)])
     total = _EDGE * mu + mu**2 / 2 + sum(_largest(loss) * _times(loss) for loss in others)
@@ -162,7 +178,7 @@ def _around(edge: float, interval: float) -> NDArray[np.int64]:
     return np.unique(np.array([-above, -below, below, above], dtype=np.int64))
 
 
-def _dots(loss: Loss, interval: float, concentrated: bool) -> Dots:
+def _dots(loss: _Finite, interval: float, concentrated: bool) -> Dots:
     if not isinstance(loss, Ranged):
         return Dots.connecting(loss.profile, _around(loss.epsilon, interval), interval)
     if concentrated and loss.times > 1:
@@ -176,6 +192,8 @@ def _row(loss: Gaussian | Loss) -> tuple[str, str, str]:
         return loss.purpose, f"discrete Gaussian, {loss.dimension} value(s)", f"mu = {loss.mu:.4g}"
     if isinstance(loss, Ranged):
         return loss.purpose, f"exponential mechanism, {loss.times} choice(s)", f"range {loss.eta:.4g} each"
+    if isinstance(loss, Failure):
+        return loss.purpose, "fails", f"delta = {loss.delta:.2g}"
     if isinstance(loss, Approximate):
         return loss.purpose, "approximate", f"epsilon = {loss.epsilon:.4g}, delta = {loss.delta:.2g}"
     return loss.purpose, "pure", f"epsilon = {loss.epsilon:.4g}"

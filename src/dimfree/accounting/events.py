@@ -7,7 +7,7 @@ branch declares (P9).
 
 import math
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,6 +68,12 @@ def menu_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np
     return np.max([hockey_stick(0.0, x), *(branch.profile(x) for branch in menu)], axis=0)
 
 
+@lru_cache(maxsize=256)
+def _ideal_delta(epsilon: float, mu_before: float, menu: tuple[Branch, ...]) -> float:
+    """delta of continuous releases of precision mu_before², then the menu (P9)."""
+    return total_delta(epsilon, mu_before, partial(menu_profile, menu))
+
+
 @dataclass(frozen=True)
 class Ledger:
     """Everything charged by one release, composing to at most its budget."""
@@ -105,11 +111,8 @@ class Ledger:
         """The delta actually spent at the promised epsilon, rounded up."""
         epsilon, _ = self._inner
         losses = self._slacks()
-        ideal = total_delta(
-            epsilon - sum(loss.epsilon for loss in losses),
-            compose(event.mu for event in self.before),
-            partial(menu_profile, self.menu),
-        )
+        level = epsilon - sum(loss.epsilon for loss in losses)
+        ideal = _ideal_delta(level, compose(event.mu for event in self.before), self.menu)
         spent = math.exp(sum(loss.ratio for loss in losses)) * ideal + sum(loss.tail for loss in losses)
         return after_lifting(epsilon, spent)[1] if self.filtered else spent
 

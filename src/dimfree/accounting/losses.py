@@ -48,6 +48,20 @@ class Approximate:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """With probability delta everything is told, otherwise nothing."""
+
+    purpose: str
+    delta: float
+
+    def __post_init__(self) -> None:
+        check_probability("delta", self.delta)
+
+    def profile(self, x: Curve) -> Curve:
+        return _up(self.delta + (1 - self.delta) * _trivial(x))
+
+
+@dataclass(frozen=True)
 class Ranged:
     """`times` adaptive choices; the losses of each lie in an interval of length eta (M3, M5)."""
 
@@ -73,7 +87,7 @@ class Ranged:
         return np.where(x >= self.times * self.eta * (1 + 1e-15), 0.0, concentrated_profile(self.rho, x))
 
 
-Loss = Pure | Approximate | Ranged
+Loss = Pure | Approximate | Failure | Ranged
 
 
 def response_profile(epsilon: float, delta: float, x: Curve) -> Curve:

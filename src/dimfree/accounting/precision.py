@@ -5,6 +5,7 @@ Proof: proofs/accounting/precision.md.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +33,7 @@ def compose(mus: Iterable[float]) -> float:
     return total * (1 + 1e-15) if total else 0.0
 
 
+@lru_cache(maxsize=256)
 def largest_mu(epsilon: float, delta: float) -> float:
     """The noisiest-to-sharpest frontier: the largest mu whose release is (epsilon, delta)-private, rounded down."""
     low, high = 0.0, 1.0

@@ -54,5 +54,5 @@ def after_gaussians(mu: float, profile: Profile, x: NDArray[np.float64], chords:
 
 def _mass(t: NDArray[np.float64]) -> NDArray[np.float64]:
     """Φ(t_{i+1}) - Φ(t_i) for rising t, from whichever side keeps its digits: slopes multiply what is lost."""
-    low, high = t[..., :-1], t[..., 1:]
-    return np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+    below, above = ndtr(t), ndtr(-t)
+    return np.where(t[..., :-1] > 0, above[..., :-1] - above[..., 1:], below[..., 1:] - below[..., :-1])

@@ -5,6 +5,8 @@ the exact law of its output. `Asked` shows what the code asked for.
 """
 
 import math
+import os
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -13,14 +15,15 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.errors import NoiseMisuse
 from dimfree.noise import Noise
 
 Law = dict[Hashable, float]
 Masses = Mapping[int, float]
 Integers = NDArray[np.int64]
 
-_LARGEST_POOL = 4096
-_MOST_POOLS = 64
+_LARGEST_POOL = 512  # the price of a fetch is that of about 20 draws
+_MOST_POOLS = 1024
 
 
 @dataclass
@@ -30,6 +33,7 @@ class Pooled:
     door: Noise
     _pools: dict[tuple[str, float], Integers] = field(default_factory=dict)
     _fetched: dict[tuple[str, float], int] = field(default_factory=lambda: defaultdict(int))
+    _owner: tuple[int, int] = field(default_factory=lambda: (os.getpid(), threading.get_ident()))
 
     @property
     def private(self) -> bool:
@@ -51,16 +55,21 @@ class Pooled:
         return self.door.below(bound, size)
 
     def _take(self, key: tuple[str, float], size: int) -> Integers:
-        """Every draw is handed out once: the pool keeps what lies beyond."""
+        """Every draw is handed out once: the pool keeps what lies beyond. A copy of it elsewhere would not."""
+        if (os.getpid(), threading.get_ident()) != self._owner:
+            raise NoiseMisuse("A pool of noise belongs to the process and the thread that opened it; open another.")
         pool = self._pools.get(key, np.zeros(0, dtype=np.int64))
         if len(pool) < size:
             pool = np.concatenate([pool, self._fetch(key, size)])
-        self._pools[key] = pool[size:]
+        self._pools.pop(key, None)
+        self._pools[key] = pool[size:]  # last in line
         return pool[:size]
 
     def _fetch(self, key: tuple[str, float], size: int) -> Integers:
         if len(self._pools) > _MOST_POOLS:  # scales that depend on released numbers never come back
-            self._pools.clear()
+            oldest = next(iter(self._pools))
+            del self._pools[oldest]
+            self._fetched.pop(oldest, None)  # never fetched, if nothing was asked for
         count = max(size, min(_LARGEST_POOL, 2 * self._fetched[key]))
         self._fetched[key] += count
         kind, scale = key

@@ -1,42 +1,36 @@
 """Samples of a mechanism on two neighbours become a lower confidence bound on its epsilon, with nothing assumed of it.
 
-If a release is (ε, δ)-private, P(A) <= e^ε·Q(A) + δ for every set A of outputs. Sets are chosen on one half of the
-samples: those where a score exceeds a threshold, the score being a direction in which the two halves differ, or the
-log-odds of a classifier. The other half, which the choice has not seen, bounds P(A) from below and Q(A) from above
-(Clopper–Pearson, shared out over all sets, both directions: Bonferroni).
+If a release is (ε, δ)-private, P(A) <= e^ε·Q(A) + δ for every set A of outputs. Sets are chosen on a part of the
+samples: those where a score reaches or stays below a threshold, the score being a direction in which the two samples
+differ, or the log-odds of a classifier; few are kept, those that promise most. The other part, which the choice has not
+seen, rules out every ε for which no Q(A) explains both numbers of hits (Fisher's product of two binomial tails, the
+failure shared out over all sets: Bonferroni). Proof: proofs/audit/lower_bound.md.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
+from scipy.special import betainc, betaincc, betainccinv, betaincinv, lambertw
+
+from dimfree._validate import check_count, check_lengths, check_probability, check_rank, check_reals, check_share
+from dimfree.audit.directions import Score, Tame, candidates
 
 Floats = NDArray[np.float64]
 
-TAILS = (
-    0.5,
-    0.35,
-    0.25,
-    0.15,
-    0.1,
-    0.06,
-    0.04,
-    0.025,
-    0.015,
-    0.01,
-    0.005,
-    0.002,
-)  # of pooled scores, beyond a threshold
-_CLASSIFIED = 20_000  # samples that the classifier is shown, at most
+_CHOOSING = 4  # one of so many samples chooses the sets, the others are tested
+_TAILS = 80  # shares of the pooled scores, from a half to a single one, at which a threshold is considered
+_KEPT = 3  # sets that are tested; every one makes the others less sure
+_STEERING = 1e-3  # failure at which sets are compared: milder than that of a test, which has more samples
+_CELLS, _HALVINGS, _LARGEST = 150, 30, 100.0  # of the search for the largest epsilon that is ruled out
+_OUTWARD = 1e-9  # by how much intervals are widened, for the rounding of the special functions
 
 
 @dataclass(frozen=True)
-class Test:
+class Contest:
     """A score of outputs and the thresholds it is compared with; high scores speak for the first table."""
 
     name: str
@@ -55,142 +49,142 @@ class Bound:
     samples: int
 
 
-def lower_bound(here: Floats, there: Floats, delta: float, failure: float) -> Bound:
-    """The bound from samples (count, features) of two neighbours; wrong with probability at most `failure`.
+def lower_bound(here: Any, there: Any, delta: float, failure: float) -> Bound:
+    """What samples of any mechanism on two neighbouring tables say: its epsilon at `delta` is at least this.
 
-    The first half of either chooses the tests, the second half is tested.
+    Wrong with probability at most `failure`, if the outputs are independent and stand in the order they were drawn in.
+    One row per output (a vector is a column), one number per feature, NaN where nothing left; the two may differ in
+    length. The first quarter of either chooses the tests, the rest is tested.
+
+    >>> from dimfree.noise import public_simulation
+    >>> noise = public_simulation().laplace(size=(2, 20_000))  # scale 1: a count that is 1-private
+    >>> found = lower_bound(7 + noise[0], 6 + noise[1], delta=0.0, failure=1e-6)
+    >>> 0.8 < found.epsilon < 1
+    True
     """
-    first, second = len(here) // 2, len(there) // 2
-    return bound(choose_tests(here[:first], there[:second]), here[first:], there[second:], delta, failure)
+    one, other = _samples("here", here), _samples("there", there)
+    check_lengths("there", other.shape[1], "feature of here", one.shape[1])
+    delta, failure = check_share("delta", delta, below=1), check_probability("failure", failure)
+    first, second = len(one) // _CHOOSING, len(other) // _CHOOSING
+    tests = choose_tests(one[:first], other[:second], delta)
+    return bound(tests, one[first:], other[second:], delta, failure)
 
 
-def bound(tests: Sequence[Test], here: Floats, there: Floats, delta: float, failure: float) -> Bound:
+def _samples(name: str, value: Any) -> Floats:
+    """One row per output."""
+    array = np.asarray(value)
+    check_rank(name, array.ndim, (1, 2))
+    check_count(f"the length of {name}", len(array), least=2 * _CHOOSING)
+    return check_reals(name, array.ravel()).reshape(len(array), -1)
+
+
+def bound(tests: Sequence[Contest], here: Floats, there: Floats, delta: float, failure: float) -> Bound:
     """The best of the tests on samples that did not choose them."""
-    each = failure / (2 * sum(len(test.above) + len(test.below) for test in tests))
+    each = failure / sum(len(test.above) + len(test.below) for test in tests)
     best = Bound(0.0, "none", 1 - failure, len(here) + len(there))
     for test in tests:
         scores, others = np.sort(test.score(here)), np.sort(test.score(there))
-        found = max(
-            _largest(*_reaching(scores, others, test.above), delta, each),
-            _largest(*_staying(others, scores, test.below), delta, each),
-        )
+        seen = [*_reaching(scores, others, test.above), *_staying(others, scores, test.below)]
+        found = max((epsilon_at_least(counts, delta, each) for counts in seen), default=0.0)
         if found > best.epsilon:
             best = Bound(found, test.name, best.confidence, best.samples)
     return best
 
 
-def _reaching(scores: Floats, others: Floats, thresholds: Floats) -> tuple[Any, int, Any, int]:
+Counts = tuple[int, int, int, int]  # hits of the set and trials, where it is likely; the same where it is not
+
+
+def _reaching(scores: Floats, others: Floats, thresholds: Floats) -> Iterator[Counts]:
     """How many scores reach each threshold, here and there."""
-    hits = len(scores) - np.searchsorted(scores, thresholds, side="left")
-    misses = len(others) - np.searchsorted(others, thresholds, side="left")
-    return hits, len(scores), misses, len(others)
+    for threshold in thresholds:
+        hits, misses = (len(each) - int(np.searchsorted(each, threshold)) for each in (scores, others))
+        yield hits, len(scores), misses, len(others)
 
 
-def _staying(scores: Floats, others: Floats, thresholds: Floats) -> tuple[Any, int, Any, int]:
+def _staying(scores: Floats, others: Floats, thresholds: Floats) -> Iterator[Counts]:
     """How many scores stay at or below each threshold."""
-    hits, misses = (np.searchsorted(each, thresholds, side="right") for each in (scores, others))
-    return hits, len(scores), misses, len(others)
+    for threshold in thresholds:
+        hits, misses = (int(np.searchsorted(each, threshold, side="right")) for each in (scores, others))
+        yield hits, len(scores), misses, len(others)
 
 
-def _largest(hits: Any, trials: int, others: Any, other_trials: int, delta: float, failure: float) -> float:
-    gained = at_least(hits, trials, failure) - delta
-    lost = at_most(others, other_trials, failure)
-    found = np.log(np.maximum(gained, 1e-300) / lost)
-    return float(np.max(found, initial=-math.inf))
+def epsilon_at_least(counts: Counts, delta: float, failure: float) -> float:
+    """The largest ε that the counts rule out, at this δ; too large with probability at most `failure`."""
+    if not rules_out(counts, 0.0, delta, failure):
+        return 0.0
+    low, high = 0.0, _LARGEST
+    for _ in range(_HALVINGS):  # the lower end is always ruled out
+        middle = (low + high) / 2
+        low, high = (middle, high) if rules_out(counts, middle, delta, failure) else (low, middle)
+    return low
 
 
-def at_least(hits: Any, trials: int, failure: float) -> Floats:
+def rules_out(counts: Counts, epsilon: float, delta: float, failure: float) -> bool:
+    """Whether no Q and P <= e^ε·Q + δ explain the counts; true of the real ones with probability at most `failure`.
+
+    The chance p of as many hits and the chance q of as few others are independent, and p·q <= c no more often than
+    c·(1 - ln c) (Fisher).
+    """
+    hits, trials, others, other_trials = counts
+    c = math.exp(1 + float(lambertw(-failure / math.e, -1).real)) * (1 - _OUTWARD)  # c·(1 - ln c) = failure
+    least = (float(at_least(hits, trials, c)) - delta) / math.exp(epsilon)  # below it p alone is at most c
+    most = float(at_most(others, other_trials, c))  # beyond it q alone is
+    if least >= most:
+        return True
+    ends = np.linspace(max(0.0, least), most, _CELLS + 1)
+    allowed = np.minimum(1.0, math.exp(epsilon) * ends[1:] + delta)
+    many = betainc(hits, trials - hits + 1, allowed) if hits else np.ones(_CELLS)
+    few = betaincc(others + 1, other_trials - others, ends[:-1]) if others < other_trials else np.ones(_CELLS)
+    return bool(np.max(many * few) * (1 + _OUTWARD) <= c)  # p at the upper, q at the lower end of every cell
+
+
+def at_least(hits: Any, trials: Any, failure: float) -> Floats:
     """Clopper–Pearson: the probability is at least this, wrong with probability at most `failure`."""
     hits = np.asarray(hits)
-    return np.where(hits == 0, 0.0, betaincinv(np.maximum(hits, 1), trials - hits + 1, failure))
+    found = betaincinv(np.maximum(hits, 1), trials - hits + 1, failure)
+    return np.where(hits == 0, 0.0, found * (1 - _OUTWARD))
 
 
-def at_most(hits: Any, trials: int, failure: float) -> Floats:
+def at_most(hits: Any, trials: Any, failure: float) -> Floats:
     """Clopper–Pearson from above."""
-    return 1 - at_least(trials - np.asarray(hits), trials, failure)
+    hits = np.asarray(hits)
+    found = betainccinv(hits + 1, np.maximum(trials - hits, 1), failure)
+    return np.where(hits == trials, 1.0, np.minimum(1.0, found * (1 + _OUTWARD)))
 
 
-def choose_tests(here: Floats, there: Floats) -> list[Test]:
-    """Tests that tell these samples apart: the best single feature, its distance from the middle, the difference of
-    means, and a classifier's log-odds."""
-    tame = _Tame.fitted(np.vstack([here, there]))
+def choose_tests(here: Floats, there: Floats, delta: float = 0.01) -> list[Contest]:
+    """The few sets that tell these samples apart best, as far as they can say, at this delta."""
+    tame = Tame.fitted(np.vstack([here, there]))
     one, other = tame(here), tame(there)
-    scores = [*_single_features(one, other), ("difference of means", _difference(one, other))]
-    if (odds := _classifier(one, other)) is not None:
-        scores.append(("classifier", odds))
-    return [_with_thresholds(name, partial(_tamed, score, tame), here, there) for name, score in scores]
+    found = [
+        each for name, score in candidates(one, other) for each in _promising(name, score, tame, one, other, delta)
+    ]
+    return [contest for _, contest in sorted(found, key=lambda each: -each[0])[:_KEPT]]
 
 
-def _tamed(score: Callable[[Floats], Floats], tame: Callable[[Floats], Floats], rows: Floats) -> Floats:
-    return score(tame(rows))
+def _promising(
+    name: str, score: Score, tame: Tame, one: Floats, other: Floats, delta: float
+) -> list[tuple[float, Contest]]:
+    """(what it promises, the contest) for the best threshold from above and the best from below."""
+    high, low = np.sort(score(one)), np.sort(score(other))
+    pooled, shares = np.concatenate([high, low]), np.geomspace(0.5, 1 / (len(one) + len(other)), _TAILS)
+    above, below = np.quantile(pooled, 1 - shares), np.quantile(pooled, shares)
+    above, below = above - _OUTWARD * (1 + abs(above)), below + _OUTWARD * (1 + abs(below))  # clear of frequent outputs
+    upper = _promise(_reaching(high, low, above), delta)
+    lower = _promise(_staying(low, high, below), delta)
+    best, second, none = int(np.argmax(upper)), int(np.argmax(lower)), np.zeros(0)
 
+    def whole(rows: Floats) -> Floats:
+        return score(tame(rows))
 
-@dataclass(frozen=True)
-class _Tame:
-    """Features about their middle, in units of their spread, with long tails pulled in; NaN lies in the middle."""
-
-    middle: Floats
-    spread: Floats
-
-    @classmethod
-    def fitted(cls, rows: Floats) -> "_Tame":
-        clean = np.where(np.isnan(rows), np.nan, np.clip(rows, -1e150, 1e150))
-        known = np.where(np.isnan(clean).all(axis=0), 0.0, clean)
-        low, middle, high = np.nanquantile(known, [0.25, 0.5, 0.75], axis=0)
-        spread = np.where(high > low, high - low, np.nanstd(known, axis=0))
-        return cls(middle, np.where(spread > 0, spread, 1.0))
-
-    def __call__(self, rows: Floats) -> Floats:
-        return np.nan_to_num(np.arcsinh((np.clip(rows, -1e150, 1e150) - self.middle) / self.spread))
-
-
-Score = Callable[[Floats], Floats]
-
-
-def _single_features(one: Floats, other: Floats) -> list[tuple[str, Score]]:
-    """Of all features the one that tells most, as it is and as its distance from the middle."""
-    plain = _separation(one, other)
-    folded = _separation(np.abs(one), np.abs(other))
-    best, second = int(np.argmax(np.abs(plain))), int(np.argmax(np.abs(folded)))
-    sign, other_sign = np.sign(plain[best]) or 1.0, np.sign(folded[second]) or 1.0
     return [
-        ("one feature", lambda rows: sign * rows[:, best]),
-        ("distance from the middle", lambda rows: other_sign * np.abs(rows[:, second])),
+        (float(upper[best]), Contest(name, whole, above[best : best + 1], none)),
+        (float(lower[second]), Contest(name, whole, none, below[second : second + 1])),
     ]
 
 
-def _separation(one: Floats, other: Floats) -> Floats:
-    """Difference of means in units of the pooled spread."""
-    spread = np.sqrt(one.var(axis=0) + other.var(axis=0))
-    gap = one.mean(axis=0) - other.mean(axis=0)
-    return np.where(spread > 0, gap / np.where(spread > 0, spread, 1.0), np.sign(gap) * 1e6)
-
-
-def _difference(one: Floats, other: Floats) -> Score:
-    """Fisher's direction, with a ridge: the features may repeat each other."""
-    pooled = np.cov(one.T, ddof=0) + np.cov(other.T, ddof=0)
-    matrix = np.atleast_2d(pooled) + 1e-6 * np.eye(one.shape[1])
-    direction = np.linalg.solve(matrix, one.mean(axis=0) - other.mean(axis=0))
-    return lambda rows: rows @ direction
-
-
-def _classifier(one: Floats, other: Floats) -> Score | None:
-    """Log-odds of a logistic regression on features and their squares: the privacy loss itself for two Gaussians."""
-    from sklearn.linear_model import LogisticRegression
-
-    if min(len(one), len(other)) < 2:
-        return None
-    one, other = one[:_CLASSIFIED], other[:_CLASSIFIED]
-    labels = np.repeat([1, 0], [len(one), len(other)])
-    model = LogisticRegression(C=1.0, max_iter=200).fit(_squared(np.vstack([one, other])), labels)
-    return lambda rows: np.asarray(model.decision_function(_squared(rows)))
-
-
-def _squared(rows: Floats) -> Floats:
-    return np.hstack([rows, rows**2])
-
-
-def _with_thresholds(name: str, score: Score, here: Floats, there: Floats) -> Test:
-    pooled = score(np.vstack([here, there]))
-    above, below = (np.unique(np.quantile(pooled, shares)) for shares in (1 - np.array(TAILS), TAILS))
-    return Test(name, score, above, below)
+def _promise(seen: Iterator[Counts], delta: float) -> Floats:
+    """ln((P - δ)/Q) of every set, P at its least and Q at its most: quick, and good enough to choose by."""
+    hits, trials, others, other_trials = np.array(list(seen)).T
+    gained = at_least(hits, trials, _STEERING) - delta
+    return np.asarray(np.log(np.maximum(gained, 1e-300) / at_most(others, other_trials, _STEERING)))

@@ -1,13 +1,15 @@
-"""The rows of an audit as JSON or as one HTML page that needs nothing else."""
+"""The rows of an audit as JSON, as Markdown, or as one HTML page that needs nothing else."""
 
 import html
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from dimfree.audit.run import FAILURE, HELD, SKIPPED, VIOLATED, Row
+from dimfree.audit.row import HELD, REPORTED, SKIPPED, VIOLATED, Row
+from dimfree.audit.run import FAILURE
 
 FORMAT = 1
+_SAID = {HELD: "held", VIOLATED: "violated", SKIPPED: "had no time", REPORTED: "reported"}
 COLUMNS = ("mechanism", "how", "claimed ε", "δ", "ε is at least", "pairs", "samples", "verdict", "found on")
 
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em}
@@ -23,10 +25,10 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def summary(rows: Sequence[Row]) -> str:
     """One sentence: how many held, how many did not, and how sure that is."""
-    count = {verdict: sum(row.verdict == verdict for row in rows) for verdict in (HELD, VIOLATED, SKIPPED)}
+    said = [f"{sum(row.verdict == verdict for row in rows)} {words}" for verdict, words in _SAID.items()]
     return (
-        f"{count[HELD]} held, {count[VIOLATED]} violated, {count[SKIPPED]} had no time. Exact rows are certain on "
-        f"their worlds; a sampled row is violated by bad luck with probability at most {FAILURE:g}, all together. "
+        f"{', '.join(said)}. Exact and hunted bounds are certain; a row that rests on samples is violated by bad luck "
+        f"with probability at most {FAILURE:g}, all together. Time is reported, not promised. "
         "An audit can find a violation; that it finds none proves nothing: see proofs/."
     )
 
@@ -55,6 +57,16 @@ def to_html(rows: Sequence[Row], version: str) -> str:
     )
 
 
+def to_markdown(rows: Sequence[Row], version: str) -> str:
+    """The whole audit as a page of a repository."""
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *(cells(row) for row in rows)]
+    table = "\n".join("| " + " | ".join(each.replace("|", "\\|") for each in line) + " |" for line in lines)
+    return f"# dimfree {version}: audit\n\n{summary(rows)}\n\n{table}\n"
+
+
 def _html_row(row: Row) -> str:
     shown = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row))
     return f'<tr class="{row.verdict.replace(" ", "-")}">{shown}</tr>'
+
+
+WRITERS = {".json": to_json, ".html": to_html, ".md": to_markdown}

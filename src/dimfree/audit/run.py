@@ -1,168 +1,163 @@
 """The audit: named checks in a fixed order, within a time, to rows that say what was claimed and what was found.
 
-Exact and numerical checks come first and take what they need; the rest of the time is shared by the sampled ones. A
-sampled check scouts all its pairs, then spends the larger part of its share on the pair that looked worst, with fresh
-samples: only these are tested. With the stated confidence no sampled row of the whole run is violated by bad luck.
+Exact and numerical checks come first and take what they need; the rest of the time is shared by canaries, hunts and
+samples. With the stated confidence nothing in the whole run is called violated by bad luck.
 """
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dimfree.audit.doors import Pooled
-from dimfree.audit.exact import judge
-from dimfree.audit.lower_bound import Test, bound, choose_tests
-from dimfree.audit.neighbours import Pair
-from dimfree.audit.numerics import NUMERICS
-from dimfree.audit.subjects import DELTA, Subject, subjects
-from dimfree.audit.worlds import WORLDS
-from dimfree.noise import Noise, SystemNoise
-
-Floats = NDArray[np.float64]
+from dimfree.audit.canaries.canaries import ONE_RUN as CANARIES
+from dimfree.audit.canaries.one_run import fewest_releases
+from dimfree.audit.hunting.hunt import hunt
+from dimfree.audit.hunting.hunts import HUNTS
+from dimfree.audit.laws.exact import judge
+from dimfree.audit.laws.worlds import WORLDS
+from dimfree.audit.numerics.numerics import NUMERICS as NUMERICAL
+from dimfree.audit.numerics.timing import timing
+from dimfree.audit.row import (
+    EXACT,
+    HELD,
+    HUNTED,
+    NUMERICS,
+    ONE_RUN,
+    REPORTED,
+    SAMPLED,
+    SKIPPED,
+    TIMING,
+    VIOLATED,
+    Check,
+    Row,
+    Time,
+)
+from dimfree.audit.sampling import sample
+from dimfree.audit.subjects.subject import DELTA, Subject
+from dimfree.audit.subjects.subjects import subjects
 
 EPSILONS = (0.5, 1.0, 3.0)
-FAILURE = 1e-6  # of the whole run: all sampled rows together
-HELD, VIOLATED, SKIPPED = "held", "violated", "no time"
-_SCOUTING = 1 / 3  # of a sampled check's time
-_SCOUTED, _FEWEST = 30, 100  # samples of either table, at least, of a scouted pair and of the one that is tested
-_MOST = 400_000
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the report. A lower bound is certain (exact) or holds with the stated confidence (sampled)."""
-
-    mechanism: str
-    how: str  # exact, numerics or sampled
-    epsilon: float | None
-    delta: float | None
-    lower_bound: float | None
-    pairs: int
-    samples: int
-    verdict: str
-    detail: str
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Check:
-    """Something to run; a sampled one is given seconds."""
-
-    mechanism: str
-    how: str
-    run: Callable[[float], Row]
-    weight: float = 0.0  # of its share of the time; what is not sampled takes what it needs
+FAILURE = 1e-6  # of the whole run: all rows that rest on samples together
+_HUNTING, _PLAYING = 0.25, 2.0  # weight of a hunt and of a one-run audit beside a mechanism that is sampled
+_MOST_RELEASES = 400  # of a one-run audit
 
 
 def checks(failure: float = FAILURE, epsilons: tuple[float, ...] = EPSILONS) -> list[Check]:
     """Everything there is to check, in order."""
-    exact = [_exact(name, epsilon) for name in WORLDS for epsilon in epsilons]
-    numerics = [_numerical(name) for name in NUMERICS]
     asked = [subject for epsilon in epsilons for subject in subjects(epsilon)]
-    return [*exact, *numerics, *(_sampled(subject, failure / len(asked)) for subject in asked)]
+    each = failure / (len(asked) + len(CANARIES) * len(epsilons))
+    return [
+        *(_exact(name, epsilon) for name in WORLDS for epsilon in epsilons),
+        *(_numerical(name) for name in NUMERICAL),
+        Check("time of a release", TIMING, _timed),
+        *(_one_run(name, epsilon, each) for name in CANARIES for epsilon in epsilons),
+        *(_hunted(name, epsilon) for name in HUNTS for epsilon in epsilons),
+        *(_sampled(subject, each) for subject in asked),
+    ]
 
 
 def names() -> list[str]:
     """What --mechanism understands."""
-    return list(dict.fromkeys(check.mechanism for check in checks()))
+    return list(dict.fromkeys(check.mechanism for check in checks(epsilons=EPSILONS[-1:])))
 
 
 def audit(
     budget: float, chosen: list[Check] | None = None, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[Row]:
-    """Rows, one after another. `budget` in seconds; checks for which no time is left are listed as such."""
+    """Run the checks. `budget` is the seconds for those that can use more, shared by weight; the clock starts with the
+    first of them. A check that breaks off has found something: no mechanism may fail on tables like these."""
     todo = checks() if chosen is None else chosen
-    end = time.monotonic() + budget
+    end = None
     for place, check in enumerate(todo):
-        waiting = sum(other.weight for other in todo[place:])
         tell(check.mechanism)
-        yield check.run((end - time.monotonic()) * check.weight / waiting if waiting else 0.0)
+        if check.weight and end is None:
+            end = time.monotonic() + budget
+        left = budget if end is None else end - time.monotonic()
+        waiting = sum(other.weight for other in todo[place:])
+        yield _row(check, Time(left * check.weight / waiting if waiting else 0.0, left))
+
+
+def _row(check: Check, given: Time) -> Row:
+    started = time.monotonic()
+    try:
+        return check.run(given)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it belongs in the table; these tables are made up
+        detail = f"broke off: {type(error).__name__}: {error}"
+        return Row(check.mechanism, check.how, None, None, None, 0, 0, VIOLATED, detail, _since(started))
 
 
 def _exact(name: str, epsilon: float) -> Check:
     make, approximate = WORLDS[name]
     delta = DELTA if approximate else 0.0
 
-    def run(seconds: float) -> Row:
+    def run(given: Time) -> Row:
         started = time.monotonic()
         found = judge(make(epsilon, DELTA), epsilon, delta)
         verdict, detail = (VIOLATED if found.violated else HELD), f"delta {found.delta:.3g} at epsilon"
-        spent = time.monotonic() - started
-        return Row(name, "exact", epsilon, delta, found.epsilon, found.pairs, 0, verdict, detail, spent)
+        return Row(name, EXACT, epsilon, delta, found.epsilon, found.pairs, 0, verdict, detail, _since(started))
 
-    return Check(name, "exact", run)
+    return Check(name, EXACT, run)
+
+
+def _hunted(name: str, epsilon: float) -> Check:
+    def run(given: Time) -> Row:
+        started = time.monotonic()
+        found = hunt(HUNTS[name](epsilon), given.share)
+        verdict, claim = VIOLATED if found.violated else HELD, (found.epsilon, found.delta)
+        return Row(name, HUNTED, *claim, found.found, found.tried, 0, verdict, found.detail, _since(started))
+
+    return Check(name, HUNTED, run, _HUNTING)
 
 
 def _numerical(name: str) -> Check:
-    def run(seconds: float) -> Row:
+    def run(given: Time) -> Row:
         started = time.monotonic()
-        complaints = NUMERICS[name]()
-        spent = time.monotonic() - started
+        complaints = NUMERICAL[name]()
         verdict = VIOLATED if complaints else HELD
-        return Row(name, "numerics", None, None, None, 0, 0, verdict, "; ".join(complaints), spent)
+        return Row(name, NUMERICS, None, None, None, 0, 0, verdict, "; ".join(complaints), _since(started))
 
-    return Check(name, "numerics", run)
+    return Check(name, NUMERICS, run)
+
+
+def _timed(given: Time) -> Row:
+    started = time.monotonic()
+    detail = timing()
+    return Row("time of a release", TIMING, None, None, None, 0, 0, REPORTED, detail, _since(started))
+
+
+def _one_run(name: str, epsilon: float, failure: float) -> Check:
+    """How many releases are played follows from the time one takes, measured on one that is not counted."""
+
+    def run(given: Time) -> Row:
+        started = time.monotonic()
+        releases = _affordable(name, epsilon, failure, given) if given.left > 0 else None
+        if releases is None:
+            return Row(name, ONE_RUN, epsilon, DELTA, None, 0, 0, SKIPPED, "", _since(started))
+        found = CANARIES[name](epsilon, failure, releases=releases)
+        verdict = VIOLATED if found.epsilon > epsilon else HELD
+        claim, played = (epsilon, DELTA, found.epsilon), (found.game.canaries, releases)
+        detail = f"{found.correct} of {found.game.most} guesses right"
+        return Row(name, ONE_RUN, *claim, *played, verdict, detail, _since(started))
+
+    return Check(name, ONE_RUN, run, _PLAYING)
+
+
+def _affordable(name: str, epsilon: float, failure: float, given: Time) -> int | None:
+    """So many releases that one which tells everything would be seen to, or more if time allows; None if it does not.
+
+    Two are played beforehand and not counted: the first may calibrate, the second is timed.
+    """
+    play = CANARIES[name]
+    game = play(epsilon, failure, releases=1).game
+    started = time.monotonic()
+    play(epsilon, failure, releases=1)
+    cost = _since(started)
+    fewest = fewest_releases(game, epsilon, DELTA, failure)
+    seconds = given.enough(fewest * cost)
+    return None if seconds is None else int(min(_MOST_RELEASES, max(fewest, seconds / cost)))
 
 
 def _sampled(subject: Subject, failure: float) -> Check:
-    return Check(subject.name, "sampled", lambda seconds: sample(subject, seconds, failure), subject.weight)
+    return Check(subject.name, SAMPLED, lambda given: sample(subject, given, failure), subject.weight)
 
 
-def sample(subject: Subject, seconds: float, failure: float, noise: Noise | None = None, most: int = _MOST) -> Row:
-    """Scout all pairs, then test the worst on fresh samples. How many there are depends on time, never on outputs."""
-    started = time.monotonic()
-    door = noise or Pooled(SystemNoise())
-
-    def row(found: float | None, tried: int, samples: int, verdict: str, detail: str) -> Row:
-        spent = time.monotonic() - started
-        claim = subject.epsilon, subject.delta
-        return Row(subject.name, "sampled", *claim, found, tried, samples, verdict, detail, spent)
-
-    if seconds <= 0:
-        return row(None, 0, 0, SKIPPED, "")
-    suite = subject.pairs()
-    if seconds < 2 * (_SCOUTED + _FEWEST) * _cost(subject, suite[0], door) + time.monotonic() - started:
-        return row(None, 0, 0, SKIPPED, "")
-    scouted = list(_scout(subject, suite, seconds * _SCOUTING, door, most // 2))
-    _, pair, tests = max(scouted, key=lambda each: each[0])
-    here, there = collect(subject, pair, started + seconds - time.monotonic(), door, _FEWEST, most)
-    found = bound(tests, here, there, subject.delta, failure)
-    verdict = VIOLATED if found.epsilon > subject.epsilon else HELD
-    detail = f"{pair.name}, by {found.test}" if found.epsilon else pair.name
-    return row(found.epsilon, len(scouted), found.samples, verdict, detail)
-
-
-def _cost(subject: Subject, pair: Pair, noise: Noise) -> float:
-    """Seconds for one output, after one that may have calibrated."""
-    subject.draw(pair.here, noise)
-    started = time.monotonic()
-    subject.draw(pair.there, noise)
+def _since(started: float) -> float:
     return time.monotonic() - started
-
-
-def _scout(
-    subject: Subject, suite: tuple[Pair, ...], seconds: float, noise: Noise, most: int
-) -> Iterator[tuple[float, Pair, list[Test]]]:
-    """(how bad a pair looks, the pair, the tests its samples suggest), for as many pairs as time allows."""
-    end = time.monotonic() + seconds
-    for place, pair in enumerate(suite):
-        left = end - time.monotonic()
-        if place and left <= 0:
-            return
-        here, there = collect(subject, pair, left / (len(suite) - place), noise, _SCOUTED, most)
-        tests = choose_tests(here, there)
-        yield bound(tests, here, there, subject.delta, 0.1).epsilon, pair, tests
-
-
-def collect(subject: Subject, pair: Pair, seconds: float, noise: Noise, least: int, most: int) -> tuple[Floats, Floats]:
-    """Outputs on both tables, in turn, until the time is over; never fewer than `least` of each."""
-    end = time.monotonic() + seconds
-    here: list[Floats] = []
-    there: list[Floats] = []
-    while len(here) < least or (len(here) < most and time.monotonic() < end):
-        here.append(subject.draw(pair.here, noise))
-        there.append(subject.draw(pair.there, noise))
-    return np.array(here), np.array(there)

@@ -24,7 +24,7 @@ _SAFE = 2**62
 def mean_event(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> tuple[Gaussian, int]:
     """The cost of a mean of the given sensitivity (in record steps), and the number of extra bits of its noise grid.
 
-    Rounding to the grid adds one step per coordinate: sqrt(d) to the L2 sensitivity (privacy.md, numerics).
+    Rounding to the grid adds one step per coordinate: sqrt(d) to the L2 sensitivity (M8).
     """
     bits = max(0, math.ceil(math.log2(_FINEST * mu / sensitivity)))
     steps = sensitivity * 2**bits * (1 + 1e-15) + math.sqrt(dimension)

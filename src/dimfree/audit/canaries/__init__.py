@@ -1,0 +1,1 @@
+"""Many canaries in few releases."""

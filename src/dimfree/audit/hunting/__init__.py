@@ -1,0 +1,1 @@
+"""A climb over pairs of tables towards the one that tells most."""

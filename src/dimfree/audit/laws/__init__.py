@@ -1,0 +1,1 @@
+"""True laws of the code on tiny worlds: what neighbours really give away, without sampling."""

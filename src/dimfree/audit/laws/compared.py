@@ -1,0 +1,126 @@
+"""The exact law of code that only compares its noise: thresholds are summed over, not run one by one.
+
+A door hands out draws that nobody has looked at. One that is turned into a whole number becomes a threshold, a mark far
+from all counts; one that is compared with a threshold forks the path. The code itself decides what is compared with
+which draw, and asks for the scales; the probability of a path is then a product of sums, one for each threshold.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.audit.doors import Forked, Law, Masses
+from dimfree.noise import Noise
+
+Floats = NDArray[np.float64]
+
+_FAR = 2**40  # between two thresholds; counts stay far below it
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """A draw plus a whole number."""
+
+    door: "Compared"
+    place: int  # which of the door's draws
+    shift: int = 0
+
+    def __add__(self, more: int) -> "Unseen":
+        return Unseen(self.door, self.place, self.shift + more)
+
+    __radd__ = __add__
+
+    def __int__(self) -> int:
+        return (self.place + 1) * _FAR + self.shift
+
+    def __ge__(self, bar: int) -> bool:
+        return self.door.reaches(self, bar)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """draw >= threshold + least, and whether it was."""
+
+    draw: int
+    least: int
+    reached: bool
+
+
+class Compared(Forked):
+    """Laplace draws that are compared, or compared with; `asked` are their scales."""
+
+    def __init__(self, choices: list[int]) -> None:
+        super().__init__(choices, lambda scale: {})
+        self.asked: list[float] = []
+        self.told: dict[int, list[Comparison]] = defaultdict(list)  # by threshold; -1 is no draw at all
+
+    def laplace(self, scale: float, size: int) -> NDArray[Any]:
+        self.asked += [scale] * size
+        first = len(self.asked) - size
+        return np.array([Unseen(self, first + each) for each in range(size)], dtype=object)
+
+    def reaches(self, draw: Unseen, bar: int) -> bool:
+        threshold = round(bar / _FAR) - 1
+        reached = self._fork([1.0, 1.0]) == 1
+        self.told[threshold].append(Comparison(draw.place, bar - (threshold + 1) * _FAR - draw.shift, reached))
+        return reached
+
+
+@dataclass
+class Tails:
+    """Of the noise of every scale: P(Z >= least) where `least` rides on a threshold, computed once."""
+
+    masses: Callable[[float], Masses]
+    known: dict[tuple[float, float | None, int, bool], Floats] = field(default_factory=dict)
+
+    def lifts(self, scale: float | None) -> Mapping[int, float]:
+        return {0: 1.0} if scale is None else self.masses(scale)
+
+    def chance(self, scale: float, lift: float | None, least: int, reached: bool) -> Floats:
+        key = scale, lift, least, reached
+        if key not in self.known:
+            edges, masses = least + np.array(list(self.lifts(lift))), self.masses(scale)
+            self.known[key] = (
+                tail(masses, edges) if reached else tail({-z: mass for z, mass in masses.items()}, 1 - edges)
+            )
+        return self.known[key]
+
+    def probability(self, door: Compared) -> float:
+        """Of the path that the door went: thresholds are independent, and so are draws given them."""
+        compared = [each.draw for told in door.told.values() for each in told]
+        if len(set(compared)) < len(compared) or set(compared) & set(door.told):
+            raise ValueError("A draw was compared twice, or is a threshold itself; its law is not known here.")
+        return math.prod(self._given(door, place, told) for place, told in door.told.items())
+
+    def _given(self, door: Compared, place: int, told: list[Comparison]) -> float:
+        lift = None if place < 0 else door.asked[place]
+        left = np.array(list(self.lifts(lift).values()))
+        for each in told:
+            left = left * self.chance(door.asked[each.draw], lift, each.least, each.reached)
+        return float(left.sum())
+
+
+def compared_law(mechanism: Callable[[Noise], Hashable], masses: Callable[[float], Masses]) -> Law:
+    """{output: probability}; `masses(scale)` gives the noise of a scale, taken to be everything."""
+    tails, found = Tails(masses), defaultdict[Hashable, list[float]](list)
+    choices: list[int] = []
+    while True:
+        door = Compared(choices)
+        found[mechanism(door)].append(tails.probability(door))
+        while choices and choices[-1] == 1:
+            choices.pop()
+        if not choices:
+            return {outcome: math.fsum(parts) for outcome, parts in found.items()}
+        choices[-1] += 1
+
+
+def tail(masses: Masses, least: NDArray[np.int64]) -> Floats:
+    """P(Z >= least)."""
+    places = np.array(sorted(masses))
+    above = np.append(np.cumsum(np.array([masses[z] for z in sorted(masses)])[::-1])[::-1], 0.0)
+    return np.asarray(above[np.searchsorted(places, least)])

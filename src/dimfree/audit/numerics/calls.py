@@ -1,0 +1,63 @@
+"""Every way to release something, as a call on a table: small public tables on which all of them answer quickly."""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.noise import public_simulation
+from dimfree.profile_of_variances import variance_profile
+from dimfree.release import release_mean
+from dimfree.shape import Dense, Diagonal, Isotropic, LowRank, Shape
+
+Floats = NDArray[np.float64]
+Call = Callable[..., Any]  # (table, **options) -> a release, a refusal or a profile
+
+BUDGET = {"epsilon": 8.0, "delta": 1e-2}
+COLUMNS = 4
+ROWS = 467  # a prime that no public parameter comes near
+
+
+@cache
+def known_shapes() -> dict[str, Shape]:
+    """One of each kind, for records of COLUMNS numbers."""
+    turn = np.linalg.qr(public_simulation(3).normal(size=(COLUMNS, COLUMNS)))[0]
+    spread = np.array([1.0, 2.0, 0.5, 1.5])
+    return {
+        "Isotropic": Isotropic(1.0),
+        "Diagonal": Diagonal(spread),
+        "Dense": Dense(turn * spread @ turn.T),
+        "LowRank": LowRank(turn[:, :1], [2.0], 1.0),
+    }
+
+
+@cache
+def ways() -> Mapping[str, dict[str, Any]]:
+    """What `release_mean` is called with."""
+    known = {"shape": known_shapes()["Isotropic"]}
+    stable, replaced = {**known, "core": "stable"}, {"neighbours": "replace-one"}
+    shaped = {f"recentred, {name}": {**stable, "shape": shape} for name, shape in known_shapes().items()}
+    return {
+        "soft": {**known, "core": "soft"},
+        "basic": {**known, "core": "basic"},
+        "stable": {**stable, "stages": 0},
+        "stable, replace-one": {**stable, "stages": 0, **replaced},
+        **shaped,
+        "unknown scale": {**stable, "scale": "learn"},
+        "auto": {},
+        "auto, replace-one": replaced,
+        "paper": {"shape": "paper"},
+    }
+
+
+def calls(release: Call = release_mean, profile: Call = variance_profile) -> dict[str, Call]:
+    """All of them by name, each waiting for a table."""
+    means = {name: partial(release, **BUDGET, **options) for name, options in ways().items()}
+    return {**means, "variance profile": partial(profile, **BUDGET)}
+
+
+def table(rows: int = ROWS, seed: int = 5) -> Floats:
+    """Made-up records that lie close together: everybody is everybody's friend in a known shape."""
+    return public_simulation(seed).normal(size=(rows, COLUMNS)) / 4

@@ -1,0 +1,183 @@
+"""Sums and releases do not depend on the order of the records, on how they are cut, or on how they are stored.
+
+All comparisons are bit for bit. A sum that rounds would let one person's record move the bits that all the others left.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+import dimfree.core.distances
+import dimfree.core.friends
+import dimfree.core.products
+import dimfree.exact_product
+import dimfree.mechanisms.gaussian
+import dimfree.records
+from dimfree.audit.doors import Asked
+from dimfree.audit.numerics import calls
+from dimfree.budget import Neighbours
+from dimfree.core.friends import all_counts
+from dimfree.core.soft import soft_weights
+from dimfree.grid import on_grid
+from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
+from dimfree.mechanisms.gaussian import rounded_mean
+from dimfree.mechanisms.scores import Scoring, clipped_scores, noisy_scores
+from dimfree.noise import SeededNoise, public_simulation
+from dimfree.records import as_records
+from dimfree.scale import pair_distances
+from dimfree.shape import Diagonal
+from dimfree.space import Space
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Any], Any]  # of a table, however it is stored
+
+ROWS, COLUMNS = 211, 5
+BALL = Ball(np.array([0.1, -0.2, 0.3, 0.0, 0.7]), 1.0, 2.5)
+_BLOCK = Ball(BALL.centre, np.array([1.0, 0.7, 2.0, 1.0, 0.3]), 1.5, np.array([0, 3]))
+_SCORING = Scoring(BALL.centre, 1.0, 3.0)
+_CUTS = (1, 64, 100, 210)
+_WITHOUT_COINS = ("soft", "stable", "recentred, Dense", "recentred, LowRank", "unknown scale", "auto")
+
+
+def made_up() -> Floats:
+    """Public records of many sizes, some entries zero, all of them single precision; float sums depend on the order."""
+    coins = public_simulation(7)
+    sizes = np.ldexp(1.0, coins.choice([0, 0, 0, 1, 2, -30, 20], (ROWS, 1)))
+    table = coins.normal(size=(ROWS, COLUMNS)) * sizes
+    return np.where(coins.random(table.shape) < 0.3, 0.0, table).astype(np.float32).astype(np.float64)
+
+
+def space_of(table: Any) -> Space:
+    return Space(as_records(table), Diagonal(np.array([1.0, 2.0, 0.5, 1.0, 3.0])))
+
+
+def _core_sum(table: Any) -> Any:
+    integers = on_grid(space_of(table), 3.0)
+    weights = soft_weights(all_counts(integers))
+    return rounded_mean(integers.values, weights, 5)
+
+
+def _pairs(table: Any) -> list[int]:
+    found = pair_distances(space_of(table), None)
+    return [found.friend_pairs(radius) for radius in (1e-3, 0.5, 1.0, 2.0, 3.0, 1e3)]
+
+
+def _scores(table: Any) -> Any:
+    return noisy_scores(space_of(table), _SCORING, 0.7, 0.4, Neighbours.ADD_REMOVE, noise=Asked()).value
+
+
+SUMS: dict[str, Statistic] = {
+    "clipped sum": lambda table: clipped_sum(space_of(table), BALL),
+    "clipped sum of some coordinates": lambda table: clipped_sum(space_of(table), _BLOCK),
+    "scores": _scores,
+    "records beyond the score's norm": lambda table: clipped_scores(space_of(table), _SCORING, 0.1),
+    "friend counts": lambda table: np.sort(all_counts(on_grid(space_of(table), 3.0))),
+    "pairs of friends": _pairs,
+    "weighted core mean": _core_sum,
+}
+
+
+def _released(name: str) -> Statistic:
+    """Everything that leaves the release of this name on reproducible noise; the names of columns apart."""
+
+    def release(table: Any) -> str:
+        found = calls.calls()[name](table, noise=SeededNoise(11))
+        return found.to_json().replace('"columns": ["0", "1", "2", "3"]', '"columns": null')
+
+    return release
+
+
+def order(total: Statistic | None = None) -> list[str]:
+    """Sums, and releases that toss no coin for a record, do not depend on the order; sums add up however cut."""
+    table, add = made_up(), total or SUMS["clipped sum"]
+    whole = add(table)
+    complaints = _ordered({"a sum": add} if total else SUMS, table)
+    if any(not np.array_equal(add(table[:cut]) + add(table[cut:]), whole) for cut in _CUTS):
+        complaints.append("a sum depends on how the records are cut")
+    return complaints if total else complaints + _ordered({n: _released(n) for n in _WITHOUT_COINS}, calls.table())
+
+
+def _ordered(statistics: Mapping[str, Statistic], table: Floats) -> list[str]:
+    shuffle = public_simulation(11).permutation(len(table))
+    orders = (shuffle, np.arange(len(table))[::-1])
+    return [
+        f"{name} depends on the order of the records"
+        for name, statistic in statistics.items()
+        if any(not np.array_equal(statistic(table[each]), statistic(table)) for each in orders)
+    ]
+
+
+def storage(statistics: Mapping[str, Statistic] | None = None) -> list[str]:
+    """What is computed is the same for every container of the same numbers, and for blocks of any size."""
+    if statistics is not None:
+        return list(_stored(statistics, made_up()))
+    released = {name: _released(name) for name in calls.calls()}
+    narrow = calls.table().astype(np.float32).astype(np.float64)
+    return [*_stored(SUMS, made_up()), *_stored(released, narrow, ("CSR", "float32, by column"), (64,))]
+
+
+def _stored(
+    statistics: Mapping[str, Statistic],
+    table: Floats,
+    only: tuple[str, ...] | None = None,
+    sizes: tuple[int, ...] = (1, 64),
+) -> Iterator[str]:
+    for name, statistic in statistics.items():
+        expected = statistic(table)
+        for form, stored in forms(table):
+            if (only is None or form in only) and not np.array_equal(statistic(stored), expected):
+                yield f"{name} differs for a table stored as {form}"
+        for rows in sizes:
+            with blocks_of(rows, table.shape[1]):
+                if not np.array_equal(statistic(table), expected):
+                    yield f"{name} differs in blocks of {rows}"
+
+
+def forms(table: Floats) -> Iterator[tuple[str, Any]]:
+    """The same numbers in every container that the front door opens; the table's numbers fit single precision."""
+    yield "CSR", sparse.csr_array(table)
+    yield "CSC", sparse.csc_array(table)
+    yield "float32, by column", np.asfortranarray(table.astype(np.float32))
+    yield "strided", np.repeat(table, 2, axis=1)[:, ::2]
+    yield "big-endian", table.astype(">f8")
+    if find_spec("pandas"):
+        import pandas
+
+        yield "frame", pandas.DataFrame(table).rename(columns=str)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.npy"
+        np.save(path, table)
+        yield "memory map", np.load(path, mmap_mode="r")
+
+
+_BLOCKS: tuple[tuple[Any, str, bool], ...] = (  # where, and whether counted in entries or in rows
+    (dimfree.records, "_BLOCK_ENTRIES", True),
+    (dimfree.records, "_SPARSE_BLOCK_ENTRIES", True),
+    (dimfree.core.friends, "_ROWS", False),
+    (dimfree.core.friends, "_CELLS", True),
+    (dimfree.core.distances, "_ROWS", False),
+    (dimfree.core.distances, "_CELLS", True),
+    (dimfree.core.products, "_CELLS", True),
+    (dimfree.mechanisms.gaussian, "_CELLS", True),
+    (dimfree.exact_product, "_BLOCK_ENTRIES", True),
+)
+
+
+@contextmanager
+def blocks_of(rows: int, columns: int) -> Iterator[None]:
+    """Everything that works block by block takes so many rows at a time: said to be speed and memory only."""
+    before = [getattr(where, name) for where, name, _ in _BLOCKS]
+    try:
+        for where, name, entries in _BLOCKS:
+            setattr(where, name, rows * columns if entries else rows)
+        yield
+    finally:
+        for (where, name, _), value in zip(_BLOCKS, before, strict=True):
+            setattr(where, name, value)

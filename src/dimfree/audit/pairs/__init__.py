@@ -1,0 +1,1 @@
+"""Worst pairs of neighbouring tables, by relation."""

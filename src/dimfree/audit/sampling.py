@@ -1,0 +1,115 @@
+"""A claim against samples of its code: scout all pairs, then test the worst one on fresh samples.
+
+How many are tested is settled before the first of them is drawn, by what the scouted ones cost: a clock that stopped
+them would know which outputs are quick. Proof: proofs/audit/lower_bound.md.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.audit.doors import Pooled
+from dimfree.audit.lower_bound import Contest, bound, choose_tests, epsilon_at_least
+from dimfree.audit.neighbours import Pair
+from dimfree.audit.row import HELD, SAMPLED, SKIPPED, VIOLATED, Row, Time
+from dimfree.audit.subjects.subject import Subject
+from dimfree.noise import Noise, SystemNoise
+
+Floats = NDArray[np.float64]
+
+MOST = 400_000  # samples of either table
+AMPLE = Time(math.inf, math.inf)
+_SCOUTING = 1 / 3  # of the time
+_SCOUTED = 30  # samples of either table, at least, of a scouted pair
+_STEERING = 0.1  # failure at which scouted pairs are compared
+_TEETH = 1.3  # times the claim: a mechanism that tells everything must be found to lose at least this
+
+
+@dataclass(frozen=True)
+class Scouted:
+    """A pair, how bad it looks, the tests that its samples suggest, and the seconds for one output of either table."""
+
+    pair: Pair
+    looks: float
+    tests: list[Contest]
+    cost: float
+
+
+def fewest(epsilon: float, delta: float, failure: float) -> int:
+    """So many samples of either table that one which tells everything would be seen to: fewer can find nothing."""
+    count = 8
+    while epsilon_at_least((count, count, 0, count), delta, failure) < _TEETH * epsilon:
+        count = math.ceil(1.1 * count)
+    return count
+
+
+def sample(subject: Subject, given: Time, failure: float, noise: Noise | None = None, most: int = MOST) -> Row:
+    """One row: the claim is violated if the bound on the worst pair exceeds it."""
+    started = time.monotonic()
+
+    def row(found: float | None, tried: int, samples: int, verdict: str, detail: str) -> Row:
+        spent, claim = time.monotonic() - started, (subject.epsilon, subject.delta)
+        return Row(subject.name, SAMPLED, *claim, found, tried, samples, verdict, detail, spent)
+
+    least = min(most, fewest(subject.epsilon, subject.delta, failure / 3))
+    suite = subject.pairs() if given.left > 0 else ()
+    cost = _cost(subject, suite[0], noise or Pooled(SystemNoise())) if suite else math.inf
+    seconds = given.enough(2 * (len(suite) * _SCOUTED + least) * cost + time.monotonic() - started)
+    if seconds is None:
+        return row(None, 0, 0, SKIPPED, "")
+    scouted = list(_scout(subject, suite, seconds * _SCOUTING, noise or Pooled(SystemNoise()), most // 2))
+    worst = max(scouted, key=lambda each: each.looks)
+    count = _affordable(started + seconds - time.monotonic(), worst.cost, least, most)
+    here, there = draws(subject, worst.pair, count, noise or Pooled(SystemNoise()))
+    found = bound(worst.tests, here, there, subject.delta, failure)
+    verdict = VIOLATED if found.epsilon > subject.epsilon else HELD
+    detail = f"{worst.pair.name}, by {found.test}" if found.epsilon else worst.pair.name
+    return row(found.epsilon, len(scouted), found.samples, verdict, detail)
+
+
+def _cost(subject: Subject, pair: Pair, noise: Noise) -> float:
+    """Seconds for one output, after one that may have calibrated."""
+    subject.draw(pair.here, noise)
+    started = time.monotonic()
+    subject.draw(pair.there, noise)
+    return time.monotonic() - started
+
+
+def _scout(subject: Subject, suite: tuple[Pair, ...], seconds: float, noise: Noise, most: int) -> Iterator[Scouted]:
+    """As many pairs as time allows, each for its share of it."""
+    end = time.monotonic() + seconds
+    for place, pair in enumerate(suite):
+        started = time.monotonic()
+        if place and started >= end:
+            return
+        here, there = _until(subject, pair, (end - started) / (len(suite) - place), noise, most)
+        cost = (time.monotonic() - started) / len(here)
+        tests = choose_tests(here, there, subject.delta)
+        yield Scouted(pair, bound(tests, here, there, subject.delta, _STEERING).epsilon, tests, cost)
+
+
+def _until(subject: Subject, pair: Pair, seconds: float, noise: Noise, most: int) -> tuple[Floats, Floats]:
+    """Outputs on both tables, in turn, until the time is over: to look at, not to test."""
+    end = time.monotonic() + seconds
+    here: list[Floats] = []
+    there: list[Floats] = []
+    while len(here) < min(_SCOUTED, most) or (len(here) < most and time.monotonic() < end):
+        here.append(subject.draw(pair.here, noise))
+        there.append(subject.draw(pair.there, noise))
+    return np.array(here), np.array(there)
+
+
+def _affordable(seconds: float, cost: float, least: int, most: int) -> int:
+    """How many outputs of either table to test."""
+    return int(min(most, max(least, seconds / max(cost, 1e-9))))
+
+
+def draws(subject: Subject, pair: Pair, count: int, noise: Noise) -> tuple[Floats, Floats]:
+    """So many outputs on either table."""
+    both = [(subject.draw(pair.here, noise), subject.draw(pair.there, noise)) for _ in range(count)]
+    here, there = zip(*both, strict=True)
+    return np.array(here), np.array(there)

@@ -1,0 +1,128 @@
+"""Variances by votes as subjects (M1, M4): a row of the table is a group's estimates, or a record.
+
+The pairs stand at the thresholds: as many votes as are just published, coordinates with half of the votes.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from dimfree.accounting.losses import Approximate
+from dimfree.audit.neighbours import Pair, Table
+from dimfree.audit.subjects.subject import DELTA, Floats, Subject, Suite, of_tables
+from dimfree.audit.subjects.sums import first_leaves
+from dimfree.budget import Neighbours
+from dimfree.grouping import Layout, full_groups, slots
+from dimfree.mechanisms import Charged
+from dimfree.mechanisms.stable_histogram import publishing_threshold
+from dimfree.noise import Noise
+from dimfree.records import as_records
+from dimfree.variances import (
+    GroupVariances,
+    coordinate_variances,
+    find_kth_largest_variance,
+    group_variances,
+    repeated_share,
+    top_variances,
+    variance_sum,
+)
+
+Answers = list[Charged[float | None, Approximate]]
+Vote = Callable[[GroupVariances, Noise], Answers]
+Grouping = Callable[[int, int, int, Noise], Layout]
+
+_LOW, _HIGH = 1.0, 64.0  # variances that fall into different buckets, alone and in sums
+_TOP_GROUPS = 8
+
+
+def kth_largest(epsilon: float, relation: Neighbours) -> Subject:
+    """The second largest of two variances."""
+
+    def vote(groups: GroupVariances, noise: Noise) -> Answers:
+        return [find_kth_largest_variance(groups, 2, epsilon, DELTA, noise=noise)]
+
+    return _voted("k-th largest variance", epsilon, relation, vote, publishing_threshold(epsilon, DELTA))
+
+
+def sum_of_variances(epsilon: float, relation: Neighbours) -> Subject:
+    """The sum of both."""
+
+    def vote(groups: GroupVariances, noise: Noise) -> Answers:
+        return [variance_sum(groups, [0, 1], epsilon, DELTA, noise=noise)]
+
+    return _voted("variance sum", epsilon, relation, vote, publishing_threshold(epsilon, DELTA))
+
+
+def each_variance(epsilon: float, relation: Neighbours) -> Subject:
+    """Both, one after the other, for one budget."""
+
+    def vote(groups: GroupVariances, noise: Noise) -> Answers:
+        return coordinate_variances(groups, [0, 1], epsilon, DELTA, noise=noise)
+
+    threshold = publishing_threshold(*repeated_share(2, epsilon, DELTA))
+    return _voted("coordinate variances", epsilon, relation, vote, threshold)
+
+
+def _voted(name: str, epsilon: float, relation: Neighbours, vote: Vote, threshold: int) -> Subject:
+    def draw(table: Table, noise: Noise) -> Floats:
+        values = np.asarray(table)
+        return _row(vote(GroupVariances(values, len(values)), noise))
+
+    return Subject(f"{name}, {relation}", epsilon, DELTA, relation, draw, _at_the_threshold(relation, threshold))
+
+
+def _row(found: Answers) -> Floats:
+    """For each vote: whether it was answered, and the answer on a scale of fours."""
+    answers = [(1.0, math.nan) if one.value is None else (0.0, math.log2(one.value or 0.5) / 2) for one in found]
+    return np.array([number for answer in answers for number in answer])
+
+
+def _at_the_threshold(relation: Neighbours, threshold: int) -> Suite:
+    low, high = np.full((1, 2), _LOW), np.full((1, 2), _HIGH)
+    lows, highs = np.repeat(low, threshold, axis=0), np.repeat(high, threshold, axis=0)
+    if relation is Neighbours.ADD_REMOVE:
+        both = np.vstack([lows, highs])
+        return of_tables(relation, at_the_threshold=(np.vstack([lows, low]), lows), one_of_two=(both, both[1:]))
+    here, there = np.vstack([lows, highs, low]), np.vstack([lows, highs, high])
+    return of_tables(relation, between_two=(here, there), to_an_empty_cell=(lows, np.vstack([lows[1:], high])))
+
+
+def top(epsilon: float, relation: Neighbours) -> Subject:
+    """Which of six coordinates vary by a threshold or more: at most two, by the sparse vector."""
+
+    def draw(table: Table, noise: Noise) -> Floats:
+        groups = GroupVariances(np.asarray(table), _TOP_GROUPS)
+        found = top_variances(groups, 2 * _LOW, 2, epsilon, DELTA, noise=noise).value
+        return np.isin(np.arange(groups.dimension), found).astype(np.float64)
+
+    half = np.repeat([[_HIGH] * 6, [0.0] * 6], _TOP_GROUPS // 2, axis=0)
+    all_say, none_say, some_say = np.full((1, 6), _HIGH), np.zeros((1, 6)), np.array([[_HIGH, 0.0] * 3])
+    if relation is Neighbours.ADD_REMOVE:
+        tables = {"one_more_says_all": (np.vstack([half, all_say]), half)}
+        tables["one_more_says_some"] = (np.vstack([half, some_say]), half)
+    else:
+        tables = {"all_or_none": (np.vstack([half, all_say]), np.vstack([half, none_say]))}
+        tables["these_or_those"] = (np.vstack([half, some_say]), np.vstack([half, _HIGH - some_say]))
+    return Subject(f"top variances, {relation}", epsilon, DELTA, relation, draw, of_tables(relation, **tables))
+
+
+def grouped_variances(epsilon: float, grouping: Grouping = slots) -> Subject:
+    """From records to a vote: groups of two in slots, then the sum of variances. Groups as many as are published."""
+    groups = publishing_threshold(epsilon, DELTA) + 2
+
+    def draw(table: Table, noise: Noise) -> Floats:
+        records = as_records(table)
+        found = group_variances(records, grouping(records.count, groups, 2, noise))
+        return _row([variance_sum(found, [0], epsilon, DELTA, noise=noise)])
+
+    return Subject("grouped variances", epsilon, DELTA, Neighbours.ADD_REMOVE, draw, lambda: _record_pairs(groups))
+
+
+def _record_pairs(groups: int) -> tuple[Pair, ...]:
+    """Records that agree two by two, the first of which leaves; all alike but one."""
+    twins = np.repeat(np.arange(groups + 1.0), 2)[: 2 * groups + 1, None] * 4.0
+    alike = np.zeros((full_groups(2 * groups, 2) * 2, 1))
+    odd = np.vstack([alike, [[8.0]]])
+    relation = Neighbours.ADD_REMOVE
+    return Pair(first_leaves().name, relation, twins, twins[1:]), Pair("odd one out", relation, odd, alike)

@@ -1,0 +1,112 @@
+"""Every way to call an estimator that the audit samples, with tables just large enough to be answered."""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dimfree.audit.neighbours import Table
+from dimfree.audit.pairs.crowds import SEVERAL
+from dimfree.audit.subjects.subject import DELTA
+from dimfree.budget import Budget, Neighbours
+from dimfree.estimator import PrivateMean, RefusalWarning
+from dimfree.noise import Noise
+from dimfree.paper_plan import choose_steps, paper_shares
+from dimfree.release import CAUTION, release_mean
+from dimfree.result import Release
+from dimfree.shape import Dense, Diagonal, Isotropic, LowRank, Shape
+
+FAILURE = 0.2  # accepted chance of a refusal: shorter ladders, so smaller tables
+
+KNOWN, SPREAD, PAPER = (
+    "known",
+    "spread",
+    "paper",
+)  # which tables: in units of a known shape, or with a scale of their own
+
+
+def fitted(table: Table, **options: Any) -> Release:
+    """The release behind the scikit-learn facade."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RefusalWarning)
+        return PrivateMean(**options).fit(table).release_
+
+
+@dataclass(frozen=True)
+class Way:
+    """How `release_mean` is called, and how many records it needs at this budget."""
+
+    name: str
+    options: dict[str, Any]
+    size: int
+    relation: Neighbours = Neighbours.ADD_REMOVE
+    tables: str = KNOWN
+    call: Callable[..., Release] = release_mean
+    weight: float = 2.0
+
+    @property
+    def shape(self) -> Shape:
+        """In whose units the tables are made."""
+        given = self.options.get("shape")
+        return given if isinstance(given, Shape) else Isotropic(1.0)
+
+    def release(self, table: Table, epsilon: float, noise: Noise) -> Release:
+        return self.call(
+            table,
+            epsilon=epsilon,
+            delta=DELTA,
+            neighbours=self.relation.value,
+            failure_probability=FAILURE,
+            noise=noise,
+            **self.options,
+        )
+
+
+def ways(epsilon: float) -> list[Way]:
+    """Every estimator, both relations where it has both; then every option that changes what is computed, once."""
+    more, replaced = math.ceil(1 / epsilon), Neighbours.REPLACE_ONE
+    known: dict[str, Any] = {"shape": Isotropic(1.0)}
+    core, stages = {**known, "core": "stable", "stages": 0}, {**known, "core": "stable"}
+    few, many, unknown = 60 + 90 * more, 80 + 140 * more, math.ceil(200 + 400 / epsilon)
+    return [
+        Way("soft", {**known, "core": "soft"}, 30 + 25 * more, weight=4.0),
+        Way("basic", {**known, "core": "basic"}, 40 + 60 * more, weight=4.0),
+        Way("stable", core, many, weight=4.0),
+        Way("stable", core, few, replaced, weight=4.0),
+        Way("recentred", stages, many, weight=4.0),
+        Way("recentred", stages, few, replaced, weight=4.0),
+        Way("cheapest", known, many),
+        Way("cheapest", known, few, replaced),
+        Way("unknown scale", {**known, "scale": "learn"}, unknown, tables=SPREAD, weight=4.0),
+        Way("unknown scale", {**known, "scale": "learn"}, unknown, replaced, tables=SPREAD, weight=4.0),
+        Way("auto", {}, unknown, tables=SPREAD, weight=6.0),
+        Way("auto", {}, unknown, replaced, tables=SPREAD, weight=6.0),
+        *(Way("paper", {"shape": "paper"}, paper_size(epsilon, r), r, PAPER) for r in Neighbours),
+        Way("denoised", {**stages, "denoise": True}, few, replaced),
+        Way("sampled core", {**stages, "core_sample": many}, 2 * many),
+        Way("sampled core", {**stages, "core_sample": few}, 2 * few, replaced),
+        Way("invalid rows", {**stages, "on_invalid": "neutral"}, few, replaced),
+        Way("scikit-learn", core, few, replaced, call=fitted),
+        *(Way(type(shape).__name__, {"shape": shape, "core": "stable"}, few, replaced) for shape in shapes()),
+    ]
+
+
+def shapes() -> list[Shape]:
+    """One of each kind, none of them a sphere."""
+    turned = np.array([[0.8, -0.6], [0.6, 0.8]])
+    return [
+        Diagonal([4.0, 0.25]),
+        Dense(turned @ np.diag([4.0, 0.25]) @ turned.T),
+        LowRank(turned[:, :1], [4.0], 0.25),
+    ]
+
+
+def paper_size(epsilon: float, relation: Neighbours) -> int:
+    """A third more records than Algorithm 2 needs to try at all, for the widest of the pairs."""
+    shares, count = paper_shares(Budget(epsilon, DELTA), relation), 64
+    while choose_steps(shares.surely(count), SEVERAL, shares, CAUTION * FAILURE) is None:
+        count = math.ceil(1.05 * count)
+    return math.ceil(1.33 * count)

@@ -1,0 +1,85 @@
+"""One histogram for every coordinate, over cells nobody listed, all under one Gaussian: where does each one peak?
+
+Gaussian noise on every occupied cell, published from a threshold on that a cell of one record hardly ever reaches
+(the Gaussian relative of M4). One record moves one count in each coordinate, so that the noise pays sqrt(d) in all,
+where d separate histograms with Laplace noise would also pay for their thicker tails.
+Proof: proofs/mechanisms/gaussian_histogram.md.
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from scipy.special import ndtri
+
+from dimfree._validate import check_probability
+from dimfree.accounting.events import Gaussian
+from dimfree.accounting.losses import Failure
+from dimfree.budget import Neighbours
+from dimfree.mechanisms import Measured
+from dimfree.noise import Noise
+from dimfree.rows import Integers
+
+_FINEST = 2.0**24  # noise stddev in grid steps, at least
+_MOVED = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # counts in each coordinate, each by one
+
+
+def lone_cells(failure: float) -> Failure:
+    """The cost of publishing, with at most this probability, a cell that one record has to itself."""
+    return Failure("cells that one record has to itself", check_probability("failure", failure))
+
+
+def moved_counts(dimension: int, relation: Neighbours) -> int:
+    """How many counts move by one between neighbours, at most."""
+    return dimension * _MOVED[relation]
+
+
+def tail_distance(failure: float, cells: int) -> float:
+    """How many standard deviations a noise exceeds with probability failure / cells, rounded up."""
+    return float(-ndtri(failure / cells)) * (1 + 1e-12) + 1e-9
+
+
+def heaviest_cells(
+    coordinates: Iterable[Integers],
+    dimension: int,
+    mu: float,
+    lone: Failure,
+    relation: Neighbours,
+    *,
+    noise: Noise,
+) -> Measured[Integers | None]:
+    """The cell with the largest published count in every coordinate; None if some coordinate publishes none.
+
+    `coordinates` yields tables of cells, one row a coordinate and one column a record, together `dimension` rows.
+    Guarantee: the returned event and `lone`, composed. Proof: proofs/mechanisms/gaussian_histogram.md.
+    """
+    cells = moved_counts(dimension, relation)
+    bits = max(0, math.ceil(math.log2(_FINEST * mu / math.sqrt(cells))))
+    moves = math.sqrt(cells) * 2**bits * (1 + 1e-15)
+    event = Gaussian("location histograms", moves, moves / mu * (1 + 1e-15), cells, 1 / 2**bits)
+    least = 2**bits + math.ceil(event.stddev * tail_distance(lone.delta, cells)) + 1
+    peaks = [_peaks(table, bits, event.stddev, least, noise) for table in coordinates]
+    found = None if any(part is None for part in peaks) else np.concatenate([p for p in peaks if p is not None])
+    return Measured(found, event)
+
+
+def _peaks(table: Integers, bits: int, stddev: float, least: int, noise: Noise) -> Integers | None:
+    """Of every row the cell with the largest noisy count, ties to the lowest; None if one has none from `least` on."""
+    rows, cells, counts = _histograms(table)
+    if not len(counts):
+        return None
+    noisy = counts * 2**bits + noise.gaussian(stddev, len(counts))
+    published = np.flatnonzero(noisy >= least)
+    best = published[np.lexsort((cells[published], -noisy[published], rows[published]))]
+    told, first = np.unique(rows[best], return_index=True)
+    return cells[best[first]] if len(told) == len(table) else None
+
+
+def _histograms(table: Integers) -> tuple[Integers, Integers, Integers]:
+    """(row, cell, count) of every occupied cell. Private."""
+    ordered = np.sort(table, axis=1)
+    begins = np.ones(ordered.shape, dtype=np.bool_)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=begins[:, 1:])
+    starts = np.flatnonzero(begins)
+    counts = np.diff(starts, append=ordered.size)
+    return starts // max(1, table.shape[1]), ordered.ravel()[starts], counts

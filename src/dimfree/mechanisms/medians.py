@@ -1,0 +1,76 @@
+"""The medians of all columns at once: a noisy bisection of a public range, every column asked in the same breath (M5').
+
+A query at m asks every open column for its balance #{x <= m} - #{x > m}, in which one record weighs one: half of the
+range is left after each. Columns close when their bracket is as narrow as asked, and then cost nothing more.
+Proof: proofs/mechanisms/medians.md.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from dimfree.accounting.events import Gaussian
+from dimfree.budget import Neighbours
+from dimfree.mechanisms import Measured
+from dimfree.mechanisms.search import STEPS
+from dimfree.noise import Noise
+from dimfree.rows import Floats, Integers, Rows, SparseRows
+
+MOST_BISECTIONS = 60  # beyond, the ends of a bracket are the same float
+_MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of one balance, in records
+
+
+def bisections(reach: float, widths: Floats) -> Integers:
+    """How often [-reach, reach] is halved in each column until it is no wider than asked; at least once."""
+    needed = np.ceil(np.log2(2 * reach / widths))
+    return np.clip(needed, 1, MOST_BISECTIONS).astype(np.int64)
+
+
+def noisy_medians(
+    blocks: Callable[[], Iterable[Rows]],
+    reach: float,
+    widths: Floats,
+    mu: float,
+    relation: Neighbours,
+    purpose: str,
+    *,
+    noise: Noise,
+) -> Measured[Floats]:
+    """The middle of a bracket about the median of every column, searched inside [-reach, reach].
+
+    Guarantee: all queries together cost mu, one event of as many dimensions as there are answers.
+    `blocks` hands out the valid rows anew at every call. Proof: proofs/mechanisms/medians.md.
+    """
+    halvings = bisections(reach, widths)
+    event = _event(int(halvings.sum()), mu, relation, purpose)
+    low, high = np.full(len(widths), -reach), np.full(len(widths), reach)
+    for asked in range(int(halvings.max())):
+        middle, is_open = (low + high) / 2, halvings > asked
+        answers = balances(blocks(), middle)[is_open] * STEPS + noise.gaussian(event.stddev, int(is_open.sum()))
+        is_left = np.zeros(len(widths), dtype=bool)
+        is_left[is_open] = answers >= 0
+        low, high = np.where(is_open & ~is_left, middle, low), np.where(is_left, middle, high)
+    return Measured((low + high) / 2, event)
+
+
+def balances(blocks: Iterable[Rows], points: Floats) -> Integers:
+    """#{x <= point} - #{x > point} in every column. Private."""
+    total = np.zeros(len(points), dtype=np.int64)
+    for rows in blocks:
+        total += 2 * _at_most(rows, points) - len(rows)
+    return total
+
+
+def _at_most(rows: Rows, points: Floats) -> Integers:
+    """How many entries of each column do not exceed its point; what a sparse row does not store is zero."""
+    if not isinstance(rows, SparseRows):
+        return np.count_nonzero(rows <= points, axis=0)
+    stored = np.bincount(rows.columns, minlength=len(points))
+    under = np.bincount(rows.columns[rows.values <= points[rows.columns]], minlength=len(points))
+    return np.where(points >= 0, len(rows) - stored, 0) + under
+
+
+def _event(answers: int, mu: float, relation: Neighbours, purpose: str) -> Gaussian:
+    steps = STEPS * _MOVES[relation] * math.sqrt(answers)
+    return Gaussian(purpose, steps, steps / mu * (1 + 1e-15), answers, 1 / STEPS)

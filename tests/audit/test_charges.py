@@ -1,0 +1,163 @@
+"""Every event states what was drawn: twins that state too little, or draw too little, are caught in every mechanism."""
+
+from dataclasses import replace
+
+import pytest
+from audit.broken import broken
+
+from dimfree.accounting.events import Gaussian
+from dimfree.accounting.losses import Approximate, Pure, Ranged
+from dimfree.audit.doors import Asked
+from dimfree.audit.laws.claims import precise, promising, stated_epsilon, stating
+from dimfree.audit.numerics.charged import all_cases
+from dimfree.audit.numerics.charges import charges
+from dimfree.audit.numerics.numerics import NUMERICS
+from dimfree.mechanisms import Charged
+
+CASES = {case.name: case for case in all_cases()}
+GAUSSIAN = [name for name, case in CASES.items() if isinstance(case.cost, float) and name not in ("top-k", "quantile")]
+LAPLACE = [name for name, case in CASES.items() if isinstance(case.cost, tuple)]
+CHOICES = ["top-k", "quantile"]
+
+
+def test_right_mechanisms_state_what_they_draw():
+    assert charges() == []
+    assert NUMERICS["charges state what was drawn"] is charges
+
+
+def test_everything_that_draws_is_looked_at():
+    said = " ".join(CASES)
+    for word in (
+        *("count", "total weight", "core mean", "clipped mean", "scores", "group means", "search", "unit", "excess"),
+        *("friend radius", "medians", "histograms of coordinates", "Laplace count", "heaviest", "sparse vector"),
+    ):
+        assert word in said
+    assert len(GAUSSIAN) + len(LAPLACE) + len(CHOICES) == len(CASES)
+    for word in ("clipped mean", "scores", "friend radius", "medians", "histograms"):
+        assert {f"{relation}" for relation in ("add-remove", "replace-one")} == {
+            name.split(", ")[1] for name in CASES if name.startswith(word)
+        }
+
+
+class Halved:
+    """A door that gives half of the noise asked for; what it passes on is what is drawn."""
+
+    def __init__(self, door):
+        self.door = door
+
+    def gaussian(self, stddev, size):
+        return self.door.gaussian(stddev / 2, size)
+
+    def laplace(self, scale, size):
+        return self.door.laplace(scale / 2, size)
+
+    def noisy_top(self, scores, count, scale):
+        return self.door.noisy_top(scores, count, scale / 2)
+
+
+def lying(case, **changes):
+    """The same mechanism with another event."""
+
+    def release(noise):
+        found = case.release(noise)
+        return Charged(found.value, replace(found.event, **{k: new(found.event) for k, new in changes.items()}))
+
+    return replace(case, release=release)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_twice_the_noise_drawn_is_not_stated(name):
+    """The sparse vector with few answers has noise to spare: half of it still keeps the claim, so it is not accused."""
+    case = CASES[name]
+    complaints = charges([replace(case, release=lambda noise: case.release(Halved(noise)))])
+    assert bool(complaints) == (name != "sparse vector")
+
+
+def test_a_sparse_vector_with_too_little_noise_is_caught():
+    case = CASES["sparse vector"]
+    thin = replace(case, release=lambda noise: case.release(Halved(Halved(Halved(noise)))))
+    assert charges([thin]) == ["sparse vector: less is stated than the noise gives"]
+
+
+GAUSSIAN_LIES = {
+    "half the sensitivity": {"sensitivity": lambda e: e.sensitivity / 2},
+    "half the sensitivity, twice the step": {"sensitivity": lambda e: e.sensitivity / 2, "step": lambda e: 2 * e.step},
+    "twice the noise": {"stddev": lambda e: 2 * e.stddev},
+    "a finer grid": {"step": lambda e: e.step / 2},
+}
+
+
+@pytest.mark.parametrize("lie", GAUSSIAN_LIES)
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_a_gaussian_that_understates_is_caught(name, lie):
+    assert charges([lying(CASES[name], **GAUSSIAN_LIES[lie])])
+
+
+@pytest.mark.parametrize("name", [name for name in GAUSSIAN if CASES[name].draws])
+def test_another_dimension_is_caught(name):
+    assert charges([lying(CASES[name], dimension=lambda e: e.dimension + 1)]) == [
+        f"{name}: another dimension than the number of draws"
+    ]
+
+
+@pytest.mark.parametrize("name", LAPLACE)
+def test_half_an_epsilon_is_caught(name):
+    assert charges([lying(CASES[name], epsilon=lambda e: e.epsilon / 2)])
+
+
+@pytest.mark.parametrize("name", [name for name in LAPLACE if CASES[name].cost[1]])
+def test_half_a_delta_is_caught(name):
+    assert charges([lying(CASES[name], delta=lambda e: e.delta / 2)])
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_half_a_range_and_a_forgotten_choice_are_caught(name):
+    assert charges([lying(CASES[name], eta=lambda e: e.eta / 2)])
+    assert charges([lying(CASES[name], times=lambda e: e.times + 1)])
+
+
+def test_silence_instead_of_noise_is_caught():
+    class Nothing:
+        def gaussian(self, stddev, size):
+            return Asked().gaussian(stddev, size)
+
+    case = CASES["count"]
+    assert charges([replace(case, release=lambda noise: case.release(Nothing()))]) == ["count: nothing was drawn"]
+
+
+BROKEN = {
+    "half the range": {"top-k", "quantile"},
+    "half the noise of a mean": {"core mean"},
+    "half the sensitivity of a mean": {"core mean"},
+    "half the total": {"total weight"},
+    "half a record": {"count"},
+    "half the epsilon": {"Laplace count"},
+    "half the noise on the counts": {"sparse vector"},
+    "half the noise of a search": {name for name in CASES if name.startswith(("search", "unit", "excess", "friend"))},
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_is_broken_in_place_is_caught(monkeypatch, what):
+    broken(monkeypatch, what)
+    assert {line.split(": ")[0] for line in charges()} == BROKEN[what]
+
+
+# ---- how loud to ask
+
+
+def test_what_is_asked_for_makes_up_for_what_is_stated():
+    """An honest event leaves the claim as it is; one that states half is asked for twice as much."""
+    assert promising(0.5, 0.01, lambda e, d: Approximate("", e, d)) == pytest.approx((0.5, 0.01))
+    assert promising(0.5, 0.01, lambda e, d: Approximate("", e / 2, d / 4)) == pytest.approx((1.0, 0.04))
+    assert promising(0.5, 0.01, lambda e, d: Pure("", 2 * e)) == pytest.approx((0.5, 0.01))
+    assert precise(0.4, lambda mu: Gaussian("", 1.0, 1 / mu, 1, 1.0)) == pytest.approx(0.4)
+    assert precise(0.4, lambda mu: Gaussian("", 0.5, 1 / mu, 1, 1.0)) == pytest.approx(0.8)
+    assert precise(0.4, lambda mu: Gaussian("", 2.0, 1 / mu, 1, 1.0)) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_the_scale_at_which_choices_state_a_claim(times):
+    scale = stating(0.5, lambda scale: Ranged("", 2 / scale, times))
+    assert stated_epsilon(Ranged("", 2 / scale, times)) == pytest.approx(0.5)
+    assert scale == pytest.approx(4 * times)

@@ -1,0 +1,211 @@
+"""Every mechanism and estimator is sampled, on pairs that are neighbours and stand where the code decides."""
+
+import math
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dimfree import paper, run
+from dimfree.accounting import events
+from dimfree.audit.doors import Asked
+from dimfree.audit.pairs.crowds import crowd
+from dimfree.audit.subjects import estimators, looks, sums, votes
+from dimfree.audit.subjects.subject import DELTA, prepared
+from dimfree.audit.subjects.subjects import subjects
+from dimfree.audit.subjects.ways import KNOWN, PAPER, paper_size, ways
+from dimfree.budget import Budget, Neighbours
+from dimfree.mechanisms.stable_histogram import publishing_threshold
+from dimfree.noise import SeededNoise
+from dimfree.release import CAUTION, LEARNED
+
+EPSILON = 3.0
+MECHANISMS = [subject for subject in subjects(EPSILON) if not subject.name.startswith("release")]
+WAYS = ways(EPSILON)
+BOTH = tuple(Neighbours)
+
+
+def titled(way):
+    return f"{way.name}, {way.relation}"
+
+
+@cache
+def suite_of(title):
+    way = next(way for way in WAYS if titled(way) == title)
+    return tuple(estimators.release_pairs(way, EPSILON))
+
+
+def rows(table):
+    dense = np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=np.float64)
+    return Counter(row.tobytes() for row in dense + 0.0)  # one zero
+
+
+def are_neighbours(pair):
+    gone, new = rows(pair.here) - rows(pair.there), rows(pair.there) - rows(pair.here)
+    moved = sorted((gone.total(), new.total()))
+    return moved == ([0, 1] if pair.relation is Neighbours.ADD_REMOVE else [1, 1])
+
+
+def test_every_mechanism_is_sampled_under_every_relation_it_knows():
+    names = [subject.name for subject in subjects(EPSILON)]
+    assert len(set(names)) == len(names)
+    for word in (
+        *("clipped mean", "scores", "group means", "search", "friend radius", "unit of scores", "excess search"),
+        *("k-th largest variance", "variance sum", "coordinate variances", "top variances", "variance profile"),
+        *("stable", "recentred", "cheapest", "unknown scale", "auto", "paper", "sampled core"),
+    ):
+        assert {name.rsplit(", ", 1)[-1] for name in names if word in name} >= {"add-remove", "replace-one"}, word
+    for word in ("grouping", "grouped variances", "sample", "soft core", "stable core", "release: soft", "basic"):
+        assert any(word in name for name in names), word
+    for word in ("denoised", "invalid rows", "scikit-learn", "Diagonal", "Dense", "LowRank"):
+        assert any(word in name for name in names), word
+
+
+def test_every_learned_shape_is_a_way():
+    assert set(LEARNED) <= {way.name for way in WAYS}
+
+
+@pytest.mark.parametrize("subject", MECHANISMS, ids=lambda subject: subject.name)
+def test_pairs_of_mechanisms_are_neighbours_and_rows_have_one_length(subject):
+    suite = subject.pairs()
+    assert all(are_neighbours(pair) and pair.relation is subject.relation for pair in suite)
+    found = [subject.draw(table, SeededNoise(1)) for pair in suite for table in (pair.here, pair.there)]
+    assert len({row.shape for row in found}) == 1
+    assert found[0].ndim == 1
+
+
+@pytest.mark.parametrize("way", WAYS, ids=titled)
+def test_pairs_of_releases_are_neighbours_and_are_answered(way):
+    """The door lets the test pass, so an answer is refused only where the code must refuse it."""
+    suite = suite_of(titled(way))
+    assert all(are_neighbours(pair) and pair.relation is way.relation for pair in suite)
+    assert len({pair.name for pair in suite}) == len(suite) >= 8
+    door = SeededNoise(3) if way.tables == PAPER else Asked()
+    answered = [not way.release(pair.here, EPSILON, door).refused for pair in suite]
+    assert sum(answered) >= len(suite) * 3 // 5
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way.tables != PAPER], ids=titled)
+def test_lengths_are_in_units_of_the_radius_that_is_used(way):
+    place = estimators.probed_place(way, EPSILON)
+    table = suite_of(titled(way))[0].here
+    radius = way.release(table, EPSILON, Asked()).parameters["radius"]
+    assert radius == pytest.approx(place.radius, rel=1e-9 if way.tables == KNOWN else 0.1)
+
+
+def test_the_paper_s_radius_is_the_one_it_uses(monkeypatch):
+    used = []
+
+    def spied(*arguments):
+        used.append(paper.coordinate_blocks.__wrapped__(*arguments))
+        return used[-1]
+
+    spied.__wrapped__ = paper.coordinate_blocks
+    monkeypatch.setattr(paper, "coordinate_blocks", spied)
+    way = next(way for way in WAYS if way.tables == PAPER and way.relation is Neighbours.REPLACE_ONE)
+    for seed in range(8):
+        way.release(crowd(way.size), EPSILON, SeededNoise(seed))
+    found = {round(blocks[0].radius / estimators.probed_place(way, EPSILON).radius, 6) for blocks in used}
+    assert 1.0 in found  # a vote may fall into the next bucket
+    assert found <= {0.5, 1.0, 2.0}
+
+
+TESTED = [way for way in WAYS if way.name in ("stable", "recentred", "unknown scale", "auto", "Dense", "denoised")]
+
+
+@pytest.mark.parametrize("way", TESTED, ids=titled)
+def test_the_second_pair_is_the_edge_of_the_stability_test(way):
+    """The coin of T = 2 is first tossed with so many lonely records; with one less the chance is larger."""
+    pair = suite_of(titled(way))[1]
+    assert pair.name == "T = 2 edge"
+    coins = [coin(way, table) for table in (pair.here, pair.there)]
+    assert coins == ["lowest", "lowest"]
+    assert coin(way, without_the_last(pair, way)) == "higher"
+
+
+def coin(way, table):
+    door = Asked()
+    ledger = way.release(table, EPSILON, door).ledger
+    branch = ledger.menu[ledger.chosen]
+    assert isinstance(branch, events.Tested)
+    tossed = next(numerator for kind, numerator, _ in door.asked if kind == "coin")
+    return "lowest" if tossed == branch.ladder.rungs[2] else "higher"
+
+
+def without_the_last(pair, way):
+    """`here` has one lonely record less than `there`; take one more away, or put a friend in its place."""
+    if pair.relation is Neighbours.ADD_REMOVE:
+        return pair.here[:-1]
+    return np.vstack([pair.here[:-1], pair.here[:1]])
+
+
+def test_a_core_without_a_test_has_no_edge():
+    soft = next(way for way in WAYS if way.name == "soft")
+    place = estimators.probed_place(soft, EPSILON)
+    assert estimators.lonely_at_two(soft, EPSILON, estimators._known_edge(soft, place), 20) is None
+
+
+def test_reasons_are_told_apart():
+    reasons = [run.TOO_FEW, run.UNSTABLE, run.NO_SCALE, run.LOW_WEIGHT]
+    reasons += [paper.NO_VOTE, paper.NO_SCALE, paper.LOW_WEIGHT, paper.FAR]
+    assert len({sum(map(ord, reason)) % estimators._REASONS for reason in reasons}) == len(reasons)
+
+
+def test_the_paper_is_given_just_enough():
+    size = paper_size(EPSILON, Neighbours.REPLACE_ONE)
+    shares = paper.paper_shares(Budget(EPSILON, DELTA), Neighbours.REPLACE_ONE)
+    needed = [n for n in (size, size // 2) if paper.choose_steps(shares.surely(n), 16, shares, CAUTION * 0.2)]
+    assert needed == [size]
+
+
+# ---- where mechanisms decide
+
+
+@pytest.mark.parametrize("make", [looks.search, looks.unit_of_scores, looks.excess_search])
+@pytest.mark.parametrize("relation", BOTH)
+def test_a_search_stands_at_its_target_and_every_query_moves(make, relation):
+    """With half a unit of noise the two tables go opposite ways at every step: to either end of the grid."""
+    subject = make(EPSILON, relation)
+    pair = subject.pairs()[0]
+    here, there = (float(subject.draw(table, Leaning(0.5))[0]) for table in (pair.here, pair.there))
+    assert here != there
+    ends = [float(subject.draw(pair.here, Leaning(shift))[0]) for shift in (-100.0, 100.0)]
+    assert sorted((here, there)) == sorted(ends)
+
+
+class Leaning(Asked):
+    """Noise that is always the same part of a unit of the count."""
+
+    def __init__(self, shift):
+        super().__init__()
+        self.shift = shift
+
+    def gaussian(self, stddev, size):
+        return np.full(size, round(self.shift * looks.STEPS))
+
+
+@pytest.mark.parametrize("relation", BOTH)
+def test_groups_move_their_sums_by_the_whole_sensitivity(relation):
+    """2L·sqrt(k) in the centred sums and the scaled number together (M2)."""
+    moved = []
+    for pair in sums.group_means(EPSILON, relation).pairs():
+        here, there = (np.append((2 * t - 1).sum(axis=0), len(t) * math.sqrt(6)) for t in (pair.here, pair.there))
+        moved.append(float(np.linalg.norm(here - there)))
+    assert max(moved) == pytest.approx(2 * math.sqrt(2))
+
+
+@pytest.mark.parametrize("make", [votes.kth_largest, votes.sum_of_variances])
+def test_votes_stand_at_the_threshold(make):
+    least = publishing_threshold(EPSILON, DELTA)
+    for pair in make(EPSILON, Neighbours.ADD_REMOVE).pairs():
+        counts = [np.unique(table, axis=0, return_counts=True)[1] for table in (pair.here, pair.there)]
+        assert min(abs(int(count) - least) for both in counts for count in both) <= 1
+
+
+def test_what_is_prepared_is_made_once():
+    made = []
+    get = prepared(lambda table: made.append(table) or len(made))
+    one, other = np.zeros((1, 1)), np.zeros((1, 1))
+    assert [get(one), get(other), get(one)] == [1, 2, 1]
