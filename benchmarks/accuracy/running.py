@@ -50,3 +50,9 @@ def source_digest() -> str:
     """Of the package: cells measured with other code are not taken over."""
     files = sorted(Path(dimfree.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def without_paths(given: Sequence[str]) -> list[str]:
+    """The command less the folders, which are the reader's to choose."""
+    dropped = {index for index, word in enumerate(given) if word in ("--out", "--keep")}
+    return [word for index, word in enumerate(given) if not dropped & {index, index - 1}]

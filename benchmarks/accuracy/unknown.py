@@ -20,7 +20,7 @@ from benchmarks.accuracy.bars import UNKNOWN_BARS, misses, verdicts
 from benchmarks.accuracy.cells import FULL, Cell
 from benchmarks.accuracy.doors import BitReached, ProbedBit
 from benchmarks.accuracy.measuring import measure, release
-from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept
+from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept, without_paths
 from benchmarks.accuracy.unknown_cells import WATCHED, accuracy_cells, large_cells, pass_cells, robustness_cells
 from benchmarks.accuracy.unknown_tables import report
 from benchmarks.accuracy.worlds import World
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
-    result: dict[str, Any] = {"run": provenance("benchmarks.accuracy.unknown", _without_paths(given), options.seed)}
+    result: dict[str, Any] = {"run": provenance("benchmarks.accuracy.unknown", without_paths(given), options.seed)}
     result |= run(
         options, options.trials or (2 if options.quick else FULL), options.draws or (10 if options.quick else 200)
     )
@@ -125,12 +125,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder = options.out or (None if options.quick or options.only else RESULTS)
     if folder:
         write_results(folder, "unknown", result, lines)
-
-
-def _without_paths(given: Sequence[str]) -> list[str]:
-    """The command less the folders, which are the reader's to choose."""
-    dropped = {index for index, word in enumerate(given) if word in ("--out", "--keep")}
-    return [word for index, word in enumerate(given) if not dropped & {index, index - 1}]
 
 
 if __name__ == "__main__":

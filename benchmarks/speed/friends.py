@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -19,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dimfree.release as hall
-import dimfree.tuning as tuning
 from benchmarks.accuracy.spectra import SPECTRA, Floats, draw
 from benchmarks.record import provenance, provenance_lines, table, write_results
-from dimfree import SystemNoise, release_mean
+from dimfree import SystemNoise, centre, known, release_mean, tuning
 from dimfree.core.friends import NEAR, friend_counts
 from dimfree.files import read_table
 from dimfree.grid import RADIUS
@@ -95,18 +95,17 @@ def count_friends(count: int, dimension: int, repeats: int, seed: int) -> dict[s
     return {"count": count, "dimension": dimension, "repeats": repeats, "resident_gib": resident(), "worlds": rows}
 
 
-STEPS = {  # names in the hall, and what they are for people
-    "as_records": "reading: opening",
-    "require_valid": "reading: finiteness",
-    "friend_radii": "public simulation",
-    "calibrate_private_count": "calibration",
-    "stable_choices": "public optimiser",
-    "best_schedule": "public optimiser",
-    "on_grid": "reading: rescaling and rounding",
-    "all_counts": "counting",
-    "noisy_mean": "sums and noise",
-    "recentre": "sums and noise",
-}
+STEPS: tuple[tuple[ModuleType, str, str], ...] = (  # where a step is called, its name there, what it is for people
+    (hall, "as_records", "reading: opening"),
+    (hall, "require_valid", "reading: finiteness"),
+    (tuning, "friend_radii", "public simulation"),
+    (centre, "calibrate_private_count", "calibration"),
+    (known, "best_schedule", "public optimiser"),
+    (centre, "on_grid", "reading: rescaling and rounding"),
+    (centre, "all_counts", "counting"),
+    (centre, "noisy_mean", "sums and noise"),
+    (known, "recentre", "sums and noise"),
+)
 
 
 class TimedNoise(SystemNoise):
@@ -125,10 +124,9 @@ class TimedNoise(SystemNoise):
 
 @contextmanager
 def watched(clock: dict[str, float]) -> Iterator[None]:
-    """Adds the time spent in each step of the hall to the clock."""
+    """Adds the time spent in each step of a release to the clock."""
     with ExitStack() as stack:
-        for name, label in STEPS.items():
-            owner = tuning if name == "friend_radii" else hall
+        for owner, name, label in STEPS:
             stack.enter_context(patch.object(owner, name, _clocked(getattr(owner, name), label, clock)))
         yield
 

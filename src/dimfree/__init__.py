@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dimfree.beliefs import LearnedShape as LearnedShape
     from dimfree.budget import Budget as Budget
     from dimfree.budget import Neighbours as Neighbours
+    from dimfree.comparison.outcome import Comparison as Comparison
+    from dimfree.comparison.trials import compare as compare
     from dimfree.errors import (
         DimfreeError as DimfreeError,
     )
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "Comparison": "comparison.outcome",
+    "compare": "comparison.trials",
     "Budget": "budget",
     "Neighbours": "budget",
     "DimfreeError": "errors",

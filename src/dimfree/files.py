@@ -250,8 +250,13 @@ def draft_mean(path: PathLike, release: Release, *, force: bool = False) -> Draf
 
 
 def draft_text(path: PathLike, text: str, *, force: bool = False) -> Draft:
+    return draft_bytes(path, text.encode("utf-8"), force=force)
+
+
+def draft_bytes(path: PathLike, content: bytes, *, force: bool = False) -> Draft:
+    """A file of any kind, such as a picture."""
     check_target(path, force=force, endings=(Path(path).suffix.lower(),))
-    return _draft(Path(path), text.encode("utf-8"), force)
+    return _draft(Path(path), content, force)
 
 
 def mean_csv(release: Release) -> str:

@@ -25,6 +25,7 @@ from dimfree.guarantee import Guarantee
 
 FORMAT = 2  # raise it whenever an older reader would misunderstand the file
 METHODS = ("auto", "recentred", "stable", "soft", "basic", "paper")
+BASELINES = ("clipped", "karwa-vadhan", "ball", "plan", "coinpress", "huang-liang-yi", "friendly-core")
 
 _REMEDY = (
     "Check release.refused before reading; more records, a larger budget or a covariance closer to the data "
@@ -198,7 +199,7 @@ def _checked(release: Release) -> dict[str, Any]:
     if type(release.dimension) is not int or release.dimension < 1:
         raise InvalidParameter(f"Expected dimension={release.dimension!r} to be a whole number above 0.")
     return {
-        "method": check_choice("method", release.method, METHODS),
+        "method": check_choice("method", release.method, METHODS + BASELINES),
         "columns": _names(release.columns, release.dimension),
         "parameters": MappingProxyType({name: _plain(name, value) for name, value in release.parameters.items()}),
         **_outcome(release),

@@ -13,6 +13,7 @@ import typer
 
 from dimfree import __version__
 from dimfree.cli.audit import audit
+from dimfree.cli.compare import compare
 from dimfree.cli.mean import mean
 from dimfree.errors import DimfreeError
 
@@ -63,6 +64,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command(no_args_is_help=True)(guarded(mean))
+app.command(no_args_is_help=True)(guarded(compare))
 app.command()(guarded(audit))
 
 

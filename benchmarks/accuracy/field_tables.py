@@ -1,0 +1,102 @@
+"""The results of field.py for people: who was told what, who is ahead, all errors and times."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchmarks.accuracy.field_cells import ADD, REPLACE
+from benchmarks.accuracy.field_verdicts import OURS, PEERS, scores_of
+from benchmarks.record import provenance_lines, table
+from dimfree.comparison.contestants import CONTESTANTS, FACTS
+from dimfree.comparison.outcome import Score
+
+CellResult = dict[str, Any]
+
+_PLACE = ("spectrum", "dimension", "count", "trials")
+_HEADER = ("spectrum", "d", "n", "draws")
+
+
+def report(result: dict[str, Any]) -> list[str]:
+    lines = ["# The field", "", *provenance_lines(result["run"]), ""]
+    lines += [f"Measuring took {result['minutes']:.0f} minutes, added up over the processes.", ""]
+    lines += [*_legend(result), "", "## Who was told what", "", *_knowledge(), ""]
+    for relation, title in ((ADD, "Add/remove"), (REPLACE, "Replace-one")):
+        if cells := [cell for cell in result["cells"] if cell["neighbours"] == relation]:
+            lines += [f"## {title}: ours ahead of every peer that has no more prior knowledge", "", *_ahead(cells), ""]
+            lines += [f"## {title}: all errors", "", *_wide(cells, _error), ""]
+    return [*lines, "## Seconds of one release", "", *_wide(result["cells"], _seconds)]
+
+
+def _legend(result: dict[str, Any]) -> list[str]:
+    return [
+        f"ε = {result['epsilon']:g}, δ = {result['delta']:g} in total for everybody, exact accounting for everybody;"
+        " the same draws for everybody,",
+        "Gaussian with the mean at distance 10·sqrt(tr Σ). Noise: SeededNoise (not private). Error: Euclidean distance",
+        "from the true mean; medians, quartiles in brackets. Refused releases are left out of these and counted; for",
+        "verdicts a refusal is infinitely far off. floor: true mean and σ public, full budget. np: the sample mean.",
+        "Algorithm 1, 2: the paper's, with exact accounting. ball: Algorithm 1 with M = I.",
+    ]
+
+
+def _knowledge() -> list[str]:
+    """What each peer was told, and whether that is more than ours."""
+    header = ["estimator", "was told", *(f"beside {ours.name} ({ours.told})" for ours in OURS)]
+    rows = [[peer.name, peer.told, *(peer.knows(ours) for ours in OURS)] for peer in PEERS]
+    facts = [f"- {name}: {meaning}" for name, meaning in FACTS.items()]
+    other = 'other: each was told something that the other was not; such a peer counts as having "no more".'
+    return [*table(header, rows), "", *facts, "", other]
+
+
+def _ahead(cells: Sequence[CellResult]) -> list[str]:
+    header = [*_HEADER, "np", "floor", "estimator", "error", "nearest with no more", "ahead"]
+    header += ["told more, yet behind", "told more, and nearer"]
+    found = [(cell, verdict) for cell in cells for verdict in cell["verdicts"]]
+    rows = [_verdict_row(cell, verdict) for cell, verdict in found]
+    ahead = sum(verdict["ahead"] for _, verdict in found)
+    return [*table(header, rows), "", f"Ahead in {ahead} of {len(rows)} rows."]
+
+
+def _verdict_row(cell: CellResult, verdict: dict[str, Any]) -> list[str]:
+    scores = scores_of(cell)
+    own, nearer = verdict["error"], verdict["nearer_but_told_more"]
+    told_more = len(verdict["ahead_of_told_more"]) + len(nearer)
+    return [
+        *_place(cell),
+        scores["empirical mean"].words,
+        scores["oracle floor"].words,
+        verdict["estimator"],
+        _number(own),
+        _beside(verdict["best_rival"], verdict["best_rival_error"], own),
+        "yes" if verdict["ahead"] else "NO",
+        f"{told_more - len(nearer)} of {told_more}",
+        "; ".join(_beside(name, error, own) for name, error in nearer.items()) or "none",
+    ]
+
+
+def _beside(name: str, error: float | None, own: float | None) -> str:
+    """A peer's error, and over ours."""
+    return f"{name} {_number(error)}" + (f" ({error / own:.3g} ×)" if error and own else "")
+
+
+def _number(error: float | None) -> str:
+    return "refused" if error is None else f"{error:.3g}"
+
+
+def _place(cell: CellResult) -> list[str]:
+    return [str(cell[key]) for key in _PLACE]
+
+
+def _wide(cells: Sequence[CellResult], shown: Callable[[Score], str]) -> list[str]:
+    header = [*_HEADER, *(contestant.name for contestant in CONTESTANTS)]
+    rows = [[*_place(cell), *(shown(score) for score in scores_of(cell).values())] for cell in cells]
+    return table(header, rows)
+
+
+def _error(score: Score) -> str:
+    if score.quartiles is None:
+        return score.words
+    low, _, high = score.quartiles
+    return f"{score.words} [{low:.3g}, {high:.3g}]"
+
+
+def _seconds(score: Score) -> str:
+    return "" if score.remark else f"{score.seconds:.2g}"

@@ -1,0 +1,100 @@
+"""(f) Privacy for free: private over non-private error against n / (‖σ‖₁²/‖σ‖₂²), Σ known."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.figures.drawing import MEASURED, Figure, row
+from benchmarks.figures.needing import Results
+from benchmarks.figures.spots import Spot, Task, sampling_error
+from dimfree.spectra import spectrum
+
+OURS = "dimfree known"
+FREE = 1.1  # a ratio that counts as free
+
+
+@dataclass(frozen=True)
+class Plan:
+    worlds: tuple[tuple[str, int], ...]
+    epsilons: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+_WORLDS = (("S1", 1000), ("S2", 1000), ("S3", 1000), ("S4", 1000), ("S4", 100), ("S5", 1000))
+PLANS = {
+    "full": Plan(_WORLDS, (0.5, 1.0, 4.0), (500, 1000, 2000, 4000, 8000, 16_000)),
+    "quick": Plan((("S1", 100), ("S3", 300), ("S4", 100)), (1.0, 4.0), (1000, 4000)),
+    "tiny": Plan((("S5", 5),), (2.0, 4.0), (600,)),
+}
+
+
+def _spots(size: str) -> list[Spot]:
+    plan = PLANS[size]
+    grid = itertools.product(plan.epsilons, plan.worlds, plan.counts)
+    return [Spot(name, d, count, epsilon, (OURS,), 1) for epsilon, (name, d), count in grid]
+
+
+def tasks(size: str) -> list[Task]:
+    return [*_spots(size)]
+
+
+def effective_dimension(name: str, dimension: int) -> float:
+    """‖σ‖₁²/‖σ‖₂²: d where all are equal, about the number of the large ones where few are."""
+    stddevs = spectrum(name, dimension)
+    return float(stddevs.sum() ** 2 / np.sum(stddevs**2))
+
+
+def figure(size: str, results: Results) -> Figure:
+    spots = _spots(size)
+    ratios = {s: _ratio(s, results[s]["errors"][OURS]) for s in spots}
+    places = {s: s.count / effective_dimension(s.spectrum, s.dimension) for s in spots}
+    return Figure(
+        letter="f",
+        name="f_free",
+        title="Σ known: error over that of the sample mean; δ = 1e-6",
+        claim="Privacy is free, up to logarithms, from n of the order of ‖σ‖₁²/‖σ‖₂² on, whatever the spectrum.",
+        found=_sentence(ratios, places),
+        x="n / (‖σ‖₁²/‖σ‖₂²)",
+        y="private error / non-private error",
+        rows=[row(_label(s), MEASURED, places[s], r) for s, r in ratios.items() if r is not None],
+        header=["ε", "spectrum", "d", "‖σ‖₁²/‖σ‖₂²", "n", "n over it", "ratio"],
+        table=[
+            [
+                f"{s.epsilon:g}",
+                s.spectrum,
+                str(s.dimension),
+                f"{effective_dimension(s.spectrum, s.dimension):.3g}",
+                str(s.count),
+                f"{places[s]:.3g}",
+                "refused" if r is None else f"{r:.3f}",
+            ]
+            for s, r in ratios.items()
+        ],
+    )
+
+
+def _ratio(spot: Spot, error: float | None) -> float | None:
+    return None if error is None else error / sampling_error(spot.spectrum, spot.dimension, spot.count)
+
+
+def _label(spot: Spot) -> str:
+    return f"ε = {spot.epsilon:g}, {spot.spectrum}, d = {spot.dimension}"
+
+
+def _sentence(ratios: dict[Spot, float | None], places: dict[Spot, float]) -> str:
+    parts = []
+    for epsilon in dict.fromkeys(s.epsilon for s in ratios):
+        of = [s for s in ratios if s.epsilon == epsilon]
+        dear = [places[s] for s in of if (r := ratios[s]) is None or r > FREE]
+        free = [s for s in of if places[s] > max(dear, default=0.0)]
+        last = max(of, key=places.__getitem__)
+        reached = f"from {min(places[s] for s in free):.3g} on" if free else "NOT reached for all spectra"
+        parts.append(
+            f"ε = {epsilon:g}: a ratio of at most {FREE} {reached}, {_last(ratios[last])} at {places[last]:.3g}"
+        )
+    return "Against n over ‖σ‖₁²/‖σ‖₂², one draw each: " + "; ".join(parts) + "."
+
+
+def _last(ratio: float | None) -> str:
+    return "refused" if ratio is None else f"{ratio:.3f}"

@@ -1,0 +1,142 @@
+"""How many records an accuracy takes: bisection over a geometric grid of n, then interpolation.
+
+The grid has four numbers to the octave. From a guess the search goes up or down by octaves until it has a number that
+suffices beside one that does not, halves the steps between them, and reads the crossing off the straight line through
+both errors on logarithmic scales. Where the smaller one was refused the larger is the answer. It is taken for granted
+that more records do not hurt; a dip to the left of the crossing would go unseen.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.running import DELTA
+from benchmarks.figures.spots import Spot
+from dimfree.accounting.precision import largest_mu
+from dimfree.spectra import spectrum
+
+LEAST = 32
+STEPS = 4  # to the octave
+Errors = Callable[[int], float | None]
+
+
+@dataclass(frozen=True)
+class Needed:
+    """The answer: `records`, or None where `most` did not suffice; every error that was looked at on the way."""
+
+    records: float | None
+    most: int
+    looked: dict[int, float | None]
+
+    def as_dict(self) -> dict[str, Any]:
+        looked = [[count, error] for count, error in sorted(self.looked.items())]
+        return {"records": self.records, "most": self.most, "looked": looked}
+
+
+def grid(most: int) -> list[int]:
+    """The numbers of records that are tried."""
+    steps = int(STEPS * math.log2(max(most, LEAST) / LEAST) + 1e-9)
+    return [round(LEAST * 2 ** (step / STEPS)) for step in range(steps + 1)]
+
+
+def records_needed(error_at: Errors, accuracy: float, guess: float, most: int) -> Needed:
+    """The n at which the error has come down to the accuracy; at most `most`, of the grid."""
+    counts = grid(most)
+    looked: dict[int, float | None] = {}
+
+    def suffices(step: int) -> bool:
+        count = counts[step]
+        if count not in looked:
+            looked[count] = error_at(count)
+        error = looked[count]
+        return error is not None and error <= accuracy
+
+    low, high = _bracket(suffices, _nearest(counts, guess), len(counts) - 1)
+    if low == high:  # nothing on the grid suffices, or everything does
+        return Needed(float(counts[0]) if suffices(0) else None, counts[-1], looked)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return Needed(_crossing(counts[low], counts[high], looked, accuracy), counts[-1], looked)
+
+
+def _nearest(counts: list[int], guess: float) -> int:
+    return int(np.argmin(np.abs(np.log(np.array(counts) / guess))))
+
+
+def _bracket(suffices: Callable[[int], bool], at: int, last: int) -> tuple[int, int]:
+    """(a step that does not suffice, one that does), octaves apart; twice the same where the grid ends before."""
+    if suffices(at):
+        while at > 0:
+            below = max(0, at - STEPS)
+            if not suffices(below):
+                return below, at
+            at = below
+        return 0, 0
+    while at < last:
+        above = min(last, at + STEPS)
+        if suffices(above):
+            return at, above
+        at = above
+    return last, last
+
+
+def _crossing(low: int, high: int, looked: dict[int, float | None], accuracy: float) -> float:
+    before, after = looked[low], looked[high]
+    if before is None or after is None or not before > after:
+        return float(high)
+    part = math.log(before / accuracy) / math.log(before / after)
+    return low * (high / low) ** part
+
+
+@dataclass(frozen=True)
+class Search:
+    """How many records of a spectrum one estimator needs for an accuracy."""
+
+    spectrum: str
+    dimension: int
+    epsilon: float
+    name: str
+    accuracy: float
+    most_entries: int
+    most_records: int
+    draws: int
+
+    @property
+    def most(self) -> int:
+        return min(self.most_records, self.most_entries // self.dimension)
+
+    @property
+    def entries(self) -> int:
+        return min(self.most_entries, self.most_records * self.dimension)
+
+    def measure(self, seed: int) -> dict[str, Any]:
+        return records_needed(lambda count: self._error(count, seed), self.accuracy, self.guess, self.most).as_dict()
+
+    def _error(self, count: int, seed: int) -> float | None:
+        spot = Spot(self.spectrum, self.dimension, count, self.epsilon, (self.name,), self.draws)
+        error: float | None = spot.measure(seed)["errors"][self.name]
+        return error
+
+    @property
+    def guess(self) -> float:
+        """Sampling, one Gaussian release about a known centre, and a location: a place to begin, no more."""
+        return self.sampling + self.privacy + 300 / self.epsilon
+
+    @property
+    def sampling(self) -> float:
+        """tr Σ / α²: what the sample mean needs."""
+        return float(np.sum(spectrum(self.spectrum, self.dimension) ** 2)) / self.accuracy**2
+
+    @property
+    def privacy(self) -> float:
+        """tr Σ^{1/2} / (α·mu): what the noise needs of which nobody who clips about a known centre has less."""
+        return self.reach * self.epsilon / largest_mu(self.epsilon, DELTA)
+
+    @property
+    def reach(self) -> float:
+        """tr Σ^{1/2} / (αε), the paper's quantity."""
+        return float(np.sum(spectrum(self.spectrum, self.dimension))) / (self.accuracy * self.epsilon)

@@ -1,0 +1,50 @@
+"""The page of all figures, built from what lies in their folder, so that one figure can be made again by itself."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.figures.drawing import Figure, picture
+from benchmarks.record import FORMAT, provenance_lines, table
+
+FOLDER = "figures"
+METHOD = """\
+Gaussian records about a mean ten times sqrt(tr Σ) from the origin; δ = 1e-6, add/remove; every estimator at the same
+budget, told what `dimfree compare` tells it (Karwa-Vadhan and ball: σ; PLAN: σ and a radius ten times too large).
+
+- *Error:* the root of tr Σ/n, the sampling part in closed form, plus the square of the private part. That is the
+  distance of the release from the sample mean of its own records, or the length of its noise as the release states it,
+  whichever is larger; the median over the draws, a refusal being infinitely far off.
+- *Records needed:* the n where this error comes down to α: bisection over a grid of four numbers to the octave, then a
+  straight line between the last two on logarithmic scales. "> n" (a triangle): the largest table tried did not suffice.
+- *Slopes:* least squares on logarithms, ± one standard error.
+
+Noise is seeded: a simulation on public draws, nothing here is private."""
+
+
+def write_figure(folder: Path, figure: Figure, run: dict[str, Any], tasks: list[dict[str, Any]]) -> None:
+    """NAME.json and NAME.svg, the picture drawn from what the first holds."""
+    place = folder / FOLDER
+    place.mkdir(parents=True, exist_ok=True)
+    data = {"format": FORMAT, "run": run, **figure.as_dict(), "measurements": tasks}
+    (place / f"{figure.name}.json").write_text(json.dumps(data, indent=1, allow_nan=False) + "\n")
+    (place / f"{figure.name}.svg").write_text(picture(data))
+
+
+def write_page(folder: Path) -> list[str]:
+    """figures.md, of every figure in the folder."""
+    found = [json.loads(path.read_text()) for path in sorted((folder / FOLDER).glob("*.json"))]
+    lines = page(found)
+    (folder / "figures.md").write_text("\n".join(lines) + "\n")
+    return lines
+
+
+def page(figures: list[dict[str, Any]]) -> list[str]:
+    lines = ["# The paper's claims as figures", "", METHOD]
+    for figure in figures:
+        lines += ["", f"## ({figure['letter']}) {figure['title']}", ""]
+        lines += [f"![{figure['title']}]({FOLDER}/{figure['name']}.svg)", ""]
+        lines += [f"*Claimed:* {figure['claim']}", "", f"*Measured:* {figure['found']}", ""]
+        lines += [*table(figure["header"], figure["table"]), "", *provenance_lines(figure["run"])]
+        lines += [f"The numbers behind: [{figure['name']}.json]({FOLDER}/{figure['name']}.json)."]
+    return lines

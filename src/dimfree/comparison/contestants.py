@@ -1,0 +1,139 @@
+"""Who is compared: the house's estimators and the baselines, each with what it has to be told beforehand."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._validate import check_choice
+from dimfree.baselines.ball import ball
+from dimfree.baselines.clipped import clipped
+from dimfree.baselines.coinpress import coinpress
+from dimfree.baselines.friendly_core import friendly_core
+from dimfree.baselines.huang_liang_yi import huang_liang_yi
+from dimfree.baselines.karwa_vadhan import karwa_vadhan
+from dimfree.baselines.not_private import empirical_mean, oracle_floor
+from dimfree.baselines.plan import plan
+from dimfree.budget import Neighbours
+from dimfree.comparison.worlds import Priors
+from dimfree.release import release_mean
+
+Floats = NDArray[np.float64]
+
+FACTS: dict[str, str] = {  # what an estimator may be told, for people
+    "σ": "the standard deviation of every coordinate",
+    "largest σ": "the largest of the standard deviations",
+    "pairs": "a distance that 99 % of all pairs of records keep to",
+    "R": "the radius of a ball about the origin that holds the mean, ten times too large",
+    "mean": "the mean itself",
+}
+_IMPLIED = {"σ": ("largest σ", "pairs"), "mean": ("R",)}
+BOTH = (Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE)
+
+
+class Answer(Protocol):
+    """What comes back: a Release, or a yardstick that is not private."""
+
+    @property
+    def refused(self) -> bool: ...
+
+    @property
+    def mean(self) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """An estimator, the facts it is told, and the parameters in which it is told them."""
+
+    name: str
+    facts: tuple[str, ...]
+    estimate: Callable[..., Answer]
+    priors: Callable[[Priors], dict[str, Any]] = lambda _: {}
+    private: bool = True
+    ours: bool = False
+    proved: tuple[Neighbours, ...] = BOTH
+
+    @property
+    def told(self) -> str:
+        return ", ".join(self.facts) or "nothing"
+
+    def answer(self, X: Floats, known: Priors, **promise: Any) -> Answer:
+        return self.estimate(X, **promise, **self.priors(known))
+
+    def knows(self, other: "Contestant") -> str:
+        """This one's prior knowledge beside another's: "less", "equal", "more", or "other" where neither has all."""
+        own, others = self._knowledge, other._knowledge
+        if own == others:
+            return "equal"
+        return "less" if own < others else "more" if own > others else "other"
+
+    @property
+    def _knowledge(self) -> frozenset[str]:
+        return frozenset(self.facts).union(*(_IMPLIED.get(fact, ()) for fact in self.facts))
+
+
+def _covariance(known: Priors) -> dict[str, Any]:
+    return {"covariance": known.stddevs**2}
+
+
+def _stddevs(known: Priors) -> dict[str, Any]:
+    return {"stddevs": known.stddevs}
+
+
+def _pairs(known: Priors) -> dict[str, Any]:
+    return {"radius": known.pair_distance}
+
+
+def _radius(known: Priors) -> dict[str, Any]:
+    return {"radius": known.radius}
+
+
+def _radius_and_largest(known: Priors) -> dict[str, Any]:
+    return {"radius": known.radius, "stddev": float(known.stddevs.max())}
+
+
+def _radius_and_stddevs(known: Priors) -> dict[str, Any]:
+    return {"radius": known.radius, "stddevs": known.stddevs}
+
+
+def _truth(known: Priors) -> dict[str, Any]:
+    return {"mean": known.mean, "stddevs": known.stddevs}
+
+
+def _without_promise(X: Floats, **_: Any) -> Answer:
+    return empirical_mean(X)
+
+
+# The paper's Algorithm 1 is proved for add/remove alone; its Algorithm 2, FriendlyCore and the ball for both.
+_BASIC = partial(release_mean, core="basic")
+_ADD_REMOVE = (Neighbours.ADD_REMOVE,)
+
+CONTESTANTS: tuple[Contestant, ...] = (
+    Contestant("empirical mean", (), _without_promise, private=False),
+    Contestant("oracle floor", ("mean", "σ"), oracle_floor, _truth, private=False),
+    Contestant("dimfree", (), release_mean, ours=True),
+    Contestant("dimfree known", ("σ",), release_mean, _covariance, ours=True),
+    Contestant("Algorithm 2", (), partial(release_mean, shape="paper")),
+    Contestant("Algorithm 1", ("σ",), _BASIC, _covariance, proved=_ADD_REMOVE),
+    Contestant("ball", ("σ",), ball, _stddevs),
+    Contestant("Karwa-Vadhan", ("σ",), karwa_vadhan, _stddevs),
+    Contestant("FriendlyCore", ("pairs",), friendly_core, _pairs),
+    Contestant("PLAN", ("σ", "R"), plan, _radius_and_stddevs),
+    Contestant("CoinPress", ("largest σ", "R"), coinpress, _radius_and_largest),
+    Contestant("Huang-Liang-Yi", ("R",), huang_liang_yi, _radius),
+    Contestant("clipped mean", ("R",), clipped, _radius),
+)
+
+
+def chosen(names: Sequence[str] | None) -> tuple[Contestant, ...]:
+    """Those named, in the order of the list, whatever the case; all where none is named."""
+    if names is None:
+        return CONTESTANTS
+    known = {contestant.name.lower(): contestant.name for contestant in CONTESTANTS}
+    wanted = {known.get(str(name).lower(), str(name)) for name in names}
+    for name in sorted(wanted) or [""]:
+        check_choice("estimators", name, tuple(known.values()))
+    return tuple(contestant for contestant in CONTESTANTS if contestant.name in wanted)

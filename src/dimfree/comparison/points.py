@@ -1,0 +1,80 @@
+"""The points of a comparison: one for each value on its axis, all checked before anything is drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dimfree._validate import check_at_least, check_count
+from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.comparison.outcome import AXES
+from dimfree.comparison.worlds import PublicTable, Synthetic, World
+from dimfree.errors import InvalidParameter
+from dimfree.spectra import spectrum
+
+SPECTRUM, RECORDS, COLUMNS = "S1", 1000, 1000  # where nothing is said
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place on the axis: a world, how many records of it, and the promise that everybody makes."""
+
+    at: float | str
+    world: World
+    count: int
+    budget: Budget
+    relation: Neighbours
+
+    @property
+    def promise(self) -> dict[str, Any]:
+        return {"epsilon": self.budget.epsilon, "delta": self.budget.delta, "neighbours": self.relation}
+
+
+def points_along(given: dict[str, Any], table: object, delta: float, relation: Neighbours) -> tuple[str, list[Point]]:
+    """The axis, which is the parameter of `given` (n, d, epsilon, spectrum) that is a list, and the points on it."""
+    many = [name for name in AXES if _is_many(given[name])]
+    if len(many) > 1:
+        raise InvalidParameter(f"Expected at most one list among {', '.join(AXES)}, got {' and '.join(many)}.")
+    axis = many[0] if many else AXES[0]
+    values = list(given[axis]) if many else [given[axis]]
+    if not values:
+        raise InvalidParameter(f"Expected {axis} to have at least one value.")
+    rows = _opened(table, given)
+    points = [_point(axis, {**given, axis: _plain(value)}, rows, delta, relation) for value in values]
+    if len({point.at for point in points}) < len(points):
+        raise InvalidParameter(f"Expected every value of {axis} once.")
+    return axis, points
+
+
+def _is_many(value: object) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+
+
+def _plain(value: Any) -> Any:
+    """Python's own number, which JSON takes."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _opened(table: object, given: dict[str, Any]) -> PublicTable | None:
+    if table is None:
+        return None
+    if given["d"] is not None or given["spectrum"] is not None:
+        raise InvalidParameter("Expected neither d nor spectrum with a table: it has its own.")
+    opened = table if isinstance(table, PublicTable) else PublicTable.of(table)
+    _ = opened.priors  # a table that does not vary is an error now
+    return opened
+
+
+def _point(axis: str, place: dict[str, Any], table: PublicTable | None, delta: float, relation: Neighbours) -> Point:
+    budget = Budget(place["epsilon"], delta)
+    check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
+    check_at_least("delta", budget.delta, SMALLEST_DELTA)
+    world = table or _synthetic(place["spectrum"], place["d"])
+    count = check_count("n", place["n"], most=world.most)
+    return Point(place[axis], world, count, budget, relation)
+
+
+def _synthetic(name: str | None, dimension: int | None) -> Synthetic:
+    name, columns = SPECTRUM if name is None else name, COLUMNS if dimension is None else dimension
+    return Synthetic(name, len(spectrum(name, columns)))  # an unknown name is an error now
