@@ -1,17 +1,22 @@
 """(f) Privacy for free: private over non-private error against n / (‖σ‖₁²/‖σ‖₂²), Σ known."""
 
 import itertools
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from benchmarks.figures.drawing import MEASURED, Figure, row
+from benchmarks.accuracy.running import DELTA
+from benchmarks.figures.drawing import GUIDE, MEASURED, Figure, row
 from benchmarks.figures.needing import Results
 from benchmarks.figures.spots import Spot, Task, sampling_error
+from dimfree.accounting.precision import largest_mu
 from dimfree.spectra import spectrum
 
 OURS = "dimfree known"
 FREE = 1.1  # a ratio that counts as free
+_FINE = 25  # points of a curve
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ def figure(size: str, results: Results) -> Figure:
         found=_sentence(ratios, places),
         x="n / (‖σ‖₁²/‖σ‖₂²)",
         y="private error / non-private error",
-        rows=[row(_label(s), MEASURED, places[s], r) for s, r in ratios.items() if r is not None],
+        rows=[row(_label(s), MEASURED, places[s], r) for s, r in ratios.items() if r is not None] + _guides(places),
         header=["ε", "spectrum", "d", "‖σ‖₁²/‖σ‖₂²", "n", "n over it", "ratio"],
         table=[
             [
@@ -78,6 +83,16 @@ def _ratio(spot: Spot, error: float | None) -> float | None:
     return None if error is None else error / sampling_error(spot.spectrum, spot.dimension, spot.count)
 
 
+def _guides(places: dict[Spot, float]) -> list[dict[str, Any]]:
+    """sqrt(1 + 1/(x·mu²)): noise of one Gaussian release about a known centre, clipped at sqrt(tr A)."""
+    low, high = min(places.values()), max(places.values())
+    return [
+        row(f"ε = {epsilon:g}, centre known", GUIDE, x, math.sqrt(1 + 1 / (x * largest_mu(epsilon, DELTA) ** 2)))
+        for epsilon in dict.fromkeys(spot.epsilon for spot in places)
+        for x in np.geomspace(low, high, _FINE).tolist()
+    ]
+
+
 def _label(spot: Spot) -> str:
     return f"ε = {spot.epsilon:g}, {spot.spectrum}, d = {spot.dimension}"
 
@@ -89,11 +104,18 @@ def _sentence(ratios: dict[Spot, float | None], places: dict[Spot, float]) -> st
         dear = [places[s] for s in of if (r := ratios[s]) is None or r > FREE]
         free = [s for s in of if places[s] > max(dear, default=0.0)]
         last = max(of, key=places.__getitem__)
-        reached = f"from {min(places[s] for s in free):.3g} on" if free else "NOT reached for all spectra"
+        reached = f"from x = {min(places[s] for s in free):.3g} on" if free else "NOT reached for all spectra"
+        costs = [(r**2 - 1) * places[s] for s in of if (r := ratios[s]) is not None]
+        spread = f"{min(costs):.3g} to {max(costs):.3g}" if costs else "all refused"
         parts.append(
-            f"ε = {epsilon:g}: a ratio of at most {FREE} {reached}, {_last(ratios[last])} at {places[last]:.3g}"
+            f"ε = {epsilon:g}: {spread}; a ratio of at most {FREE} {reached}, "
+            f"{_last(ratios[last])} at x = {places[last]:.3g}"
         )
-    return "Against n over ‖σ‖₁²/‖σ‖₂², one draw each: " + "; ".join(parts) + "."
+    return (
+        "With x = n/(‖σ‖₁²/‖σ‖₂²), (ratio² - 1)·x, which is one number where all spectra collapse: "
+        + "; ".join(parts)
+        + "."
+    )
 
 
 def _last(ratio: float | None) -> str:

@@ -237,6 +237,13 @@ def test_failures_are_said():
     assert "Not met" in a_dimension._sentence(a_dimension.PLANS["tiny"], refused)
     grown = {**{name: [1.0, 9.0] for name in a_dimension.PEERS}, a_dimension.OURS: [1.0, 1.6]}
     assert "NOT met" in a_dimension._sentence(a_dimension.PLANS["tiny"], grown)
+    of = b_example.searches("full", "dimfree known")
+    grown = {search: {"records": 100 * search.dimension**0.1, "most": 9} for search in of}
+    assert "NOT flat" in b_example._verdict({"dimfree known": of}, grown)
+    flat = {search: {"records": 100.0 + at % 2, "most": 9} for at, search in enumerate(of)}
+    assert "no growth" in b_example._verdict({"dimfree known": of}, flat)
+    ended = {**grown, of[0]: {"records": None, "most": 9}}
+    assert "not met" in b_example._verdict({"dimfree known": of}, ended)
     far = dict.fromkeys(e_decay._spots("tiny"), 2.0)
     assert "NOT within" in e_decay._sentence("tiny", far)
     dear = dict.fromkeys(f_free._spots("tiny"), 1.2)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from dimfree._validate import check_lengths, check_magnitude, check_variances
 from dimfree.accounting.losses import Approximate
 from dimfree.averaging import CoordinateBlock, average
-from dimfree.baselines.frame import Event, Floats, open_frame
+from dimfree.baselines.frame import Event, Floats, open_frame, unspoken
 from dimfree.budget import Budget, Neighbours
 from dimfree.noise import Noise
 from dimfree.paper import FAR
@@ -26,6 +26,7 @@ METHOD = "ball"
 _ROUNDING = 1e-9
 
 
+@unspoken
 def ball(
     X: object,
     *,

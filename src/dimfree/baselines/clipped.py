@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dimfree._validate import check_array, check_between, check_lengths
-from dimfree.baselines.frame import Floats, open_frame
+from dimfree.baselines.frame import Floats, open_frame, unspoken
 from dimfree.budget import Neighbours
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.noise import Noise
@@ -20,6 +20,7 @@ METHOD = "clipped"
 LARGEST = 1e60  # of the radius and, inverted, the smallest: squares stay in the range of floats
 
 
+@unspoken
 def clipped(
     X: object,
     *,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._validate import check_between
-from dimfree.baselines.frame import Event, Floats, Frame, open_frame
+from dimfree.baselines.frame import Event, Floats, Frame, open_frame, unspoken
 from dimfree.budget import Neighbours
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.noise import Noise
@@ -26,6 +26,7 @@ _MISCOUNT = 2.6  # standard deviations of a noisy count, exceeded with probabili
 _TOO_FEW = "CoinPress needs a record: the number of records is, or seems to be, below one."
 
 
+@unspoken
 def coinpress(
     X: object,
     *,

@@ -1,9 +1,10 @@
 """What every baseline shares: a table opened as the hall opens it, the budget as one precision, and the way out."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,8 @@ from dimfree.space import Space
 
 Floats = NDArray[np.float64]
 Event = Gaussian | Loss
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
 
 COUNT_SHARE = 0.016  # of the precision, for the noisy count under add/remove: what the hall spends
 _PROBE = 2.0**30  # steps to a standard deviation: a Gaussian whose discreteness costs next to nothing
@@ -88,6 +91,17 @@ class Frame:
         }
 
 
+def unspoken(estimator: Callable[P, Answer]) -> Callable[P, Answer]:
+    """The estimator; a lack of memory or a floating-point error in it does not speak of the records, as in the hall."""
+
+    @wraps(estimator)
+    def run(*args: P.args, **kwargs: P.kwargs) -> Answer:
+        with memory_unspoken(), np.errstate(all="ignore"):
+            return estimator(*args, **kwargs)
+
+    return run
+
+
 def open_frame(
     X: object,
     epsilon: float,
@@ -101,8 +115,7 @@ def open_frame(
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("on_invalid", on_invalid, ON_INVALID)
-    with memory_unspoken():
-        records = as_records(X)
+    records = as_records(X)
     check_columns(records.dimension, budget.epsilon)
     require_valid(records, on_invalid)
     return Frame(Space(records, Isotropic(1.0)), budget, relation, noise or SystemNoise())

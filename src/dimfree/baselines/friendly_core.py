@@ -18,7 +18,7 @@ from dimfree._validate import check_between
 from dimfree.accounting.calibrate import bound_distance
 from dimfree.accounting.events import Bounded, Gaussian
 from dimfree.accounting.losses import Failure
-from dimfree.baselines.frame import Event, open_frame
+from dimfree.baselines.frame import Event, open_frame, unspoken
 from dimfree.budget import Neighbours
 from dimfree.core.basic import COUNT_SENSITIVITY, MEAN_SENSITIVITY
 from dimfree.core.friends import all_counts
@@ -40,6 +40,7 @@ _SHARES = tuple(k / 100 for k in range(2, 96))
 _TOO_FEW = "Too few records have a friendly majority, or seem to."
 
 
+@unspoken
 def friendly_core(
     X: object,
     *,

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from dimfree._validate import check_between
-from dimfree.baselines.frame import Floats, Frame, open_frame
+from dimfree.baselines.frame import Floats, Frame, open_frame, unspoken
 from dimfree.baselines.rotation import RotatedSpace, Rotation
 from dimfree.budget import Neighbours
 from dimfree.clip import norms
@@ -29,6 +29,7 @@ _FAILURE = 0.01  # that a coordinate of the rotated mean lies outside its range
 _MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of a clipped sum, in radii
 
 
+@unspoken
 def huang_liang_yi(
     X: object,
     *,

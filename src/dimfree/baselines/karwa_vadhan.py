@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from dimfree._validate import check_lengths, check_magnitude, check_variances
-from dimfree.baselines.frame import Floats, Frame, open_frame
+from dimfree.baselines.frame import Floats, Frame, open_frame, unspoken
 from dimfree.budget import Neighbours
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells, moved_counts, tail_distance
@@ -51,6 +51,7 @@ class Box(Ball):
         return np.clip(super().offsets(values, columns), -reach, reach)
 
 
+@unspoken
 def karwa_vadhan(
     X: object,
     *,

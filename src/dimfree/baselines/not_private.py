@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dimfree._validate import check_array, check_lengths, check_magnitude, check_variances
-from dimfree.baselines.frame import Floats, open_frame
+from dimfree.baselines.frame import Floats, open_frame, unspoken
 from dimfree.budget import Neighbours
-from dimfree.errors import memory_unspoken
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.noise import Noise
 from dimfree.records import open_records
@@ -46,6 +45,7 @@ class NotPrivate:
         return f"<NotPrivate: {self.method}, dimension={len(self.mean)}, not private: {self.why}>"
 
 
+@unspoken
 def oracle_floor(
     X: object,
     *,
@@ -78,12 +78,11 @@ def floor_radius(stddevs: Floats, count: int) -> float:
     return float(np.sqrt(stddevs.sum()) + np.sqrt(2 * stddevs.max() * np.log(count)))
 
 
+@unspoken
 def empirical_mean(X: object, *, on_invalid: str = "raise") -> NotPrivate:
     """The average of the valid records; not a number where there is none."""
-    with memory_unspoken():
-        records = open_records(X, on_invalid=on_invalid)
+    records = open_records(X, on_invalid=on_invalid)
     total, count = np.zeros(records.dimension), 0
-    with np.errstate(all="ignore"):  # what overflows is infinite
-        for rows, valid in records.blocks():  # an invalid row is handed out as zeros
-            total, count = total + rows.sum(axis=0), count + int(valid.sum())
+    for rows, valid in records.blocks():  # an invalid row is handed out as zeros; what overflows is infinite
+        total, count = total + rows.sum(axis=0), count + int(valid.sum())
     return NotPrivate(EMPIRICAL, total / count if count else np.full(records.dimension, np.nan), NO_NOISE)

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from dimfree._validate import check_between, check_lengths, check_magnitude, check_variances
-from dimfree.baselines.frame import Floats, Frame, open_frame
+from dimfree.baselines.frame import Floats, Frame, open_frame, unspoken
 from dimfree.budget import Neighbours
 from dimfree.clip import norms
 from dimfree.mechanisms import Measured
@@ -32,6 +32,7 @@ _FAILURE = 0.1  # β of the paper's experiments, for the rank that the radius ai
 _TOO_FEW = "PLAN needs a record: the number of records is, or seems to be, below one."
 
 
+@unspoken
 def plan(
     X: object,
     *,
