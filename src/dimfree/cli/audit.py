@@ -41,7 +41,7 @@ def audit(
 
     Example: half an hour, everything, with a report to keep.
 
-      dimfree audit --budget 1700 --report audit.html
+      dimfree audit --budget 1600 --report audit.html
 
     Example: one mechanism.
 
