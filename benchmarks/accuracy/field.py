@@ -22,6 +22,7 @@ from benchmarks.accuracy.field_verdicts import scores_of, verdicts
 from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept, without_paths
 from benchmarks.record import provenance, write_results
 from dimfree.comparison.contestants import CONTESTANTS
+from dimfree.comparison.outcome import draws
 from dimfree.comparison.trials import scored
 
 FEW = 2  # draws of a small cell in a quick run
@@ -33,7 +34,7 @@ def measure(cell: FieldCell, seed: int) -> dict[str, Any]:
     scores = scored(cell.point, CONTESTANTS, cell.trials, seed)
     done = {**asdict(cell), "scores": [asdict(score) for score in scores], "seconds": time.perf_counter() - start}
     figures = ", ".join(f"{score.name} {score.words}" for score in scores)
-    print(f"{cell.name}, {cell.trials} draws: {done['seconds']:.0f} s; {figures}", file=sys.stderr, flush=True)
+    print(f"{cell.name}, {draws(cell.trials)}: {done['seconds']:.0f} s; {figures}", file=sys.stderr, flush=True)
     return done
 
 

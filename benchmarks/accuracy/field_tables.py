@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.accuracy.field_cells import ADD, REPLACE
-from benchmarks.accuracy.field_verdicts import OURS, PEERS, scores_of
+from benchmarks.accuracy.field_verdicts import OURS, PEERS, beside, scores_of
 from benchmarks.record import provenance_lines, table
 from dimfree.comparison.contestants import CONTESTANTS, FACTS
 from dimfree.comparison.outcome import Score
 
 CellResult = dict[str, Any]
+Verdict = dict[str, Any]
 
 _PLACE = ("spectrum", "dimension", "count", "trials")
 _HEADER = ("spectrum", "d", "n", "draws")
@@ -21,7 +22,9 @@ def report(result: dict[str, Any]) -> list[str]:
     lines += [*_legend(result), "", "## Who was told what", "", *_knowledge(), ""]
     for relation, title in ((ADD, "Add/remove"), (REPLACE, "Replace-one")):
         if cells := [cell for cell in result["cells"] if cell["neighbours"] == relation]:
-            lines += [f"## {title}: ours ahead of every peer that has no more prior knowledge", "", *_ahead(cells), ""]
+            for place, ours in enumerate(OURS):
+                found = [(cell, cell["verdicts"][place]) for cell in cells]
+                lines += [f"## {title}: {ours.name}, told {ours.told}", "", *_ahead(found), ""]
             lines += [f"## {title}: all errors", "", *_wide(cells, _error), ""]
     return [*lines, "## Seconds of one release", "", *_wide(result["cells"], _seconds)]
 
@@ -33,6 +36,7 @@ def _legend(result: dict[str, Any]) -> list[str]:
         "Gaussian with the mean at distance 10·sqrt(tr Σ). Noise: SeededNoise (not private). Error: Euclidean distance",
         "from the true mean; medians, quartiles in brackets. Refused releases are left out of these and counted; for",
         "verdicts a refusal is infinitely far off. floor: true mean and σ public, full budget. np: the sample mean.",
+        "The floor clips hardly anything: a yardstick, no bound, and a tighter ball may get below it.",
         "Algorithm 1, 2: the paper's, with exact accounting. ball: Algorithm 1 with M = I.",
     ]
 
@@ -40,40 +44,63 @@ def _legend(result: dict[str, Any]) -> list[str]:
 def _knowledge() -> list[str]:
     """What each peer was told, and whether that is more than ours."""
     header = ["estimator", "was told", *(f"beside {ours.name} ({ours.told})" for ours in OURS)]
-    rows = [[peer.name, peer.told, *(peer.knows(ours) for ours in OURS)] for peer in PEERS]
+    rows = [[peer.name, peer.told, *(beside(peer, ours) for ours in OURS)] for peer in PEERS]
     facts = [f"- {name}: {meaning}" for name, meaning in FACTS.items()]
-    other = 'other: each was told something that the other was not; such a peer counts as having "no more".'
-    return [*table(header, rows), "", *facts, "", other]
+    other = [
+        "other: each was told something that the other was not; such a peer counts as a rival. A peer without a proof",
+        "for a relation takes no part there and is counted nowhere.",
+    ]
+    return [*table(header, rows), "", *facts, "", *other]
 
 
-def _ahead(cells: Sequence[CellResult]) -> list[str]:
-    header = [*_HEADER, "np", "floor", "estimator", "error", "nearest with no more", "ahead"]
-    header += ["told more, yet behind", "told more, and nearer"]
-    found = [(cell, verdict) for cell in cells for verdict in cell["verdicts"]]
-    rows = [_verdict_row(cell, verdict) for cell, verdict in found]
-    ahead = sum(verdict["ahead"] for _, verdict in found)
-    return [*table(header, rows), "", f"Ahead in {ahead} of {len(rows)} rows."]
+def _ahead(found: Sequence[tuple[CellResult, Verdict]]) -> list[str]:
+    """One estimator of the house in every cell: its two counts, with the names of those it is counted against."""
+    header = [*_HEADER, "np", "floor", "error", "nearest rival", "ahead of every rival"]
+    header += ["ahead of those told more", "told more, and nearer"]
+    each = [verdict for _, verdict in found]
+    return [*_counts(each), "", *table(header, [_verdict_row(cell, verdict) for cell, verdict in found])]
 
 
-def _verdict_row(cell: CellResult, verdict: dict[str, Any]) -> list[str]:
+def _counts(each: Sequence[Verdict]) -> list[str]:
+    rivals, more = (_names(each, key) for key in ("rivals", "told_more"))
+    first = sum(verdict["ahead"] for verdict in each)
+    all_told_more = sum(set(verdict["ahead_of_told_more"]) == set(verdict["told_more"]) for verdict in each)
+    beaten, met = (sum(len(verdict[key]) for verdict in each) for key in ("ahead_of_told_more", "told_more"))
+    return [
+        f"- Rivals, who have no more prior knowledge ({rivals}): ahead of every one in {first} of {_cells(each)}.",
+        f"- Peers that were told more ({more}): ahead of every one in {all_told_more} of {_cells(each)}; one by one,"
+        f" ahead in {beaten} of {met} meetings.",
+    ]
+
+
+def _names(each: Sequence[Verdict], key: str) -> str:
+    return ", ".join(dict.fromkeys(name for verdict in each for name in verdict[key]))
+
+
+def _cells(each: Sequence[Verdict]) -> str:
+    return "1 cell" if len(each) == 1 else f"{len(each)} cells"
+
+
+def _verdict_row(cell: CellResult, verdict: Verdict) -> list[str]:
     scores = scores_of(cell)
-    own, nearer = verdict["error"], verdict["nearer_but_told_more"]
-    told_more = len(verdict["ahead_of_told_more"]) + len(nearer)
+    own = verdict["error"]
+    nearer = sorted(verdict["nearer_but_told_more"].items(), key=lambda peer: peer[1])
     return [
         *_place(cell),
         scores["empirical mean"].words,
         scores["oracle floor"].words,
-        verdict["estimator"],
         _number(own),
         _beside(verdict["best_rival"], verdict["best_rival_error"], own),
         "yes" if verdict["ahead"] else "NO",
-        f"{told_more - len(nearer)} of {told_more}",
-        "; ".join(_beside(name, error, own) for name, error in nearer.items()) or "none",
+        f"{len(verdict['ahead_of_told_more'])} of {len(verdict['told_more'])}",
+        "; ".join(_beside(name, error, own) for name, error in nearer) or "none",
     ]
 
 
-def _beside(name: str, error: float | None, own: float | None) -> str:
+def _beside(name: str | None, error: float | None, own: float | None) -> str:
     """A peer's error, and over ours."""
+    if name is None:
+        return "nobody"
     return f"{name} {_number(error)}" + (f" ({error / own:.3g} ×)" if error and own else "")
 
 

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from stats import sampling
 
 from dimfree import records
-from dimfree.baselines.plan import CENTRE, LENGTH, NOISE, length_balance, plan
+from dimfree.baselines.plan import CENTRE, LENGTH, NOISE, _lengths, _level, length_balance, plan
 from dimfree.errors import InvalidParameter
 from dimfree.mechanisms.medians import bisections
 from dimfree.mechanisms.search import STEPS
@@ -117,6 +117,20 @@ def test_every_draw_has_the_scale_of_its_sensitivity(relation):
     assert len(door.asked[7:-1]) <= length.dimension
     assert offset.mu == pytest.approx(mu * math.sqrt(NOISE))
     assert door.asked[-1] == ("gaussian", offset.stddev, 2)
+
+
+@both
+@pytest.mark.parametrize("count", [60, 400, 4000])
+def test_the_search_for_a_length_is_charged_what_a_record_moves(relation, count):
+    """Under add/remove by the level, which follows the released number; by one under replace-one."""
+    stddevs = np.array([1.0, 0.25])
+    found = released(np.ones((count, 2)), stddevs=stddevs, radius=8.0, neighbours=relation, epsilon=8.0)
+    (length,) = (event for event in found.ledger.events if event.purpose == "clipping radius")
+    level = _level(found.parameters["count"], len(_lengths(8.0, stddevs)) - 1, length.mu)
+    assert STEPS * 0.55 < level < STEPS  # no half, at which both sides move it alike
+    assert (found.parameters["count"] == count) == (relation == REPLACE)
+    moves = STEPS if relation == REPLACE else max(level, STEPS - level)
+    assert length.sensitivity == pytest.approx(moves * math.sqrt(length.dimension), rel=1e-12)
 
 
 @pytest.mark.parametrize("level", [STEPS // 2, STEPS * 9 // 10, STEPS - 1])

@@ -4,20 +4,14 @@ import json
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from dimfree import files
-from dimfree.cli import guarded
-from dimfree.cli.compare import compare
+from dimfree.cli import app
 from dimfree.comparison import chart as charts
 from dimfree.comparison import trials
 from dimfree.comparison.contestants import CONTESTANTS
 from dimfree.comparison.outcome import WARNING, Comparison
-
-app = typer.Typer()
-app.command()(guarded(compare))
-app.callback()(lambda: None)
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6")
 SMALL = (*PROMISE, "-n", "50,80", "-d", "3", "--trials", "2", "--estimators", "clipped mean,coinpress")
@@ -82,6 +76,22 @@ def test_a_public_table(table):
     assert done.exit_code == 0, done.stderr
     assert "digits.npy, d = 4" in done.stderr
     assert "empirical mean\tnothing (not private)" in done.stdout
+
+
+def test_without_n_half_of_a_small_table_is_drawn(table):
+    done = invoke(*PROMISE, "--data", table, "--public", "--estimators", "clipped mean", "--trials", 1)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "estimator\twas told\tn = 45"
+    assert "d = 4, 1 draw, seed 0." in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize("n", ["90", "91", "45,90"])
+def test_the_whole_of_a_table_is_no_sample(table, n):
+    done = invoke(*PROMISE, "--data", table, "--public", "-n", n)
+    assert done.exit_code == 2
+    assert f"n={n.split(',')[-1]} to be below 90" in done.stderr
+    assert "n=45" in done.stderr
+    assert done.stdout == ""
 
 
 @pytest.mark.parametrize("name", ["digits.npy", "missing.csv"])
@@ -178,6 +188,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path, where, name, monkeypatch):
         (("--chart", "found.pdf"), "found.pdf"),
         (("--chart", "a.json", "--out", "a.json"), "--out"),
         (("--data", "missing.csv", "--public"), "missing.csv"),
+        (("--public",), "--data FILE with --public"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_2(args, words):

@@ -2,12 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from benchmarks.accuracy.field import measure, run
 from benchmarks.accuracy.field_cells import ADD, REPLACE, FieldCell, field_cells, quick_cells
 from benchmarks.accuracy.field_tables import report
-from benchmarks.accuracy.field_verdicts import OURS, PEERS, scores_of, verdict, verdicts
+from benchmarks.accuracy.field_verdicts import OURS, PEERS, beside, scores_of, verdict, verdicts
 from benchmarks.accuracy.spectra import SPECTRA
 from benchmarks.record import provenance
 from benchmarks.speed.releases import exponent, sizes
@@ -77,7 +78,7 @@ def test_ahead_of_those_with_no_more_knowledge():
     assert found["ahead"]
     assert (found["best_rival"], found["best_rival_error"]) == ("Huang-Liang-Yi", 3.0)
     assert found["nearer_but_told_more"] == {}
-    assert found["ahead_of_told_more"] == ["PLAN"]
+    assert found["ahead_of_told_more"] == found["told_more"] == ["PLAN"]
 
 
 @pytest.mark.parametrize("peer", [p for p in PEERS if p.name != "PLAN"], ids=lambda p: p.name)
@@ -95,6 +96,7 @@ def test_a_peer_that_was_told_more_may_win_and_that_is_said():
     nothing = verdict(NOTHING_TOLD, scores(dimfree=2.0, PLAN=1.0, clipped_mean=1.5))
     assert nothing["rivals"] == ["Algorithm 2"]
     assert nothing["nearer_but_told_more"] == {"PLAN": 1.0, "clipped mean": 1.5}
+    assert set(nothing["ahead_of_told_more"]) == set(nothing["told_more"]) - {"PLAN", "clipped mean"}
 
 
 def test_a_tie_is_not_ahead():
@@ -106,9 +108,22 @@ def test_a_refusal_is_never_ahead_and_never_in_front():
     assert not refused["ahead"]
     assert refused["error"] is None
     assert set(refused["nearer_but_told_more"]) == {p.name for p in PEERS} - {"Algorithm 2"}
+    both = verdict(NOTHING_TOLD, scores(dimfree=None, PLAN=None))
+    assert both["ahead_of_told_more"] == []
+    assert "PLAN" not in both["nearer_but_told_more"]
     alone = verdict(NOTHING_TOLD, scores(Algorithm_2=None))
     assert alone["ahead"]
     assert alone["best_rival_error"] is None
+
+
+def test_a_peer_that_takes_no_part_is_nobody_to_be_ahead_of():
+    present = scores(dimfree=2.0, dimfree_known=2.0)
+    present["Algorithm 1"] = replace(present["Algorithm 1"], errors=(), remark="no proof for replace-one")
+    nothing, sigma = verdicts(present)
+    assert "Algorithm 1" not in nothing["told_more"] + sigma["rivals"]
+    present["Algorithm 2"] = replace(present["Algorithm 2"], errors=(), remark="not possible")
+    alone = verdict(NOTHING_TOLD, present)
+    assert (alone["best_rival"], alone["ahead"]) == (None, False)
 
 
 def test_yardsticks_are_nobodys_peers():
@@ -144,17 +159,41 @@ def test_the_report_shows_the_errors_and_who_was_told_what(result):
             assert score.words in text
     assert "no proof for replace-one" in text
     for peer in PEERS:
-        assert f"| {peer.name} | {peer.told} | {peer.knows(NOTHING_TOLD)} | {peer.knows(SIGMA_TOLD)} |" in text
-    assert text.count("ours ahead of every peer that has no more prior knowledge") == 2
+        assert f"| {peer.name} | {peer.told} | {beside(peer, NOTHING_TOLD)} | {beside(peer, SIGMA_TOLD)} |" in text
+    for title in ("Add/remove", "Replace-one"):
+        assert f"## {title}: dimfree, told nothing" in text
+        assert f"## {title}: dimfree known, told σ" in text
+
+
+def report_of(result, *found):
+    """The report of made-up scores, a cell for each."""
+    cells = [{**result["cells"][0], "scores": [vars(s) for s in each.values()]} for each in found]
+    return report({**result, "cells": [{**cell, "verdicts": verdicts(scores_of(cell))} for cell in cells]})
+
+
+def test_the_report_counts_each_estimator_apart_and_names_its_rivals(result):
+    lines = report_of(
+        result,
+        scores(dimfree=2.0, dimfree_known=2.0, PLAN=1.0, clipped_mean=1.5),
+        scores(dimfree=2.0, dimfree_known=2.0, ball=4.0),
+    )
+    assert "- Rivals, who have no more prior knowledge (Algorithm 2): ahead of every one in 2 of 2 cells." in lines
+    (more,) = (line for line in lines if line.startswith("- Peers that were told more (Algorithm 1,"))
+    assert more.endswith("ahead of every one in 1 of 2 cells; one by one, ahead in 14 of 16 meetings.")
+    (rivals,) = (line for line in lines if line.startswith("- Rivals") and "Huang-Liang-Yi" in line)
+    assert "PLAN" not in rivals
+    assert rivals.endswith("ahead of every one in 1 of 2 cells.")
+    (more,) = (line for line in lines if line.startswith("- Peers that were told more (PLAN)"))
+    assert more.endswith("ahead of every one in 1 of 2 cells; one by one, ahead in 1 of 2 meetings.")
+    assert any(line.endswith("| yes | 6 of 8 | PLAN 1 (0.5 ×); clipped mean 1.5 (0.75 ×) |") for line in lines)
+    assert any(line.endswith("| clipped mean 1.5 (0.75 ×) | NO | 0 of 1 | PLAN 1 (0.5 ×) |") for line in lines)
 
 
 def test_the_report_of_a_refusal(result):
-    cell = {**result["cells"][0], "scores": [vars(s) for s in scores(dimfree=None, Algorithm_2=None).values()]}
-    changed = {**result, "cells": [{**cell, "verdicts": verdicts(scores_of(cell))}]}
-    lines = [line for line in report(changed) if "| dimfree | refused |" in line]
-    assert len(lines) == 1
-    assert "| NO |" in lines[0]
-    assert "Ahead in 0 of 2 rows." in report(changed)
+    lines = report_of(result, scores(dimfree=None, Algorithm_2=None))
+    (row,) = (line for line in lines if "| refused | Algorithm 2 refused |" in line)
+    assert "| NO | 0 of 8 |" in row
+    assert "- Rivals, who have no more prior knowledge (Algorithm 2): ahead of every one in 0 of 1 cell." in lines
 
 
 # Growth

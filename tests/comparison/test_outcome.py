@@ -91,6 +91,11 @@ def test_what_is_said_is_what_all_points_share(axis, points, promise, drawn):
     assert second == f"Median Euclidean error; {drawn}."
 
 
+def test_one_draw_is_said_in_the_singular():
+    alone = Comparison("n", (score(),), 1e-6, "add-remove", 1, 7)
+    assert alone.conditions()[1] == "Median Euclidean error; S1, d = 9, 1 draw, seed 7."
+
+
 # JSON
 
 

@@ -22,9 +22,10 @@ from dimfree.baselines.clipped import clipped
 from dimfree.baselines.coinpress import coinpress
 from dimfree.baselines.friendly_core import friendly_core
 from dimfree.baselines.huang_liang_yi import huang_liang_yi
-from dimfree.baselines.karwa_vadhan import karwa_vadhan
+from dimfree.baselines.karwa_vadhan import SHARES, karwa_vadhan
+from dimfree.baselines.not_private import empirical_mean, oracle_floor
 from dimfree.baselines.plan import plan
-from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, RefusedRelease
+from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, OutOfMemory, RefusedRelease
 from dimfree.grid import RADIUS
 from dimfree.noise import SeededNoise, SystemNoise
 from dimfree.result import BASELINES, Release
@@ -86,6 +87,7 @@ ABOUT_THE_ORIGIN = tuple(method for method in ALL if method not in ANYWHERE)
 
 relations = pytest.mark.parametrize("relation", [ADD, REPLACE])
 every = parametrised(tuple(ALL))
+counting = parametrised(tuple(method for method in ALL if method != "ball"))  # which releases no count
 
 
 @pytest.fixture
@@ -416,6 +418,143 @@ class TestCanary:
             assert found is None
             assert self.silent(said)
             assert str(COUNT) not in " ".join(said)
+
+
+class TestNumberOfRecords:
+    """Under add/remove the released number alone is used: two tables for which it is the same are treated alike."""
+
+    COUNTS, RELEASED = (380, 420), 400
+    WIDE = 50  # columns: enough that finding them all takes more than the least share
+
+    @dataclass
+    class Fixed(RecordingNoise):
+        """The first Gaussian, that of the count, is `off` records; all others are zero, but for one that is `push`."""
+
+        off: int = 0
+        pushed: int = -1
+        push: int = 2**20
+
+        def gaussian(self, stddev: float, size: int) -> np.ndarray:
+            index = len(self.asked)
+            given = self.off * 2**14 if index == 0 else self.push * (index == self.pushed)
+            return super().gaussian(stddev, size) + given
+
+    def seen(self, baseline, count, released):
+        """All that depends on the number of records, and on it alone where the records are equal."""
+        door = self.Fixed(off=released - count)
+        found = baseline.released(np.zeros((count, self.WIDE)), self.WIDE, noise=door)
+        assert found.parameters["count"] == released
+        asked, public, spread = list(door.asked), dict(found.parameters), found.noise_stddev.tolist()
+        if baseline.method == "friendly-core":  # a coin for every record; the number kept is released on its own
+            _, of_filter, _, of_mean = door.asked
+            asked[1], asked[3], spread = of_filter[:2], of_mean[::2], None
+            del public["kept_lower_bound"]
+        return asked, public, spread
+
+    @counting
+    def test_only_the_released_one_is_used(self, baseline):
+        few, many = (self.seen(baseline, count, self.RELEASED) for count in self.COUNTS)
+        assert few == many
+
+    @counting
+    def test_another_one_would_be_noticed(self, baseline):
+        few, many = (self.seen(baseline, count, count) for count in self.COUNTS)
+        assert few != many
+
+    def pushed(self, baseline, count, released):
+        """How far the last noise, that of the mean, moves it: the same way, whatever the true number."""
+        quiet, table = self.Fixed(off=released - count), np.zeros((count, self.WIDE))
+        still = baseline.released(table, self.WIDE, noise=quiet)
+        door = self.Fixed(off=released - count, pushed=len(quiet.asked) - 1)
+        return baseline.released(table, self.WIDE, noise=door).mean - still.mean
+
+    @parametrised(ORDER_FREE)  # the others average what was kept
+    def test_no_sum_is_divided_by_the_true_one(self, baseline):
+        few, many = (self.pushed(baseline, count, self.RELEASED) for count in self.COUNTS)
+        assert np.abs(few).max() > 0
+        assert many == pytest.approx(few, rel=1e-3, abs=1e-3 * np.abs(few).max())
+
+    @parametrised(ORDER_FREE)
+    def test_a_division_by_it_would_be_noticed(self, baseline):
+        few, many = (self.pushed(baseline, count, count) for count in self.COUNTS)
+        assert np.abs(many - few).max() > 0.05 * np.abs(few).max()
+
+    def test_no_clamp_hides_the_number(self):
+        """The share of the histograms of Karwa and Vadhan is a function of n̂ strictly inside its bounds."""
+        found = ALL["karwa-vadhan"].released(np.zeros((self.RELEASED, self.WIDE)), self.WIDE, noise=self.Fixed())
+        _, _, cells, mean = found.ledger.events
+        share = cells.mu**2 / (cells.mu**2 + mean.mu**2)
+        assert 1.5 * SHARES[0] < share < SHARES[1] / 1.5
+
+
+def by_yardsticks(method, X, **given):
+    if method == "empirical-mean":
+        return empirical_mean(X)
+    priors = {"mean": np.full(DIMENSION, CENTRE), "stddevs": np.ones(DIMENSION)}
+    return oracle_floor(X, **{"epsilon": EPSILON, "delta": DELTA, "noise": SeededNoise(7), **priors, **given})
+
+
+class TestUnspoken:
+    """The machine's own errors do not speak of the records, whatever the caller has set."""
+
+    EVERYBODY = pytest.mark.parametrize("method", [*ALL, "oracle-floor", "empirical-mean"])
+    WILD = ([1e300, -1.7e308, 1e-300], [5e-324, 1.7e308, 1.7e308], [-1e-160, 1e160, 0.0])
+
+    class Full:
+        """A table and a noise door in one, for which there is no memory."""
+
+        private = False
+
+        def no_room(self, *_, **__):
+            raise MemoryError(f"Unable to allocate 11. KiB for an array with shape ({COUNT}, {DIMENSION})")
+
+        __array__ = gaussian = laplace = noisy_top = coin = below = no_room
+
+    class Strict(SeededNoise):
+        """A door at which something overflows, as a step between two draws may."""
+
+        def gaussian(self, stddev, size):
+            assert np.isinf(np.float64(1e308) * np.float64(1e308))
+            return super().gaussian(stddev, size)
+
+    @staticmethod
+    def answer(method, X, **given):
+        return by_yardsticks(method, X, **given) if method not in ALL else ALL[method].release(X, **given)
+
+    def silent(self, action):
+        with pytest.raises(OutOfMemory) as error:
+            action()
+        assert error.value.__cause__ is None
+        said = [str(error.value), repr(error.value), "".join(traceback.format_exception(error.value))]
+        assert not [text for text in said if str(COUNT) in text or "shape" in text]
+
+    @EVERYBODY
+    def test_no_memory_for_the_table(self, method):
+        self.silent(lambda: self.answer(method, self.Full()))
+
+    @EVERYBODY
+    def test_no_memory_for_a_block(self, method, monkeypatch, table):
+        monkeypatch.setattr(records, "_masked", self.Full().no_room)
+        self.silent(lambda: self.answer(method, table))
+
+    @every
+    @relations
+    def test_no_memory_for_the_noise(self, table, baseline, relation):
+        self.silent(lambda: baseline.release(table, neighbours=relation, noise=self.Full()))
+
+    def test_no_memory_for_the_noise_of_a_yardstick(self, table):
+        self.silent(lambda: by_yardsticks("oracle-floor", table, noise=self.Full()))
+
+    @EVERYBODY
+    @pytest.mark.parametrize("share", [0.01, 1.0], ids=["a few", "all"])
+    def test_wild_values_under_strict_settings(self, table, method, share):
+        wild = math.ceil(share * COUNT)
+        table[:wild] = np.resize(self.WILD, (wild, DIMENSION))
+        with np.errstate(all="raise"):
+            strict = self.answer(method, table, noise=self.Strict(7))
+            assert set(np.geterr().values()) == {"raise"}  # the caller's again
+        if method in ALL:
+            assert strict == self.answer(method, table)
 
 
 class TestAccuracy:

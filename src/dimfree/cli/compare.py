@@ -35,7 +35,14 @@ def compare(
             rich_help_panel=_WORLD,
         ),
     ] = None,
-    n: Annotated[str, typer.Option("-n", help="Records; several make an axis.", rich_help_panel=_WORLD)] = "1000",
+    n: Annotated[
+        str | None,
+        typer.Option(
+            "-n",
+            help="Records, 1000 if nothing is said, or half of DATA where that is fewer; several make an axis.",
+            rich_help_panel=_WORLD,
+        ),
+    ] = None,
     d: Annotated[
         str | None,
         typer.Option("-d", help="Columns, 1000 if nothing is said; several make an axis.", rich_help_panel=_WORLD),
@@ -43,7 +50,8 @@ def compare(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="A PUBLIC table to draw n rows from instead: .npy, .npz, .csv or .parquet.", rich_help_panel=_WORLD
+            help="A PUBLIC table to draw n of its rows from instead: .npy, .npz, .csv or .parquet.",
+            rich_help_panel=_WORLD,
         ),
     ] = None,
     public: Annotated[
@@ -145,6 +153,10 @@ def _check(data: Path | None, public: bool, chart: Path | None, out: Path | None
         raise InvalidParameter(
             "A comparison shows exact errors on DATA, which protects nobody in it. Say --public if everybody may see "
             "DATA; for a table of real people use dimfree mean."
+        )
+    if public and data is None:
+        raise InvalidParameter(
+            "Expected --data FILE with --public, which is a word about it; without --data records are synthetic."
         )
     if chart is not None:
         require_altair()

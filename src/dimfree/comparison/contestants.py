@@ -18,7 +18,7 @@ from dimfree.baselines.karwa_vadhan import karwa_vadhan
 from dimfree.baselines.not_private import empirical_mean, oracle_floor
 from dimfree.baselines.plan import plan
 from dimfree.budget import Neighbours
-from dimfree.comparison.worlds import Priors
+from dimfree.comparison.worlds import Priors, World
 from dimfree.release import release_mean
 
 Floats = NDArray[np.float64]
@@ -26,11 +26,12 @@ Floats = NDArray[np.float64]
 FACTS: dict[str, str] = {  # what an estimator may be told, for people
     "σ": "the standard deviation of every coordinate",
     "largest σ": "the largest of the standard deviations",
-    "pairs": "a distance that 99 % of all pairs of records keep to",
+    "pairs": "a distance that 99 % of all pairs of records keep to; σ tells it in Gaussian worlds, not in a table",
     "R": "the radius of a ball about the origin that holds the mean, ten times too large",
     "mean": "the mean itself",
 }
-_IMPLIED = {"σ": ("largest σ", "pairs"), "mean": ("R",)}
+_IMPLIED = {"σ": ("largest σ",), "mean": ("R",)}
+_IMPLIED_IF_GAUSSIAN = {"σ": ("pairs",)}  # without correlations: elsewhere σ says nothing about tails or about pairs
 BOTH = (Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE)
 
 
@@ -63,16 +64,17 @@ class Contestant:
     def answer(self, X: Floats, known: Priors, **promise: Any) -> Answer:
         return self.estimate(X, **promise, **self.priors(known))
 
-    def knows(self, other: "Contestant") -> str:
+    def knows(self, other: "Contestant", world: World) -> str:
         """This one's prior knowledge beside another's: "less", "equal", "more", or "other" where neither has all."""
-        own, others = self._knowledge, other._knowledge
+        own, others = self._knowledge(world), other._knowledge(world)
         if own == others:
             return "equal"
         return "less" if own < others else "more" if own > others else "other"
 
-    @property
-    def _knowledge(self) -> frozenset[str]:
-        return frozenset(self.facts).union(*(_IMPLIED.get(fact, ()) for fact in self.facts))
+    def _knowledge(self, world: World) -> frozenset[str]:
+        """What it was told and what follows from that, which depends on the world."""
+        rules = (_IMPLIED, _IMPLIED_IF_GAUSSIAN) if world.gaussian else (_IMPLIED,)
+        return frozenset(self.facts).union(*(rule.get(fact, ()) for rule in rules for fact in self.facts))
 
 
 def _covariance(known: Priors) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class Comparison:
         shared += [f"delta = {self.delta:g}", self.neighbours]
         drawn = [first.world] if self.axis in ("n", "epsilon") else []
         drawn += [f"n = {first.n}"] if self.axis != "n" else []
-        drawn += [f"{self.trials} draws", f"seed {self.seed}"]
+        drawn += [draws(self.trials), f"seed {self.seed}"]
         return f"Everybody promises {', '.join(shared)}.", f"Median Euclidean error; {', '.join(drawn)}."
 
     def to_json(self) -> str:
@@ -130,6 +130,10 @@ class Comparison:
             for score in self.scores
             if (quartiles := score.quartiles) is not None
         ]
+
+
+def draws(trials: int) -> str:
+    return "1 draw" if trials == 1 else f"{trials} draws"
 
 
 def _short(at: float | str) -> str:

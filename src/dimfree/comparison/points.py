@@ -36,11 +36,12 @@ def points_along(given: dict[str, Any], table: object, delta: float, relation: N
     many = [name for name in AXES if _is_many(given[name])]
     if len(many) > 1:
         raise InvalidParameter(f"Expected at most one list among {', '.join(AXES)}, got {' and '.join(many)}.")
+    rows = _opened(table, given)
+    given = {**given, "n": _records(rows) if given["n"] is None else given["n"]}
     axis = many[0] if many else AXES[0]
     values = list(given[axis]) if many else [given[axis]]
     if not values:
         raise InvalidParameter(f"Expected {axis} to have at least one value.")
-    rows = _opened(table, given)
     points = [_point(axis, {**given, axis: _plain(value)}, rows, delta, relation) for value in values]
     if len({point.at for point in points}) < len(points):
         raise InvalidParameter(f"Expected every value of {axis} once.")
@@ -66,13 +67,27 @@ def _opened(table: object, given: dict[str, Any]) -> PublicTable | None:
     return opened
 
 
+def _records(table: PublicTable | None) -> int:
+    """Where nothing is said: of a table at most half, so that its mean is still to be estimated."""
+    return RECORDS if table is None else min(RECORDS, len(table.rows) // 2)
+
+
 def _point(axis: str, place: dict[str, Any], table: PublicTable | None, delta: float, relation: Neighbours) -> Point:
     budget = Budget(place["epsilon"], delta)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     world = table or _synthetic(place["spectrum"], place["d"])
-    count = check_count("n", place["n"], most=world.most)
+    count = check_count("n", place["n"])
+    if count > world.most:
+        raise InvalidParameter(_too_many(count, int(world.most) + 1))
     return Point(place[axis], world, count, budget, relation)
+
+
+def _too_many(count: int, rows: int) -> str:
+    return (
+        f"Expected n={count} to be below {rows}, the rows of the table: they are drawn from it without repetition, and "
+        f"the mean of all of them is the truth itself. Take at most half, n={rows // 2}."
+    )
 
 
 def _synthetic(name: str | None, dimension: int | None) -> Synthetic:

@@ -12,7 +12,7 @@ from dimfree._validate import check_count, check_flag
 from dimfree.budget import Budget, Neighbours
 from dimfree.comparison.contestants import Answer, Contestant, chosen
 from dimfree.comparison.outcome import Comparison, Score
-from dimfree.comparison.points import RECORDS, Point, points_along
+from dimfree.comparison.points import Point, points_along
 from dimfree.comparison.worlds import Priors
 from dimfree.errors import DimfreeError, InvalidParameter
 from dimfree.noise import SeededNoise
@@ -25,13 +25,14 @@ NOT_PUBLIC = (
     "Expected public=True with a table: a comparison shows exact errors, which protect nobody. For a table of real "
     "people use release_mean."
 )
+NO_TABLE = "Expected a table with public=True: records are synthetic otherwise, and nobody's."
 
 
 def compare(
     *,
     epsilon: float | Sequence[float],
     delta: float,
-    n: int | Sequence[int] = RECORDS,
+    n: int | Sequence[int] | None = None,
     d: int | Sequence[int] | None = None,
     spectrum: str | Sequence[str] | None = None,
     table: object = None,
@@ -46,10 +47,14 @@ def compare(
 
     One of `n`, `d`, `epsilon`, `spectrum` may be a list: the axis of the comparison. With a `table`, samples of n of
     its rows are drawn and the truth is its mean; that tells all about the table, so say public=True if it is.
+    Where no n is given it is 1000, or half of the table's rows where that is fewer: a sample of nearly all rows hardly
+    differs from the truth.
     A comparison is a simulation: noise is seeded, and nothing it shows is private.
     """
     if not check_flag("public", public) and table is not None:
         raise InvalidParameter(NOT_PUBLIC)  # the table has not been looked at
+    if public and table is None:
+        raise InvalidParameter(NO_TABLE)
     whom, draws, seed = chosen(estimators), check_count("trials", trials), check_count("seed", seed, least=0)
     given = {"n": n, "d": d, "epsilon": epsilon, "spectrum": spectrum}
     axis, points = points_along(given, table, delta, Neighbours.parse(neighbours))

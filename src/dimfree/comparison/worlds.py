@@ -42,6 +42,11 @@ class World(Protocol):
         """How many records can be drawn."""
         ...
 
+    @property
+    def gaussian(self) -> bool:
+        """Whether records are Gaussian with uncorrelated coordinates, so that σ tells all but the mean."""
+        ...
+
     def draw(self, count: int, coins: np.random.Generator) -> tuple[Floats, Priors]: ...
 
 
@@ -52,6 +57,7 @@ class Synthetic:
     spectrum: str
     dimension: int
     most: float = math.inf
+    gaussian: bool = True
 
     @property
     def name(self) -> str:
@@ -75,6 +81,7 @@ class PublicTable:
 
     rows: Floats
     label: str
+    gaussian: bool = False
 
     @classmethod
     def of(cls, source: object, label: str = "public table") -> "PublicTable":
@@ -95,8 +102,9 @@ class PublicTable:
         return f"{self.label}, d = {self.rows.shape[1]}"
 
     @property
-    def most(self) -> float:
-        return len(self.rows)
+    def most(self) -> int:
+        """One row has to stay behind: the mean of all of them is the truth itself."""
+        return len(self.rows) - 1
 
     def draw(self, count: int, coins: np.random.Generator) -> tuple[Floats, Priors]:
         chosen = coins.choice(len(self.rows), size=count, replace=False)
@@ -104,14 +112,18 @@ class PublicTable:
 
     @cached_property
     def priors(self) -> Priors:
-        """The truth about the table. A constant column gets a tiny deviation: a covariance must be invertible."""
+        """The truth about the table, nothing in it zero: a covariance must be invertible, a radius positive.
+
+        A constant column gets a tiny deviation, and a table of little but duplicates a tiny pair distance.
+        """
         with np.errstate(all="ignore"):  # what overflows is refused in the next line
             mean, stddevs = self.rows.mean(axis=0), self.rows.std(axis=0)
         if not 0 < stddevs.max() < math.inf:
             raise InvalidParameter("Expected the public table to vary, in units that fit floating-point numbers.")
-        stddevs = np.maximum(stddevs, SMALLEST * stddevs.max())
+        tiny = SMALLEST * float(stddevs.max())
+        stddevs = np.maximum(stddevs, tiny)
         reach = max(float(np.linalg.norm(mean)), float(np.linalg.norm(stddevs)))
-        return Priors(stddevs, GENEROUS * reach, self._pair_distance(), mean)
+        return Priors(stddevs, GENEROUS * reach, max(self._pair_distance(), tiny), mean)
 
     def _pair_distance(self) -> float:
         first, second = public_simulation().integers(0, len(self.rows), (2, _PAIRS))
