@@ -38,7 +38,7 @@ test-all: lint ## lint, then every test
 	@$(RUN) pytest -n $(WORKERS) -m "slow or not slow"
 
 audit: $(STAMP) ## attack every mechanism and estimator for up to half an hour: audit.html
-	@$(BIN)/dimfree audit --budget $(or $(AUDIT_SECONDS),1600) --report audit.html --force
+	@$(BIN)/dimfree audit --jobs $(WORKERS) --budget $(or $(AUDIT_SECONDS),1600) --report audit.html --force
 
 lint: $(STAMP) ## style, types and the arrows between the rooms
 	@$(RUN) ruff check

@@ -33,16 +33,17 @@ from dimfree.audit.row import (
 from dimfree.audit.sampling import sample
 from dimfree.audit.subjects.subject import DELTA, Subject
 from dimfree.audit.subjects.subjects import subjects
+from dimfree.audit.workers import Workers, alone, row_of
 
 EPSILONS = (0.5, 1.0, 3.0)
-FAILURE = 1e-6  # of the whole run: all rows that rest on samples together
+FAILURE = 1e-4  # of the whole run: all rows that rest on samples together
 _HUNTING, _PLAYING = 0.25, 2.0  # weight of a hunt and of a one-run audit beside a mechanism that is sampled
 _MOST_RELEASES = 400  # of a one-run audit
 
 
 def checks(failure: float = FAILURE, epsilons: tuple[float, ...] = EPSILONS) -> list[Check]:
     """Everything there is to check, in order."""
-    asked = [subject for epsilon in epsilons for subject in subjects(epsilon)]
+    asked = [subject for epsilon in sorted(epsilons, reverse=True) for subject in subjects(epsilon)]  # dearest first
     each = failure / (len(asked) + len(CANARIES) * len(epsilons))
     return [
         *(_exact(name, epsilon) for name in WORLDS for epsilon in epsilons),
@@ -54,34 +55,30 @@ def checks(failure: float = FAILURE, epsilons: tuple[float, ...] = EPSILONS) -> 
     ]
 
 
+def weighted(mechanism: str | None = None) -> list[Check]:
+    """Those that share the time and have this in their name; each worker makes the list for itself."""
+    return [check for check in checks() if check.weight and (mechanism is None or mechanism in check.mechanism)]
+
+
 def names() -> list[str]:
     """What --mechanism understands."""
     return list(dict.fromkeys(check.mechanism for check in checks(epsilons=EPSILONS[-1:])))
 
 
 def audit(
-    budget: float, chosen: list[Check] | None = None, tell: Callable[[str], None] = lambda _: None
+    budget: float,
+    chosen: list[Check] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    workers: Workers = alone,
 ) -> Iterator[Row]:
     """Run the checks. `budget` is the seconds for those that can use more, shared by weight; the clock starts with the
     first of them. A check that breaks off has found something: no mechanism may fail on tables like these."""
     todo = checks() if chosen is None else chosen
-    end = None
-    for place, check in enumerate(todo):
+    free = [check for check in todo if not check.weight]
+    for check in free:
         tell(check.mechanism)
-        if check.weight and end is None:
-            end = time.monotonic() + budget
-        left = budget if end is None else end - time.monotonic()
-        waiting = sum(other.weight for other in todo[place:])
-        yield _row(check, Time(left * check.weight / waiting if waiting else 0.0, left))
-
-
-def _row(check: Check, given: Time) -> Row:
-    started = time.monotonic()
-    try:
-        return check.run(given)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it belongs in the table; these tables are made up
-        detail = f"broke off: {type(error).__name__}: {error}"
-        return Row(check.mechanism, check.how, None, None, None, 0, 0, VIOLATED, detail, _since(started))
+        yield row_of(check, Time(0.0, budget))
+    yield from workers([check for check in todo if check.weight], budget, tell)
 
 
 def _exact(name: str, epsilon: float) -> Check:

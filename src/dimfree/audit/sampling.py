@@ -25,6 +25,7 @@ MOST = 400_000  # samples of either table
 AMPLE = Time(math.inf, math.inf)
 _SCOUTING = 1 / 3  # of the time
 _SCOUTED = 30  # samples of either table, at least, of a scouted pair
+_FEWEST_PAIRS = 4  # that are scouted, if there are as many
 _STEERING = 0.1  # failure at which scouted pairs are compared
 _TEETH = 1.3  # times the claim: a mechanism that tells everything must be found to lose at least this
 
@@ -58,7 +59,8 @@ def sample(subject: Subject, given: Time, failure: float, noise: Noise | None = 
     least = min(most, fewest(subject.epsilon, subject.delta, failure / 3))
     suite = subject.pairs() if given.left > 0 else ()
     cost = _cost(subject, suite[0], noise or Pooled(SystemNoise())) if suite else math.inf
-    seconds = given.enough(2 * (len(suite) * _SCOUTED + least) * cost + time.monotonic() - started)
+    scouting = min(len(suite), _FEWEST_PAIRS) * _SCOUTED
+    seconds = given.enough(2 * (scouting + least) * cost + time.monotonic() - started)
     if seconds is None:
         return row(None, 0, 0, SKIPPED, "")
     scouted = list(_scout(subject, suite, seconds * _SCOUTING, noise or Pooled(SystemNoise()), most // 2))

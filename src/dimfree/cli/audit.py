@@ -27,6 +27,7 @@ def audit(
     budget: Annotated[
         float, typer.Option(metavar="SECONDS", help="Time for canaries, hunts and samples; the rest takes a minute.")
     ] = 600.0,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that share the checks.")] = 1,
     report: Annotated[Path | None, typer.Option(help="Also write the table to a .html, .json or .md file.")] = None,
     names: Annotated[bool, typer.Option("--list", help="Print the names of all checks and leave.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing report.")] = False,
@@ -55,7 +56,7 @@ def audit(
         typer.echo("\n".join(all_names()))
         return
     _check(budget, report, force)
-    rows = _run(_chosen(mechanism), budget)
+    rows = _run(_chosen(mechanism), budget, mechanism, jobs)
     _show(rows)
     if report is not None:
         _write(rows, report, force)
@@ -82,18 +83,23 @@ def _chosen(mechanism: str | None) -> "list[Check]":
     return found
 
 
-def _run(chosen: "list[Check]", budget: float) -> "list[Row]":
+def _run(chosen: "list[Check]", budget: float, mechanism: str | None, jobs: int) -> "list[Row]":
+    from functools import partial
+
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from dimfree.audit.run import audit as rows_of
+    from dimfree.audit.run import weighted
+    from dimfree.audit.workers import alone, together
 
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("starting", total=len(chosen))
         rows = []
-        for row in rows_of(budget, chosen, lambda name: progress.update(task, description=name)):
+        workers = alone if jobs == 1 else together(jobs, partial(weighted, mechanism))
+        for row in rows_of(budget, chosen, lambda name: progress.update(task, description=name), workers):
             rows.append(row)
             progress.advance(task)
     return rows

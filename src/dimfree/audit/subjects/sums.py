@@ -32,7 +32,7 @@ def clipped_mean(epsilon: float, relation: Neighbours) -> Subject:
         return clipped_row(space_of(table), COUNT, mu, relation, noise)
 
     names = ("clipping boundary", "far outlier", "wide", "sparse")
-    return Subject(f"clipped mean, {relation}", epsilon, DELTA, relation, draw, suite(relation, Place(4), *names), 6.0)
+    return Subject(f"clipped mean, {relation}", epsilon, DELTA, relation, draw, suite(relation, Place(4), *names), 20.0)
 
 
 def clipped_row(space: Space, count: float, mu: float, relation: Neighbours, noise: Noise) -> Floats:

@@ -1,0 +1,79 @@
+"""Who runs the checks that share the time: one process, or several that take them from the same list.
+
+A check cannot be sent to another process: it is made of functions. So each process makes the whole list for itself and
+is told places in it.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import partial
+from multiprocessing import get_context
+
+from dimfree.audit.row import VIOLATED, Check, Row, Time
+
+Tell = Callable[[str], None]
+Workers = Callable[[list[Check], float, Tell], Iterator[Row]]  # checks, seconds, progress → rows in the same order
+
+
+def row_of(check: Check, given: Time) -> Row:
+    """The check's row; whatever stops it belongs in the table, for these tables are made up."""
+    started = time.monotonic()
+    try:
+        return check.run(given)
+    except Exception as error:  # noqa: BLE001
+        detail, spent = f"broke off: {type(error).__name__}: {error}", time.monotonic() - started
+        return Row(check.mechanism, check.how, None, None, None, 0, 0, VIOLATED, detail, spent)
+
+
+def share(checks: list[Check], place: int, left: float, workers: int = 1) -> Time:
+    """What the check at this place gets of the seconds left: those that wait share by weight what all workers have."""
+    waiting = sum(check.weight for check in checks[place:])
+    return Time(min(left, left * workers * checks[place].weight / waiting), left)
+
+
+def alone(checks: list[Check], budget: float, tell: Tell) -> Iterator[Row]:
+    """One after another."""
+    end = time.monotonic() + budget
+    for place, check in enumerate(checks):
+        tell(check.mechanism)
+        yield row_of(check, share(checks, place, end - time.monotonic()))
+
+
+_MADE: list[Check] = []  # of this process
+
+
+def _make(make: Callable[[], list[Check]]) -> None:
+    _MADE[:] = make()
+
+
+def _at(place: int, given: Time) -> Row:
+    return row_of(_MADE[place], given)
+
+
+def together(count: int, make: Callable[[], list[Check]]) -> Workers:
+    """So many processes; `make` gives each of them the same list of checks, and has to be importable."""
+
+    def run(checks: list[Check], budget: float, tell: Tell) -> Iterator[Row]:
+        end, rows, shown = time.monotonic() + budget, {}, 0
+        with ProcessPoolExecutor(count, get_context("spawn"), _make, (make,)) as pool:
+            running: dict[Future[Row], int] = {}
+            for place, check in enumerate(checks):
+                if len(running) == count:
+                    rows.update(_finished(running))
+                    while shown in rows:
+                        yield rows.pop(shown)
+                        shown += 1
+                tell(check.mechanism)
+                running[pool.submit(partial(_at, place, share(checks, place, end - time.monotonic(), count)))] = place
+            while running:
+                rows.update(_finished(running))
+        yield from (rows[place] for place in sorted(rows))
+
+    return run
+
+
+def _finished(running: dict[Future[Row], int]) -> dict[int, Row]:
+    """Wait for one at least; those that are done leave the table of the running."""
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    return {running.pop(future): future.result() for future in done}
