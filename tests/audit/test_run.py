@@ -11,7 +11,7 @@ from stats import sampling
 from dimfree.audit.lower_bound import epsilon_at_least
 from dimfree.audit.report import to_html, to_json, to_markdown
 from dimfree.audit.row import SKIPPED, VIOLATED, Check, Row, Time
-from dimfree.audit.run import audit, checks, names
+from dimfree.audit.run import FAILURE, audit, checks, names
 from dimfree.audit.sampling import AMPLE, fewest, sample
 from dimfree.audit.subjects.subjects import clipped_mean, subjects
 from dimfree.budget import Neighbours
@@ -114,7 +114,7 @@ ROW = Row("a <b>", "exact", 1.0, 0.0, 0.5, 2, 0, "held", "x & y", 0.1)
 def test_reports():
     document = json.loads(to_json([ROW], "0"))
     assert document["rows"][0]["mechanism"] == "a <b>"
-    assert document["confidence"] == 1 - 1e-6
+    assert document["confidence"] == 1 - FAILURE
     page = to_html([ROW, replace(ROW, verdict="violated")], "0")
     assert "a &lt;b&gt;" in page
     assert "1 held, 1 violated" in page
