@@ -42,7 +42,7 @@ def audit(
 
     Example: half an hour, everything, with a report to keep.
 
-      dimfree audit --budget 1600 --report audit.html
+      dimfree audit --jobs 2 --budget 1600 --report audit.html
 
     Example: one mechanism.
 
