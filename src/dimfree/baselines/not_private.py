@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dimfree._validate import check_array, check_lengths, check_magnitude, check_variances
+from dimfree._validate import check_array, check_lengths
 from dimfree.baselines.frame import Floats, open_frame, unspoken
 from dimfree.budget import Neighbours
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
@@ -64,9 +64,8 @@ def oracle_floor(
     """
     frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
     centre = check_array("mean", mean, rank=1)
-    spread = check_magnitude("stddevs", check_variances("stddevs", stddevs))
-    for name, given in (("mean", centre), ("stddevs", spread)):
-        check_lengths(name, len(given), "column", frame.dimension)
+    check_lengths("mean", len(centre), "column", frame.dimension)
+    spread = frame.stddevs(stddevs)
     count, root = max(1, frame.space.count), np.sqrt(spread)
     target = Ball(centre, root, floor_radius(spread, count))
     offset = noisy_clipped_mean(frame.space, target, count, frame.mu, frame.relation, FLOOR, noise=frame.noise)

@@ -11,8 +11,9 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dimfree._validate import check_between, check_lengths, check_magnitude, check_variances
+from dimfree._validate import check_between
 from dimfree.baselines.frame import Floats, Frame, open_frame, unspoken
 from dimfree.budget import Neighbours
 from dimfree.clip import norms
@@ -39,7 +40,7 @@ def plan(
     epsilon: float,
     delta: float,
     radius: float,
-    stddevs: object,
+    stddevs: ArrayLike,
     neighbours: str | Neighbours = "add-remove",
     on_invalid: str = "raise",
     noise: Noise | None = None,
@@ -52,7 +53,7 @@ def plan(
     paper's experiments do.
     """
     frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
-    reach, spread = check_between("radius", radius, 1e-60, 1e60), _checked_stddevs(stddevs, frame.dimension)
+    reach, spread = check_between("radius", radius, 1e-60, 1e60), np.maximum(frame.stddevs(stddevs), 1e-60)
     count_mu, mu = frame.count_mu(frame.mu)
     count, costs = frame.count(count_mu)
     if count < 1:
@@ -68,12 +69,6 @@ def plan(
     stddev = offset.event.stddev * offset.event.step / count * np.sqrt(spread)
     costs += [centre.event, length.event, offset.event]
     return frame.released("plan", mean, stddev, costs, radius=reach, count=count, clipping_radius=ball.radius)
-
-
-def _checked_stddevs(stddevs: object, dimension: int) -> Floats:
-    spread = check_magnitude("stddevs", check_variances("stddevs", stddevs))
-    check_lengths("stddevs", len(spread), "column", dimension)
-    return np.maximum(spread, 1e-60)
 
 
 def _medians(frame: Frame, reach: float, spread: Floats, mu: float) -> Measured[Floats]:
