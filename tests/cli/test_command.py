@@ -118,9 +118,10 @@ main()
 def test_a_full_device_behind_stdout_is_no_traceback(tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(42).normal(size=(2000, 2)))
     np.save(tmp_path / "c.npy", np.ones(2))
+    answered = ["mean", "x.npy", *BUDGET, "--covariance", "c.npy", "--failure-probability", "1e-6"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", MAIN, "mean", "x.npy", *BUDGET, "--covariance", "c.npy"],
+            [sys.executable, "-c", MAIN, *answered],
             env=environment(),
             cwd=tmp_path,
             stdout=full,
