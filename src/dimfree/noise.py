@@ -7,6 +7,7 @@ on the operating system's entropy.
 
 import os
 import secrets
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -144,6 +145,6 @@ def _check_top(scores: NDArray[np.int64], count: int, scale: float) -> None:
         raise NoiseMisuse("Expected to choose at least one of the scores, and not more than there are.")
 
 
-def public_simulation(seed: int = 20240701) -> np.random.Generator:
-    """Coins for simulating public models (the friend radius): fixed, public, and never near a record."""
+def public_simulation(seed: int | Sequence[int] = 20240701) -> np.random.Generator:
+    """Coins for public models (the friend radius, draws of a comparison): fixed, public, and never near a record."""
     return np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from dimfree.comparison.outcome import Comparison, Score
 from dimfree.comparison.points import Point, points_along
 from dimfree.comparison.worlds import Priors
 from dimfree.errors import DimfreeError, InvalidParameter
-from dimfree.noise import SeededNoise
+from dimfree.noise import SeededNoise, public_simulation
 from dimfree.result import Release
 
 Floats = NDArray[np.float64]
@@ -142,7 +142,7 @@ def _check_promise(contestant: Contestant, answer: Answer, point: Point) -> None
 
 def _coins(seed: int, trial: int, point: Point) -> np.random.Generator:
     """The records of a trial depend on the world and the number of records, not on the budget or on who is asked."""
-    return np.random.default_rng([seed, trial, point.count, zlib.crc32(point.world.name.encode())])
+    return public_simulation([seed, trial, point.count, zlib.crc32(point.world.name.encode())])
 
 
 def _door(seed: int, trial: int, contestant: Contestant) -> SeededNoise:
