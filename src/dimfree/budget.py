@@ -1,9 +1,12 @@
 """What the user promises: a total (epsilon, delta) and the neighbouring relation it holds for."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
-from dimfree._validate import check_choice, check_positive, check_probability
+from dimfree._validate import check_choice, check_count, check_positive, check_probability
+from dimfree.errors import InvalidParameter
 
 LARGEST_EPSILON = 100.0
 SMALLEST_EPSILON = 1e-3  # below it no table that fits a machine is released
@@ -36,3 +39,30 @@ class Budget:
     def usable_epsilon(self) -> float:
         """What the accounting works with: a larger promise is kept by keeping this one."""
         return min(self.epsilon, LARGEST_EPSILON)
+
+    def split(self, shares: int | Sequence[float]) -> "tuple[Budget, ...]":
+        """So many equal parts, or parts in proportion to the shares, that add up to at most the whole.
+
+        Whatever is released with the parts keeps the whole promise, since epsilons and deltas add up. Releases of this
+        package spend less together: `dimfree.compose` says how much.
+
+        >>> [part.epsilon for part in Budget(1.0, 1e-6).split([1, 3])]
+        [0.25, 0.75]
+        """
+        weights = [1.0] * check_count("shares", shares) if isinstance(shares, int) else _shares(shares)
+        total = sum(weights)
+        parts = [Budget(self.epsilon * weight / total, self.delta * weight / total) for weight in weights]
+        while _sum(part.epsilon for part in parts) > self.epsilon or _sum(part.delta for part in parts) > self.delta:
+            parts = [Budget(part.epsilon * (1 - 1e-15), part.delta * (1 - 1e-15)) for part in parts]  # rounded up: down
+        return tuple(parts)
+
+
+def _shares(shares: object) -> list[float]:
+    if isinstance(shares, str) or not isinstance(shares, Sequence) or not shares:
+        raise InvalidParameter("Expected shares to be a whole number of parts, or a list of positive numbers.")
+    return [check_positive("shares", share) for share in shares]
+
+
+def _sum(parts: Iterable[float]) -> Fraction:
+    """Exactly: a sum of floats may round down."""
+    return sum(map(Fraction, parts), Fraction(0))

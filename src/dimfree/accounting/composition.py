@@ -11,11 +11,8 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dimfree.accounting.discrete import MOST_RELEASES, Slack, slack
-from dimfree.accounting.dots import Dots
+from dimfree.accounting.dots import Dots, around, between
 from dimfree.accounting.events import Gaussian, Ledger
 from dimfree.accounting.losses import Approximate, Failure, Loss, Pure, Ranged
 from dimfree.accounting.precision import compose, hockey_stick
@@ -29,7 +26,7 @@ _KINDS: dict[str, type[Gaussian | Loss]] = {
     "ranged": Ranged,
 }
 _FINEST, _COARSEST = 2048, 2**15  # the interval: this part of epsilon, but not of the sum of all losses
-_EDGE = 12.0  # standard deviations of a Gaussian loss that are resolved; beyond, all counts as told
+EDGE = 12.0  # standard deviations of a Gaussian loss that are resolved; beyond, all counts as told
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Composition:
 
     def delta(self) -> float:
         """The delta spent at the promised epsilon, rounded up: the least of several upper bounds."""
-        slacks = self._slacks()
+        slacks = self.slacks()
         level = self.budget.usable_epsilon - sum(each.epsilon for each in slacks)
         rest = min(self._added(), *(self._composed(level, concentrated) for concentrated in self._ways()))
         ideal = rest + (1 - rest) * self._failed()  # a failure tells all, whatever the rest does
@@ -57,7 +54,7 @@ class Composition:
         """Whether the promise of the budget is kept."""
         return self.delta() <= self.budget.delta
 
-    def _slacks(self) -> list[Slack]:
+    def slacks(self) -> list[Slack]:
         """What each discrete Gaussian costs beyond its continuous ideal (M8)."""
         gaussians = [loss for loss in self.losses if isinstance(loss, Gaussian)]
         if len(gaussians) > MOST_RELEASES or any(g.stddev < 1 for g in gaussians):
@@ -76,7 +73,7 @@ class Composition:
     def _added(self) -> float:
         """The deltas summed, if the epsilons sum to at most the promise and none is a Gaussian; 1 otherwise."""
         others = self._unfailed()
-        total = sum((Fraction(_largest(loss)) * _times(loss) for loss in others), Fraction(0))
+        total = sum((Fraction(largest_loss(loss)) * times_of(loss) for loss in others), Fraction(0))
         if any(isinstance(loss, Gaussian) for loss in self.losses) or total > Fraction(self.budget.usable_epsilon):
             return 1.0
         failures = sum(Fraction(loss.delta) for loss in others if isinstance(loss, Approximate))
@@ -84,7 +81,7 @@ class Composition:
 
     def _ways(self) -> list[bool]:
         """Whether to treat choices one by one or as concentrated; many of them lose less by the latter (M3)."""
-        return [False, True] if any(_times(loss) > 8 for loss in self.losses) else [False]
+        return [False, True] if any(times_of(loss) > 8 for loss in self.losses) else [False]
 
     def _composed(self, level: float, concentrated: bool) -> float:
         """delta at this level of the continuous ideals."""
@@ -93,11 +90,9 @@ class Composition:
         if not others:
             return float(hockey_stick(mu, level)) if mu else 0.0  # one Gaussian, exactly
         interval = _interval(self.budget.usable_epsilon, mu, others)
-        dots = [_dots(loss, interval, concentrated) for loss in others]
+        dots = [dots_of(loss, interval, concentrated) for loss in others]
         if mu:  # Gaussians are one Gaussian, wherever in the sequence they stand
-            dots.append(
-                Dots.connecting(partial(hockey_stick, mu), _between(_EDGE * mu + mu**2 / 2, interval), interval)
-            )
+            dots.append(Dots.connecting(partial(hockey_stick, mu), between(EDGE * mu + mu**2 / 2, interval), interval))
         return reduce(Dots.then, dots).delta(level) if dots else 0.0
 
     def summary_rows(self) -> list[tuple[str, str, str]]:
@@ -150,41 +145,29 @@ def largest_fitting(make: Callable[[float], Composition], low: float, high: floa
 _Finite = Pure | Approximate | Ranged
 
 
-def _largest(loss: _Finite) -> float:
+def largest_loss(loss: _Finite) -> float:
     """The largest finite loss of one release."""
     return loss.eta if isinstance(loss, Ranged) else loss.epsilon
 
 
-def _times(loss: Gaussian | Loss) -> int:
+def times_of(loss: Gaussian | Loss) -> int:
     return loss.times if isinstance(loss, Ranged) else 1
 
 
 def _interval(epsilon: float, mu: float, others: list[_Finite]) -> float:
     """One interval for all; any is sound, a finer one is tighter."""
-    finest = min([epsilon / _FINEST, *([mu / 4] if mu else []), *(_largest(loss) / 8 for loss in others)])
-    total = _EDGE * mu + mu**2 / 2 + sum(_largest(loss) * _times(loss) for loss in others)
+    finest = min([epsilon / _FINEST, *([mu / 4] if mu else []), *(largest_loss(loss) / 8 for loss in others)])
+    total = EDGE * mu + mu**2 / 2 + sum(largest_loss(loss) * times_of(loss) for loss in others)
     return max(finest, total / _COARSEST)
 
 
-def _between(edge: float, interval: float) -> NDArray[np.int64]:
-    """All steps from -edge to edge, rounded outwards."""
-    last = math.ceil(edge / interval)
-    return np.arange(-last, last + 1, dtype=np.int64)
-
-
-def _around(edge: float, interval: float) -> NDArray[np.int64]:
-    """The steps next to -edge and to edge, where a curve bends that is a chord in between."""
-    below, above = math.floor(edge / interval), math.ceil(edge / interval)
-    return np.unique(np.array([-above, -below, below, above], dtype=np.int64))
-
-
-def _dots(loss: _Finite, interval: float, concentrated: bool) -> Dots:
+def dots_of(loss: _Finite, interval: float, concentrated: bool) -> Dots:
     if not isinstance(loss, Ranged):
-        return Dots.connecting(loss.profile, _around(loss.epsilon, interval), interval)
+        return Dots.connecting(loss.profile, around(loss.epsilon, interval), interval)
     if concentrated and loss.times > 1:
         edge = min(loss.times * loss.eta, loss.rho + 16 * math.sqrt(loss.rho))
-        return Dots.connecting(loss.concentrated, _between(edge, interval), interval)
-    return Dots.connecting(loss.profile, _between(loss.eta, interval), interval).repeated(loss.times)
+        return Dots.connecting(loss.concentrated, between(edge, interval), interval)
+    return Dots.connecting(loss.profile, between(loss.eta, interval), interval).repeated(loss.times)
 
 
 def _row(loss: Gaussian | Loss) -> tuple[str, str, str]:

@@ -61,3 +61,15 @@ def _lost(size: int, times: int) -> float:
     """The mass that one convolution, or a power, may misplace; transforms are padded to at most twice the size."""
     length = 2.0 * size + 2
     return _TRANSFORM * (times + 1) * math.sqrt(length) * math.log2(length)
+
+
+def between(edge: float, interval: float) -> NDArray[np.int64]:
+    """All steps from -edge to edge, rounded outwards."""
+    last = math.ceil(edge / interval)
+    return np.arange(-last, last + 1, dtype=np.int64)
+
+
+def around(edge: float, interval: float) -> NDArray[np.int64]:
+    """The steps next to -edge and to edge, where a curve bends that is a chord in between."""
+    below, above = math.floor(edge / interval), math.ceil(edge / interval)
+    return np.unique(np.array([-above, -below, below, above], dtype=np.int64))
