@@ -248,6 +248,15 @@ def check_count(name: str, value: object, *, least: int = 1, most: float = math.
     return int(value)
 
 
+def check_unit_rows(unit: object, unit_rows: object) -> None:
+    """A public bound on the rows of a person needs persons."""
+    if unit_rows is None:
+        return
+    check_count("unit_rows", unit_rows)
+    if unit is None:
+        raise InvalidParameter(f"Expected unit_rows={unit_rows!r} together with unit=, which says whose each row is.")
+
+
 def check_fraction(name: str, value: object, *, largest_denominator: int) -> Fraction:
     """An exact fraction strictly between zero and one, its denominator small enough for 64-bit counts."""
     if not isinstance(value, Fraction) or not 0 < value < 1 or value.denominator > largest_denominator:

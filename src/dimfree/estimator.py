@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from dimfree.errors import InvalidRecords
+from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.release import WINDOW, release_mean
 from dimfree.result import Release
+from dimfree.units import split_unit
 
 
 class RefusalWarning(UserWarning):
@@ -26,14 +27,17 @@ class _EntryTypeError(InvalidRecords, TypeError):
 class PrivateMean(BaseEstimator):
     """The private mean of the rows of X as a scikit-learn estimator; the guarantee is that of `release_mean`.
 
-    One row is one person. Every call of `fit` is a release of its own and spends the whole budget again: a search
-    over parameters or a cross-validation spends it once for every fit. Parameters are those of `release_mean`.
+    One row is one person, unless `unit` names the column of X that says whose each row is, or `fit` is given one key
+    for each row: keys are data, and parameters are printed. Every call of `fit` is a release of its own and spends the
+    whole budget again: a search over parameters or a cross-validation spends it once for every fit. Parameters are
+    those of `release_mean`.
 
     As scikit-learn asks, a table without rows raises an error. Like the error of `on_invalid="raise"` it is for the
     curator's eyes and outside the guarantee; `release_mean` refuses instead.
 
     After `fit`: `location_` and `noise_stddev_` of shape (d,), NaN after a refusal; `guarantee_`; `release_`;
-    `n_features_in_`; and `feature_names_in_` when X has column names. None of them tells how many rows there were.
+    `n_features_in_` and, when X has column names, `feature_names_in_`, of the coordinates. None of them tells how many
+    rows there were.
     """
 
     def __init__(
@@ -54,6 +58,8 @@ class PrivateMean(BaseEstimator):
         core_sample: Any = "auto",
         window: Any = WINDOW,
         denoise: Any = False,
+        unit: Any = None,
+        unit_rows: Any = None,
         noise: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -71,16 +77,28 @@ class PrivateMean(BaseEstimator):
         self.core_sample = core_sample
         self.window = window
         self.denoise = denoise
+        self.unit = unit
+        self.unit_rows = unit_rows
         self.noise = noise
 
-    def fit(self, X: Any, y: object = None) -> Self:
-        """Release the mean of the rows of X. `y` is ignored and never read."""
-        table = _table(X)
+    def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
+        """Release the mean of the rows of X. `y` is ignored and never read; `unit` holds one key for each row."""
+        table, whose = self._persons(_table(X), unit)
         validate_data(self, table, skip_check_array=True)  # names and width only, before any budget is spent
-        self._store(release_mean(table, **self.get_params(deep=False)))
+        self._store(release_mean(table, **{**self.get_params(deep=False), "unit": whose}))
         if self.release_.refused:
             warnings.warn(f"The release was refused: {self.release_.refusal}", RefusalWarning, stacklevel=2)
         return self
+
+    def _persons(self, table: Any, unit: Any) -> tuple[Any, Any]:
+        """The coordinates, and whose rows they are; None where one row is one person."""
+        if not isinstance(self.unit, str | None):
+            kind = type(self.unit).__name__
+            raise InvalidParameter(f"Expected unit to name a column, got {kind}: pass keys to fit(X, unit=keys).")
+        if unit is not None and self.unit is not None:
+            raise InvalidParameter("Expected keys in fit(X, unit=keys) or the name of a column in unit=, not both.")
+        named = self.unit if unit is None else unit
+        return (table, None) if named is None else split_unit(table, named)
 
     def _store(self, release: Release) -> None:
         missing = np.full(release.dimension, np.nan)

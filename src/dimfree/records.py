@@ -76,6 +76,10 @@ class Records:
             yield _masked_entries(_rows_of(self._source, first, last))
             first = last
 
+    def chosen(self, rows: NDArray[np.bool_]) -> "Records":
+        """Some of the rows, as a table of its own. Which ones is for the caller to keep private."""
+        return self if rows.all() else Records(self._source[np.flatnonzero(rows)], self._columns)
+
     def __repr__(self) -> str:
         return f"<Records: dimension={self.dimension}>"
 

@@ -5,7 +5,8 @@ paper (Algorithm 2 as printed, made private).
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,7 @@ from dimfree._validate import (
     check_magnitude,
     check_probability,
     check_share,
+    check_unit_rows,
     check_whole,
     check_window,
 )
@@ -34,6 +36,7 @@ from dimfree.run import Run
 from dimfree.shape import Diagonal, Shape, as_shape
 from dimfree.space import Space
 from dimfree.tuning import HonestModel
+from dimfree.units import person_records, split_unit
 from dimfree.unknown import refuse_unknown, release_unknown
 
 CORES = ("auto", "stable", "soft", "basic")
@@ -63,6 +66,8 @@ def release_mean(
     core_sample: int | str = "auto",
     window: Sequence[float] = WINDOW,
     denoise: bool = False,
+    unit: object = None,
+    unit_rows: int | None = None,
     noise: Noise | None = None,
 ) -> Release:
     """Release the mean of the rows of X with (epsilon, delta)-differential privacy in total.
@@ -82,8 +87,13 @@ def release_mean(
     friend radius by half over the Gaussian optimum, "gaussian" does not; `scale` "learn" takes the covariance as known
     up to one unknown factor; `stages` is the number of recentring stages at most, 0 the core alone.
     The quadratic core looks at about `core_sample` records; the stages see all.
-    `on_invalid` "raise" stops at a non-finite entry, which tells the caller about the data and is not covered by the
-    guarantee; "neutral" counts such a row and gives it no weight. `noise` is for tests; leave it None to be private.
+    One row is one person, unless `unit` says whose each row is: the name of a column of X, which is then no coordinate,
+    or one key for each row (whole numbers or text). All rows of a person first become one record, their mean, so the
+    guarantee is for persons with all their rows (proofs/units.md) and the release estimates the mean of person means;
+    with `unit_rows`, a public number, the mean of the totals of each person's first rows, so many at most.
+    `on_invalid` "raise" stops at a non-finite entry or a missing key, which tells the caller about the data and is not
+    covered by the guarantee; "neutral" counts such a row and gives it no weight, and with `unit` leaves it out of the
+    record of its person. `noise` is for tests; leave it None to be private.
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
@@ -102,8 +112,9 @@ def release_mean(
     if relation is Neighbours.REPLACE_ONE and core in ("soft", "basic"):
         raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'.")
     check_choice("on_invalid", on_invalid, ON_INVALID)
+    check_unit_rows(unit, unit_rows)
     with memory_unspoken():
-        records = as_records(X)
+        records, whose = _opened(X, unit, unit_rows, on_invalid)
     learned = _learned_shape(covariance, shape)
     if learned:
         check_learned_options(learned, core, scale, stages)
@@ -129,9 +140,24 @@ def release_mean(
         np.errstate(all="ignore"),
     ):  # a floating-point error would end a run that has spent its budget
         if relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
-            return refusal  # before any value is looked at
+            return stated(refusal, whose)  # before any value is looked at, but to make records of persons' rows
         require_valid(records, on_invalid)
-        return estimator.release(run)
+        return stated(estimator.release(run), whose)
+
+
+def _opened(X: object, unit: object, unit_rows: int | None, on_invalid: str) -> tuple[Records, dict[str, Any]]:
+    """One record for each person, and the public words about what one person is."""
+    if unit is None:
+        return as_records(X), {}
+    table, keys = split_unit(X, unit)
+    whose = {"unit": "person", "unit_column": keys.column, "unit_rows": unit_rows}
+    return person_records(as_records(table), keys, unit_rows, on_invalid), whose
+
+
+def stated(release: Release, whose: dict[str, Any]) -> Release:
+    """The same release, whose promise says what one person is and what is estimated."""
+    promise = replace(release.guarantee, **whose)
+    return replace(release, guarantee=promise, parameters={**release.parameters, "estimates": promise.estimates})
 
 
 def _learned_shape(covariance: ArrayLike | None, shape: Shape | str | None) -> str | None:

@@ -19,11 +19,11 @@ from dimfree.accounting.composition import AnyLedger, Composition, ledger_from_d
 from dimfree.accounting.events import Ledger
 from dimfree.beliefs import ErrorModel, LearnedShape, frozen_numbers
 from dimfree.budget import Budget
-from dimfree.confidence import coordinate_quantile, length_quantile
+from dimfree.confidence_sets import ConfidenceBall, ConfidenceBox, Uncertainty
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.guarantee import Guarantee
 
-FORMAT = 2  # raise it whenever an older reader would misunderstand the file
+FORMAT = 3  # raise it whenever an older reader would misunderstand the file
 METHODS = ("auto", "recentred", "stable", "soft", "basic", "paper")
 BASELINES = ("clipped", "karwa-vadhan", "ball", "plan", "coinpress", "huang-liang-yi", "friendly-core")
 
@@ -114,36 +114,42 @@ class Release:
         A denoised mean adds its own distance from the unbiased one: safe, and wider than its likely error.
         """
         check_probability("confidence", confidence)
-        stddev, model = self.noise_stddev, self._spread(include_sampling)
-        variances = stddev**2 if model.noise_principal is None else model.noise_principal
-        if include_sampling:
-            record = model.record_stddev if model.record_principal is None else np.sqrt(model.record_principal)
-            variances = variances + record**2 / model.records  # type: ignore[operator]
-        shift = 0.0 if model.clipping is None else float(np.linalg.norm(model.clipping))
-        return length_quantile(variances, confidence) + shift + float(np.linalg.norm(self.mean - self.unbiased_mean))
+        radius = self._spread(include_sampling).length(confidence)
+        return radius + float(np.linalg.norm(self.mean - self.unbiased_mean))
 
     def interval(
         self, confidence: float = 0.95, *, simultaneous: bool = False, include_sampling: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(low, high) for each coordinate; with `simultaneous` all at once (Šidák), with `include_sampling` for the
+        """(low, high) for each coordinate; with `simultaneous` all at once, with `include_sampling` for the
         population mean instead of the mean of these records. About the unbiased mean, so valid for any prior."""
         check_probability("confidence", confidence)
-        stddev, model = self.noise_stddev, self._spread(include_sampling)
-        if include_sampling:
-            stddev = np.sqrt(stddev**2 + model.record_stddev**2 / model.records)  # type: ignore[operator]
-        reach = coordinate_quantile(confidence, self.dimension if simultaneous else 1) * stddev
-        if model.clipping is not None:
-            reach = reach + model.clipping
+        reach = self._spread(include_sampling).reach(confidence, simultaneous=simultaneous)
         return self.unbiased_mean - reach, self.unbiased_mean + reach
 
-    def _spread(self, include_sampling: bool) -> ErrorModel:
+    def confidence_ball(self, confidence: float = 0.95) -> ConfidenceBall:
+        """A ball about `unbiased_mean` that covers the population mean with the given confidence, and what its radius
+        is made of. A release without a model of its records covers the mean of these records; see `covers`."""
+        return ConfidenceBall.about(self.unbiased_mean, self._spread(self._records_modelled), confidence)
+
+    def confidence_box(self, confidence: float = 0.95, *, simultaneous: bool = True) -> ConfidenceBox:
+        """An interval per coordinate about `unbiased_mean`, all at once unless `simultaneous=False`: they cover what
+        `confidence_ball` covers, with the given confidence."""
+        spread = self._spread(self._records_modelled)
+        return ConfidenceBox.about(self.unbiased_mean, spread, confidence, simultaneous=simultaneous)
+
+    @property
+    def _records_modelled(self) -> bool:
         model = self._error_model or ErrorModel()
-        if include_sampling and (model.record_stddev is None or model.records is None):
+        return model.record_stddev is not None and model.records is not None
+
+    def _spread(self, include_sampling: bool) -> Uncertainty:
+        if include_sampling and not self._records_modelled:
             raise InvalidParameter(
                 "Expected include_sampling=False: this release carries no model of its records; "
                 "a core that releases a count and a known covariance is needed."
             )
-        return model
+        model = self._error_model or ErrorModel()
+        return Uncertainty.of(self.noise_stddev, model, self._shape, include_sampling=include_sampling)
 
     def _refuse(self, name: str) -> NoReturn:
         raise RefusedRelease(f"A refused release has no {name}. Reason: {self.refusal} {_REMEDY}")
@@ -300,6 +306,6 @@ def _fields_of(document: dict[str, Any]) -> dict[str, Any]:
         **values,
         "_error_model": None if model is None else ErrorModel(**model),
         "_shape": None if shape is None else LearnedShape(**shape),
-        "guarantee": Guarantee(**values["guarantee"]),
+        "guarantee": Guarantee.from_dict(values["guarantee"]),
         "ledger": ledger_from_dict(values["ledger"]),
     }

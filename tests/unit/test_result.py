@@ -65,7 +65,8 @@ def test_the_fields_are_exactly_these():
     names = {field.name for field in fields(Release)}
     public = {"guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal"}
     assert names == public | {"_mean", "_noise_stddev", "_error_model", "_shape", "_denoised"}
-    assert {field.name for field in fields(Guarantee)} == {"epsilon", "delta", "neighbours", "private"}
+    promise = {"epsilon", "delta", "neighbours", "private", "unit", "unit_column", "unit_rows"}
+    assert {field.name for field in fields(Guarantee)} == promise
     assert not hasattr(released(), "__dict__")
     assert set(json.loads(released().to_json())) == public | {
         "format",
@@ -152,6 +153,12 @@ def test_wrong_fields_are_named(changes, named):
         {"delta": 1.0},
         {"neighbours": "friends"},
         {"private": 1},
+        {"unit": "household"},
+        {"unit_rows": 2},
+        {"unit_column": "patient"},
+        {"unit_rows": 0, "unit": "person"},
+        {"unit_rows": True, "unit": "person"},
+        {"unit_column": 7, "unit": "person"},
     ],
 )
 def test_a_wrong_guarantee_names_its_parameter(changes):
@@ -250,7 +257,7 @@ def test_the_text_is_one_field_a_line_and_plain_ascii():
     text = released().to_json()
     assert text.isascii()
     assert len(text.splitlines()) == 2 + len(json.loads(text))
-    assert json.loads(text)["format"] == 2
+    assert json.loads(text)["format"] == 3
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda release: pickle.loads(pickle.dumps(release))])
@@ -286,9 +293,9 @@ def test_equality_tells_the_two_zeros_apart_and_ignores_the_order_of_parameters(
     assert released(parameters={"a": 1, "b": 2}) == released(parameters={"b": 2, "a": 1})
 
 
-@pytest.mark.parametrize("number", [0, 1, 3, "2", 2.0, True, None])
+@pytest.mark.parametrize("number", [0, 1, 2, 4, "3", 3.0, True, None])
 def test_an_unknown_format_is_refused(number):
-    with pytest.raises(InvalidFile, match="Expected release format 2"):
+    with pytest.raises(InvalidFile, match="Expected release format 3"):
         Release.from_json(edited(released(), format=number))
 
 
@@ -331,7 +338,10 @@ def test_missing_and_unknown_fields_are_refused():
         {"parameters": {"weights": [1.0, 2.0]}},
         {"parameters": None},
         {"guarantee": {"epsilon": 1.0}},
-        {"guarantee": {"epsilon": -1.0, "delta": 1e-6, "neighbours": "add-remove", "private": True}},
+        {"guarantee": {**guarantee().to_dict(), "epsilon": -1.0}},
+        {"guarantee": {name: value for name, value in guarantee().to_dict().items() if name != "unit"}},
+        {"guarantee": {**guarantee().to_dict(), "unit_rows": 3}},
+        {"guarantee": {**guarantee().to_dict(), "persons": 137}},
         {"guarantee": None},
         {"method": "magic"},
         {"ledger": {}},
@@ -369,6 +379,30 @@ def test_the_statement_for_replacing():
     for words in ("epsilon=0.30000000000000004", "one row = one person", "replacing", "number of rows is public"):
         assert words in statement
     assert "is protected" not in statement
+
+
+def test_the_statement_for_persons():
+    statement = guarantee(unit="person", unit_column="patient_id").statement()
+    for words in ("same 'patient_id'", "removing any one person with all their rows", "the mean of person means"):
+        assert words in statement
+    for words in ("number of persons is protected", "how many rows each has"):
+        assert words in statement
+    assert "one row = one person" not in statement
+    replaced = guarantee(unit="person", unit_rows=3, neighbours="replace-one").statement()
+    for words in (
+        "with the same key",
+        "replacing any one person with all",
+        "first 3 rows at most",
+        "persons is public",
+    ):
+        assert words in replaced
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "person"}, {"unit": "person", "unit_column": "größe", "unit_rows": 2}])
+def test_what_one_person_is_comes_back(unit):
+    promise = guarantee(**unit)
+    assert Guarantee.from_dict(json.loads(json.dumps(promise.to_dict()))) == promise
+    assert Release.from_json(released(guarantee=promise).to_json()).guarantee == promise
 
 
 @pytest.mark.parametrize("neighbours", list(Neighbours))

@@ -1,0 +1,150 @@
+"""`dimfree mean --unit`: the column is read, text or numbers, taken out, and never repeated."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import dimfree.release
+from dimfree.cli import app
+from dimfree.errors import InvalidFile
+from dimfree.files import read_keyed_table
+from dimfree.noise import SeededNoise
+from dimfree.result import Release
+
+SECRET = "secret-271828"
+ROWS, PERSONS = 2411, 1201  # appear nowhere else, so they would show
+BUDGET = ["--epsilon", "8", "--delta", "1e-3", "--covariance", "cov.csv"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, rng, seed):
+    """A table of text keys as .csv, .parquet and .npy; each person has one row or two, far apart, about (5, -3)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dimfree.release, "SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
+    who = [f"{SECRET}-{row % PERSONS}" for row in range(ROWS)]
+    shift = rng.normal(size=(PERSONS, 2))
+    values = np.array([(5, -3)]) + shift[np.arange(ROWS) % PERSONS] + rng.normal(size=(ROWS, 2))
+    names, table = ["age", "visit", "income"], {"age": values[:, 0], "visit": who, "income": values[:, 1]}
+    pq.write_table(pa.table(table), "data.parquet")
+    lines = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+    Path("data.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    np.save("data.npy", values)
+    Path("cov.csv").write_text("age,income\n2,2\n")
+    return tmp_path
+
+
+def run(*args, data, expect=0):
+    result = CliRunner().invoke(app, ["mean", data, *BUDGET, *map(str, args)])
+    assert result.exit_code == expect, result.output
+    for text in (result.stdout, result.stderr):
+        assert "271828" not in text
+        assert "Traceback" not in text
+        assert not re.search(rf"(?<![\d.])({ROWS}|{PERSONS})(?!\d)", text)  # as a number of its own
+    return result
+
+
+@pytest.mark.parametrize("data", ["data.csv", "data.parquet"])
+def test_persons_in_a_mean_of_means_out(folder, data):
+    result = run("--unit", "visit", "--json", "release.json", data=data)
+    words = " ".join(result.stderr.replace("│", " ").split())
+    assert "same 'visit'" in words
+    assert "the mean of person means" in words
+    release = Release.from_json(Path("release.json").read_text())
+    assert (release.columns, release.dimension) == (("age", "income"), 2)
+    assert (release.guarantee.unit, release.guarantee.unit_column) == ("person", "visit")
+    assert "person means" in release.parameters["estimates"]
+    assert np.abs(release.mean - (5, -3)).max() < 0.5
+    assert SECRET not in Path("release.json").read_text()
+
+
+def test_totals_of_the_first_rows(folder):
+    run("--unit", "visit", "--unit-rows", 2, "--json", "release.json", data="data.csv")
+    release = Release.from_json(Path("release.json").read_text())
+    assert release.guarantee.unit_rows == 2
+    assert np.abs(release.mean - 2 * np.array((5, -3))).max() < 1
+
+
+def sentence_of(*args, data):
+    result = run(*args, data=data, expect=2)
+    assert result.stdout == ""
+    return result.stderr
+
+
+def test_a_column_that_is_not_there(folder):
+    for data in ("data.csv", "data.parquet"):
+        assert "no column named 'patient'" in sentence_of("--unit", "patient", data=data)
+
+
+def test_a_file_without_names(folder):
+    Path("bare.csv").write_text("1,2\n3,4\n")
+    assert "has no column names" in sentence_of("--unit", "visit", data="data.npy")
+    assert "no line of names" in sentence_of("--unit", "visit", data="bare.csv")
+
+
+def test_a_column_of_floats(folder):
+    pq.write_table(pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0], "who": [1.0, None]}), "floats.parquet")
+    assert "not floating-point numbers" in sentence_of("--unit", "who", data="floats.parquet")
+
+
+def test_rows_without_persons(folder):
+    assert "unit_rows=3" in sentence_of("--unit-rows", 3, data="data.csv")
+    assert "unit_rows=0" in sentence_of("--unit-rows", 0, "--unit", "visit", data="data.csv")
+
+
+def test_text_that_is_no_key_is_still_no_number(folder):
+    assert "column 'visit' holds something that is not a number" in sentence_of(data="data.csv")
+
+
+def test_missing_keys_stop_or_count_for_nothing(folder):
+    text = Path("data.csv").read_text().replace(f"{SECRET}-7,", ",")
+    Path("gaps.csv").write_text(text)
+    assert "no key" in sentence_of("--unit", "visit", data="gaps.csv")
+    run("--unit", "visit", "--on-invalid", "neutral", data="gaps.csv")
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def test_cells_are_text_without_the_spaces_around_them(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('who,x\n 007 ,1\n7,2\n"a,b",3\n,4\nNA,5\nnan,6\n1.0,7\n')
+    records, [keys] = read_keyed_table(path, ("who",))
+    assert keys == ["007", "7", "a,b", None, None, None, "1.0"]
+    assert records.columns == ("x",)
+    (block, _), *_ = records.blocks()
+    assert block.ravel().tolist() == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_several_columns_of_keys(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    if ending == "csv":
+        path.write_text("g,x,who,y\na,1,p,2\nb,3,q,4\n")
+    else:
+        pq.write_table(pa.table({"g": ["a", "b"], "x": [1, 3], "who": ["p", "q"], "y": [2, 4]}), path)
+    records, columns = read_keyed_table(path, ("who", "g"))
+    assert [column if ending == "csv" else column.to_pylist() for column in columns] == [["p", "q"], ["a", "b"]]
+    (block, _), *_ = records.blocks()
+    assert block.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("who\np\n", "no columns"), ("who,who,x\np,q,1\n", "more than one column")]
+)
+def test_headers_that_cannot_be_used(tmp_path, text, words):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidFile, match=words):
+        read_keyed_table(path, ("who",))
+
+
+def test_a_header_alone_is_an_empty_table(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("who,x,y\n")
+    records, [keys] = read_keyed_table(path, ("who",))
+    assert (records.count, records.dimension, keys) == (0, 2, [])

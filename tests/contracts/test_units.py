@@ -1,0 +1,215 @@
+"""release_mean and PrivateMean with a unit: what they promise, what they estimate, and what they never say."""
+
+import logging
+import traceback
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from recording import RecordingNoise
+from scipy import sparse
+from sklearn.base import clone
+
+from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
+from dimfree.estimator import PrivateMean
+from dimfree.keys import open_keys
+from dimfree.noise import SeededNoise
+from dimfree.release import release_mean
+from dimfree.result import Release
+from dimfree.shape import Isotropic
+
+PERSONS, ROWS = 467, 1409  # primes that no public parameter comes near
+KEY, CANARY = "secret-918273645", 918273645.125
+SONGS = ("918273645", "9.18273645", "918_273")
+BOTH = ("add-remove", "replace-one")
+
+
+@pytest.fixture
+def frame(rng):
+    """People with unlike numbers of rows: the last ones have most, and live elsewhere."""
+    who = np.sort(np.concatenate([np.arange(PERSONS), rng.integers(400, PERSONS, ROWS - PERSONS)]))
+    where = np.where(who < 400, 0.0, 3.0)
+    found = pd.DataFrame(rng.normal(size=(ROWS, 2)) * 0.3 + where[:, None], columns=["age", "income"])
+    found.insert(1, "who", [f"{KEY}-{person}" for person in who])
+    return found.sample(frac=1, random_state=1)
+
+
+def release(X, **changes):
+    given = {"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes}
+    return release_mean(X, **given)
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_the_release_is_that_of_the_person_means(frame, neighbours):
+    """Pandas adds up in its own way, so the two may differ in the last bits of a record."""
+    means = frame.groupby("who", sort=False).mean()
+    found = release(frame, unit="who", neighbours=neighbours)
+    wanted = release(means, neighbours=neighbours)
+    assert not found.refused
+    np.testing.assert_allclose(found.mean, wanted.mean, rtol=0, atol=1e-4)
+    assert np.abs(found.mean - means.mean()).max() < np.abs(found.mean - frame[["age", "income"]].mean()).min()
+    assert found.ledger == wanted.ledger
+    assert found.columns == ("age", "income")
+
+
+@pytest.mark.parametrize("unit_rows", [None, 2])
+def test_noise_is_asked_for_as_if_the_table_had_one_row_for_each_person(frame, unit_rows):
+    grouped = frame.groupby("who", sort=False)
+    records = grouped.mean() if unit_rows is None else grouped.head(unit_rows).groupby("who", sort=False).sum()
+    doors = RecordingNoise(), RecordingNoise()
+    release(frame, unit="who", unit_rows=unit_rows, noise=doors[0])
+    release(records, noise=doors[1])
+    assert doors[0].asked == doors[1].asked
+    assert len(doors[0].asked) > 2
+
+
+def test_a_column_and_its_keys_give_the_same_release(frame):
+    rows = frame[["age", "income"]]
+    named = release(frame, unit="who")
+    by_list, by_array = (release(rows, unit=keys(frame["who"])) for keys in (list, np.array))
+    assert by_list == by_array == release(rows, unit=open_keys(frame["who"]))
+    assert np.array_equal(named.mean, by_list.mean)
+    assert (named.guarantee.unit_column, by_list.guarantee.unit_column) == ("who", None)
+
+
+def test_sparse_and_dense_agree_to_the_last_bit(frame):
+    rows = frame[["age", "income"]].to_numpy().copy()
+    rows[::3, 0] = 0.0
+    dense, thin = (release(kind(rows), unit=frame["who"]) for kind in (np.asarray, sparse.csr_array))
+    assert dense == thin
+
+
+def test_the_promise_says_who_and_what(frame):
+    alone = release(frame[["age", "income"]])
+    means, totals = (release(frame, unit="who", unit_rows=most) for most in (None, 3))
+    assert "one row = one person" in alone.guarantee.statement()
+    assert alone.parameters["estimates"] == "the mean of the rows"
+    assert "same 'who'" in means.guarantee.statement()
+    assert "person means" in means.parameters["estimates"]
+    assert "first 3 rows" in totals.parameters["estimates"]
+    for found in (alone, means, totals):
+        assert Release.from_json(found.to_json()) == found
+
+
+def test_a_refusal_says_so_too(frame):
+    for neighbours in BOTH:
+        found = release(frame.head(9), unit="who", neighbours=neighbours)
+        assert found.refused
+        assert found.guarantee.unit == "person"
+
+
+def test_the_table_is_left_alone(frame):
+    before = frame.copy()
+    release(frame, unit="who")
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_invalid_rows_and_missing_keys(frame):
+    holes = frame.copy()
+    holes.iloc[3, 0], holes.iloc[5, 1] = np.nan, None
+    with pytest.raises(InvalidRecords, match="not a finite number"):
+        release(holes, unit="who")
+    with pytest.raises(InvalidRecords, match="no key"):
+        release(holes.drop(index=holes.index[3]), unit="who")
+    without = holes.drop(index=holes.index[[3, 5]])
+    assert release(holes, unit="who", on_invalid="neutral") == release(without, unit="who", on_invalid="neutral")
+
+
+def test_a_bound_on_rows_needs_persons_and_is_a_count(frame):
+    with pytest.raises(InvalidParameter, match="together with unit="):
+        release(frame[["age", "income"]], unit_rows=2)
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(InvalidParameter, match="unit_rows"):
+            release(frame, unit="who", unit_rows=wrong)
+
+
+# ------------------------------------------------------------------------------------------------ the estimator
+
+
+def estimator(**changes):
+    return PrivateMean(**{"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes})
+
+
+def test_the_estimator_takes_a_column_or_keys(frame):
+    wanted = release(frame, unit="who")
+    named = estimator(unit="who").fit(frame)
+    assert named.release_ == wanted
+    assert named.feature_names_in_.tolist() == ["age", "income"]
+    assert named.n_features_in_ == 2
+    assert clone(named).unit == "who"
+    fitted = estimator(noise=SeededNoise(5)).fit(frame[["age", "income"]].to_numpy(), unit=frame["who"])
+    assert np.array_equal(fitted.location_, wanted.mean)
+    assert fitted.guarantee_.unit == "person"
+
+
+def test_keys_are_no_parameter_of_the_estimator(frame):
+    with pytest.raises(InvalidParameter, match=r"fit\(X, unit=keys\)"):
+        estimator(unit=list(frame["who"])).fit(frame)
+    with pytest.raises(InvalidParameter, match="not both"):
+        estimator(unit="who").fit(frame, unit=list(frame["who"]))
+
+
+# ------------------------------------------------------------------------------------------------ canaries
+
+
+def with_canary(frame):
+    frame.iloc[11, 0] = frame.iloc[11, 2] = CANARY
+    return frame
+
+
+def said_by(action, caplog):
+    """The result, and every text that an action leaves behind."""
+    caplog.set_level(logging.DEBUG)
+    said, result = [], None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = action()
+        except Exception as error:  # noqa: BLE001 - whatever is raised must be silent
+            said += [str(error), repr(error), "".join(traceback.format_exception(error))]
+    said += [str(warning.message) for warning in caught]
+    return result, said + [record.getMessage() for record in caplog.records]
+
+
+def songs(texts):
+    return [song for song in SONGS for text in texts if song in text]
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("spread", [1.0, 1e-7], ids=["released", "refused"])
+def test_a_release_is_silent_about_keys_values_and_rows(frame, caplog, neighbours, spread):
+    shape = Isotropic(spread)
+    action = lambda: release(with_canary(frame), unit="who", neighbours=neighbours, shape=shape)  # noqa: E731
+    found, said = said_by(action, caplog)
+    assert found.refused == (spread < 1)
+    texts = [found.to_json(), repr(found), found.guarantee.statement(), repr(found.guarantee), repr(found.ledger)]
+    assert not songs([*said, *texts])
+    assert str(ROWS) not in " ".join([*said, repr(found), repr(dict(found.parameters)), found.guarantee.statement()])
+    public = neighbours == "replace-one"  # the number of persons: the search below would find it
+    assert (PERSONS in found.parameters.values()) == (public and "count" in found.parameters)
+
+
+WRONG = {
+    "an unknown column": lambda frame: (frame, "patient"),
+    "a column of values": lambda frame: (frame.drop(columns="who"), "age"),
+    "too few keys": lambda frame: (frame.drop(columns="who"), list(frame["who"])[1:]),
+    "mixed keys": lambda frame: (frame.drop(columns="who"), [5, *frame["who"]][: len(frame)]),
+    "keys that are lists": lambda frame: (frame.drop(columns="who"), [[key] for key in frame["who"]]),
+    "keys that are rows": lambda frame: (frame.drop(columns="who"), frame[["age", "income"]]),
+    "a missing key": lambda frame: (frame.drop(columns="who"), [None, *frame["who"]][: len(frame)]),
+    "a missing value": lambda frame: (frame.assign(age=[np.nan, *frame["age"]][: len(frame)]), "who"),
+    "no unit but keys in a column": lambda frame: (frame, None),
+}
+
+
+@pytest.mark.parametrize("spoil", WRONG.values(), ids=WRONG.keys())
+def test_an_error_is_silent_about_keys_values_and_rows(frame, caplog, spoil):
+    X, unit = spoil(with_canary(frame))
+    with pytest.raises(DimfreeError):
+        release(X, unit=unit)
+    _, said = said_by(lambda: release(X, unit=unit), caplog)
+    assert len(said) >= 3
+    assert not songs(said)
+    assert str(PERSONS) not in said[0]
+    assert str(ROWS) not in said[0]
