@@ -1,44 +1,77 @@
-"""Tables in, releases out: .npy, .npz, .csv and .parquet, told apart by their ending.
+"""Tables in: .npy, .npz, .csv and .parquet, told apart by their ending.
 
 A file is read whole or refused with a sentence that names the path and the schema, never a cell or a line.
-A file is written whole or not at all, and never over another one unless forced.
 """
 
 import csv
-import io
-import os
-import sys
-import time
 from array import array
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.records import Records, Source, as_records, from_arrow
-from dimfree.result import Release
 
 TABLES = (".npy", ".npz", ".csv", ".parquet")
-STDOUT = "-"
 
 PathLike: TypeAlias = str | Path
 Table: TypeAlias = tuple[Source, tuple[str, ...] | None]  # values as stored, and the names of the columns
+Keyed: TypeAlias = Any  # a column of keys: a list of text, or an Arrow column (which ships no types)
+KeyedTable: TypeAlias = tuple[Source, tuple[str, ...] | None, list[Keyed]]  # and the columns taken out of it
+Content = TypeVar("Content")
 
 _MISSING = frozenset({"", "na", "n/a", "null", "none"})  # beside nan, which is a number to float()
 _SPARSE = "format"  # the entry by which scipy.sparse.save_npz marks its files
 
 
-# ---------------------------------------------------------------------------------------------------- reading
-
-
 def read_table(path: PathLike) -> Records:
     """The records of a file, one row per person; rows with missing or infinite entries are left to `open_records`."""
     source, columns = _load(Path(path), key="X", ranks=(2,))
+    return _opened(path, source, columns)
+
+
+def read_keyed_table(path: PathLike, keys: Sequence[str]) -> tuple[Records, list[Keyed]]:
+    """The records of a file without the columns named in `keys`, and those columns, which may hold text.
+
+    Only .csv and .parquet have names. The cells of a .csv are compared as text, without the spaces around them; an
+    empty one, and one that reads na, null, none or nan, is a missing key.
+    """
+    ending = known_ending(Path(path), TABLES)
+    if ending not in _KEYED_READERS:
+        raise InvalidFile(f"{path} has no column names: expected a path ending in {' or '.join(_KEYED_READERS)}.")
+    reader = _KEYED_READERS[ending]
+    source, columns, apart = _guarded(Path(path), lambda: reader(Path(path), tuple(keys)))
+    return _opened(path, source, columns), apart
+
+
+def read_group_keys(path: PathLike) -> tuple[str, ...]:
+    """The public names of groups: one a line, without the spaces around it; blank lines are none.
+
+    An error tells the line, not its text: a table may have been passed by mistake.
+    """
+    names: dict[str, int] = {}
+    for number, line in enumerate(_guarded(Path(path), lambda: _lines(Path(path))), start=1):
+        if line in names:
+            raise InvalidFile(f"{path} cannot be used: line {number} repeats line {names[line]}, expected each once.")
+        if line:
+            names[line] = number
+    if not names:
+        raise InvalidFile(f"{path} cannot be used: it is empty, expected the public name of a group on each line.")
+    return tuple(names)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            return [line.strip() for line in file]
+    except UnicodeDecodeError:
+        raise InvalidFile("expected text in UTF-8, the public name of a group on each line.") from None
+
+
+def _opened(path: PathLike, source: Source, columns: tuple[str, ...] | None) -> Records:
     try:
         return as_records(source, columns)
     except InvalidRecords as error:
@@ -60,13 +93,17 @@ def read_covariance(path: PathLike, columns: Sequence[str] | None = None) -> NDA
 
 
 def _load(path: Path, *, key: str, ranks: tuple[int, ...]) -> Table:
+    reader = _READERS[known_ending(path, TABLES)]
+    return _guarded(path, lambda: reader(path, key, ranks))
+
+
+def _guarded(path: Path, read: Callable[[], Content]) -> Content:
     """The content of a file; whatever a parser says about it may quote records, so only the kind of trouble is told."""
-    ending = _known_ending(path, TABLES)
     if not path.is_file():
         kind = "is a folder" if path.is_dir() else "does not exist"
         raise InvalidFile(f"{path} {kind}: pass the path of a file.")
     try:
-        return _READERS[ending](path, key, ranks)
+        return read()
     except (InvalidFile, InvalidRecords) as error:
         raise InvalidFile(f"{path} cannot be used: {error}") from None
     except PermissionError:
@@ -75,12 +112,12 @@ def _load(path: Path, *, key: str, ranks: tuple[int, ...]) -> Table:
         raise InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory.") from None
     except Exception:  # noqa: BLE001 - NumPy, SciPy, zipfile and Arrow raise many kinds on damaged files
         raise InvalidFile(
-            f"{path} cannot be read as {ending}: it is truncated, damaged or of another kind, or holds"
+            f"{path} cannot be read as {path.suffix.lower()}: it is truncated, damaged or of another kind, or holds"
             " Python objects; write it again, as numbers."
         ) from None
 
 
-def _known_ending(path: Path, endings: Sequence[str]) -> str:
+def known_ending(path: Path, endings: Sequence[str]) -> str:
     ending = path.suffix.lower()
     if ending not in endings:
         raise InvalidFile(f"{path} has an unknown ending: expected a path ending in {' or '.join(endings)}.")
@@ -110,14 +147,26 @@ def _read_npz(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
 
 
 def _read_parquet(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
-    _require_pyarrow()
+    require_pyarrow()
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
         return from_arrow(file.read())
 
 
-def _require_pyarrow() -> None:
+def _read_keyed_parquet(path: Path, keys: tuple[str, ...]) -> KeyedTable:
+    require_pyarrow()
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        table = file.read()
+    apart = _places(table.schema.names, keys)
+    rest = [place for place in range(table.num_columns) if place not in apart]
+    source, names = from_arrow(table.select(rest))
+    return source, names, [table.column(place) for place in apart]
+
+
+def require_pyarrow() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
@@ -126,12 +175,20 @@ def _require_pyarrow() -> None:
 
 def _read_csv(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
     """Comma-separated numbers, below a line of names or without one; an empty cell is a missing entry."""
+    return _read_keyed_csv(path, ())[:2]
+
+
+def _read_keyed_csv(path: Path, keys: tuple[str, ...]) -> KeyedTable:
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file)
         first = next((cells for cells in lines if cells), None)
         if first is None:
             raise InvalidFile("it is empty, expected a line of names or lines of numbers.")
         names = _header(first)
+        apart = _places(names, keys)
+        rest = [place for place in range(len(first)) if place not in apart]
+        columns: list[Keyed] = [[] for _ in apart]
+        coordinates = names and tuple(names[place] for place in rest)
         values = array("d", [] if names else _numbers(first, names))
         for blank_or_cells in lines:
             # In one column a blank line is a record with a missing entry: dropping it would change the number of rows.
@@ -140,8 +197,37 @@ def _read_csv(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
                 continue
             if len(cells) != len(first):
                 raise InvalidFile("its lines differ in their number of cells, expected one cell per column everywhere.")
-            values.extend(_numbers(cells, names))
-    return np.array(values, dtype=np.float64).reshape(-1, len(first)), names
+            if apart:
+                for column, place in zip(columns, apart, strict=True):
+                    column.append(_key(cells[place]))
+                cells = [cells[place] for place in rest]
+            values.extend(_numbers(cells, coordinates))
+    return _table(values, len(rest), columns), coordinates, columns
+
+
+def _table(values: "array[float]", width: int, columns: list[Keyed]) -> NDArray[np.float64]:
+    count = len(values) // width if width else len(columns[0])
+    return np.array(values, dtype=np.float64).reshape(count, width)
+
+
+def _places(names: Sequence[str] | None, keys: tuple[str, ...]) -> list[int]:
+    """Where the columns that hold keys stand."""
+    if keys and names is None:
+        raise InvalidFile(f"it has no line of names, expected one with {', '.join(map(repr, keys))}.")
+    for key in keys:
+        if list(names or ()).count(key) != 1:
+            wrong = "more than one column" if key in (names or ()) else "no column"
+            raise InvalidFile(f"it has {wrong} named {key!r}, expected exactly one.")
+    return [list(names or ()).index(key) for key in keys]
+
+
+def _key(cell: str) -> str | None:
+    return None if is_missing_cell(cell) else cell.strip()
+
+
+def is_missing_cell(cell: str) -> bool:
+    """Whether a cell of a .csv that holds this text holds no key."""
+    return cell.strip().lower() in _MISSING | {"nan"}
 
 
 def _header(cells: list[str]) -> tuple[str, ...] | None:
@@ -185,169 +271,7 @@ _READERS: dict[str, Callable[[Path, str, tuple[int, ...]], Table]] = {
     ".parquet": _read_parquet,
 }
 
-
-# ---------------------------------------------------------------------------------------------------- writing
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A file that is complete on disk under a temporary name beside its target."""
-
-    target: Path
-    temporary: Path
-    force: bool
-
-    def publish(self) -> None:
-        """Give the file its name in one step; without force, never to the loss of another file."""
-        try:
-            if self.force or not _link(self.temporary, self.target):
-                self.temporary.replace(self.target)
-        except FileExistsError:
-            _refuse_existing(self.target)
-        except OSError as error:
-            _unwritable(self.target, error)
-        finally:
-            self.discard()
-
-    def discard(self) -> None:
-        with suppress(OSError):
-            self.temporary.unlink(missing_ok=True)
-
-
-def check_target(path: PathLike, *, force: bool = False, endings: Sequence[str] = TABLES) -> None:
-    """Everything that can be known to stop a later write; call it before any budget is spent."""
-    ending = _known_ending(Path(path), endings)
-    target = Path(path).resolve()  # a link is followed, so that it stays a link
-    if target.is_dir():
-        raise InvalidFile(f"{path} is a folder: pass the path of a file.")
-    if not target.parent.is_dir():
-        raise InvalidFile(f"{path} cannot be written: its folder does not exist, create it first.")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise InvalidFile(f"{path} cannot be written: its folder is not writable.")
-    if not force and target.exists():
-        _refuse_existing(Path(path))
-    if ending == ".parquet":
-        _require_pyarrow()
-
-
-def write_mean(path: PathLike, release: Release, *, force: bool = False) -> None:
-    """Write a released mean whole or not at all; `-` prints it as CSV. A refused release raises RefusedRelease."""
-    if str(path) == STDOUT:
-        _print(mean_csv(release))
-    else:
-        draft_mean(path, release, force=force).publish()
-
-
-def write_text(path: PathLike, text: str, *, force: bool = False) -> None:
-    """Write text whole or not at all, in UTF-8."""
-    draft_text(path, text, force=force).publish()
-
-
-def draft_mean(path: PathLike, release: Release, *, force: bool = False) -> Draft:
-    """The mean on disk, but not yet under its name: several drafts can be published together."""
-    check_target(path, force=force)
-    return _draft(Path(path), _ENCODERS[Path(path).suffix.lower()](release), force)
-
-
-def draft_text(path: PathLike, text: str, *, force: bool = False) -> Draft:
-    return draft_bytes(path, text.encode("utf-8"), force=force)
-
-
-def draft_bytes(path: PathLike, content: bytes, *, force: bool = False) -> Draft:
-    """A file of any kind, such as a picture."""
-    check_target(path, force=force, endings=(Path(path).suffix.lower(),))
-    return _draft(Path(path), content, force)
-
-
-def mean_csv(release: Release) -> str:
-    """`name,mean,noise_stddev`, one line per coordinate; the numbers read back bit for bit."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("name", "mean", "noise_stddev"))
-    writer.writerows(zip(_names(release), release.mean.tolist(), release.noise_stddev.tolist(), strict=True))
-    return text.getvalue()
-
-
-def _names(release: Release) -> tuple[str, ...]:
-    return release.columns or tuple(map(str, range(release.dimension)))
-
-
-def _npy(release: Release) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, release.mean, allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _npz(release: Release) -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, name=np.array(_names(release)), mean=release.mean, noise_stddev=release.noise_stddev)
-    return buffer.getvalue()
-
-
-def _parquet(release: Release) -> bytes:
-    import pyarrow
-    from pyarrow.parquet import write_table
-
-    columns = {"name": list(_names(release)), "mean": release.mean, "noise_stddev": release.noise_stddev}
-    buffer = io.BytesIO()
-    write_table(pyarrow.table(columns), buffer)
-    return buffer.getvalue()
-
-
-_ENCODERS: dict[str, Callable[[Release], bytes]] = {
-    ".npy": _npy,
-    ".npz": _npz,
-    ".csv": lambda release: mean_csv(release).encode("utf-8"),
-    ".parquet": _parquet,
+_KEYED_READERS: dict[str, Callable[[Path, tuple[str, ...]], KeyedTable]] = {
+    ".csv": _read_keyed_csv,
+    ".parquet": _read_keyed_parquet,
 }
-
-
-def _print(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()  # a closed pipe or a full device must speak now
-    except OSError as error:
-        reason = (error.strerror or "unknown error").lower()
-        raise InvalidFile(
-            f"The mean could not be printed to standard output: {reason}; part of it may have been seen, so count the"
-            " budget as spent, and write to a file next time."
-        ) from None
-
-
-def _draft(path: Path, content: bytes, force: bool) -> Draft:
-    target = path.resolve()
-    draft = Draft(target, target.parent / f".dimfree-{os.getpid()}-{time.monotonic_ns()}.part", force)
-    try:
-        with draft.temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # a full disk must speak now, while the old file is still there
-    except OSError as error:
-        draft.discard()
-        _unwritable(path, error)
-    except BaseException:  # an interrupt leaves nothing behind either
-        draft.discard()
-        raise
-    return draft
-
-
-def _link(temporary: Path, target: Path) -> bool:
-    """Name the file only if the name is free, in one step; False where the file system has no hard links."""
-    try:
-        target.hardlink_to(temporary)
-    except FileExistsError:
-        raise
-    except OSError:
-        if target.exists():
-            raise FileExistsError from None
-        return False
-    return True
-
-
-def _refuse_existing(path: Path) -> NoReturn:
-    raise InvalidFile(f"{path} already exists: choose another name, or pass --force (force=True) to replace it.")
-
-
-def _unwritable(path: Path, error: OSError) -> NoReturn:
-    reason = (error.strerror or "unknown error").lower()
-    raise InvalidFile(f"{path} could not be written and was left as it was: {reason}; choose another place.") from None

@@ -1,7 +1,6 @@
 """`dimfree mean`: product to stdout or a file, talk to stderr, exit codes, and nothing half-written."""
 
 import errno
-import importlib
 import json
 import os
 import time
@@ -14,11 +13,9 @@ from typer.testing import CliRunner
 import dimfree.release
 from dimfree.accounting.events import Bounded, Ledger
 from dimfree.budget import Budget, Neighbours
-from dimfree.cli import app
+from dimfree.cli import app, progress
 from dimfree.errors import InvalidRecords
 from dimfree.result import Guarantee, Release
-
-command = importlib.import_module("dimfree.cli.mean")  # dimfree.cli.mean itself is the function
 
 SECRET = 271828.25
 SECRET_TEXT = "271828"
@@ -134,6 +131,8 @@ def test_every_option_reaches_the_hall(folder, hall):
         "scale": "learn",
         "stages": 2,
         "on_invalid": "neutral",
+        "unit": None,
+        "unit_rows": None,
     }
     assert (X.count, X.dimension) == (ROWS, 2)
 
@@ -275,15 +274,15 @@ class FakeTerminal:
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.0, False), (0.3, True)])
 def test_a_bar_shows_only_when_it_takes_long(monkeypatch, seconds, shown):
-    monkeypatch.setattr(command, "_PATIENCE", 0.1)
+    monkeypatch.setattr(progress, "PATIENCE", 0.1)
     terminal = FakeTerminal(monkeypatch, terminal=True)
-    with command._working("Working"):
+    with progress.working("Working"):
         time.sleep(seconds)
     assert terminal.started == ([False] if shown else [])
 
 
 def test_no_bar_outside_a_terminal(folder, hall, monkeypatch):
-    monkeypatch.setattr(command, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     result = run("-o", "mean.csv")
     assert "Releasing" not in result.stderr
     assert "Reading" not in result.stderr

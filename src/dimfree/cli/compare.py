@@ -147,7 +147,7 @@ def _several(name: str, text: str | None, kind: Callable[[str], Value]) -> Value
 def _check(data: Path | None, public: bool, chart: Path | None, out: Path | None, force: bool) -> None:
     """Whatever can fail at the end fails here. A table not declared public is not even opened."""
     from dimfree.comparison.chart import ENDINGS, require_altair
-    from dimfree.files import check_target
+    from dimfree.writing import check_target
 
     if data is not None and not public:
         raise InvalidParameter(
@@ -220,7 +220,7 @@ def _drawn(found: "Comparison") -> "Table":
 
 def _write(found: "Comparison", chart: Path | None, out: Path | None, force: bool) -> None:
     """All files or none: each is complete on disk before the first gets its name."""
-    from dimfree.files import draft_bytes, draft_text
+    from dimfree.writing import draft_bytes, draft_text
 
     drafts = []
     try:

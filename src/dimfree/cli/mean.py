@@ -1,25 +1,21 @@
 """`dimfree mean`: a table in a file becomes a released mean in another."""
 
-import os
-import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.cli.mean_groups import GroupTask, check_group_options, release_groups
+from dimfree.cli.output import REFUSED, check_places, places, show_card, write
+from dimfree.cli.progress import working
+from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from dimfree.keys import Keys
+    from dimfree.records import Records
     from dimfree.result import Release
-
-REFUSED = 3
-_PATIENCE = 1.0  # seconds before the progress bar shows
 
 _DATA = "Budget and data"
 _RULES = "Rules, all chosen before looking at the data"
@@ -68,6 +64,38 @@ def mean(
             rich_help_panel=_RULES,
         ),
     ] = False,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Whose each row is: all rows with the same entry are one person, who counts once, with their mean.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    unit_rows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            help="With --unit: a person counts with the sum of their first K rows instead.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="One mean for each group of rows with the same entry; all of them share the budget.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --group-by: the public names of the groups, one a line, never computed from DATA.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     neighbours: Annotated[
         str,
         typer.Option(
@@ -88,9 +116,12 @@ def mean(
         str, typer.Option(help="heavy or gaussian; heavy is the safe choice.", rich_help_panel=_RULES)
     ] = "heavy",
     scale: Annotated[
-        str,
-        typer.Option(help="known, or learn: the covariance is right up to one factor.", rich_help_panel=_RULES),
-    ] = "known",
+        str | None,
+        typer.Option(
+            help="known, or learn: the spread is right up to one factor. Groups that share a learned spread learn it.",
+            rich_help_panel=_RULES,
+        ),
+    ] = None,
     stages: Annotated[
         str, typer.Option(help="Recentring stages at most; auto, or 0 for the core alone.", rich_help_panel=_RULES)
     ] = "auto",
@@ -131,131 +162,92 @@ def mean(
       dimfree mean people.csv --epsilon 1 --delta 1e-6 \\
           --covariance spread.csv -o better.csv
 
-    Exit code 0: released. 2: bad input, nothing was released. 3: refused,
-    because the rows are too few or too far apart; the budget is
-    spent, no mean is written, --json still records it.
-    """
-    _check_before_spending(data, covariance, epsilon, delta, out, json, force)
-    with _working("Reading"):
-        from dimfree.files import read_covariance, read_table
+    Several rows for each person: name the column that tells people apart.
 
-        records = read_table(data)
+      dimfree mean visits.csv --unit patient_id --epsilon 1 --delta 1e-6
+
+    A mean for each group, in one table: one person is in one group, so all
+    groups together cost no more than one of them.
+
+      echo north > regions.txt
+      echo south >> regions.txt
+
+      dimfree mean staff.csv --epsilon 1 --delta 1e-6 -o means.csv \\
+          --group-by region --groups regions.txt --covariance spread.csv
+
+    Exit code 0: released; of groups, at least one. 2: bad input, nothing was
+    released. 3: refused, because the rows are too few or too far apart; the
+    budget is spent, no mean is written, --json still records it.
+    """
+    _check_promise(data, epsilon, delta, unit, unit_rows)
+    options: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "window": window,
+        "denoise": denoise,
+        "unit_rows": unit_rows,
+        "failure_probability": failure_probability,
+        "on_invalid": on_invalid,
+        "outliers": outliers,
+        "tails": tails,
+    }
+    if group_by is not None or groups is not None:
+        elsewhere = {"--neighbours": neighbours, "--shape": shape, "--core": core, "--stages": stages}
+        group_by, groups = check_group_options(group_by, groups, unit, elsewhere)
+        task = GroupTask(data, group_by, groups, unit, covariance, out, json, force)
+        release_groups(task, {**options, "scale": scale})
+        return
+    check_places({"DATA": data, "--covariance": covariance}, out, json, force)
+    with working("Reading"):
+        from dimfree.files import read_covariance
+
+        records, whose = _read(data, unit)
         matrix = None if covariance is None else read_covariance(covariance, records.columns)
-    with _working("Releasing"):
+    with working("Releasing"):
         from dimfree.release import release_mean
 
         release = release_mean(
             records,
-            epsilon=epsilon,
-            delta=delta,
+            **options,
             covariance=matrix,
             shape=shape,
-            window=window,
-            denoise=denoise,
+            unit=whose,
             neighbours=neighbours,
             core=core,
-            failure_probability=failure_probability,
-            on_invalid=on_invalid,
-            outliers=outliers,
-            tails=tails,
-            scale=scale,
+            scale=scale or "known",
             stages=int(stages) if stages.isdigit() else stages,
         )
-    _write(release, out, json, force)
-    _summarise(release, out, json)
+    write(release, not release.refused, out, json, force)
+    show_card("Refused" if release.refused else "Released", _rows(release, out, json), release.guarantee.private)
     if release.refused:
         raise typer.Exit(REFUSED)
 
 
-def _check_before_spending(
-    data: Path, covariance: Path | None, epsilon: float, delta: float, out: str, json: Path | None, force: bool
-) -> None:
-    """Whatever can fail without the data fails here: no noise has been drawn."""
+def _read(data: Path, unit: str | None) -> tuple["Records", "Keys | None"]:
+    """The coordinates of all rows, and whose they are; None where one row is one person."""
+    from dimfree.files import read_keyed_table, read_table
+    from dimfree.keys import open_keys
+
+    if unit is None:
+        return read_table(data), None
+    records, [column] = read_keyed_table(data, (unit,))
+    return records, open_keys(column, unit)
+
+
+def _check_promise(data: Path, epsilon: float, delta: float, unit: str | None, unit_rows: int | None) -> None:
+    """Whatever can fail without the data fails before it is read."""
+    from dimfree._validate import check_unit_rows
     from dimfree.budget import Budget
-    from dimfree.files import STDOUT, check_target
 
     Budget(epsilon, delta)
-    taken = {path.resolve(): name for path, name in ((data, "DATA"), (covariance, "--covariance")) if path}
-    for name, path in (("--out", None if out == STDOUT else Path(out)), ("--json", json)):
-        if path is None:
-            continue
-        check_target(path, force=force, **({"endings": (".json",)} if name == "--json" else {}))
-        if path.resolve() in taken:
-            raise InvalidParameter(f"Expected {name}={str(path)!r} to differ from {taken[path.resolve()]}.")
-        taken[path.resolve()] = name
-
-
-def _write(release: "Release", out: str, json: Path | None, force: bool) -> None:
-    """All files or none: each is complete on disk before the first gets its name."""
-    from dimfree.files import STDOUT, draft_mean, draft_text, write_mean
-
-    drafts = []
-    try:
-        if not release.refused and out != STDOUT:
-            drafts.append(draft_mean(out, release, force=force))
-        if json is not None:
-            drafts.append(draft_text(json, release.to_json(), force=force))
-        for draft in drafts:
-            draft.publish()
-    finally:
-        for draft in drafts:
-            draft.discard()
-    if not release.refused and out == STDOUT:
-        try:
-            write_mean(STDOUT, release)
-        except InvalidFile:
-            _abandon_stdout()
-            raise
-
-
-def _abandon_stdout() -> None:
-    """Point stdout nowhere, or the interpreter complains once more when it flushes on the way out."""
-    with suppress(OSError):  # there is no descriptor where stdout is captured
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _working(what: str) -> Iterator[None]:
-    """A progress bar on a terminal, once the work has taken more than a second."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    progress.add_task(what, total=None)
-    timer = threading.Timer(_PATIENCE, progress.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()  # a bar that is just starting must have started before it can be stopped
-        progress.stop()
-
-
-def _summarise(release: "Release", out: str, json: Path | None) -> None:
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    console.print(_summary(release, out, json))
-    if not release.guarantee.private:
-        console.print("Not private: the noise was seeded.", style="bold red")
-
-
-def _summary(release: "Release", out: str, json: Path | None) -> "Table":
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="Refused" if release.refused else "Released", show_header=False, title_justify="left")
-    for name, text in _rows(release, out, json):
-        table.add_row(name, Text(text))  # Text: a path or a name is never taken for markup
-    return table
+    check_unit_rows(unit, unit_rows)
+    if unit == "":
+        raise InvalidParameter(f"Expected --unit to name a column of {str(data)!r}, got an empty name.")
 
 
 def _rows(release: "Release", out: str, json: Path | None) -> Iterator[tuple[str, str]]:
     yield "promise", release.guarantee.statement()
+    yield "estimates", release.guarantee.estimates
     yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
     yield "charged", "\n".join(f"{what}: {how}, {cost}" for what, how, cost in release.ledger.summary_rows())
     if release.refusal is not None:
@@ -263,18 +255,9 @@ def _rows(release: "Release", out: str, json: Path | None) -> Iterator[tuple[str
     else:
         yield "method", release.method
         yield "noise", _noise_range(release)
-    yield from _places(release, out, json)
+    yield from places(not release.refused, out, json)
 
 
 def _noise_range(release: "Release") -> str:
     low, high = release.noise_stddev.min(), release.noise_stddev.max()
     return f"standard deviation {low:.4g} to {high:.4g} per coordinate, {release.dimension} coordinate(s)"
-
-
-def _places(release: "Release", out: str, json: Path | None) -> Iterator[tuple[str, str]]:
-    if release.refused:
-        yield "mean", "not written"
-    else:
-        yield "mean", "standard output" if out == "-" else out
-    if json is not None:
-        yield "record", str(json)

@@ -1,0 +1,135 @@
+"""`dimfree mean --group-by`: a table in a file becomes one released mean for each public group."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dimfree.cli.output import REFUSED, check_places, places, show_card, write
+from dimfree.cli.progress import working
+from dimfree.errors import InvalidParameter
+
+# NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
+if TYPE_CHECKING:
+    from dimfree.files import Keyed
+    from dimfree.keys import Keys
+    from dimfree.means import Means
+    from dimfree.records import Records
+    from dimfree.result import Release
+
+
+@dataclass(frozen=True)
+class GroupTask:
+    """What is read and where it goes."""
+
+    data: Path
+    group_by: str
+    groups: Path
+    unit: str | None
+    covariance: Path | None
+    out: str
+    json: Path | None
+    force: bool
+
+    def __post_init__(self) -> None:
+        """Whatever can fail without the data fails here."""
+        from dimfree.writing import LONG_TABLES
+
+        if Path(self.out).suffix.lower() in (".npy", ".npz"):
+            raise InvalidParameter(
+                f"Expected --out {self.out!r} to end in {' or '.join(LONG_TABLES)} with --group-by: the table names "
+                "groups and columns beside the numbers."
+            )
+        if self.groups.resolve() == self.data.resolve():
+            raise InvalidParameter("Expected --groups to be a file of public names, never DATA itself.")
+        inputs = {"DATA": self.data, "--covariance": self.covariance, "--groups": self.groups}
+        check_places(inputs, self.out, self.json, self.force, LONG_TABLES)
+
+
+def check_group_options(
+    group_by: str | None, groups: Path | None, unit: str | None, others: Mapping[str, str | None]
+) -> tuple[str, Path]:
+    """Both words about groups; of the other options none may say anything but what groups are given anyway."""
+    if not group_by or groups is None:
+        raise InvalidParameter(
+            "Expected --group-by COLUMN and --groups FILE together: the column and its public names."
+        )
+    if group_by == unit:
+        raise InvalidParameter(f"Expected --group-by and --unit to name two columns, got {unit!r} for both.")
+    for name, value in others.items():
+        if value not in (None, "auto", "add-remove"):
+            raise InvalidParameter(f"{name} {value} cannot be used with --group-by: leave it out.")
+    return group_by, groups
+
+
+def release_groups(task: GroupTask, options: Mapping[str, Any]) -> None:
+    """Read, release, write, tell; `options` are those of `release_means`."""
+    names = _names(task)
+    with working("Reading"):
+        from dimfree.files import read_covariance
+
+        records, groups, whose = _read(task)
+        matrix = None if task.covariance is None else read_covariance(task.covariance, records.columns)
+    with working("Releasing") as tell:
+        from dimfree.groups import release_means
+
+        means = release_means(records, groups=groups, keys=names, unit=whose, covariance=matrix, tell=tell, **options)
+    released = len(means.refused) < len(means)
+    write(means, released, task.out, task.json, task.force)
+    title = "Released" if not means.refused else "Released in part" if released else "Refused"
+    show_card(title, _rows(means, task), means.guarantee.private)
+    if not released:
+        raise typer.Exit(REFUSED)
+
+
+def _names(task: GroupTask) -> tuple[str, ...]:
+    """The public names of the groups."""
+    from dimfree.files import is_missing_cell, read_group_keys
+
+    names = read_group_keys(task.groups)
+    for name in names:
+        if task.data.suffix.lower() == ".csv" and is_missing_cell(name):
+            raise InvalidParameter(f"Expected no group {name!r}: such a cell of a .csv is empty. Use .parquet for it.")
+    return names
+
+
+def _read(task: GroupTask) -> tuple["Records", "Keyed", "Keys | None"]:
+    """The coordinates of all rows, the group of each, and whose it is; None where one row is one person."""
+    from dimfree.files import read_keyed_table
+    from dimfree.keys import open_keys
+
+    if task.unit is None:
+        records, [groups] = read_keyed_table(task.data, (task.group_by,))
+        return records, groups, None
+    records, [groups, persons] = read_keyed_table(task.data, (task.group_by, task.unit))
+    return records, groups, open_keys(persons, task.unit)
+
+
+def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
+    done = [release for release in means.values() if not release.refused]
+    yield "promise", means.statement()
+    yield "estimates", f"{means.guarantee.estimates}, in each group"
+    yield "shape", "given" if means.overall is None else "learned once from all groups, within the promise"
+    yield "groups", f"{len(done)} released, {len(means.refused)} refused"
+    yield from (("refused", f"{', '.join(keys)}: {reason}") for reason, keys in _reasons(means).items())
+    if means.overall is not None and means.overall.refusal is not None:
+        yield "reason", means.overall.refusal
+    if done:
+        yield "noise", _noise_range(done)
+    yield from places(bool(done), task.out, task.json)
+
+
+def _reasons(means: "Means") -> dict[str, list[str]]:
+    """Which groups were refused, by the reason; keys are public."""
+    reasons: dict[str, list[str]] = {}
+    for key in means.refused:
+        reasons.setdefault(str(means[key].refusal), []).append(str(key))
+    return reasons
+
+
+def _noise_range(done: "list[Release]") -> str:
+    low = min(release.noise_stddev.min() for release in done)
+    high = max(release.noise_stddev.max() for release in done)
+    return f"standard deviation {low:.4g} to {high:.4g}, {done[0].dimension} coordinate(s) in each group"

@@ -1,0 +1,163 @@
+"""The hall for groups: one mean for each public group, the shape of their noise learned once from all of them (G1).
+
+A record is in one group at most, so what a group's run gives away about it is given away once, whatever the number of
+groups; the run that learned the shape comes on top. Proof: proofs/groups.md.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from dimfree import known, unknown
+from dimfree._validate import check_choice, check_probability, check_unit_rows
+from dimfree.accounting.events import Ledger
+from dimfree.accounting.sharing import opening, shared_out
+from dimfree.budget import Budget, Neighbours
+from dimfree.errors import InvalidParameter, memory_unspoken
+from dimfree.guarantee import Guarantee
+from dimfree.labels import Key, check_group_keys, members, person_members, split_groups
+from dimfree.means import Means
+from dimfree.noise import Noise, SystemNoise
+from dimfree.records import ON_INVALID, Records, as_records, require_valid
+from dimfree.release import CAUTION, SCALES, WINDOW, release_mean, stated
+from dimfree.result import Release
+from dimfree.shape import Shape
+from dimfree.units import split_unit
+
+SHAPE_SHARE = 0.12  # of the precision, for the shared shape: about a third of epsilon
+NO_SHAPE = "The shape that the groups share could not be learned, so no group was looked at: see means.overall."
+
+Tell = Callable[[str, int, int], None]  # what is being done, how many steps are done, of how many
+
+
+def release_means(
+    X: object,
+    *,
+    groups: object,
+    keys: Sequence[Key],
+    epsilon: float,
+    delta: float,
+    covariance: ArrayLike | None = None,
+    shape: Shape | None = None,
+    scale: str | None = None,
+    unit: object = None,
+    unit_rows: int | None = None,
+    failure_probability: float = 0.01,
+    on_invalid: str = "raise",
+    outliers: float = 0.03,
+    tails: str = "heavy",
+    window: Sequence[float] = WINDOW,
+    denoise: bool = False,
+    tell: Tell = lambda *_: None,
+    noise: Noise | None = None,
+) -> Means:
+    """Release the mean of every public group with (epsilon, delta)-differential privacy for all of them together.
+
+    Guarantee: for tables that differ by one record, or with `unit` by one person with all their rows, all outcomes
+    together, refusals included, are (epsilon, delta)-indistinguishable, under the conditions of `release_mean`. Proof:
+    proofs/groups.md. One record is in one group, so the groups cost no more than one of them does.
+
+    `groups` names the column of X that says to which group a row belongs, or holds an entry for each row; `keys` are
+    the public names of the groups, known without looking. Rows of other groups are left out. With `unit`, a person
+    belongs to the group of their first row in any, and counts there with their rows of that group alone.
+    Without `covariance` or `shape` a first run over all groups learns the variances (and an overall mean) with an
+    eighth of the precision; each group then learns its mean and, with scale="learn" (the default here), how much wider
+    or narrower than all it is; scale="known" takes them for alike, which serves smaller groups and refuses wider ones.
+    A group with too few records is refused by itself: `means.refused`. Other parameters are those of `release_mean`;
+    neighbours are "add-remove".
+    """
+    budget, names = Budget(epsilon, delta), check_group_keys(keys)
+    check_probability("failure_probability", failure_probability)
+    check_unit_rows(unit, unit_rows)
+    check_choice("on_invalid", on_invalid, ON_INVALID)
+    if isinstance(shape, str):
+        raise InvalidParameter(f"Expected shape={shape!r} to be a Shape; leave it out to learn one from all groups.")
+    door = noise or SystemNoise()
+    options: dict[str, Any] = {
+        "failure_probability": failure_probability,
+        "on_invalid": on_invalid,
+        "outliers": outliers,
+        "tails": tails,
+        "denoise": denoise,
+        "noise": door,
+    }
+    with memory_unspoken():
+        records, labels, whose = _opened(X, groups, names, unit, unit_rows, on_invalid)
+    learned = covariance is None and shape is None
+    scale = check_choice("scale", scale or ("learn" if learned else "known"), SCALES)
+    steps = _Steps(len(names) + learned, tell)
+    overall, own = None, budget
+    if learned:
+        first, own = _shares(budget, failure_probability, scale)
+        steps.next("all groups")
+        overall = release_mean(records, epsilon=first.epsilon, delta=first.delta, window=window, **options)
+        shape = None if overall.shape is None else overall.shape.diagonal()
+    promise: dict[str, Any] = {
+        "epsilon": own.epsilon,
+        "delta": own.delta,
+        "covariance": covariance,
+        "shape": shape,
+        "scale": scale,
+    }
+    releases = {}
+    for place, name in enumerate(names):
+        steps.next(f"group {place + 1}")
+        if overall is not None and shape is None:
+            releases[name] = _without_shape(overall, own)
+        else:
+            releases[name] = release_mean(records.chosen(labels == place), **promise, **options)
+    whole = Guarantee(budget.epsilon, budget.delta, Neighbours.ADD_REMOVE, door.private, **whose)
+    said = {name: stated(release, whose) for name, release in releases.items()}
+    return Means(whole, said, None if overall is None else stated(overall, whose))
+
+
+def _opened(
+    X: object, groups: object, names: tuple[Key, ...], unit: object, unit_rows: int | None, on_invalid: str
+) -> tuple[Records, Any, dict[str, Any]]:
+    """One record for each person in some group, the group of each, and the public words about what one person is."""
+    table, labels = split_groups(X, groups, names)
+    if unit is None:
+        records, labels = members(as_records(table), labels)
+        require_valid(records, on_invalid)  # before any noise is drawn
+        return records, labels, {}
+    table, keys = split_unit(table, unit)
+    people, labels = person_members(as_records(table), labels, keys, unit_rows, on_invalid)
+    return people, labels, {"unit": "person", "unit_column": keys.column, "unit_rows": unit_rows}
+
+
+@lru_cache(maxsize=16)  # a search through calibrations: seconds
+def _shares(budget: Budget, failure_probability: float, scale: str) -> tuple[Budget, Budget]:
+    """For the run that learns the shape, and for the run of each group: together at most the budget (M9)."""
+    failure = CAUTION * failure_probability / 2
+    learns: Callable[[Budget], Ledger] = partial(opening, failure=failure, search_share=unknown.SEARCH_SHARE)
+    search = {"search_share": known.SEARCH_SHARE} if scale == "learn" else {"bounded": True}
+    follows: Callable[[Budget], Ledger] = partial(opening, failure=failure, **search)
+    first, second = shared_out(budget, [(SHAPE_SHARE, learns), (1 - SHAPE_SHARE, follows)])
+    return first, second
+
+
+def _without_shape(overall: Release, own: Budget) -> Release:
+    """A group that nobody has looked at: nothing was charged."""
+    promise = Guarantee(own.epsilon, own.delta, Neighbours.ADD_REMOVE, overall.guarantee.private)
+    return Release.refused_because(
+        NO_SHAPE,
+        guarantee=promise,
+        ledger=Ledger(own, Neighbours.ADD_REMOVE, (), ()),
+        method="stable",
+        dimension=overall.dimension,
+        columns=overall.columns,
+        parameters={},
+    )
+
+
+class _Steps:
+    """A step for each run."""
+
+    def __init__(self, total: int, tell: Tell) -> None:
+        self._numbers: Iterator[int] = iter(range(total))
+        self._total, self._tell = total, tell
+
+    def next(self, what: str) -> None:
+        self._tell(what, next(self._numbers), self._total)

@@ -1,0 +1,277 @@
+"""`dimfree mean --group-by`: one long table, refused groups by name, and never a label that is not public."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import dimfree.groups
+from dimfree.cli import app, progress
+from dimfree.groups import release_means
+from dimfree.means import Means
+from dimfree.noise import SeededNoise
+
+SECRET = "secret-271828"
+SIZES = {"north": 823, "south": 1031, "east": 13, SECRET: 419}  # appear nowhere else, so they would show
+WHERE = {"north": 5.0, "south": -3.0, "east": 0.0, SECRET: 271828.25}
+BUDGET = ["--epsilon", "4", "--delta", "1e-4", "--failure-probability", "1e-6"]
+GROUPS = ["--group-by", "region", "--groups", "keys.txt"]
+KNOWN = ["--covariance", "cov.csv"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, rng, seed):
+    """People of four regions, one of which has no public name, as .csv and .parquet; a third of them came twice."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dimfree.groups, "SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
+    regions = rng.permutation([region for region, size in SIZES.items() for _ in range(size)]).tolist()
+    values = rng.normal(size=(len(regions), 2)) + np.array([[WHERE[region]] for region in regions])
+    who = [f"{SECRET}-{row % 1543}" for row in range(len(regions))]
+    table = {"age": values[:, 0], "region": regions, "income": values[:, 1], "who": who}
+    write_tables("visits", table)
+    del table["who"]
+    write_tables("data", table)
+    np.save("data.npy", values)
+    Path("cov.csv").write_text("age,income\n1,1\n")
+    Path("keys.txt").write_text("north\n\nsouth\neast\n")
+    return tmp_path
+
+
+def write_tables(stem, table):
+    pq.write_table(pa.table(table), f"{stem}.parquet")
+    lines = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+    Path(f"{stem}.csv").write_text("\n".join([",".join(table), *lines]) + "\n")
+
+
+def run(*args, data="data.csv", groups=GROUPS, known=KNOWN, expect=0):
+    """Run the command; whatever it says, it never says a secret."""
+    result = CliRunner().invoke(app, ["mean", data, *BUDGET, *groups, *known, *map(str, args)])
+    assert result.exit_code == expect, result.output
+    for text in (result.stdout, result.stderr):
+        assert "271828" not in text
+        assert "Traceback" not in text
+        assert not re.search(rf"(?<![\d.])({'|'.join(map(str, SIZES.values()))})(?!\d)", text)  # as a number of its own
+    return result
+
+
+def words_of(result):
+    return " ".join(result.stderr.replace("│", " ").split())
+
+
+def rows_of(text):
+    header, *rows = csv.reader(io.StringIO(text))
+    assert header == ["group", "name", "mean", "noise_stddev"]
+    return [(group, name, float(mean), float(noise)) for group, name, mean, noise in rows]
+
+
+def by_hand(data="data.parquet", seed=42, **changes):
+    """The same release without the command line."""
+    options = {"epsilon": 4.0, "delta": 1e-4, "failure_probability": 1e-6, "covariance": np.ones(2), **changes}
+    keys = ["north", "south", "east"]
+    return release_means(pq.read_table(data), groups="region", keys=keys, noise=SeededNoise(seed), **options)
+
+
+# ------------------------------------------------------------------------------------------------ product and talk
+
+
+@pytest.mark.parametrize("data", ["data.csv", "data.parquet"])
+def test_a_long_table_to_stdout_and_talk_to_stderr(folder, data, seed):
+    result = run(data=data)
+    rows = rows_of(result.stdout)
+    assert [row[:2] for row in rows] == [(g, n) for g in ("north", "south") for n in ("age", "income")]
+    wanted = by_hand(seed=seed)
+    assert [row[2] for row in rows] == [*wanted["north"].mean, *wanted["south"].mean]
+    assert [row[3] for row in rows] == [*wanted["north"].noise_stddev, *wanted["south"].noise_stddev]
+    words = words_of(result)
+    for phrase in ("Released in part", "All 3 means together", "epsilon=4.0", "2 released, 1 refused", "given"):
+        assert phrase in words
+    assert "east: The number of records is too small" in words
+    assert f"standard deviation {min(row[3] for row in rows):.4g} to" in words
+    assert "standard output" in words
+    assert "Not private: the noise was seeded." in words
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_get_the_product(folder, ending, seed):
+    result = run("-o", f"means.{ending}", "--json", "record.json")
+    assert result.stdout == ""
+    assert f"means.{ending}" in result.stderr
+    assert "record.json" in result.stderr
+    if ending == "csv":
+        rows = rows_of(Path("means.csv").read_text())
+    else:
+        rows = [tuple(row.values()) for row in pq.read_table("means.parquet").to_pylist()]
+    means = Means.from_json(Path("record.json").read_text())
+    assert [row[2] for row in rows] == [*means["north"].mean, *means["south"].mean]
+    assert means.to_json() == by_hand(seed=seed).to_json()
+    assert "271828" not in Path("record.json").read_text()
+
+
+def test_persons(folder, seed):
+    result = run("--unit", "who", "--json", "record.json", data="visits.csv")
+    means = Means.from_json(Path("record.json").read_text())
+    assert means.to_json() == by_hand("visits.parquet", seed, unit="who").to_json()
+    assert "same 'who'" in words_of(result)
+    assert "person means: each person counts once, with the mean of their rows, in each group" in words_of(result)
+    run("--unit", "who", "--unit-rows", 1, "--json", "totals.json", data="visits.parquet")
+    totals = Means.from_json(Path("totals.json").read_text())
+    assert totals.to_json() == by_hand("visits.parquet", seed, unit="who", unit_rows=1).to_json()
+
+
+def test_every_option_reaches_the_hall(folder, monkeypatch):
+    calls = []
+
+    def hall(records, **options):
+        calls.append(options)
+        return by_hand()
+
+    monkeypatch.setattr(dimfree.groups, "release_means", hall)
+    run(
+        *("--failure-probability", 0.2, "--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
+        *("--scale", "learn", "--window", 0.5, 1e3, "--denoise"),
+    )
+    run(known=[])
+    first, second = ({name: value for name, value in call.items() if name not in ("tell", "groups")} for call in calls)
+    np.testing.assert_array_equal(first.pop("covariance"), np.ones(2))
+    assert first == {
+        "keys": ("north", "south", "east"),
+        "unit": None,
+        "unit_rows": None,
+        "epsilon": 4.0,
+        "delta": 1e-4,
+        "failure_probability": 0.2,
+        "outliers": 0.1,
+        "tails": "gaussian",
+        "on_invalid": "neutral",
+        "scale": "learn",
+        "window": (0.5, 1e3),
+        "denoise": True,
+    }
+    assert (second["covariance"], second["scale"], second["window"]) == (None, None, (1e-6, 1e6))
+
+
+# ------------------------------------------------------------------------------------------------ refusals
+
+
+def test_all_refused_is_exit_3_and_no_table(folder):
+    Path("keys.txt").write_text("east\nwest\n")
+    result = run("-o", "means.csv", "--json", "record.json", expect=3)
+    assert result.stdout == ""
+    assert not Path("means.csv").exists()
+    words = words_of(result)
+    assert "Refused" in words
+    assert "east, west: The number of records is too small" in words
+    assert "0 released, 2 refused" in words
+    assert "not written" in words
+    assert Means.from_json(Path("record.json").read_text()).refused == ("east", "west")
+    assert run(expect=3).stdout == ""
+
+
+def test_a_shape_that_could_not_be_learned_says_why(folder):
+    Path("keys.txt").write_text("east\n")
+    words = words_of(run(known=[], expect=3))
+    assert "learned once from all groups" in words
+    assert "so no group was looked at" in words
+    assert "The number of records is too small" in words
+
+
+# ------------------------------------------------------------------------------------------------ bad input
+
+
+def sentence_of(*args, **kwargs):
+    """The one line on stderr of a run that failed."""
+    result = run(*args, **kwargs, expect=2)
+    assert result.stdout == ""
+    [line] = result.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--neighbours", "replace-one"), ("--shape", "paper"), ("--core", "soft"), ("--stages", "0")]
+)
+def test_options_that_groups_have_no_use_for(folder, option, value):
+    assert f"{option} {value} cannot be used with --group-by" in sentence_of(option, value)
+
+
+def test_both_words_about_groups(folder):
+    for groups in (GROUPS[:2], GROUPS[2:], ["--group-by", "", "--groups", "keys.txt"]):
+        assert "--group-by COLUMN and --groups FILE together" in sentence_of(groups=groups)
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+def test_arrays_have_no_room_for_names(folder, ending):
+    assert ".csv or .parquet with --group-by" in sentence_of("-o", f"means.{ending}")
+
+
+def test_places_are_checked_before_noise_is_drawn(folder, monkeypatch):
+    monkeypatch.setattr(dimfree.groups, "release_means", lambda *_, **__: pytest.fail("released"))
+    Path("old.csv").write_text("old")
+    assert "--force" in sentence_of("-o", "old.csv")
+    assert "unknown ending" in sentence_of("-o", "means.txt")
+    assert "unknown ending" in sentence_of("--json", "record.txt")
+    assert "differ from DATA" in sentence_of("-o", "data.csv", "--force")
+    assert "differ from --covariance" in sentence_of("-o", "cov.csv", "--force")
+    (folder / "keys.csv").write_text("north\n")
+    same = ["--group-by", "region", "--groups", "keys.csv"]
+    assert "differ from --groups" in sentence_of("-o", "keys.csv", "--force", groups=same)
+    assert Path("old.csv").read_text() == "old"
+
+
+def test_names_of_groups_that_cannot_be_used(folder):
+    assert "never DATA itself" in sentence_of(groups=["--group-by", "region", "--groups", "./data.csv"])
+    assert "does not exist" in sentence_of(groups=["--group-by", "region", "--groups", "none.txt"])
+    Path("keys.txt").write_text(f"north\n{SECRET}\n{SECRET}\n")
+    assert "line 3 repeats line 2" in sentence_of()
+    Path("keys.txt").write_text("\n")
+    assert "it is empty" in sentence_of()
+    Path("keys.txt").write_text("north\nNA\n")
+    assert "no group 'NA'" in sentence_of()
+    run(data="data.parquet")  # where NA is a word
+
+
+def test_columns_that_cannot_be_used(folder):
+    assert "no column named 'area'" in sentence_of(groups=["--group-by", "area", "--groups", "keys.txt"])
+    assert "two columns" in sentence_of("--unit", "region")
+    assert "has no column names" in sentence_of(data="data.npy")
+    by_age = ["--group-by", "age", "--groups", "keys.txt"]
+    assert "not floating-point numbers" in sentence_of("--unit", "region", data="data.parquet", groups=by_age, known=[])
+
+
+def test_bad_input_of_the_hall_is_one_sentence(folder):
+    assert "'long'" in sentence_of("--tails", "long")
+    assert "unit_rows=2" in sentence_of("--unit-rows", 2)
+    assert "'guess'" in sentence_of("--scale", "guess")
+
+
+# ------------------------------------------------------------------------------------------------ progress
+
+
+def test_the_bar_moves_group_by_group(folder, monkeypatch):
+    shown = []
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr("rich.progress.Progress.update", lambda bar, task, **what: shown.append(what))
+    run()
+    assert [(step["completed"], step["total"]) for step in shown] == [(0, 3), (1, 3), (2, 3)]
+    assert shown[1]["description"] == "Releasing: group 2 of 3"
+
+
+# ------------------------------------------------------------------------------------------------ the real hall
+
+
+def test_a_real_release(folder, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    result = run("--json", "record.json")
+    means = Means.from_json(Path("record.json").read_text())
+    assert means.guarantee.private
+    assert json.loads(Path("record.json").read_text())["guarantee"]["private"] is True
+    assert "Not private" not in result.stderr
+    for key in ("north", "south"):
+        assert np.abs(means[key].mean - WHERE[key]).max() < 0.5

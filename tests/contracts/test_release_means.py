@@ -1,0 +1,398 @@
+"""release_means: each group is released as if it stood alone, all together under one promise, and nothing is told."""
+
+import json
+import logging
+import traceback
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from recording import RecordingNoise
+from scipy import sparse
+
+from dimfree.accounting.looks import Looks
+from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
+from dimfree.groups import NO_SHAPE, release_means
+from dimfree.means import Means
+from dimfree.noise import SeededNoise
+from dimfree.release import release_mean
+from dimfree.shape import Isotropic
+
+KEYS = ("north", "south", "east")
+SIZES = {"north": 701, "south": 911, "east": 11, "secret-161803": 401, None: 53}  # east is too small
+WHERE = {"north": 5.0, "south": -3.0, "east": 0.0, "secret-161803": 1618033.25, None: 1e3}
+SONGS = ("161803", "1.618", "701", "911", "401")
+PROMISE = {"epsilon": 4.0, "delta": 1e-4, "failure_probability": 1e-6}  # so that no seed is unlucky
+
+
+@pytest.fixture
+def frame(rng):
+    """Two large groups far apart, a small one, one that has no public name, and rows of no group."""
+    regions = [region for region, size in SIZES.items() for _ in range(size)]
+    values = rng.normal(size=(len(regions), 2)) + np.array([[WHERE[region]] for region in regions])
+    found = pd.DataFrame({"age": values[:, 0], "region": regions, "income": values[:, 1]})
+    found["region"] = found["region"].astype(object).where(found["region"].notna(), None)
+    return found.sample(frac=1, random_state=1).reset_index(drop=True)
+
+
+def release(X, groups="region", keys=KEYS, **changes):
+    given = {**PROMISE, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes}
+    return release_means(X, groups=groups, keys=keys, **given)
+
+
+def alone(frame, region, **changes):
+    rows = frame[frame["region"] == region][["age", "income"]]
+    return release_mean(rows, **{**PROMISE, "shape": Isotropic(1.0), **changes})
+
+
+def plain(frame):
+    return frame[["age", "income"]].to_numpy(), list(frame["region"])
+
+
+# ------------------------------------------------------------------------------------------------ what is released
+
+
+def test_every_group_is_released_as_if_it_stood_alone(frame):
+    means, door = release(frame), SeededNoise(5)
+    assert list(means) == list(KEYS)
+    for key in KEYS:  # one after another through the same door
+        assert means[key] == alone(frame, key, noise=door)
+    assert means.refused == ("east",)
+    for key in ("north", "south"):
+        assert np.abs(means[key].mean - WHERE[key]).max() < 0.5
+        assert means[key].columns == ("age", "income")
+
+
+def test_noise_is_asked_for_group_by_group(frame):
+    together, separate = RecordingNoise(), RecordingNoise()
+    release(frame, noise=together)
+    for key in KEYS:
+        alone(frame, key, noise=separate)
+    assert together.asked == separate.asked
+
+
+def test_rows_of_other_groups_do_not_move_a_bit(frame):
+    def moved(rows, region):
+        found = rows.copy()
+        found.loc[found["region"] == region, ["age", "income"]] *= 1e3
+        return found[(found["region"] != region) | (found.index % 3 > 0)]
+
+    before = release(frame, noise=RecordingNoise())
+    for region in ("south", "secret-161803", "east"):
+        after = release(moved(frame, region), noise=RecordingNoise())
+        assert after["north"] == before["north"]
+    assert release(moved(frame, "north"), noise=RecordingNoise())["north"] != before["north"]  # a bit can move at all
+
+
+def test_rows_without_a_public_group_might_as_well_not_be_there(frame):
+    inside = frame[frame["region"].isin(KEYS)]
+    assert release(frame).to_json() == release(inside).to_json()
+
+
+def test_small_and_empty_groups_refuse_as_values(frame):
+    means = release(frame, keys=("east", "nobody-lives-here", "north"))
+    assert means.refused == ("east", "nobody-lives-here")
+    assert means["east"].refusal == means["nobody-lives-here"].refusal
+    assert not means["north"].refused
+
+
+def test_an_empty_table_is_refused_group_by_group(frame):
+    means = release(frame.iloc[:0], groups="region")
+    assert means.refused == KEYS
+
+
+def test_scale_and_denoise_reach_every_group(frame):
+    spread = {"shape": Isotropic(100.0), "scale": "learn"}
+    means, door = release(frame, **spread, denoise=True), SeededNoise(5)
+    for key in KEYS:
+        assert means[key] == alone(frame, key, **spread, denoise=True, noise=door)
+    assert means["north"].denoised
+    assert means["north"].parameters["scale"] < 1
+
+
+def test_a_covariance_is_as_good_as_a_shape(frame):
+    by_matrix = release(frame, shape=None, covariance=np.ones(2))
+    assert by_matrix.overall is None
+    np.testing.assert_allclose(by_matrix["north"].mean, release(frame)["north"].mean, atol=1e-6)
+
+
+# ------------------------------------------------------------------------------------------------ kinds of tables
+
+
+def test_frames_arrays_and_sparse_matrices_agree(frame):
+    X, groups = plain(frame)
+    wanted = release(frame)
+    tables = {
+        "arrow": release(pa.Table.from_pandas(frame, preserve_index=False)),
+        "entries": release(frame[["age", "income"]], groups=groups),
+        "a series": release(frame[["age", "income"]], groups=frame["region"]),
+    }
+    for found in tables.values():
+        assert found.to_json() == wanted.to_json()
+    bare, thin = release(X, groups=groups), release(sparse.csr_array(X), groups=np.array(groups, dtype=object))
+    assert bare.to_json() == thin.to_json()
+    for key in KEYS:
+        assert bare[key] == replace(wanted[key], columns=None)
+
+
+def test_whole_numbers_are_named_by_themselves_or_by_words(frame):
+    X, groups = plain(frame)
+    numbers = np.array([{"north": 7, "south": 3}.get(group, 0) for group in groups])
+    by_number, by_word = (release(X, groups=numbers, keys=keys) for keys in ((7, 3), ("7", "3")))
+    wanted = release(X, groups=groups, keys=("north", "south"))
+    for number, word, name in ((7, "7", "north"), (3, "3", "south")):
+        assert by_number[number] == by_word[word] == wanted[name]
+    assert release(X, groups=groups, keys=(7, 3)).refused == (7, 3)
+
+
+def test_the_table_is_left_alone(frame):
+    X, groups = plain(frame)
+    thin = sparse.csr_array(X)
+    copies = frame.copy(), X.copy(), list(groups), thin.copy()
+    release(frame)
+    release(X, groups=groups)
+    release(thin, groups=groups)
+    pd.testing.assert_frame_equal(frame, copies[0])
+    assert np.array_equal(X, copies[1])
+    assert groups == copies[2]
+    assert (thin != copies[3]).nnz == 0
+
+
+# ------------------------------------------------------------------------------------------------ persons
+
+
+@pytest.fixture
+def visits(frame):
+    """Two rows for many persons; the second may be in another group."""
+    found = frame.copy()
+    found["who"] = [f"secret-161803-{row % 1100}" for row in range(len(found))]
+    return found
+
+
+def first_group_only(visits):
+    """In plain Python: the rows of each person that lie in the group of their first row in any."""
+    first, kept = {}, []
+    for place, (region, who) in enumerate(zip(visits["region"], visits["who"], strict=True)):
+        if region in KEYS:
+            kept += [place] if first.setdefault(who, region) == region else []
+    return visits.iloc[kept]
+
+
+@pytest.mark.parametrize("unit_rows", [None, 2])
+def test_a_person_is_in_the_group_of_their_first_row(visits, unit_rows):
+    shape = Isotropic(1.0 if unit_rows is None else 100.0)  # totals of one row and of two lie far apart
+    means, door = release(visits, unit="who", unit_rows=unit_rows, shape=shape), SeededNoise(5)
+    counted = first_group_only(visits)
+    assert len(counted) < visits["region"].isin(KEYS).sum()
+    for key in KEYS:
+        rows = counted[counted["region"] == key].drop(columns="region")
+        own = release_mean(rows, unit="who", unit_rows=unit_rows, **PROMISE, shape=shape, noise=door)
+        assert means[key] == own
+    assert not means["north"].refused
+
+
+def test_persons_by_a_column_or_by_keys(visits):
+    named = release(visits, unit="who")
+    listed = release(visits[["age", "income"]], groups=visits["region"], unit=list(visits["who"]))
+    for key in KEYS:
+        assert listed[key].guarantee == replace(named[key].guarantee, unit_column=None)
+        assert listed[key].ledger == named[key].ledger
+    assert np.array_equal(listed["north"].mean, named["north"].mean)
+
+
+def test_the_promise_says_who_and_what(frame, visits):
+    rows, persons = release(frame), release(visits, unit="who")
+    assert "one row = one person" in rows.statement()
+    assert "same 'who'" in persons.statement()
+    for means in (rows, persons):
+        assert (means.guarantee.epsilon, means.guarantee.delta) == (4.0, 1e-4)
+        assert not means.guarantee.private  # seeded
+        assert Means.from_json(means.to_json()).to_json() == means.to_json()
+    assert "person means" in persons["north"].parameters["estimates"]
+
+
+# ------------------------------------------------------------------------------------------------ accounting
+
+
+def test_fifty_groups_cost_what_one_does(frame):
+    X, _ = plain(frame)
+    X = np.tile(X[frame["region"] == "north"], (50, 1))
+    groups = np.repeat(np.arange(50), SIZES["north"])
+    many, one = (release(X, groups=groups, keys=range(count)) for count in (50, 1))
+    assert many.refused == ()
+    assert many.guarantee == one.guarantee
+    assert {many[key].ledger.budget for key in many} == {one[0].ledger.budget}
+    spent = [Looks(means.ledgers).delta(4.0) for means in (many, one)]
+    assert spent[0] == pytest.approx(spent[1], rel=0.01)
+    assert 0.5e-4 < spent[0] <= 1e-4
+
+
+@pytest.fixture(scope="module")
+def learned(seed):
+    """Nothing is known: a run over all groups comes first. (rows, entries, means, what was told)"""
+    rng, told = np.random.default_rng(seed), []
+    groups = np.repeat(["north", "south", "east", "secret-161803"], [2000, 2000, 20, 500])
+    X = rng.normal(size=(len(groups), 2)) * (1.0, 5.0)
+    X[groups == "secret-161803"] = WHERE["secret-161803"]
+    door = SeededNoise(5)
+    means = release_means(X, groups=groups, keys=KEYS, **PROMISE, noise=door, tell=lambda *step: told.append(step))
+    return X, groups, means, told
+
+
+def test_the_runs_are_those_of_release_mean_at_the_stated_budgets(learned):
+    X, groups, means, _ = learned
+    door = SeededNoise(5)
+    common = {"failure_probability": 1e-6, "noise": door}
+    first = means.overall.guarantee
+    overall = release_mean(X[np.isin(groups, KEYS)], epsilon=first.epsilon, delta=first.delta, **common)
+    assert overall == means.overall
+    for key in KEYS:
+        stated, shape = means[key].guarantee, overall.shape.diagonal()
+        budget = {"epsilon": stated.epsilon, "delta": stated.delta}
+        assert means[key] == release_mean(X[groups == key], **budget, shape=shape, scale="learn", **common)
+    assert means.refused == ("east",)
+
+
+def test_a_learned_shape_is_paid_for(learned):
+    _, _, means, _ = learned
+    parts = [means.overall.guarantee, means["north"].guarantee]
+    assert sum(part.epsilon for part in parts) > 1.05 * 4.0  # composed, not added
+    assert Looks((means.overall.ledger, means["north"].ledger)).delta(4.0) <= 1e-4
+    assert len({(release.guarantee.epsilon, release.guarantee.delta) for release in means.values()}) == 1
+
+
+def test_a_twin_that_gives_each_run_the_whole_budget_is_refused(learned):
+    X, _, means, _ = learned
+    full = release_mean(X[:20], **PROMISE, noise=SeededNoise(5))  # refused, but charged
+    group = release_mean(X[:20], **PROMISE, covariance=[1, 25], noise=SeededNoise(5))
+    with pytest.raises(InvalidParameter, match="compose to at most"):
+        Means(means.guarantee, {"north": group}, full)
+    assert Means(means.guarantee, {"north": group}).refused == ("north",)  # what a given shape costs
+
+
+def test_a_step_is_told_for_every_run(learned):
+    assert learned[3] == [("all groups", 0, 4), ("group 1", 1, 4), ("group 2", 2, 4), ("group 3", 3, 4)]
+
+
+def test_everything_learned_comes_back_from_json(learned):
+    means = learned[2]
+    back = Means.from_json(means.to_json())
+    assert back.overall == means.overall
+    assert all(back[key] == means[key] for key in KEYS)
+
+
+def test_no_shape_no_group(learned):
+    X, groups, means, _ = learned
+    none = release_means(X[::200], groups=groups[::200], keys=KEYS, **PROMISE, noise=SeededNoise(5))
+    assert none.overall.refused
+    assert none.refused == KEYS
+    for release in none.values():
+        assert release.refusal == NO_SHAPE
+        assert release.ledger.delta() == 0
+        assert release.guarantee == means["north"].guarantee
+    assert Means.from_json(none.to_json()).to_json() == none.to_json()
+
+
+# ------------------------------------------------------------------------------------------------ bad input
+
+
+def short(frame):
+    return {"X": frame[["age", "income"]], "groups": list(frame["region"])[1:]}
+
+
+WRONG = {
+    "keys twice": lambda frame: {"keys": ("north", "north")},
+    "keys of floats": lambda frame: {"keys": (1.0, 2.0)},
+    "no keys": lambda frame: {"keys": ()},
+    "mixed keys": lambda frame: {"keys": ("north", 1)},
+    "one word": lambda frame: {"keys": "north"},
+    "an unknown column": lambda frame: {"groups": "nowhere"},
+    "a column of values": lambda frame: {"groups": "age"},
+    "too few entries": short,
+    "entries that are lists": lambda frame: {"X": frame[["age", "income"]], "groups": frame[["age"]]},
+    "a learned shape by name": lambda frame: {"shape": "auto"},
+    "an unknown scale": lambda frame: {"scale": "guess"},
+    "unknown tails": lambda frame: {"tails": "long"},
+    "too many outliers": lambda frame: {"outliers": 0.5},
+    "a bound without persons": lambda frame: {"unit_rows": 2},
+    "the group as a person": lambda frame: {"unit": "region"},
+    "no budget": lambda frame: {"epsilon": 0.0},
+    "a covariance and a shape": lambda frame: {"covariance": np.ones(2)},
+    "variances of another width": lambda frame: {"shape": None, "covariance": np.ones(3)},
+    "no rule for invalid rows": lambda frame: {"on_invalid": "drop"},
+    "a chance beyond one": lambda frame: {"failure_probability": 2.0},
+    "no group column": lambda frame: {"groups": [SONGS[0]] * len(frame)},
+}
+
+
+@pytest.mark.parametrize("spoil", WRONG.values(), ids=WRONG.keys())
+def test_bad_input_is_told_before_any_noise_is_drawn(frame, spoil, caplog):
+    door = RecordingNoise()
+    _, said = said_by(lambda: release(**{"X": frame, "noise": door, **spoil(frame)}), caplog)
+    assert len(said) >= 3
+    assert not songs(said)
+    assert door.asked == []
+
+
+def test_errors_name_the_parameter(frame):
+    for spoil, words in (
+        ("keys twice", "keys"),
+        ("an unknown column", "groups='nowhere'"),
+        ("too few entries", "groups"),
+    ):
+        with pytest.raises(InvalidParameter, match=words):
+            release(**{"X": frame, **WRONG[spoil](frame)})
+
+
+def test_invalid_rows_matter_where_a_group_is(frame):
+    holes = frame.copy()
+    holes.loc[holes["region"] == "secret-161803", "age"] = np.nan
+    assert release(holes).to_json() == release(frame).to_json()
+    holes.loc[holes["region"] == "east", "age"] = np.nan
+    door = RecordingNoise()
+    with pytest.raises(InvalidRecords, match="finite"):
+        release(holes, noise=door)
+    assert door.asked == []
+    assert not release(holes, on_invalid="neutral")["north"].refused
+
+
+# ------------------------------------------------------------------------------------------------ canaries
+
+
+def said_by(action, caplog):
+    """The result, and every text that an action leaves behind."""
+    caplog.set_level(logging.DEBUG)
+    said, result = [], None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = action()
+        except DimfreeError as error:
+            said += [str(error), repr(error), "".join(traceback.format_exception(error))]
+    said += [str(warning.message) for warning in caught]
+    return result, said + [record.getMessage() for record in caplog.records]
+
+
+def songs(texts):
+    """Secrets in texts; what a traceback quotes of this file does not count."""
+    quiet = ["\n".join(line for line in text.splitlines() if not line.startswith("    ")) for text in texts]
+    return [song for song in SONGS for text in quiet if song in text]
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_a_label_without_a_public_name_never_shows(visits, caplog, unit):
+    X = visits if unit else visits.drop(columns="who")
+    means, said = said_by(lambda: release(X, unit=unit), caplog)
+    texts = [repr(means), means.statement(), repr(means.refused), str(dict(means["east"].parameters))]
+    document = json.loads(means.to_json())
+    assert [group["key"] for group in document["groups"]] == list(KEYS)
+    assert not [song for song in SONGS[:2] if song in means.to_json() + repr(means.ledgers)]
+    assert not songs([*said, *texts])
+
+
+def test_a_learned_shape_is_silent_too(learned):
+    assert "161803" not in learned[2].to_json()
+    assert "161803" not in repr(learned[2])

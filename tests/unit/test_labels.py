@@ -1,0 +1,288 @@
+"""G1: which public group a row or a person belongs to is a function of their own rows; nothing else is ever told."""
+
+import traceback
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
+from dimfree.keys import open_keys
+from dimfree.labels import NOBODY, check_group_keys, labelled, members, person_members, split_groups
+from dimfree.records import as_records
+
+NAN = float("nan")
+SECRET = "secret-314159"
+KEYS = ("a", "b", "c")
+
+
+def rows_of(records):
+    parts = [np.where(valid[:, None], block, NAN) for block, valid in records.blocks()]
+    return np.concatenate([*parts, np.empty((0, records.dimension))])
+
+
+# ------------------------------------------------------------------------------------------------ names of groups
+
+
+@pytest.mark.parametrize(
+    ("given_keys", "names"),
+    [
+        (["b", "a"], ("b", "a")),
+        (np.array(["b", "a"]), ("b", "a")),
+        (range(3), (0, 1, 2)),
+        ([np.int64(7), 3], (7, 3)),
+        (pd.Series(["x"]), ("x",)),
+        ((name for name in "xy"), ("x", "y")),
+    ],
+)
+def test_names_keep_their_order(given_keys, names):
+    found = check_group_keys(given_keys)
+    assert found == names
+    assert [type(name) for name in found] == [type(name) for name in names]
+
+
+BAD_KEYS = {
+    "a word": "north",
+    "bytes": b"ab",
+    "a number": 5,
+    "nothing": None,
+    "no name": [],
+    "a name twice": ["a", "b", "a"],
+    "a number twice": [1, np.int64(1)],
+    "floats": [1.0, 2.0],
+    "truth": [True, False],
+    "a mixture": ["a", 1],
+    "a missing one": ["a", None],
+    "tuples": [("a", "b")],
+    "rows": np.eye(2),
+}
+
+
+@pytest.mark.parametrize("keys", BAD_KEYS.values(), ids=BAD_KEYS.keys())
+def test_names_that_cannot_be_used(keys):
+    with pytest.raises(InvalidParameter, match=r"Expected keys .* public names"):
+        check_group_keys(keys)
+
+
+# ------------------------------------------------------------------------------------------------ entries
+
+
+ENTRIES = ["b", "elsewhere", None, "a", "b"]
+KINDS = {
+    "list": list,
+    "array of objects": lambda entries: np.array(entries, dtype=object),
+    "pandas": pd.Series,
+    "categories": lambda entries: pd.Series(entries, dtype="category"),
+    "arrow": pa.array,
+    "chunks": lambda entries: pa.chunked_array([entries[:2], entries[2:]]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_entries_have_the_place_of_their_name(kind):
+    assert labelled(kind(ENTRIES), KEYS).tolist() == [1, NOBODY, NOBODY, 0, 1]
+
+
+def test_every_kind_of_missing_entry_is_nobodys():
+    assert labelled([None, NAN, np.nan, pd.NA, pd.NaT, "nan"], ("a", "nan")).tolist() == [NOBODY] * 5 + [1]
+
+
+@pytest.mark.parametrize("entries", [[7, 3, 5], np.array([7, 3, 5]), np.array([7, 3, 5], dtype=np.uint8)])
+def test_words_name_whole_numbers_and_numbers_name_no_words(entries):
+    assert labelled(entries, ("3", "7")).tolist() == [1, 0, NOBODY]
+    assert labelled(entries, (3, 7)).tolist() == [1, 0, NOBODY]
+    assert labelled(["7", "3", "5"], (3, 7)).tolist() == [NOBODY] * 3
+
+
+def test_words_are_compared_letter_by_letter():
+    assert labelled(["A", "a ", "a", "á"], KEYS).tolist() == [NOBODY, NOBODY, 0, NOBODY]
+
+
+class Talkative:
+    """Quotes itself whenever it is asked."""
+
+    def __ne__(self, other):
+        raise ValueError(SECRET)
+
+    __hash__ = None
+
+    def __str__(self):
+        raise ValueError(SECRET)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        np.array([1.0, 2.0]),
+        pd.Series([1.0, None]),
+        pa.array([1.0, None]),
+        np.array([["a"], ["b"]]),
+        pd.DataFrame({SECRET: ["a"]}),
+        {SECRET: "a"},
+        {SECRET},
+        iter([SECRET]),
+        5,
+        [Talkative()],
+        [np.array([1, 2])],
+    ],
+)
+def test_entries_that_cannot_be_used_are_not_quoted(entries):
+    with pytest.raises(InvalidParameter, match="groups") as caught:
+        labelled(entries, KEYS)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+FRAMES = {"pandas": pd.DataFrame, "arrow": pa.table}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
+def test_a_named_column_is_no_coordinate(frame):
+    table = frame({"x": [1, 2, 3], "region": ["b", "z", "a"], "y": [4, 5, 6]})
+    rest, labels = split_groups(table, "region", KEYS)
+    assert as_records(rest).columns == ("x", "y")
+    assert labels.tolist() == [1, NOBODY, 0]
+    with pytest.raises(InvalidParameter, match="groups='nowhere'"):
+        split_groups(table, "nowhere", KEYS)
+
+
+def test_an_array_has_no_named_column():
+    with pytest.raises(InvalidParameter, match="groups='region'"):
+        split_groups(np.eye(2), "region", KEYS)
+
+
+# ------------------------------------------------------------------------------------------------ rows
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_members_are_the_rows_of_some_group_in_their_order(kind):
+    X = np.arange(10.0).reshape(5, 2)
+    rows, labels = members(as_records(kind(X)), labelled(ENTRIES, KEYS))
+    assert rows_of(rows).tolist() == X[[0, 3, 4]].tolist()
+    assert labels.tolist() == [1, 0, 1]
+    assert rows.is_sparse == (kind is sparse.csr_array)
+
+
+@pytest.mark.parametrize("count", [0, 4, 6])
+def test_as_many_entries_as_rows(count):
+    labels, keys = np.zeros(count, dtype=np.int64), open_keys(list(range(5)))
+    with pytest.raises(InvalidParameter, match="groups with as many entries"):
+        members(as_records(np.eye(5)), labels)
+    with pytest.raises(InvalidParameter, match="groups with as many entries"):
+        person_members(as_records(np.eye(5)), labels, keys, None, "raise")
+
+
+def test_as_many_persons_as_rows():
+    with pytest.raises(InvalidParameter, match="unit with as many keys"):
+        person_members(as_records(np.eye(3)), np.zeros(3, dtype=np.int64), open_keys([1, 2]), None, "raise")
+
+
+# ------------------------------------------------------------------------------------------------ persons
+
+
+def of_persons(rows, entries, persons, *, most=None, rule="neutral"):
+    """The record of each person and their group."""
+    X = np.reshape(rows, (-1, 1)).astype(np.float64)
+    return person_members(as_records(X), labelled(entries, KEYS), open_keys(persons), most, rule)
+
+
+def test_persons_by_hand():
+    rows = [[1], [10], [20], [30], [3], [100], [7]]
+    groups = ["z", "b", "a", "b", "a", "a", None]
+    whose = ["p", "p", "p", "p", "q", "p", "r"]  # p's first row in any group is in b; r is in none
+    people, labels = of_persons(rows, groups, whose)
+    assert rows_of(people).tolist() == [[20.0], [3.0]]  # (10 + 30) / 2: other rows do not count
+    assert labels.tolist() == [1, 0]
+    people, labels = of_persons(rows, groups, whose, most=1)
+    assert rows_of(people).tolist() == [[10.0], [3.0]]
+
+
+def by_hand(rows, entries, persons, most):
+    """An oracle in plain Python: (record, place) of each person in the order of their first row that counts."""
+    first = {}
+    for entry, person in zip(entries, persons, strict=True):
+        if entry in KEYS and person is not None:
+            first.setdefault(person, entry)
+    found = []
+    for person, group in first.items():
+        own = [row for row, e, p in zip(rows, entries, persons, strict=True) if p == person and e == group]
+        own = [row for row in own if np.isfinite(row)][:most]
+        total = sum(own[1:], own[0]) if own else NAN
+        found.append((total if most or not own else total / len(own), KEYS.index(group)))
+    return found
+
+
+def bits(values):
+    return (np.asarray(values, dtype=np.float64) + 0.0).tobytes()
+
+
+crowds = st.lists(
+    st.tuples(
+        st.floats(-1e9, 1e9) | st.sampled_from([NAN, 0.1]),
+        st.sampled_from([*KEYS, "z", None]),
+        st.sampled_from(["p", "q", "r", "s", None]),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=200)
+@given(crowds, st.sampled_from([None, 1, 2]))
+def test_persons_against_plain_python(crowd, most):
+    rows, entries, persons = zip(*crowd, strict=True) if crowd else ((), (), ())
+    people, labels = of_persons(rows, list(entries), list(persons), most=most)
+    wanted = by_hand(rows, entries, persons, most)
+    assert labels.tolist() == [place for _, place in wanted]
+    assert bits(rows_of(people)) == bits([[record] for record, _ in wanted])
+
+
+@settings(max_examples=100)
+@given(crowds, crowds, st.randoms(use_true_random=False))
+def test_other_persons_move_neither_a_bit_nor_a_group(own, others, random):
+    """One person's rows among others, in their order, wherever those are: the same record in the same group."""
+    own = [(row, entry, "me") for row, entry, _ in own]
+    mixed = list(others)
+    for place, mine in zip(sorted(random.randint(0, len(mixed)) for _ in own), own, strict=True):
+        mixed.insert(place, mine)
+    mixed = restored(mixed, own)
+    alone = {record_and_group(own)}
+    assert {record_and_group(mixed)} == alone
+
+
+def restored(mixed, own):
+    """The places of the person's rows, with the rows in their order."""
+    turn = iter(own)
+    return [next(turn) if person == "me" else (row, entry, person) for row, entry, person in mixed]
+
+
+def record_and_group(crowd):
+    rows, entries, persons = zip(*crowd, strict=True) if crowd else ((), (), ())
+    people, labels = of_persons(rows, list(entries), list(persons))
+    counted = [person for entry, person in zip(entries, persons, strict=True) if entry in KEYS and person is not None]
+    order = list(dict.fromkeys(counted))
+    # A person is numbered by the first row that counts, which stands where their first row in any group does.
+    if "me" not in order:
+        return None
+    me = order.index("me")
+    return bits(rows_of(people)[me]), labels[me]
+
+
+def test_rows_without_a_person():
+    groups, whose = ["a", "z", "b"], ["p", None, "q"]
+    people, labels = of_persons([[1], [2], [3]], groups, whose, rule="raise")  # in no group: nobody asks
+    assert (rows_of(people).ravel().tolist(), labels.tolist()) == ([1, 3], [0, 1])
+    with pytest.raises(InvalidRecords, match="no key"):
+        of_persons([[1], [2], [3]], ["a", "b", "b"], whose, rule="raise")
+    people, _ = of_persons([[1], [2], [3]], ["a", "b", "b"], whose)
+    assert rows_of(people).ravel().tolist() == [1, 3]
+
+
+def test_rows_that_are_not_finite_matter_where_a_group_is():
+    X = np.array([[1.0], [NAN], [3.0]])
+    people, _ = of_persons(X, ["a", "z", "a"], ["p", "p", "q"], rule="raise")
+    assert rows_of(people).ravel().tolist() == [1, 3]
+    with pytest.raises(DimfreeError, match="finite"):
+        of_persons(X, ["a", "a", "a"], ["p", "p", "q"], rule="raise")
