@@ -60,6 +60,7 @@ class Learner:
     trace: float
     stddev: Floats
     log_variance: Floats
+    blurred: Floats | float = 0.0  # by how much ln σ was lowered for the centre's own blur, which is uncertain, too
     ratio: float = 1.0  # last found: clipping radius over the predicted length of a record
     window: tuple[float, float] = WINDOW  # where to look for it next
 
@@ -79,7 +80,7 @@ class Learner:
 
     @property
     def shape(self) -> LearnedShape:
-        return LearnedShape(self.stddev**2, np.sqrt(self.log_variance))
+        return LearnedShape(self.stddev**2, np.sqrt(self.log_variance + self.blurred**2))
 
     @property
     def clipping(self) -> Floats:
@@ -130,6 +131,7 @@ class Learner:
         learned = learned_variances(measured.value / setting.count, noise, unit.value * self.stddev**2)
         self.stddev = np.sqrt(np.maximum(learned.second_moments - blur, _FLOOR * learned.second_moments))
         self.log_variance = learned.log_stddev_variance
+        self.blurred = 0.5 * np.log(learned.second_moments / self.stddev**2)
         self.ratio, self.window = 1.0, WINDOW  # found in another shape
 
     def _norm(self, mu: float) -> float:
@@ -161,8 +163,12 @@ class Learner:
         """How much wider a ball may be: where its noise is far below the sampling error, bias is the greater worry."""
         count, scale = self.setting.count, np.broadcast_to(ball.scale, self.stddev.shape)
         noise = self._moves * ball.radius * float(np.linalg.norm(scale)) / (count * mu)
-        sampling = float(np.linalg.norm(self.stddev)) / math.sqrt(count)
-        return float(np.clip(_BELOW_SAMPLING * sampling / noise, 1.0, _MOST_ROOM))
+        return float(np.clip(_BELOW_SAMPLING * self._sampling / noise, 1.0, _MOST_ROOM))
+
+    @property
+    def _sampling(self) -> float:
+        """The length of the sample mean's own error, by the variances learned."""
+        return float(np.linalg.norm(self.stddev)) / math.sqrt(self.setting.count)
 
     @property
     def _moves(self) -> int:

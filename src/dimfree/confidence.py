@@ -1,75 +1,126 @@
 """Quantiles of Gaussian errors: the length of a vector with given variances, and many coordinates at once.
 
-Letters: Q = Σ λ_i χ²_i; K(s) = log E exp(sQ) = -½ Σ log(1 - 2 λ_i s), finite for s < 1/(2 max λ).
+Letters: Q = Σ (b_i + sqrt(λ_i) g_i)², g_i standard normal; K(s) = log E exp(sQ)
+= Σ s·b_i²/(1 - 2 λ_i s) - ½ Σ log(1 - 2 λ_i s), finite for s < 1/(2 max λ).
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 _NODES = 320
 _DECAY = 38.0  # the integrand is followed until it has fallen by e^-38
 _BEND = 0.3
 _GROUP = 0.01  # variances within 1 % of each other are counted at their mean: 1e-5 of the variance of Q, its mean exact
+_HALVINGS = 50
+_NEAR = 25  # halvings that bring the path near enough to the saddle; any path gives the same integral
+_HERMITE = 15  # nodes for an uncertain logarithm; the outermost lie 6 standard deviations out
 
 Floats = NDArray[np.float64]
 
 
-def length_quantile(variances: Floats, confidence: float) -> float:
-    """The radius that a centred Gaussian vector with these principal variances stays within with given confidence."""
-    total = float(variances.sum())
-    values, counts = _grouped(variances / total)
+def length_quantile(variances: Floats, confidence: float, shift: Floats | None = None) -> float:
+    """The radius that a Gaussian vector with these principal variances stays within with given confidence.
+
+    `shift` bounds, entry by entry, how far its centre may lie from 0: the worst such centre is at the bounds, since
+    moving a slab of a Gaussian off its middle never gains mass (Anderson).
+    """
+    squares = np.zeros_like(variances) if shift is None else shift**2
+    total = float(variances.sum() + squares.sum())
+    law = QuadraticLaw.of(variances / total, squares / total)
     high = 2.0
-    while exceedance(values, counts, high) > 1 - confidence:
+    while law.exceedance(high) > 1 - confidence:
         high *= 2
-    found = brentq(lambda x: exceedance(values, counts, x) - (1 - confidence), 0.0, high, xtol=1e-15, rtol=1e-12)
+    found = brentq(lambda x: law.exceedance(x) - (1 - confidence), 0.0, high, xtol=1e-15, rtol=1e-12)
     return math.sqrt(total * found)
 
 
-def exceedance(values: Floats, counts: Floats, x: float) -> float:
-    """P(Q > x), by integrating exp(K(s) - s·x)/s along a path through (nearly) the saddle point.
+@dataclass(frozen=True)
+class QuadraticLaw:
+    """The law of Q: distinct variances λ, how often each occurs, and the sum of b² over those coordinates."""
 
-    The path s = c + w(i·t + b·t²) bends away from the singularity at 0 and never meets those on the real axis beyond
-    1/(2 max λ), so the integral is the one along the vertical line through c (Cauchy).
-    """
-    short = max(0.0, float((counts * values).sum()) - x)
-    if x <= 0 or short**2 > 128 * float((counts * values**2).sum()):  # Laurent–Massart: P(Q <= x) < e^-32
-        return 1.0
-    centre = _saddle(values, counts, x)
-    width = 1 / math.sqrt(float((counts * 2 * (values / (1 - 2 * values * centre)) ** 2).sum()))
-    bend = _BEND / max(1.0, width * x)  # a nearly Gaussian Q decays along the straight line already
-    reach = math.asinh(1 + math.sqrt(2 * _DECAY) + math.sqrt(_DECAY / (_BEND * width * x)))
-    v = (np.arange(_NODES) + 0.5) * (reach / _NODES)
-    t = np.sinh(v)  # fine near the saddle, far-reaching where the decay is slow
-    s = centre + width * (1j * t + bend * t**2)
-    log_moment = -0.5 * (counts[:, None] * np.log(1 - 2 * values[:, None] * s)).sum(axis=0)
-    step = width * (1j + 2 * bend * t) * np.cosh(v)
-    integrand = np.exp(log_moment - s * x) / s * step / 1j
-    return float(np.clip(integrand.real.sum() * (reach / _NODES) / math.pi, 0.0, 1.0))
+    values: Floats
+    counts: Floats
+    squares: Floats
 
+    @classmethod
+    def of(cls, variances: Floats, squares: Floats) -> "QuadraticLaw":
+        """Positive variances only; nearly equal ones as their mean."""
+        order = np.argsort(variances)[(variances <= 0).sum() :]
+        keys = np.floor(np.log(variances[order]) / _GROUP)
+        _, starts, counts = np.unique(keys, return_index=True, return_counts=True)
+        values = np.add.reduceat(variances[order], starts) / counts
+        return cls(values, counts.astype(np.float64), np.add.reduceat(squares[order], starts))
 
-def _saddle(values: Floats, counts: Floats, x: float) -> float:
-    """Where K'(s) = x, held away from the pole at 0 by half the width there."""
-    limit = 1 / (2 * float(values.max()))
-    low = min(0.1 * limit, 0.5 / math.sqrt(float((2 * counts * values**2).sum())))
-    high = limit * (1 - 1e-9)
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if (counts * values / (1 - 2 * values * middle)).sum() < x else (low, middle)
-    return low
+    def exceedance(self, x: float) -> float:
+        """P(Q > x), by integrating exp(K(s) - s·x)/s along a path through (nearly) the saddle point.
 
+        The path s = c + w(i·t + b·t²) bends away from the singularity at 0 and never meets those on the real axis
+        beyond 1/(2 max λ), so the integral is the one along the vertical line through c (Cauchy).
+        """
+        if x <= 0 or self._far_below(x):
+            return 1.0
+        centre = self._saddle(x)
+        width = 1 / math.sqrt(self._curvature(centre))
+        bend = _BEND / max(1.0, width * x)  # a nearly Gaussian Q decays along the straight line already
+        reach = math.asinh(1 + math.sqrt(2 * _DECAY) + math.sqrt(_DECAY / (_BEND * width * x)))
+        v = (np.arange(_NODES) + 0.5) * (reach / _NODES)
+        t = np.sinh(v)  # fine near the saddle, far-reaching where the decay is slow
+        s = centre + width * (1j * t + bend * t**2)
+        step = width * (1j + 2 * bend * t) * np.cosh(v)
+        integrand = np.exp(self._log_moment(s) - s * x) / s * step / 1j
+        return float(np.clip(integrand.real.sum() * (reach / _NODES) / math.pi, 0.0, 1.0))
 
-def _grouped(variances: Floats) -> tuple[Floats, Floats]:
-    """Distinct positive variances and how often each occurs; nearly equal ones as their mean."""
-    ordered = np.sort(variances[variances > 0])
-    keys = np.floor(np.log(ordered) / _GROUP)
-    _, starts, counts = np.unique(keys, return_index=True, return_counts=True)
-    return np.add.reduceat(ordered, starts) / counts, counts.astype(np.float64)
+    def _far_below(self, x: float) -> bool:
+        """P(Q <= x) < e^-32 (Laurent–Massart; with shifts Birgé)."""
+        mean = float((self.counts * self.values + self.squares).sum())
+        proxy = float((self.counts * self.values**2 + 2 * self.values * self.squares).sum())
+        return max(0.0, mean - x) ** 2 > 128 * proxy
+
+    def _log_moment(self, s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        left = 1 - 2 * self.values[:, None] * s
+        return (self.squares[:, None] * s / left - 0.5 * self.counts[:, None] * np.log(left)).sum(axis=0)
+
+    def _slope(self, s: float) -> float:
+        left = 1 - 2 * self.values * s
+        return float((self.counts * self.values / left + self.squares / left**2).sum())
+
+    def _curvature(self, s: float) -> float:
+        left = 1 - 2 * self.values * s
+        return float((2 * self.counts * (self.values / left) ** 2 + 4 * self.values * self.squares / left**3).sum())
+
+    def _saddle(self, x: float) -> float:
+        """Where K'(s) = x, held away from the pole at 0 by half the width there."""
+        limit = 1 / (2 * float(self.values.max()))
+        low, high = min(0.1 * limit, 0.5 / math.sqrt(self._curvature(0.0))), limit * (1 - 1e-9)
+        for _ in range(_NEAR):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._slope(middle) < x else (low, middle)
+        return low
 
 
 def coordinate_quantile(confidence: float, coordinates: int = 1) -> float:
     """How many standard deviations cover all of so many Gaussian coordinates at once (Šidák, any correlation)."""
     return float(ndtri(0.5 + 0.5 * math.exp(math.log(confidence) / coordinates)))
+
+
+def coordinate_reach(noise: Floats, sampling: Floats, log_stddev: Floats, shift: Floats, confidence: float) -> Floats:
+    """How far from 0 each of some Gaussian coordinates stays with given confidence, each by itself.
+
+    Its variance is noise² + (sampling·e^(log_stddev·Z))², Z standard normal: `sampling` is known up to a factor only.
+    `shift` bounds how far its centre may lie from 0; the worst is at the bound.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE)
+    stddevs = [np.hypot(noise, sampling * np.exp(log_stddev * node)) for node in nodes]
+    alone = coordinate_quantile(confidence)
+    low, high = alone * stddevs[0], shift + alone * stddevs[-1]
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        each = (ndtr((-middle - shift) / stddev) + ndtr((shift - middle) / stddev) for stddev in stddevs)
+        outside = sum(share * part for share, part in zip(weights / weights.sum(), each, strict=True))
+        low, high = np.where(outside > 1 - confidence, (middle, high), (low, middle))
+    return high
