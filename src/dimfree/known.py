@@ -22,7 +22,7 @@ from dimfree.schedule import Moments, Schedule, best_schedule, clip_level
 from dimfree.shape import Diagonal
 from dimfree.space import Mask
 from dimfree.stages import Clipping, Honest, Knowledge, Output, StageSetting, recentre, unsearched
-from dimfree.tuning import Size, choose_soft, stable_choices
+from dimfree.tuning import BoundedChoice, Size, choose_soft, stable_choices
 
 SEARCH_SHARE = 0.05  # of the precision, for an unknown scale
 BLOCK_RULE = 30.0  # with fewer than this times sqrt(d)/epsilon records, recentring only a block may pay (P8)
@@ -34,10 +34,9 @@ def release_known(run: Run, *, bounded: bool = False) -> Release:
     """n̂, the public choice, the unknown scale if any, then core and stages (P5', P6, P8, P9)."""
     menu = calibrated(run, _search_share(run), bounded=bounded)
     size, before = released_size(run, menu)
-    schedule = _schedule(run, size, menu)
-    gentle = choose_soft(menu.bounded, size.count, run.model) if menu.bounded else None
-    if gentle and (schedule is None or gentle.noise**2 * run.spectrum.sum() < schedule.error):
-        return soft_mean(run, gentle, run.ledger(before, menu.menu, chosen=len(menu.tested)), count=size.count)
+    schedule = choose_known(run, menu, size)
+    if isinstance(schedule, BoundedChoice):
+        return soft_mean(run, schedule, run.ledger(before, menu.menu, chosen=len(menu.tested)), count=size.count)
     if schedule is None:
         return run.refused(TOO_FEW, "stable", run.ledger(before, menu.menu), count=size.count)
     menu_used, chosen = charged(run, menu, schedule.branch)
@@ -56,11 +55,20 @@ def refuse_known(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
     menu = calibrated(run, _search_share(run))
     size, _ = released_size(run, menu)
-    refused = _schedule(run, size, menu) is None
+    refused = choose_schedule(run, menu, size) is None
     return run.refused(TOO_FEW, "stable", run.ledger((), ()), count=size.count) if refused else None
 
 
-def _schedule(run: Run, size: Size, menu: Calibration) -> Schedule | None:
+def choose_known(run: Run, menu: Calibration, size: Size) -> Schedule | BoundedChoice | None:
+    """Stable core and stages, or the soft core where the menu has it and it promises less noise; None: a refusal."""
+    schedule = choose_schedule(run, menu, size)
+    gentle = choose_soft(menu.bounded, size.count, run.model) if menu.bounded else None
+    if gentle and (schedule is None or gentle.noise**2 * run.spectrum.sum() < schedule.error):
+        return gentle
+    return schedule
+
+
+def choose_schedule(run: Run, menu: Calibration, size: Size) -> Schedule | None:
     """The public optimiser's choice for the core and the stages, in units of the shape's own scale."""
     branches = menu.tested
     if run.learn_scale:
@@ -70,7 +78,7 @@ def _schedule(run: Run, size: Size, menu: Calibration) -> Schedule | None:
         stable_choices(branches, size, run.failure, run.model),
         run.spectrum,
         max(size.count, 1.0),
-        _level(run, size, menu.tested[0].mu if menu.tested else 1.0),
+        level_of(run, size, menu.tested[0].mu if menu.tested else 1.0),
         run.relation,
         blocks=isinstance(run.space.shape, Diagonal) and size.count < BLOCK_RULE * root_d / run.budget.epsilon,
         most_stages=run.most_stages,
@@ -78,7 +86,8 @@ def _schedule(run: Run, size: Size, menu: Calibration) -> Schedule | None:
     )
 
 
-def _level(run: Run, size: Size, mu: float) -> float:
+def level_of(run: Run, size: Size, mu: float) -> float:
+    """The share of honest records that a stage leaves unclipped."""
     return clip_level(size.count, run.budget.epsilon, Moments.of(run.spectrum).effective_rank, mu**2)
 
 
@@ -99,7 +108,7 @@ def _recentred(
         known,
         schedule,
         Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, run.searches, 2 * radius),
-        _level(run, size, schedule.branch.mu),
+        level_of(run, size, schedule.branch.mu),
     )
     public |= {"stages": len(schedule.stage_mus), "block": schedule.block}
     return run.released(known, method, replace(ledger, after=tuple(known.events)), public)

@@ -38,7 +38,7 @@ class Moments:
     def of(cls, spectrum: Floats) -> "Moments":
         return cls(len(spectrum), float(spectrum.sum()), float((spectrum**2).sum()), float((spectrum**3).sum()))
 
-    def radius(self, level: float, centre_variance: Floats | float) -> Floats:
+    def radius(self, level: Floats | float, centre_variance: Floats | float) -> Floats:
         """The `level`-quantile of |y - c| for Gaussian y and a centre that is off by noise of the given variance."""
         mean = self.first + self.size * centre_variance
         variance = 2 * self.second + 4 * centre_variance * self.first

@@ -1,6 +1,6 @@
 """Public spectra by name: vectors of standard deviations, largest first, and Gaussian records drawn from them.
 
-S1: ten ones, then 1/d. S2: 1/i. S3: i^-1/2. S4: ones. S5: e^-(i-1). Families take a number after a colon:
+S1: ten ones, then 1/d. S2: 1/i. S3: i^-1/2. S4, or isotropic: ones. S5: e^-(i-1). Families take a number after a colon:
 power:a is i^-a, exponential:a is e^-a(i-1). None goes below SMALLEST.
 """
 
@@ -42,6 +42,7 @@ SPECTRA: dict[str, Callable[[int], Floats]] = {
     "S4": np.ones,
     "S5": lambda dimension: _exponential(dimension, 1.0),
 }
+WORDS = {"isotropic": "S4"}  # other names for the same
 FAMILIES: dict[str, Callable[[int, float], Floats]] = {"power": _power, "exponential": _exponential}
 
 
@@ -52,12 +53,14 @@ def spectrum(name: str, dimension: int) -> Floats:
     [1.0, 0.25, 0.111]
     """
     columns = check_count("d", dimension)
-    if name in SPECTRA:
-        return SPECTRA[name](columns)
+    known = WORDS.get(name, name)
+    if known in SPECTRA:
+        return SPECTRA[known](columns)
     family, colon, number = str(name).partition(":")
     if family not in FAMILIES or not colon:
         raise InvalidParameter(
-            f"Expected spectrum={name!r} to be one of {', '.join(SPECTRA)}, power:NUMBER or exponential:NUMBER."
+            f"Expected spectrum={name!r} to be one of {', '.join((*SPECTRA, *WORDS))}, power:NUMBER or "
+            "exponential:NUMBER."
         )
     return FAMILIES[family](columns, check_positive(family, _parsed(name, number)))
 

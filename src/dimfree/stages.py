@@ -39,7 +39,7 @@ class Output:
     value: Floats
     variance: Floats
     bias: Floats | float = 0.0
-    pull: float = 0.0
+    pull: Floats | float = 0.0
 
 
 @dataclass
@@ -131,15 +131,20 @@ class RadiusSearch:
         window: tuple[float, float] = WINDOW,
         audible: float = AUDIBLE,
     ) -> "RadiusSearch":
-        cells = len(geometric_grid(*window, _RATIO)) - 1
+        cells = len(search_grid(window)) - 1
         noise = count_stddev(cells, 1.0, mu)
         target = max(0.4 * math.sqrt(effective_rank) / stage_mu, audible * noise)
         return cls(mu, target, farthest, window)
 
 
+def search_grid(window: tuple[float, float]) -> Floats:
+    """Where a clipping radius is looked for, over the predicted one. Public."""
+    return geometric_grid(*window, _RATIO)
+
+
 def searched_radius(setting: StageSetting, known: Knowledge, ball: Ball, search: RadiusSearch) -> float:
     """The radius near ball.radius at which E(ρ) = Σ min(1, (|z|/ρ - 1)₊) falls to its target; sensitivity 1 (P8)."""
-    grid = ball.radius * geometric_grid(*search.window, _RATIO)
+    grid = ball.radius * search_grid(search.window)
     lengths = _lengths(setting.space, ball, float(grid[-1]), search.farthest)
 
     def shortfall(radius: float) -> int:

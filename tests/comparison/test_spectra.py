@@ -15,6 +15,7 @@ from dimfree.spectra import DISTANCE, SMALLEST, SPECTRA, draw, spectrum
         ("S2", [1 / i for i in range(1, 13)]),
         ("S3", [i**-0.5 for i in range(1, 13)]),
         ("S4", [1.0] * 12),
+        ("isotropic", [1.0] * 12),
         ("S5", [np.exp(1.0 - i) for i in range(1, 13)]),
         ("power:2", [i**-2.0 for i in range(1, 13)]),
         ("power:0.5", [i**-0.5 for i in range(1, 13)]),
@@ -37,7 +38,9 @@ def test_there_are_five():
     assert tuple(SPECTRA) == ("S1", "S2", "S3", "S4", "S5")
 
 
-@pytest.mark.parametrize("name", ["", "S6", "s1", "power", "power:", "power:x", "power:nan", "power:0", "flat:1", None])
+@pytest.mark.parametrize(
+    "name", ["", "S6", "s1", "power", "power:", "power:x", "power:nan", "power:0", "flat:1", "isotropic:1", None]
+)
 def test_any_other_name_is_an_error(name):
     with pytest.raises(InvalidParameter, match=r"spectrum=|power="):
         spectrum(name, 5)

@@ -14,7 +14,10 @@ import typer
 from dimfree import __version__
 from dimfree.cli.audit import audit
 from dimfree.cli.compare import compare
+from dimfree.cli.compose import compose
 from dimfree.cli.mean import mean
+from dimfree.cli.plan import plan
+from dimfree.cli.tradeoff import tradeoff
 from dimfree.errors import DimfreeError
 
 MISTAKE, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -64,7 +67,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command(no_args_is_help=True)(guarded(mean))
+app.command(no_args_is_help=True)(guarded(plan))
+app.command(no_args_is_help=True)(guarded(tradeoff))
 app.command(no_args_is_help=True)(guarded(compare))
+app.command(no_args_is_help=True)(guarded(compose))
 app.command()(guarded(audit))
 
 

@@ -45,11 +45,15 @@ def chart(comparison: Comparison) -> Any:
 
 def chart_bytes(comparison: Comparison, ending: str) -> bytes:
     """The picture in the format that a file's ending asks for."""
-    drawn = chart(comparison)
+    return encoded(chart(comparison), ending)
+
+
+def encoded(drawn: Any, ending: str) -> bytes:
+    """Any picture in the format that a file's ending asks for; an .html file needs no network to be looked at."""
     if ending == ".png":
         picture = io.BytesIO()
         drawn.save(picture, format="png", scale_factor=2)
         return picture.getvalue()
     text = io.StringIO()
-    drawn.save(text, format=ending[1:])
+    drawn.save(text, format=ending[1:], **({"inline": True} if ending == ".html" else {}))
     return text.getvalue().encode()

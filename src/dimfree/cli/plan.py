@@ -1,0 +1,195 @@
+"""`dimfree plan`: how many records, how much privacy, how much error; no data are read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dimfree.cli import asked
+from dimfree.errors import InvalidParameter
+
+# NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dimfree.planning.plan import Plan
+    from dimfree.planning.predict import Prediction
+
+_UNKNOWNS = ("n", "d", "epsilon", "accuracy")
+_FOUND = {"n": "records to collect", "d": "columns to ask for", "epsilon": "epsilon to agree on", "accuracy": "error"}
+
+
+def plan(
+    delta: asked.Delta,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Total privacy loss you agree to.", rich_help_panel=asked.PROMISE)
+    ] = None,
+    n: Annotated[int | None, typer.Option("--n", "-n", help="Records.", rich_help_panel=asked.RECORDS)] = None,
+    d: asked.Dimension = None,
+    spectrum: asked.Spectrum = None,
+    spectrum_file: asked.SpectrumFile = None,
+    like: asked.Like = None,
+    public: asked.Public = False,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(help="Euclidean error (RMS) that you can live with, in the records' units."),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="With which the error is also stated.")] = 0.95,
+    knowledge: asked.Knowledge = "nothing",
+    neighbours: asked.NeighboursWord = "add-remove",
+    outliers: asked.Outliers = 0.03,
+    tails: asked.Tails = "heavy",
+    failure_probability: asked.FailureProbability = 0.01,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Also predict every other estimator.", rich_help_panel=asked.OUTPUT)
+    ] = False,
+    json: asked.Json = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also write JSON to a .json file.", rich_help_panel=asked.OUTPUT)
+    ] = None,
+    force: asked.Force = False,
+) -> None:
+    """Plan a release before there are data: records, privacy and error.
+
+    Give all but one of --n, --d, --epsilon and --accuracy; the missing one is
+    found. The card says what error to expect and what it is made of, which
+    way dimfree mean will go, whether privacy is free, and how far the
+    theorems' limits are.
+
+    Example: what error do 4000 records of 100 columns give?
+
+      dimfree plan --n 4000 --d 100 --spectrum S1 \\
+          --epsilon 1 --delta 1e-6
+
+    Example: how many records does an error of 0.1 take?
+
+      dimfree plan --accuracy 0.1 --d 100 --spectrum S1 \\
+          --epsilon 1 --delta 1e-6
+
+    Exit code 0: planned, even where a release would be refused. 2: bad input.
+    """
+    if out is not None:
+        from dimfree.writing import check_target
+
+        check_target(out, force=force, endings=(".json",))
+    about = asked.spread(spectrum, spectrum_file, like, public)
+    columns = d if about is None or isinstance(about, str) else len(about)
+    _check_enough(about, {"n": n, "d": columns, "epsilon": epsilon, "accuracy": accuracy})
+    found = _run(
+        {
+            "n": n,
+            "d": d,
+            "spectrum": about,
+            "epsilon": epsilon,
+            "delta": delta,
+            "accuracy": accuracy,
+            "knowledge": knowledge,
+            "neighbours": neighbours,
+            "outliers": outliers,
+            "tails": tails,
+            "failure_probability": failure_probability,
+            "confidence": confidence,
+            "peers": peers,
+        }
+    )
+    if out is not None:
+        from dimfree.writing import write_text
+
+        write_text(out, found.to_json(), force=force)
+    _show(found, json)
+
+
+def _check_enough(about: object, given: dict[str, Any]) -> None:
+    """One figure is left out, no more and no less; in the words of the command line."""
+    if about is None:
+        raise InvalidParameter("Expected --spectrum NAME as well, or --spectrum-file FILE, or --like FILE --public.")
+    every, missing = [f"--{name}" for name in _UNKNOWNS], [f"--{name}" for name in _UNKNOWNS if given[name] is None]
+    if not missing:
+        raise InvalidParameter(f"Expected one of {', '.join(every)} to be left out: it is what a plan finds.")
+    if len(missing) > 1:
+        more = ("one", "two", "three")[len(missing) - 2]
+        raise InvalidParameter(
+            f"Expected all but one of {', '.join(every)}, got nothing for {' and '.join(missing)}: give {more} of them."
+        )
+
+
+def _run(options: dict[str, Any]) -> "Plan":
+    from dimfree.planning.plan import plan as planned
+
+    with asked.predicting() as tell:
+        return planned(**options, tell=tell)
+
+
+def _show(found: "Plan", json: bool) -> None:
+    """The card, or the JSON, is the product: stdout."""
+    from rich.console import Console
+
+    console = Console()
+    if json:
+        typer.echo(found.to_json(), nl=False)
+    elif console.is_terminal:
+        console.print(_card(found))
+        if found.peers:
+            console.print(_table(found))
+    else:
+        lines = [*_lines(found), *((_header(found), *map(_cells, _ranked(found))) if found.peers else ())]
+        typer.echo("\n".join("\t".join(cells) for cells in lines))
+
+
+def _lines(found: "Plan") -> "list[tuple[str, str]]":
+    """What the plan says of itself, and how far it is from what nobody can do."""
+    lines = list(found.rows())
+    far = [f"{found.n / limit.records:.3g} × that of {limit.theorem}" for limit in found.limits if limit.records > 0]
+    return [*lines, ("distance to the limit", f"n is {', '.join(far)}")] if far else lines
+
+
+def _card(found: "Plan") -> "Table":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    title = f"Plan: {_FOUND[found.solved_for]}"
+    card = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=SIMPLE_HEAD)
+    last = None
+    for name, text in _lines(found):
+        card.add_row(Text("" if name == last else name, style="cyan"), Text(text))
+        last = name
+    return card
+
+
+def _table(found: "Plan") -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*_header(found), title="Everybody at the same promise", title_justify="left", title_style="bold")
+    for peer in _ranked(found):
+        table.add_row(*map(Text, _cells(peer)), style="dim" if _silent(peer) else "")
+    return table
+
+
+def _header(found: "Plan") -> tuple[str, ...]:
+    return "estimator", "was told", "error", f"within, at {found.confidence:g}", "noise", "by"
+
+
+def _ranked(found: "Plan") -> "list[Prediction]":
+    return sorted(found.peers, key=lambda peer: (_silent(peer), peer.error))
+
+
+def _silent(peer: "Prediction") -> bool:
+    return peer.refused or peer.how == "cannot"
+
+
+def _cells(peer: "Prediction") -> tuple[str, ...]:
+    """What is expected of one estimator, in words where there is no error."""
+    told = peer.told if _private(peer.name) else f"{peer.told} (not private)"
+    if _silent(peer):
+        return peer.name, told, "refused" if peer.refused else "–", "–", "–", peer.remark or peer.how
+    figures = (peer.error, peer.error_within, peer.noise)
+    how = f"{peer.how}, {peer.remark}" if peer.remark else peer.how
+    return peer.name, told, *(f"{figure:.3g}" for figure in figures), how
+
+
+def _private(name: str) -> bool:
+    from dimfree.comparison.contestants import CONTESTANTS
+
+    return all(contestant.private for contestant in CONTESTANTS if contestant.name == name)

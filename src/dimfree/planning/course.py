@@ -1,0 +1,115 @@
+"""Which way a release will go: the estimator that public numbers choose, what it spends, how likely it passes."""
+
+from dataclasses import dataclass
+
+from scipy.special import ndtr, ndtri
+
+from dimfree.accounting.ladder import DENOMINATOR
+from dimfree.core import soft
+from dimfree.planning.known_noise import soft_total
+from dimfree.planning.outlook import Outlook, outlook, smallest_count, whole_mu
+from dimfree.planning.predict import MOST_COLUMNS
+from dimfree.planning.question import Question
+from dimfree.planning.thinned import simulated
+from dimfree.schedule import SEARCHED_STAGES, Schedule
+from dimfree.tuning import BoundedChoice, StableChoice
+
+REFUSED = "refused"
+COUNT, TEST = "number of records", "test and choice"
+_PURPOSES = {
+    "friend radius": "scale of the records",
+    "mean": "core",
+    "unit of the scores": "variances",
+    "variances": "variances",
+    "clipping radius": "clipping radii",
+}
+
+
+@dataclass(frozen=True)
+class Course:
+    """What `release_mean` will do with so many records. Public.
+
+    `shares` are of the precision that the whole budget is worth as one Gaussian release, and add up to one;
+    "test and choice" is what the bit, a bound that may fail, or the menu of branches leave unused.
+    `pass_probability` is for honest records, and at least: that the noisy count does not refuse, times the top of the
+    ladder, times what failure_probability leaves to the records' own luck (for the soft core instead: that its lower
+    bound is high enough); 0 where n itself would be refused.
+    `smallest_count` is the fewest records that are not refused for want of records; 0 where no number would do.
+    """
+
+    method: str
+    why: str
+    shares: tuple[tuple[str, float], ...]
+    pass_probability: float
+    smallest_count: int
+
+
+def course(question: Question) -> Course:
+    """Which estimator will be chosen at n̂ = n, and why; shares of the budget; the chance of a refusal. No data."""
+    seen, least = outlook(question), smallest_count(question)
+    if seen.choice is None:
+        return Course(REFUSED, _why_refused(least), (), 0.0, least)
+    method, why = _method(seen.choice)
+    chance = _enough_counted(question, seen, least) * _pass_probability(seen)
+    return Course(method, why, _shares(question, seen), chance, least)
+
+
+def _why_refused(least: int) -> str:
+    needed = f"about {least} would do" if least else "no number of them would do at this budget"
+    return f"There are too few records for the stability test at this budget; {needed}."
+
+
+def _method(choice: Schedule | BoundedChoice | StableChoice) -> tuple[str, str]:
+    if isinstance(choice, StableChoice):
+        return "auto", "Nothing is known, so scale, location and variances are learned inside the budget."
+    if isinstance(choice, BoundedChoice):
+        return (
+            "soft",
+            "With so few records the soft core, which needs no test, promises less noise than the stable one.",
+        )
+    stages = len(choice.stage_mus)
+    if not stages:
+        return "stable", "The stable core alone promises less noise than giving a part of its precision to stages."
+    what = "1 stage of recentring" if stages == 1 else f"{stages} stages of recentring"
+    return "recentred", f"The stable core and {what} promise the least noise of all ways to spend the budget."
+
+
+def _shares(question: Question, seen: Outlook) -> tuple[tuple[str, float], ...]:
+    """(purpose, share), in the order of the release; the rest goes to the test."""
+    whole = whole_mu(question.budget) ** 2
+    spent = {} if seen.menu.count_stddev is None else {COUNT: 1 / seen.menu.count_stddev**2}
+    for purpose, precision in _precisions(question, seen):
+        spent[purpose] = spent.get(purpose, 0.0) + precision
+    shares = {purpose: precision / whole for purpose, precision in spent.items()}
+    return (*shares.items(), (TEST, max(0.0, 1 - sum(shares.values()))))
+
+
+def _precisions(question: Question, seen: Outlook) -> list[tuple[str, float]]:
+    choice = seen.choice
+    if isinstance(choice, BoundedChoice):
+        return [("total weight", choice.bound_mu**2), ("core", choice.mean_mu**2)]
+    if isinstance(choice, Schedule):
+        searches = min(len(choice.stage_mus), SEARCHED_STAGES) * choice.search_mu**2 if seen.run.searches else 0.0
+        after = [("stages", mu**2) for mu in choice.stage_mus]
+        return [("core", choice.core_mu**2), *([("clipping radii", searches)] if searches else []), *after]
+    if question.dimension > MOST_COLUMNS and isinstance(choice, StableChoice):
+        return [("scale of the records", choice.branch.search_mu**2), ("all else", choice.branch.mu**2)]
+    return [(_PURPOSES.get(purpose, "stages"), precision) for purpose, precision in simulated(question).spent]
+
+
+def _enough_counted(question: Question, seen: Outlook, least: int) -> float:
+    """That n̂ is not refused; where n is public, certain. By definition 1 - failure_probability at `least`."""
+    if seen.menu.count_stddev is None:
+        return 1.0
+    return float(ndtr((question.count - least) / seen.menu.count_stddev - ndtri(question.failure_probability)))
+
+
+def _pass_probability(seen: Outlook) -> float:
+    choice = seen.choice
+    if isinstance(choice, BoundedChoice):
+        stddev = soft.TOTAL_SENSITIVITY / choice.bound_mu
+        clear = soft_total(seen, choice) - choice.distance * stddev - soft.SMALLEST_TOTAL
+        return float(ndtr(clear / stddev))
+    if choice is None:
+        return 0.0
+    return choice.branch.ladder.rungs[-1] / DENOMINATOR * (1 - seen.run.failure / 2)

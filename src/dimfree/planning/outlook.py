@@ -1,0 +1,130 @@
+"""What the public optimiser will choose for a number of records: the same functions as the release, and no table.
+
+Letters: n̂ = released number of records, here a number that one supposes.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtri
+
+from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.discrete import idealised
+from dimfree.accounting.precision import largest_mu
+from dimfree.budget import Budget, Neighbours
+from dimfree.centre import calibrated
+from dimfree.known import choose_known
+from dimfree.noise import SeededNoise
+from dimfree.planning.question import Question
+from dimfree.records import Records
+from dimfree.release import CAUTION, WINDOW
+from dimfree.run import Run
+from dimfree.schedule import Schedule
+from dimfree.shape import Diagonal
+from dimfree.space import Space
+from dimfree.tuning import (
+    BoundedChoice,
+    HonestModel,
+    Size,
+    StableChoice,
+    choose_soft,
+    default_core_sample,
+    stable_choices,
+)
+from dimfree.unknown import SEARCH_SHARE, choose_core
+
+Choice = Schedule | BoundedChoice | StableChoice
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """A run over an empty table of the right width, the menu of its budget, and the choice made from it."""
+
+    run: Run
+    menu: Calibration
+    size: Size
+    choice: Choice | None  # None: a public refusal
+
+
+@lru_cache(maxsize=4)  # few: each may hold simulated distances
+def outlook(question: Question) -> Outlook:
+    """What a release would choose if n̂ were the number of records."""
+    run, menu = _opened(question)
+    size = Size(float(question.count), menu.count_stddev, default_core_sample(menu))
+    if question.knowledge == "nothing":
+        return Outlook(run, menu, size, choose_core(run, menu, size))
+    return Outlook(run, menu, size, choose_known(run, menu, size))
+
+
+def smallest_count(question: Question) -> int:
+    """The fewest records that are not refused for want of records, but for failure_probability; 0 where none will do.
+
+    Under add/remove n̂ may fall below n by some deviations, so there must be as many records more.
+    """
+    run, menu = _opened(question)
+    sample = default_core_sample(menu)
+    short = -float(ndtri(question.failure_probability)) * (menu.count_stddev or 0.0)
+
+    def suffices(count: int) -> bool:
+        return _has_choice(run, menu, Size(max(count - short, 0.0), menu.count_stddev, sample), question.knowledge)
+
+    high = 2
+    while not suffices(high):
+        high *= 2
+        if high > 2**40:
+            return 0
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
+
+
+def _has_choice(run: Run, menu: Calibration, size: Size, knowledge: str) -> bool:
+    """Whether there is any choice; the best one takes longer to find."""
+    if knowledge == "nothing":
+        return choose_core(run, menu, size) is not None
+    if menu.bounded and choose_soft(menu.bounded, size.count, run.model):
+        return True
+    return bool(stable_choices(menu.tested, size, run.failure, run.model))
+
+
+def _opened(question: Question) -> tuple[Run, Calibration]:
+    run = _run(question)
+    if question.knowledge == "nothing":
+        return run, calibrated(run, SEARCH_SHARE)
+    return run, calibrated(run, 0.0, bounded=question.relation is Neighbours.ADD_REMOVE)
+
+
+def _run(question: Question) -> Run:
+    """As in the hall, with its defaults: CAUTION, WINDOW, any number of stages, the core's own sample size."""
+    nothing, flat = question.knowledge == "nothing", np.ones(question.dimension)
+    shape = Diagonal(flat) if nothing else Diagonal(question.stddevs**2)
+    spectrum = flat if nothing else shape.spectrum(question.dimension)
+    model = (
+        HonestModel.unknown(question.outliers)
+        if nothing
+        else HonestModel.of(spectrum, question.outliers, question.tails)
+    )
+    space = Space(Records(np.zeros((0, question.dimension)), None), shape)
+    failure = CAUTION * question.failure_probability
+    return Run(
+        space,
+        model,
+        spectrum,
+        question.budget,
+        question.relation,
+        failure,
+        False,
+        None,
+        None,
+        WINDOW,
+        False,
+        SeededNoise(0),
+    )
+
+
+def whole_mu(budget: Budget) -> float:
+    """The whole budget as one Gaussian precision: what shares are shares of."""
+    return largest_mu(*idealised(budget.usable_epsilon, budget.delta))

@@ -1,0 +1,103 @@
+"""What a plan says: plain numbers for JSON, and rows of words for a card."""
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dimfree.planning.course import Course
+from dimfree.planning.lower_bound import Limit
+from dimfree.planning.question import Prediction
+from dimfree.planning.sample_size import Need
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A question with all its numbers, and what to expect. `accuracy` is the predicted root mean square error.
+
+    `free_at` is the number of records from which on the noise is below the sampling error, and `free` whether n is.
+    """
+
+    solved_for: str
+    n: int
+    d: int
+    spectrum: str
+    epsilon: float
+    delta: float
+    accuracy: float
+    neighbours: str
+    knowledge: str
+    confidence: float
+    prediction: Prediction
+    course: Course
+    peers: tuple[Prediction, ...]
+    free_at: float
+    free: bool
+    needs: tuple[Need, ...]
+    limits: tuple[Limit, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; what is infinite, as an error where nothing is released, is None."""
+        return {"format": FORMAT, **_plain(asdict(self))}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """(name, text) for a card; the value that was found comes first."""
+        found = {
+            "n": ("records n", f"{self.n}"),
+            "d": ("columns d", f"{self.d} ({self.spectrum})"),
+            "epsilon": ("epsilon", f"{self.epsilon:.4g}"),
+            "accuracy": ("error", self._error()),
+        }
+        first = found.pop(self.solved_for)
+        return [
+            (f"{first[0]} (found)", first[1]),
+            *found.values(),
+            *self._promise(),
+            *self._expected(),
+            *self._bounds(),
+        ]
+
+    def _error(self) -> str:
+        expected = self.prediction
+        if not math.isfinite(expected.error):
+            return expected.remark
+        remark = f"; {expected.remark}" if expected.remark else ""
+        return f"{expected.error:.4g} (root mean square), within {expected.error_within:.4g} with confidence " + (
+            f"{self.confidence:g}; by {expected.how}{remark}"
+        )
+
+    def _promise(self) -> list[tuple[str, str]]:
+        known = "the covariance" if self.knowledge == "covariance" else "nothing"
+        return [("delta", f"{self.delta:g}"), ("neighbours", self.neighbours), ("known beforehand", known)]
+
+    def _expected(self) -> list[tuple[str, str]]:
+        course, expected = self.course, self.prediction
+        parts = f"sampling {expected.sampling:.3g}, noise {expected.noise:.3g}, bias {expected.bias:.3g}"
+        shares = ", ".join(f"{purpose} {share:.1%}" for purpose, share in course.shares)
+        verdict = "free" if self.free else "not free"
+        return [
+            *([("made of", parts)] if math.isfinite(expected.error) else []),
+            ("method", f"{course.method}: {course.why}"),
+            *([("budget", shares)] if shares else []),
+            ("chance to pass", f"at least {course.pass_probability:.4g} on honest records"),
+            ("refused below", f"n = {course.smallest_count}" if course.smallest_count else "any n"),
+            ("privacy", f"{verdict} at this n: noise is below the sampling error from n = {self.free_at:.3g} on"),
+        ]
+
+    def _bounds(self) -> list[tuple[str, str]]:
+        enough = [("enough, by theorem", f"n = {need.records:.3g}: {need.theorem}") for need in self.needs]
+        least = [("needed, by theorem", f"n = {limit.records:.3g}: {limit.theorem}") for limit in self.limits]
+        return [*enough, *least]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

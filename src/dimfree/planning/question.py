@@ -1,0 +1,99 @@
+"""What is asked before there are data, and how an answer is written down: public numbers only."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._validate import (
+    check_at_least,
+    check_choice,
+    check_columns,
+    check_count,
+    check_magnitude,
+    check_probability,
+    check_share,
+    check_variances,
+)
+from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.release import TAILS
+
+KNOWLEDGE = ("nothing", "covariance")
+MOST_RECORDS = 10**10
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """So many records with these standard deviations, this budget: how far from the mean will `release_mean` be?
+
+    `stddevs` are those of the columns, in any order; columns are taken as uncorrelated and Gaussian. Equal questions
+    are equal keys.
+    """
+
+    count: int
+    stddevs: Floats
+    budget: Budget
+    relation: Neighbours = Neighbours.ADD_REMOVE
+    knowledge: str = "nothing"
+    outliers: float = 0.03
+    tails: str = "heavy"
+    failure_probability: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_count("n", self.count, most=MOST_RECORDS)
+        spread = check_magnitude("stddevs", check_variances("stddevs", self.stddevs))
+        object.__setattr__(self, "stddevs", spread)
+        check_at_least("epsilon", self.budget.epsilon, SMALLEST_EPSILON)
+        check_at_least("delta", self.budget.delta, SMALLEST_DELTA)
+        object.__setattr__(self, "relation", Neighbours.parse(self.relation))
+        check_choice("knowledge", self.knowledge, KNOWLEDGE)
+        check_share("outliers", self.outliers, below=0.3)
+        check_choice("tails", self.tails, TAILS)
+        check_probability("failure_probability", self.failure_probability)
+        check_columns(len(spread), self.budget.epsilon)
+
+    @property
+    def dimension(self) -> int:
+        return len(self.stddevs)
+
+    @property
+    def sampling(self) -> float:
+        """(tr Σ / n)^{1/2}: the error of the plain mean of the records, which nobody may see."""
+        return float(np.linalg.norm(self.stddevs)) / float(np.sqrt(self.count))
+
+    def knowing(self, knowledge: str) -> "Question":
+        return replace(self, knowledge=knowledge)
+
+    @cached_property
+    def _key(self) -> tuple[object, ...]:
+        promise = (self.budget, self.relation, self.failure_probability)
+        return (self.count, self.stddevs.tobytes(), *promise, self.knowledge, self.outliers, self.tails)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Question) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What to expect of one estimator: root mean squares of Euclidean lengths, and a length that is rarely exceeded.
+
+    error² = sampling² + noise² + bias². `how` is "closed form", "simulation" (public, seeded) or "cannot"; where an
+    estimator would refuse, or nothing can be said, errors are infinite and `remark` says why.
+    """
+
+    name: str
+    told: str
+    sampling: float
+    noise: float
+    bias: float
+    error: float
+    error_within: float
+    how: str
+    refused: bool = False
+    remark: str = ""

@@ -1,0 +1,28 @@
+"""How the columns of records that nobody has seen yet vary: by a name, by numbers, or like a public table."""
+
+import numpy as np
+
+from dimfree._validate import check_dimension, check_magnitude, check_variances
+from dimfree.comparison.worlds import PublicTable
+from dimfree.planning.question import Floats
+from dimfree.spectra import spectrum as named
+
+GIVEN = "given standard deviations"  # the name of a spectrum that has none
+
+
+def stddevs_of_public(table: object) -> Floats:
+    """The standard deviations of the columns of a table that everybody may see; a constant column gets a tiny one.
+
+    The figures are exact: they protect nobody, so the table has to be public.
+    """
+    return PublicTable.of(table).priors.stddevs
+
+
+def spread_of(spectrum: object, dimension: int | None) -> tuple[Floats, str]:
+    """(standard deviations, name): of a named spectrum in so many dimensions, or as given."""
+    if isinstance(spectrum, str):
+        return named(spectrum, dimension), spectrum  # type: ignore[arg-type]  # None is refused there, in words
+    spread = check_magnitude("spectrum", check_variances("spectrum", spectrum))
+    if dimension is not None:
+        check_dimension("spectrum", len(spread), dimension)
+    return np.asarray(spread), GIVEN

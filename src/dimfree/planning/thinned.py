@@ -1,0 +1,188 @@
+"""Nothing known: a public simulation of the whole estimator whose cost does not grow with the number of records.
+
+m simulated records stand for n of them: a sum over m with noise of precision mu·n/m has, after division by m, the noise
+of a mean over n with precision mu. Every rule of `adapt.Learner` depends on the product alone but one, the sampling
+error, which is handed over. The m records come in pairs about their mean and have the exact variances, so that what is
+left of an answer's error is noise and bias. Letters: λ = friend radius.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from dimfree.accounting.events import Gaussian
+from dimfree.adapt import Learner
+from dimfree.grid import RADIUS
+from dimfree.mechanisms import Measured
+from dimfree.mechanisms.gaussian import mean_event
+from dimfree.noise import SeededNoise
+from dimfree.planning.outlook import Outlook, outlook
+from dimfree.planning.question import Question
+from dimfree.planning.thinned_table import SEED, RememberedPairs, Table
+from dimfree.run import Run
+from dimfree.scale import LearnedRadius, learn_radius
+from dimfree.stages import Knowledge, StageSetting
+from dimfree.tuning import Size, StableChoice
+from dimfree.unknown import choose_core, core_share
+
+_FEW, _MANY, _COLUMNS = 3, 32, 32_000  # runs: at least, at most, and so many columns' worth
+_SURE = 0.03  # runs end when their mean square is known to this share
+_GOLDEN, _SILVER = (math.sqrt(5) - 1) / 2, math.sqrt(2) - 1  # steps of such a size, modulo 1, leave no large gaps
+_SEARCHES = 200
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Averages over some seeded runs, none of which saw a person."""
+
+    variances: Floats  # of the noise of each column, as a release would state it
+    excess: float  # mean squared error about the sample's mean beyond that noise; may be a little below 0
+    spent: tuple[tuple[str, float], ...]  # (purpose, precision) of every Gaussian release of the first run
+    found: bool = True  # whether the scale lies in the public window
+
+
+@lru_cache(maxsize=256)
+def simulated(question: Question) -> Simulated:
+    """What becomes of a question that is not refused; more runs where bad luck of a search makes some much worse."""
+    seen, answers = outlook(question), list[Simulated]()
+    radii = _radii(question, seen)
+    if len(radii) < _SEARCHES / 2:
+        return Simulated(np.zeros(question.dimension), 0.0, (), found=False)
+    for draw in range(int(np.clip(_COLUMNS // question.dimension, _FEW, _MANY))):
+        learned = radii[int((0.5 + draw * _SILVER) % 1 * len(radii))]
+        run = _Run.of(Table.of(question, draw), seen, learned, draw)
+        answers += [run.answer()] if run else []
+        if len(answers) > _FEW and _spread(answers, question.sampling**2) < _SURE:
+            break
+    variances = np.mean([answer.variances for answer in answers], axis=0)
+    return Simulated(variances, float(np.mean([answer.excess for answer in answers])), answers[0].spent)
+
+
+def _radii(question: Question, seen: Outlook) -> list[LearnedRadius]:
+    """λ and a guess of tr Σ as many searches find them, in order: all later luck is measured at even steps of this."""
+    if not isinstance(seen.choice, StableChoice):
+        raise TypeError("Nothing is simulated where the release would refuse.")
+    table, run, noise = Table.of(question, 0), seen.run, SeededNoise(SEED)
+    pairs, count = RememberedPairs.of(table.rows, 0), seen.size.count / table.factor
+    mu = seen.choice.branch.search_mu * table.factor * seen.size.rate
+    found = [learn_radius(pairs, run.window, count, mu, run.relation, noise=noise) for _ in range(_SEARCHES)]
+    return sorted((each for each in found if each.found), key=lambda each: each.radius)
+
+
+def _spread(answers: list[Simulated], sampling: float) -> float:
+    """How sure the mean square error is: its standard error over itself."""
+    squares = [answer.variances.sum() + answer.excess + sampling for answer in answers]
+    return float(np.std(squares, ddof=1) / math.sqrt(len(squares)) / abs(np.mean(squares)))
+
+
+class _Heard(SeededNoise):
+    """A seeded door that remembers what it handed out: the noise is known exactly, so it need not be averaged away."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.drawn: list[tuple[float, NDArray[np.int64]]] = []
+
+    def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
+        drawn = super().gaussian(stddev, size)
+        self.drawn.append((stddev, drawn))
+        return drawn
+
+    def of_events(self, events: list[Gaussian]) -> Iterator[Floats]:
+        """The standardised noise of each event, in their order; searches, which draw one by one, are stepped over."""
+        left = iter(self.drawn)
+        for event in events:
+            yield next(
+                drawn / stddev for stddev, drawn in left if (stddev, len(drawn)) == (event.stddev, event.dimension)
+            )
+
+
+@dataclass
+class _Thinned(Learner):
+    """A learner over m records that stand for n."""
+
+    stands_for: float = 1.0
+
+    @property
+    def _sampling(self) -> float:
+        return float(np.linalg.norm(self.stddev)) / math.sqrt(self.stands_for)
+
+    @classmethod
+    def standing_for(cls, count: float, learner: Learner) -> "_Thinned":
+        return cls(**{field.name: getattr(learner, field.name) for field in fields(Learner)}, stands_for=count)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One run of `unknown.release_unknown`, from the searches on, over a thinned table."""
+
+    table: Table
+    run: Run
+    size: Size
+    choice: StableChoice
+    learned: LearnedRadius
+    noise: _Heard
+
+    @classmethod
+    def of(cls, table: Table, seen: Outlook, learned: LearnedRadius, draw: int) -> "_Run | None":
+        """One of some runs, whose n̂ are spread evenly over the quantiles of its law; None where that n̂ refuses."""
+        off = (seen.size.stddev or 0.0) * float(ndtri((0.5 + draw * _GOLDEN) % 1))
+        size = replace(seen.size, count=max(seen.size.count + off, 1.0))
+        choice = choose_core(seen.run, seen.menu, size)
+        return None if choice is None else cls(table, seen.run, size, choice, learned, _Heard(SEED + draw))
+
+    @property
+    def count(self) -> float:
+        """n̂, thinned like the records."""
+        return self.size.count / self.table.factor
+
+    def answer(self) -> Simulated:
+        learned = self.learned
+        precision = self.choice.branch.mu**2
+        share = core_share(self.choice, learned.radius, learned.trace, self.table.space.dimension)
+        core = self._core(learned.radius, math.sqrt(share * precision))
+        setting = StageSetting(self.table.space, self.count, self.run.relation, self.noise)
+        begun = Learner.after_core(setting, core, precision * self.table.factor**2, share, learned)
+        learner = _Thinned.standing_for(self.size.count, begun)
+        learner.learn()
+        known = learner.known
+        return Simulated(known.combined()[1], self._excess(known), self._spent(known))
+
+    def _core(self, radius: float, mu: float) -> Measured[Floats]:
+        """The core's mean: that of the sample it looks at, whose members all weigh alike, and its noise."""
+        dimension = self.table.space.dimension
+        event, _ = mean_event(self.choice.sensitivity * RADIUS, mu, dimension, radius / RADIUS, "mean")
+        noise = self.noise.gaussian(event.stddev, dimension) * event.step
+        return Measured(self.table.mean + noise, event)
+
+    def _excess(self, known: Knowledge) -> float:
+        """|error|² less the known noise's own square, plus its expectation: the noise's luck is taken out."""
+        vectors = [event for event in known.events if event.purpose == "mean" or event.purpose.startswith("stage")]
+        drawn = list(self.noise.of_events(vectors))
+        weights = [1 / (output.variance + output.bias) for output in known.outputs]
+        total = np.sum(weights, axis=0)
+        luck = sum(
+            weight / total * np.sqrt(output.variance) * z
+            for weight, output, z in zip(weights, known.outputs, drawn, strict=True)
+        )
+        expected = sum(
+            float(((weight / total) ** 2 * output.variance).sum())
+            for weight, output in zip(weights, known.outputs, strict=True)
+        )
+        value, variance = known.combined()
+        error = float(((value - self.table.mean) ** 2).sum())
+        return error - float((luck**2).sum()) + expected - float(variance.sum())
+
+    def _spent(self, known: Knowledge) -> tuple[tuple[str, float], ...]:
+        """(purpose, precision), at the true number of records."""
+        factor = self.table.factor
+        searches = [(event, factor * self.size.rate) for event in self.learned.events]
+        first, *rest = known.events
+        events = [*searches, (first, 1.0), *((event, factor) for event in rest)]
+        return tuple((event.purpose, (event.mu / scale) ** 2) for event, scale in events)

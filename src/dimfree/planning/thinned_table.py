@@ -1,0 +1,62 @@
+"""Simulated records with exact moments, a few that stand for many, and their distances. Nobody's; public coins."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.core.distances import PairDistances
+from dimfree.noise import public_simulation
+from dimfree.planning.question import Question
+from dimfree.records import Records
+from dimfree.shape import Isotropic
+from dimfree.space import Space
+from dimfree.spectra import DISTANCE
+
+SEED = 20250607
+_ENTRIES, _LEAST, _MOST = 2**17, 96, 256  # of a simulated table; its rows, at least and at most
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Simulated records with an exact mean and exact variances. Nobody's."""
+
+    rows: Floats
+    mean: Floats
+    stands_for: int  # n
+
+    @classmethod
+    def of(cls, question: Question, draw: int) -> "Table":
+        coins, dimension = public_simulation([SEED, draw]), question.dimension
+        wanted = min(question.count, max(_LEAST, min(_MOST, _ENTRIES // dimension)))
+        half = coins.normal(size=(max(1, wanted // 2), dimension))
+        half *= question.stddevs / np.sqrt((half**2).mean(axis=0))
+        direction = coins.normal(size=dimension)  # far off, on no side in particular: nothing to gain by shrinking
+        mean = direction * (DISTANCE * np.linalg.norm(question.stddevs) / np.linalg.norm(direction))
+        return cls(mean + np.concatenate([half, -half]), mean, question.count)
+
+    @cached_property
+    def space(self) -> Space:
+        return Space(Records(self.rows, None), Isotropic(1.0))
+
+    @property
+    def factor(self) -> float:
+        """n / m: how much sharper every release must be."""
+        return self.stands_for / len(self.rows)
+
+
+@dataclass(frozen=True, repr=False)
+class RememberedPairs(PairDistances):
+    """Distances that are asked for at the same few radii again and again."""
+
+    @cached_property
+    def _counted(self) -> dict[float, int]:
+        return {}
+
+    def friend_pairs(self, radius: float) -> int:
+        if radius not in self._counted:
+            self._counted[radius] = super().friend_pairs(radius)
+        return self._counted[radius]

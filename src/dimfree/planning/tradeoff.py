@@ -1,0 +1,212 @@
+"""What privacy costs along one axis: the predicted error against epsilon, or against n, and from where it is free."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dimfree._validate import check_count, check_positive
+from dimfree.budget import Budget, Neighbours
+from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.planning.predict import predict
+from dimfree.planning.question import Floats, Question
+from dimfree.planning.spread import spread_of
+
+FORMAT = 1
+FREE = 1.1  # times the sampling error: where privacy costs no more than this it is called free
+Tell = Callable[[str, int, int], None]  # what is being done, how many steps are done, of how many
+
+
+@dataclass(frozen=True)
+class TradeoffRow:
+    """What to expect at one value of the axis: RMS Euclidean errors, and none where a release would be refused."""
+
+    at: float
+    error: float | None
+    sampling: float  # of the plain mean of the same records, which is not private
+    noise: float | None
+    refused: bool
+
+    @property
+    def ratio(self) -> float:
+        """The private error over the sampling error; infinite where there is none."""
+        return math.inf if self.error is None else self.error / self.sampling
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tradeoff:
+    """A curve of predicted errors, and the knee: from this value of the axis on, privacy is free."""
+
+    axis: str
+    rows: tuple[TradeoffRow, ...]
+    knee: float | None  # None where it is not reached
+    n: int | None  # None where it is the axis
+    epsilon: float | None
+    d: int
+    spectrum: str
+    delta: float
+    neighbours: str
+    knowledge: str
+
+    def header(self) -> tuple[str, ...]:
+        return (self.axis, "error", "sampling", "noise", "error / sampling")
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """One line for each value of the axis, for a table."""
+        return [(shown(self.axis, row.at), *_words(row)) for row in self.rows]
+
+    def conditions(self) -> str:
+        """What all rows have in common."""
+        fixed = f"epsilon = {self.epsilon:g}" if self.axis == "n" else f"n = {self.n}"
+        known = "the covariance is known" if self.knowledge == "covariance" else "nothing is known of the spread"
+        return f"{self.spectrum}, d = {self.d}, {fixed}, delta = {self.delta:g}, {self.neighbours}; {known}."
+
+    def verdict(self) -> str:
+        """The knee in words."""
+        cost = f"the error is within {FREE:g} × the sampling error"
+        if self.knee is None:
+            return f"Privacy is not free in this range: nowhere up to its end is it true that {cost}."
+        if self.knee == self.rows[0].at:
+            return f"Privacy is free in all of this range: {cost}."
+        return f"Privacy is free from {self.axis} = {shown(self.axis, self.knee)} on: {cost}."
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"format": FORMAT, **asdict(self)}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Tradeoff":
+        try:
+            data = json.loads(text)
+            if data.pop("format") != FORMAT:
+                raise ValueError
+            return cls(rows=tuple(TradeoffRow(**row) for row in data.pop("rows")), **data)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InvalidFile("Expected the text that Tradeoff.to_json of this version writes.") from None
+
+    def to_markdown(self) -> str:
+        lines = [self.header(), ("---",) * len(self.header()), *self.cells()]
+        table = ["| " + " | ".join(cells) + " |" for cells in lines]
+        return "\n".join([self.conditions(), "", *table, "", self.verdict()]) + "\n"
+
+    def chart(self) -> Any:
+        """An Altair chart: error and sampling error against the axis, logarithmic, with the knee."""
+        from dimfree.planning.tradeoff_chart import chart
+
+        return chart(self)
+
+
+def tradeoff(
+    *,
+    n: int | Sequence[int],
+    epsilon: float | Sequence[float],
+    delta: float,
+    spectrum: object,
+    d: int | None = None,
+    knowledge: str = "nothing",
+    neighbours: str | Neighbours = "add-remove",
+    outliers: float = 0.03,
+    tails: str = "heavy",
+    failure_probability: float = 0.01,
+    tell: Tell = lambda *_: None,
+) -> Tradeoff:
+    """Predicted error of `release_mean` along a list of n or of epsilon; exactly one of the two is a list.
+
+    Touches no data. Every other parameter is that of `dimfree.plan`, and each row is what it predicts; a row where
+    the release would be refused has no error. `knee` is the smallest value from which on the error stays within
+    1.1 times the sampling error of the plain mean, interpolated between rows on logarithmic scales.
+    """
+    axis, values = _along({"n": n, "epsilon": epsilon})
+    stddevs, name = _spread(spectrum, d)
+    relation = Neighbours.parse(neighbours)
+
+    def asked(at: Any) -> Question:
+        place: dict[str, Any] = {"n": n, "epsilon": epsilon, axis: at}
+        promise = (Budget(place["epsilon"], delta), relation)
+        return Question(place["n"], stddevs, *promise, knowledge, outliers, tails, failure_probability)
+
+    questions = [asked(at) for at in values]  # whatever is wrong with any of them is said before time is spent
+    rows = tuple(_rows(axis, values, questions, tell))
+    first = questions[0]
+    return Tradeoff(
+        axis=axis,
+        rows=rows,
+        knee=knee_of(rows),
+        n=None if axis == "n" else first.count,
+        epsilon=None if axis == "epsilon" else first.budget.epsilon,
+        d=first.dimension,
+        spectrum=name,
+        delta=first.budget.delta,
+        neighbours=str(first.relation),
+        knowledge=first.knowledge,
+    )
+
+
+def knee_of(rows: Sequence[TradeoffRow]) -> float | None:
+    """The smallest value from which on no row is above FREE; between two rows the ratio is a straight line, log-log."""
+    costly = [i for i, row in enumerate(rows) if row.ratio > FREE]
+    last = costly[-1] if costly else -1
+    if last == len(rows) - 1:
+        return None
+    after = rows[last + 1]
+    if last < 0 or rows[last].refused:
+        return after.at
+    before = rows[last]
+    part = math.log(before.ratio / FREE) / math.log(before.ratio / after.ratio)
+    return before.at * (after.at / before.at) ** part
+
+
+def _along(given: dict[str, Any]) -> tuple[str, list[Any]]:
+    """The axis and its values, smallest first, each once."""
+    lists = [name for name, value in given.items() if _is_list(value)]
+    if len(lists) != 1:
+        got = "both are" if lists else "neither is"
+        raise InvalidParameter(f"Expected exactly one of n and epsilon to be a list, the axis of the curve; {got}.")
+    axis = lists[0]
+    values = sorted(check_count("n", at) if axis == "n" else check_positive("epsilon", at) for at in given[axis])
+    if not values or len(set(values)) < len(values):
+        raise InvalidParameter(f"Expected {axis} to have at least one value, and every value once.")
+    return axis, values
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+
+
+def _spread(spectrum: object, dimension: int | None) -> tuple[Floats, str]:
+    """The standard deviations, and what to call them."""
+    if spectrum is None or (isinstance(spectrum, str) and dimension is None):
+        raise InvalidParameter(
+            "Expected the spread of the records: a spectrum by its name together with d, or an array of standard"
+            " deviations."
+        )
+    return spread_of(spectrum, dimension)
+
+
+def _rows(axis: str, values: Sequence[float], questions: Sequence[Question], tell: Tell) -> Iterator[TradeoffRow]:
+    for step, (at, question) in enumerate(zip(values, questions, strict=True)):
+        tell(f"{axis} = {shown(axis, at)}", step, len(values))
+        found = predict(question)
+        if found.how == "cannot":
+            raise InvalidParameter(found.remark)
+        if found.refused:
+            yield TradeoffRow(at, None, question.sampling, None, True)
+        else:
+            yield TradeoffRow(at, found.error, question.sampling, found.noise, False)
+
+
+def _words(row: TradeoffRow) -> Iterator[str]:
+    yield "refused" if row.error is None else f"{row.error:.3g}"
+    yield f"{row.sampling:.3g}"
+    yield "–" if row.noise is None else f"{row.noise:.3g}"
+    yield "–" if row.error is None else f"{row.ratio:.3g}"
+
+
+def shown(axis: str, at: float) -> str:
+    """A value of the axis for people: records are whole, and never fewer than it takes."""
+    return str(math.ceil(at)) if axis == "n" else f"{at:.3g}"
