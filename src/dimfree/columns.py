@@ -1,10 +1,21 @@
-"""A named column taken out of a frame: keys are no coordinates."""
+"""A column of keys: taken out of a frame, since keys are no coordinates, and read entry by entry.
 
+What one entry is must not decide what becomes of the others: no error here depends on an entry, nor on the type of a
+column where one entry may have changed it.
+"""
+
+from collections.abc import Callable
 from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dimfree.errors import InvalidParameter
 
 ONE_KEY_EACH = "Pass the name of a column of X, or a list or array with one key (a whole number or text) for each row."
+
+_SORTED_KINDS = "iubUS"  # NumPy's own comparison tells these apart as Python's does
+_NEED = "Pass one key for each row: whole numbers or text."
 
 
 def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
@@ -48,3 +59,83 @@ def _no_frame(name: str, parameter: str) -> NoReturn:
 
 
 _TAKERS = {"pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_arrow}
+
+
+def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
+    """An array of whole numbers, floats, truth or text, or the list of the entries; an error tells of the schema."""
+    package = type(values).__module__.partition(".")[0]
+    if package in _READERS:
+        return _of_column(values, package, what)
+    if isinstance(values, str | bytes | dict | set | frozenset) or _length(values) is None:
+        raise InvalidParameter(f"Expected {what} to be a column name or keys, got {type(values).__name__}. {_NEED}")
+    if not hasattr(values, "__array__"):
+        return _listed(values, lambda column: column, lambda column, row: column[row])
+    return _of_array(values if isinstance(values, np.ndarray) else _as_array(values, what), what)
+
+
+def _as_array(values: Any, what: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)  # of another package, whose entries may be no plain numbers
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        raise InvalidParameter(f"Expected {what} to be a list or an array. {_NEED}") from None
+
+
+def _of_array(values: NDArray[Any], what: str) -> NDArray[Any] | list[Any]:
+    if values.ndim != 1 or values.dtype.kind == "V":  # V is declared, no entry makes an array one
+        raise InvalidParameter(f"Expected {what} to be a vector of keys. {_NEED}")
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(values)
+        return [None if gone else key for key, gone in zip(values.data, hidden, strict=True)]
+    return values if values.dtype.kind in _SORTED_KINDS + "f" else list(values)
+
+
+def _of_column(values: Any, package: str, what: str) -> NDArray[Any] | list[Any]:
+    """A column of a frame; whole numbers without gaps and floats stay an array."""
+    mark, everything, one = _READERS[package]
+    if not (hasattr(type(values), mark) and hasattr(values, "__len__")):
+        raise InvalidParameter(f"Expected {what} to be one column, got a {package} {type(values).__name__}. {_NEED}")
+    if _is_numeric(getattr(values, mark), package):
+        return np.asarray(values)
+    return _listed(values, everything, one)
+
+
+def _is_numeric(kind: Any, package: str) -> bool:
+    """Whether NumPy has this type of column; a gap in one of floats is NaN."""
+    if package == "pyarrow":
+        from pyarrow.types import is_floating
+
+        return bool(is_floating(kind))
+    return bool(kind.is_float()) if package == "polars" else isinstance(kind, np.dtype) and kind.kind in "iuf"
+
+
+def _length(values: Any) -> int | None:
+    try:
+        return len(values)
+    except Exception:  # noqa: BLE001 - no sequence
+        return None
+
+
+def _listed(values: Any, everything: Callable[[Any], Any], one: Callable[[Any, int], Any]) -> list[Any]:
+    """The entries; where one of them cannot be read, it is missing and the others are read one by one."""
+    try:
+        return list(everything(values))
+    except Exception:  # noqa: BLE001 - it may quote the entry
+        return [_read(values, row, one) for row in range(len(values))]
+
+
+def _read(values: Any, row: int, one: Callable[[Any, int], Any]) -> Any:
+    try:
+        return one(values, row)
+    except Exception:  # noqa: BLE001 - it may quote the entry
+        return None
+
+
+_READERS: dict[str, tuple[str, Callable[[Any], Any], Callable[[Any, int], Any]]] = {  # type, all entries, one entry
+    "pandas": (
+        "dtype",
+        lambda column: column.astype(object),
+        lambda column, row: getattr(column, "array", column)[row],
+    ),
+    "polars": ("dtype", lambda column: column.to_list(), lambda column, row: column[row]),
+    "pyarrow": ("type", lambda column: column.to_pylist(), lambda column, row: column[row].as_py()),
+}

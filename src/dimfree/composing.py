@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dimfree._validate import check_positive, check_probability
-from dimfree.accounting.composition import AnyLedger
+from dimfree.accounting.ledgers import runs_of
 from dimfree.accounting.looks import Looks
 from dimfree.budget import Neighbours
 from dimfree.errors import InvalidParameter
@@ -26,6 +26,7 @@ class Composed:
     neighbours: Neighbours
     private: bool  # False where the noise of any was seeded: then nothing is promised
     releases: int
+    who: str  # what one person is
     looks: Looks
 
     def epsilon(self, delta: float) -> float:
@@ -50,9 +51,10 @@ class Composed:
         epsilon = self.epsilon(delta)
         promise = (
             f"{self.releases} release(s) about the same people are together differentially private with "
-            f"epsilon={epsilon!r} and delta={delta!r} ({self.neighbours}); added up, their promises would say "
-            f"epsilon={self.added[0]:.6g} and delta={self.added[1]:.3g}. The budgets must have been chosen without "
-            "looking at earlier outputs."
+            f"epsilon={epsilon!r} and delta={delta!r} ({self.neighbours}, {self.who}); added up, their promises would "
+            f"say epsilon={self.added[0]:.6g} and delta={self.added[1]:.3g}. This holds if it was settled without "
+            "looking at any output how many releases there would be, and with which budgets: another try after a "
+            "refusal is not settled beforehand."
         )
         return promise if self.private else f"Not private: seeded noise. With system noise: {promise}"
 
@@ -62,6 +64,7 @@ class Composed:
             "releases": self.releases,
             "neighbours": self.neighbours.value,
             "private": self.private,
+            "who": self.who,
             "epsilon": self.epsilon(delta),
             "delta": delta,
             "added_epsilon": self.added[0],
@@ -70,14 +73,15 @@ class Composed:
 
     def __repr__(self) -> str:
         epsilon, delta = self.added
-        return f"<Composed: {self.releases} release(s), at most epsilon={epsilon:.6g}, delta={delta:.3g} added up>"
+        warning = "" if self.private else ", not private: seeded noise"
+        return f"<Composed: {self.releases} release(s), epsilon={epsilon:.6g}, delta={delta:.3g} added up{warning}>"
 
 
 def compose(releases: Iterable[Release | Means]) -> Composed:
     """What releases about the same people, refusals included, promise together.
 
     Guarantee: all of them at once are (composed.epsilon(delta), delta)-private for every delta asked, if each one's
-    budget and parameters were chosen without looking at the outputs of earlier ones. Proof:
+    budget and parameters, and that it would be made at all, were settled without looking at any output. Proof:
     proofs/accounting/looks.md (M9). Gaussians add up by precision, tests by the curves of their losses. Means of groups
     count as one release.
     """
@@ -87,13 +91,10 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
             "Expected releases to be a list of at least one Release or Means, as release_mean and release_means return."
         )
     _check_alike([release.guarantee for release in given])
-    ledgers: tuple[AnyLedger, ...] = tuple(ledger for release in given for ledger in _charged(release))
+    ledgers = tuple(run for release in given for run in runs_of(release.ledger))
     private = all(release.guarantee.private for release in given)
-    return Composed(given[0].guarantee.neighbours, private, len(given), Looks(ledgers))
-
-
-def _charged(release: Release | Means) -> tuple[AnyLedger, ...]:
-    return release.ledgers if isinstance(release, Means) else (release.ledger,)
+    first = given[0].guarantee
+    return Composed(first.neighbours, private, len(given), first.who, Looks(ledgers))
 
 
 def _check_alike(promises: list[Guarantee]) -> None:

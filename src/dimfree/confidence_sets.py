@@ -14,7 +14,8 @@ from dimfree._validate import check_array, check_flag, check_lengths, check_prob
 from dimfree.beliefs import ErrorModel, LearnedShape, frozen_numbers
 from dimfree.confidence import coordinate_quantile, coordinate_reach, length_quantile
 
-THESE_RECORDS, POPULATION = "the mean of these records", "the population mean"
+# What is averaged of these records: the farthest weigh less or are clipped, and the core or the paper see a sample.
+THESE_RECORDS, POPULATION = "what was averaged of these records", "the population mean"
 
 Floats = NDArray[np.float64]
 

@@ -37,7 +37,8 @@ def read_keyed_table(path: PathLike, keys: Sequence[str]) -> tuple[Records, list
     """The records of a file without the columns named in `keys`, and those columns, which may hold text.
 
     Only .csv and .parquet have names. The cells of a .csv are compared as text, without the spaces around them; an
-    empty one, and one that reads na, null, none or nan, is a missing key.
+    empty one, and one that reads na, null, none or nan, is a missing key. A column of a .parquet keeps its type, floats
+    as well: `open_keys` and `labelled` judge each entry by itself.
     """
     ending = known_ending(Path(path), TABLES)
     if ending not in _KEYED_READERS:

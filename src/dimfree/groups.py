@@ -5,16 +5,18 @@ groups; the run that learned the shape comes on top. Proof: proofs/groups.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from dimfree import known, unknown
-from dimfree._validate import check_choice, check_probability, check_unit_rows
+from dimfree._validate import check_at_least, check_choice, check_probability, check_unit_rows
 from dimfree.accounting.events import Ledger
-from dimfree.accounting.sharing import opening, shared_out
-from dimfree.budget import Budget, Neighbours
+from dimfree.accounting.ledgers import Runs
+from dimfree.accounting.sharing import Opening, opening, shared_out
+from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.guarantee import Guarantee
 from dimfree.labels import Key, check_group_keys, members, person_members, split_groups
@@ -69,6 +71,8 @@ def release_means(
     neighbours are "add-remove".
     """
     budget, names = Budget(epsilon, delta), check_group_keys(keys)
+    check_at_least("epsilon", budget.epsilon, 10 * SMALLEST_EPSILON)
+    check_at_least("delta", budget.delta, 10 * SMALLEST_DELTA)
     check_probability("failure_probability", failure_probability)
     check_unit_rows(unit, unit_rows)
     check_choice("on_invalid", on_invalid, ON_INVALID)
@@ -105,12 +109,23 @@ def release_means(
     for place, name in enumerate(names):
         steps.next(f"group {place + 1}")
         if overall is not None and shape is None:
-            releases[name] = _without_shape(overall, own)
+            releases[name] = _without_shape(overall, _opening(scale, failure_probability)(own))
         else:
             releases[name] = release_mean(records.chosen(labels == place), **promise, **options)
     whole = Guarantee(budget.epsilon, budget.delta, Neighbours.ADD_REMOVE, door.private, **whose)
-    said = {name: stated(release, whose) for name, release in releases.items()}
+    said = {name: _under(whole, overall, release) for name, release in releases.items()}
     return Means(whole, said, None if overall is None else stated(overall, whose))
+
+
+def _under(whole: Guarantee, overall: Release | None, release: Release) -> Release:
+    """A group's release, stating the promise of all: it tells of the overall run as well, whose shape its noise has."""
+    estimates = f"{whole.estimates}, among what belongs to the group"
+    common: dict[str, Any] = {"guarantee": whole, "parameters": {**release.parameters, "estimates": estimates}}
+    if overall is None:
+        return replace(release, **common)
+    runs = tuple(run.ledger for run in (overall, release) if isinstance(run.ledger, Ledger))
+    ledger = Runs(Budget(whole.epsilon, whole.delta), whole.neighbours, runs)
+    return replace(release.with_learned(overall.shape), ledger=ledger, **common)
 
 
 def _opened(
@@ -131,20 +146,25 @@ def _opened(
 def _shares(budget: Budget, failure_probability: float, scale: str) -> tuple[Budget, Budget]:
     """For the run that learns the shape, and for the run of each group: together at most the budget (M9)."""
     failure = CAUTION * failure_probability / 2
-    learns: Callable[[Budget], Ledger] = partial(opening, failure=failure, search_share=unknown.SEARCH_SHARE)
-    search = {"search_share": known.SEARCH_SHARE} if scale == "learn" else {"bounded": True}
-    follows: Callable[[Budget], Ledger] = partial(opening, failure=failure, **search)
+    learns: Opening = partial(opening, failure=failure, search_share=unknown.SEARCH_SHARE)
+    follows = _opening(scale, failure_probability)
     first, second = shared_out(budget, [(SHAPE_SHARE, learns), (1 - SHAPE_SHARE, follows)])
     return first, second
 
 
-def _without_shape(overall: Release, own: Budget) -> Release:
-    """A group that nobody has looked at: nothing was charged."""
-    promise = Guarantee(own.epsilon, own.delta, Neighbours.ADD_REMOVE, overall.guarantee.private)
+def _opening(scale: str, failure_probability: float) -> Opening:
+    """What the run of a group is charged, whatever it comes to."""
+    search = {"search_share": known.SEARCH_SHARE} if scale == "learn" else {"bounded": True}
+    return partial(opening, failure=CAUTION * failure_probability / 2, **search)
+
+
+def _without_shape(overall: Release, charged: Ledger) -> Release:
+    """A group that nobody has looked at; charged all the same, or what is spent would hang on an output."""
+    own = charged.budget
     return Release.refused_because(
         NO_SHAPE,
-        guarantee=promise,
-        ledger=Ledger(own, Neighbours.ADD_REMOVE, (), ()),
+        guarantee=Guarantee(own.epsilon, own.delta, Neighbours.ADD_REMOVE, overall.guarantee.private),
+        ledger=charged,
         method="stable",
         dimension=overall.dimension,
         columns=overall.columns,

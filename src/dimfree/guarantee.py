@@ -69,7 +69,7 @@ class Guarantee:
     def statement(self) -> str:
         """The promise in plain words; numbers are printed in full, since rounding down would promise too much."""
         promise = (
-            f"differential privacy with epsilon={self.epsilon!r} and delta={self.delta!r}, {self._who()}: "
+            f"differential privacy with epsilon={self.epsilon!r} and delta={self.delta!r}, {self.who}: "
             f"{_CHANGE[self.unit, self.neighbours]} changes the probability of any outcome by at most a factor "
             f"exp({self.epsilon!r}), plus {self.delta!r}. {_COUNT[self.unit, self.neighbours]} "
             f"{self._what()}"
@@ -79,7 +79,9 @@ class Guarantee:
             return promise[0].upper() + promise[1:]
         return f"not private: seeded noise. With system noise the promise would be {promise}"
 
-    def _who(self) -> str:
+    @property
+    def who(self) -> str:
+        """What one person is."""
         if self.unit == "row":
             return "one row = one person"
         return f"one person = all rows with the same {'key' if self.unit_column is None else repr(self.unit_column)}"

@@ -1,21 +1,24 @@
-"""Keys: which rows belong together. What a key says stays behind this door, and so does how many there are."""
+"""Keys: which rows belong together. What a key says stays behind this door, and so does how many there are.
 
+Whose a row is depends on its own entry, never on the other entries of its column: one strange key must not speak for
+the table, and an error would.
+"""
+
+from collections.abc import Hashable
 from numbers import Integral
+from operator import index
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.errors import InvalidParameter
+from dimfree.columns import plain_values
 
 Integers = NDArray[np.int64]
 
-_SORTED_KINDS = "iubUS"  # NumPy's own comparison tells these apart as Python's does
-_NEED = "Pass one key for each row: whole numbers or text, all of one kind."
-_NO_FLOATS = (
-    "Expected {what} to hold whole numbers or text, not floating-point numbers, which do not tell people apart safely: "
-    "turn them into whole numbers first (in pandas .astype('Int64') keeps missing ones)."
-)
+# Below this every whole number has a float of its own; beyond, two people may share one.
+_DOUBLES = 2**53
+_DISTINCT: dict[type, int] = {np.float32: 2**24, np.float16: 2**11}
 
 
 class Keys:
@@ -44,9 +47,7 @@ class Keys:
     def chosen(self, rows: NDArray[np.bool_]) -> "Keys":
         """Those of some rows, numbered anew."""
         persons = self._persons[rows]
-        numbered = np.full(len(persons), -1, dtype=np.int64)
-        numbered[persons >= 0] = _by_sorting(persons[persons >= 0])
-        return Keys(numbered, self._column)
+        return Keys(_by_sorting(persons, persons >= 0), self._column)
 
     def __repr__(self) -> str:
         return "<Keys>"
@@ -56,85 +57,85 @@ class Keys:
 
 
 def open_keys(values: Any, column: str | None = None) -> Keys:
-    """Keys of a list, array or column of whole numbers, text or anything hashable of one kind; floats are refused.
+    """Keys of a list, array or column: whole numbers, text or anything hashable, side by side.
 
-    None, NaN and null are missing. Two keys are the same where Python calls them equal. An error names the column and
-    the kind of trouble, never a key.
+    Each is judged by its own entry (`canonical`); what tells nobody is a missing key, no error. An error speaks of a
+    column that is none, never of a key.
     """
-    what = "unit" if column is None else f"column {column!r}"
-    plain = plain_values(values, what)
-    numbered = _by_sorting(plain) if isinstance(plain, np.ndarray) else _by_hashing(plain, what)
-    return Keys(numbered, column)
+    plain = plain_values(values, "unit" if column is None else f"column {column!r}")
+    if not isinstance(plain, np.ndarray):
+        return Keys(_by_hashing(plain), column)
+    return Keys(_by_sorting(*_whole_floats(plain) if plain.dtype.kind == "f" else (plain, None)), column)
 
 
-def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
-    """An array that NumPy can sort, or a list of objects."""
-    package = type(values).__module__.partition(".")[0]
-    if package in ("polars", "pyarrow", "pandas"):
-        return _of_column(values, package, what)
-    if isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray):
-        if values.dtype.kind in "fc":
-            raise InvalidParameter(_NO_FLOATS.format(what=what))
-        if values.ndim != 1 or values.dtype.kind not in _SORTED_KINDS + "O":
-            raise InvalidParameter(f"Expected {what} to be a vector of keys. {_NEED}")
-        return values if values.dtype.kind in _SORTED_KINDS else values.tolist()
-    if isinstance(values, str | bytes | dict | set | frozenset) or not hasattr(values, "__len__"):
-        raise InvalidParameter(f"Expected {what} to be a column name or keys, got {type(values).__name__}. {_NEED}")
-    return values.tolist() if isinstance(values, np.ma.MaskedArray) else list(values)
+def canonical(key: Any) -> Hashable | None:
+    """What tells one key from another, a function of this entry alone (U1); None where it tells nobody.
+
+    Whole numbers are one kind however they are stored, 3.0 being 3 (a gap turns a column into floats); text is another,
+    true and false a third, the rest keep their type: 1, "1" and True are three people. Missing are None, NaN and their
+    kin, floats that are no whole number or so large that several whole numbers share them, what cannot be hashed,
+    tuples with such a part, and whatever objects to being looked at.
+    """
+    if type(key) is str or type(key) is int:
+        return key  # the common case, fast
+    try:
+        found = _told(key)
+        hash(found)
+    except Exception:  # noqa: BLE001 - what a key says about itself may quote it
+        return None
+    return found
 
 
-def _of_column(values: Any, package: str, what: str) -> NDArray[Any] | list[Any]:
-    """A column of a frame; whole numbers without gaps stay an array."""
-    if not hasattr(values, "type" if package == "pyarrow" else "dtype"):
-        raise InvalidParameter(f"Expected {what} to be one column, got a {package} {type(values).__name__}. {_NEED}")
-    if _is_floating(values, package):
-        raise InvalidParameter(_NO_FLOATS.format(what=what))
-    if package == "pandas":
-        whole = isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu"
-        return np.asarray(values) if whole else list(values.astype(object))
-    return values.to_pylist() if package == "pyarrow" else values.to_list()
+def _told(key: Any) -> Hashable | None:
+    if key is None or key is np.ma.masked:
+        return None
+    if isinstance(key, bool | np.bool_):
+        return bool, bool(key)
+    if isinstance(key, str | bytes):
+        return str.__str__(key) if isinstance(key, str) else (bytes, bytes(memoryview(key)))
+    if isinstance(key, float | complex | np.inexact):
+        return _whole(key.real) if key.imag == 0 else None
+    if isinstance(key, Integral):
+        return index(key)
+    if isinstance(key, tuple | frozenset):
+        parts = [_told(part) for part in key]
+        whole = frozenset(parts) if isinstance(key, frozenset) else tuple(parts)
+        return None if any(part is None for part in parts) else (type(key), whole)
+    hash(key)  # before a comparison: arrays have none
+    return None if key != key else (type(key), key)  # NaN and its kin differ from themselves
 
 
-def _is_floating(values: Any, package: str) -> bool:
-    if package == "pyarrow":
-        from pyarrow.types import is_floating
-
-        return bool(is_floating(values.type))
-    return bool(values.dtype.is_float()) if package == "polars" else getattr(values.dtype, "kind", "O") in "fc"
+def _whole(number: Any) -> int | None:
+    whole = int(number)  # raises where the number is not finite
+    return whole if whole == number and abs(whole) < _DISTINCT.get(type(number), _DOUBLES) else None
 
 
-def _by_sorting(keys: NDArray[Any]) -> Integers:
-    """Numbers in order of first appearance."""
+def _whole_floats(keys: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_]]:
+    """`_whole` for an array: the whole numbers, and where they are."""
+    with np.errstate(all="ignore"):
+        told = (np.abs(keys) < _DISTINCT.get(keys.dtype.type, _DOUBLES)) & (np.trunc(keys) == keys)
+    return np.where(told, keys, 0).astype(np.int64), told
+
+
+def _by_sorting(keys: NDArray[Any], told: NDArray[np.bool_] | None = None) -> Integers:
+    """Numbers in order of first appearance, -1 where a key is not told."""
+    if told is not None:
+        numbered = np.full(len(keys), -1, dtype=np.int64)
+        numbered[told] = _by_sorting(keys[told])
+        return numbered
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     number = np.empty(len(first), dtype=np.int64)
     number[np.argsort(first)] = np.arange(len(first))
     return number[group]
 
 
-def _by_hashing(keys: list[Any], what: str) -> Integers:
-    numbers: dict[Any, int] = {}
+def _by_hashing(keys: list[Any]) -> Integers:
+    numbers: dict[Hashable, int] = {}
+    return np.array([_numbered(canonical(key), numbers) for key in keys], dtype=np.int64)
+
+
+def _numbered(owner: Hashable | None, numbers: dict[Hashable, int]) -> int:
     try:
-        owners = [-1 if is_missing(key) else numbers.setdefault(key, len(numbers)) for key in keys]
-    except Exception:  # noqa: BLE001 - what a key says about itself may quote it
-        raise InvalidParameter(f"Expected {what} to hold keys that can be hashed and compared. {_NEED}") from None
-    present = {type(key) for key, owner in zip(keys, owners, strict=True) if owner >= 0}  # 1 and True are equal, too
-    kinds = {_kind(key_type) for key_type in present}
-    if float in kinds:
-        raise InvalidParameter(_NO_FLOATS.format(what=what))
-    if len(kinds) > 1:
-        raise InvalidParameter(f"Expected {what} to hold keys of one kind, not a mixture. {_NEED}")
-    return np.array(owners, dtype=np.int64)
-
-
-def is_missing(key: object) -> bool:
-    if key is None or isinstance(key, str | int):
-        return key is None
-    return type(key).__name__ == "NAType" or bool(key != key)  # NaN and its kin differ from themselves
-
-
-def _kind(key_type: type) -> type:
-    if issubclass(key_type, float | complex | np.inexact):
-        return float
-    if issubclass(key_type, bool | np.bool_):
-        return bool
-    return int if issubclass(key_type, Integral) else str if issubclass(key_type, str) else key_type
+        return -1 if owner is None else numbers.setdefault(owner, len(numbers))
+    except Exception:  # noqa: BLE001 - a comparison that objects
+        return -1

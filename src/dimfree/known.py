@@ -111,6 +111,8 @@ def _recentred(
         level_of(run, size, schedule.branch.mu),
     )
     public |= {"stages": len(schedule.stage_mus), "block": schedule.block}
+    if not schedule.stage_mus or schedule.block < run.space.dimension:
+        public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
     return run.released(known, method, replace(ledger, after=tuple(known.events)), public)
 
 

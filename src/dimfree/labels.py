@@ -1,14 +1,14 @@
 """Labels: which public group each row belongs to. A record is in one group at most; how many are in each is private."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.columns import take_column
+from dimfree.columns import plain_values, take_column
 from dimfree.errors import InvalidParameter
-from dimfree.keys import Keys, is_missing, plain_values
+from dimfree.keys import Keys, canonical
 from dimfree.records import Records
 from dimfree.units import person_records
 
@@ -39,16 +39,34 @@ def split_groups(X: Any, groups: object, keys: tuple[Key, ...]) -> tuple[Any, In
 
 
 def labelled(values: Any, keys: tuple[Key, ...]) -> Integers:
-    """Each entry's place in `keys`; an entry that is not there, or missing, belongs to nobody."""
+    """Each entry's place in `keys`: a function of this entry alone (G1).
+
+    Nobody's is an entry that is not there, or missing, or cannot be looked at. Whole numbers match however they are
+    stored, 3.0 as 3; bytes match as text.
+    """
     plain = plain_values(values, "groups")
-    places = {key: place for place, key in enumerate(keys)}
-    as_word = isinstance(keys[0], str)
+    places: dict[object, int] = {key: place for place, key in enumerate(keys)}
+    named = _as_word if isinstance(keys[0], str) else _as_number
     entries = plain.tolist() if isinstance(plain, np.ndarray) else plain
+    return np.array([_place(entry, named, places) for entry in entries], dtype=np.int64)
+
+
+def _place(entry: Any, named: Callable[[Any], object], places: dict[object, int]) -> int:
     try:
-        found = [NOBODY if is_missing(e) else places.get(str(e) if as_word else e, NOBODY) for e in entries]
+        return places.get(named(entry), NOBODY)
     except Exception:  # noqa: BLE001 - what an entry says about itself may quote it
-        raise InvalidParameter("Expected groups to hold words or whole numbers, one for each row.") from None
-    return np.array(found, dtype=np.int64)
+        return NOBODY
+
+
+def _as_word(entry: Any) -> str | None:
+    told = canonical(entry)
+    if told is None or isinstance(told, str | int):
+        return None if told is None else str(told)
+    return entry.decode() if isinstance(entry, bytes) else str(entry)
+
+
+def _as_number(entry: Any) -> object:
+    return None if isinstance(entry, bool | np.bool_) else entry  # to Python, True is 1
 
 
 def members(rows: Records, labels: Integers) -> tuple[Records, Integers]:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self
 
-from dimfree.accounting.composition import AnyLedger
 from dimfree.accounting.events import Ledger
-from dimfree.accounting.looks import Looks
+from dimfree.accounting.ledgers import AnyLedger, runs_of
 from dimfree.budget import Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.guarantee import Guarantee
@@ -17,14 +16,15 @@ from dimfree.result import Release
 
 FORMAT = 1
 _AGAIN = "export it again with means.to_json()."
+_ENTRIES = {"means", "guarantee", "overall", "groups"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Means(Mapping[Key, Release]):
     """One release for each public group: `means["north"].mean`. Everything in it was released or is public.
 
-    `guarantee` is the promise of all of them together, the run that learned their shared shape (`overall`) included;
-    the promise that each release states is that of its own run.
+    `guarantee` is the promise of all of them together, the run that learned their shared shape (`overall`) included.
+    Each release states the same promise: one mean alone tells of the shared shape, too.
     """
 
     guarantee: Guarantee
@@ -35,32 +35,28 @@ class Means(Mapping[Key, Release]):
         object.__setattr__(self, "releases", MappingProxyType(dict(self.releases)))
         check_group_keys(list(self.releases))
         self._check_promises()
-        for ledgers in self._paths():  # G1
-            if not Looks(ledgers).delta(self.guarantee.epsilon) <= self.guarantee.delta:
-                raise InvalidParameter("Expected the runs of each group to compose to at most the promise of all.")
 
     def _check_promises(self) -> None:
-        """All are about the same neighbours, who differ in one group: replace-one may move a record to another."""
+        """All promise the same, and all are charged the same: the overall run, then their group's (G1).
+
+        Replace-one may move a record to another group, so two groups would be charged.
+        """
         if self.guarantee.neighbours is not Neighbours.ADD_REMOVE:
             raise InvalidParameter("Expected neighbours='add-remove': groups are not proved for anything else.")
+        if any(release.guarantee != self.guarantee for release in self.releases.values()):
+            raise InvalidParameter("Expected every release to state the promise of all of them.")
         whole = {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
-        runs = (*self.releases.values(), *(() if self.overall is None else (self.overall,)))
-        if any(replace(run.guarantee, **whole) != self.guarantee for run in runs):
-            raise InvalidParameter("Expected every release to promise the same but for epsilon and delta.")
-
-    def _paths(self) -> list[tuple[AnyLedger, ...]]:
-        """What a record of each group may be charged: the overall run, then its group's; equal charges once.
-
-        Groups of one budget have equal menus; what differs is the slack of discrete noise, for which there is room.
-        """
-        before = () if self.overall is None else (self.overall.ledger,)
-        ledgers = {_charge(release.ledger): release.ledger for release in self.releases.values()}
-        return [(*before, ledger) for ledger in ledgers.values()]
+        if self.overall is not None and replace(self.overall.guarantee, **whole) != self.guarantee:
+            raise InvalidParameter("Expected the overall run to promise about the same people as all.")
+        charges = {_charge(release.ledger) for release in self.releases.values()}
+        before = () if self.overall is None else runs_of(self.overall.ledger)
+        if len(charges) > 1 or any(runs_of(r.ledger)[:-1] != before for r in self.releases.values()):
+            raise InvalidParameter("Expected every release to be charged for the overall run and one run of its own.")
 
     @property
-    def ledgers(self) -> tuple[AnyLedger, ...]:
-        """What one record may be charged at most, for `dimfree.compose`."""
-        return max(self._paths(), key=lambda path: Looks(path).delta(self.guarantee.epsilon))
+    def ledger(self) -> AnyLedger:
+        """What one record may be charged, whichever group it is in."""
+        return next(iter(self.releases.values())).ledger
 
     def __getitem__(self, key: Key) -> Release:
         return self.releases[key]
@@ -78,7 +74,10 @@ class Means(Mapping[Key, Release]):
 
     def statement(self) -> str:
         """The promise of all means together, in plain words."""
-        return f"All {len(self)} means together: {self.guarantee.statement()} One person is in one group at most."
+        return (
+            f"All {len(self)} means together: {self.guarantee.statement()} "
+            "One person is in one group at most, and counts there with what belongs to that group."
+        )
 
     def to_json(self) -> str:
         """All of it as JSON text; `from_json` gives back the same."""
@@ -103,7 +102,8 @@ class Means(Mapping[Key, Release]):
     def __repr__(self) -> str:
         refused = f", {len(self.refused)} refused" if self.refused else ""
         promise = f"epsilon={self.guarantee.epsilon!r}, delta={self.guarantee.delta!r}, {self.guarantee.neighbours}"
-        return f"<Means: {len(self)} group(s){refused}, {promise}>"
+        warning = "" if self.guarantee.private else ", not private: seeded noise"
+        return f"<Means: {len(self)} group(s){refused}, {promise}{warning}>"
 
 
 def _by_key(groups: list[dict[str, Any]]) -> dict[Key, Release]:
@@ -112,7 +112,9 @@ def _by_key(groups: list[dict[str, Any]]) -> dict[Key, Release]:
 
 
 def _charge(ledger: AnyLedger) -> tuple[object, ...]:
-    return (ledger.budget, *((ledger.before, ledger.menu) if isinstance(ledger, Ledger) else ledger.losses))
+    """All that a run is charged whatever it comes to; groups of one budget and one set of options have it alike."""
+    runs = [(run.budget, run.before, run.menu, run.filtered) for run in runs_of(ledger) if isinstance(run, Ledger)]
+    return (ledger.budget, *runs)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -120,6 +122,6 @@ def _parsed(text: str) -> dict[str, Any]:
         document = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         raise InvalidFile(f"The text is not valid JSON, perhaps cut short: {_AGAIN}") from None
-    if not isinstance(document, dict) or document.get("means") != FORMAT:
+    if not isinstance(document, dict) or set(document) != _ENTRIES or document["means"] != FORMAT:
         raise InvalidFile(f"The JSON is not a record of means of format {FORMAT}: {_AGAIN}")
     return document

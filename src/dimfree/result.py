@@ -7,7 +7,7 @@ takes single public numbers and words only.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dimfree._validate import check_choice, check_probability
-from dimfree.accounting.composition import AnyLedger, Composition, ledger_from_dict
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.ledgers import AnyLedger, ledger_from_dict
 from dimfree.beliefs import ErrorModel, LearnedShape, frozen_numbers
 from dimfree.budget import Budget
 from dimfree.confidence_sets import ConfidenceBall, ConfidenceBox, Uncertainty
@@ -120,15 +119,16 @@ class Release:
     def interval(
         self, confidence: float = 0.95, *, simultaneous: bool = False, include_sampling: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(low, high) for each coordinate; with `simultaneous` all at once, with `include_sampling` for the
-        population mean instead of the mean of these records. About the unbiased mean, so valid for any prior."""
+        """(low, high) for each coordinate; with `simultaneous` all at once. Of the noise alone, about what was averaged
+        of these records (the farthest clipped); with `include_sampling` for the population mean. About the unbiased
+        mean, so valid for any prior."""
         check_probability("confidence", confidence)
         reach = self._spread(include_sampling).reach(confidence, simultaneous=simultaneous)
         return self.unbiased_mean - reach, self.unbiased_mean + reach
 
     def confidence_ball(self, confidence: float = 0.95) -> ConfidenceBall:
         """A ball about `unbiased_mean` that covers the population mean with the given confidence, and what its radius
-        is made of. A release without a model of its records covers the mean of these records; see `covers`."""
+        is made of. Without a model of the records it covers what was averaged of them; see `covers`."""
         return ConfidenceBall.about(self.unbiased_mean, self._spread(self._records_modelled), confidence)
 
     def confidence_box(self, confidence: float = 0.95, *, simultaneous: bool = True) -> ConfidenceBox:
@@ -136,6 +136,13 @@ class Release:
         `confidence_ball` covers, with the given confidence."""
         spread = self._spread(self._records_modelled)
         return ConfidenceBox.about(self.unbiased_mean, spread, confidence, simultaneous=simultaneous)
+
+    def with_learned(self, shape: LearnedShape | None) -> Self:
+        """The same release, whose shape was not given but learned in an earlier run, with its uncertainty."""
+        model = self._error_model or ErrorModel()
+        if shape is None or model.record_stddev is None:
+            return self
+        return replace(self, _shape=LearnedShape(model.record_stddev**2, shape.log_stddev))
 
     @property
     def _records_modelled(self) -> bool:
@@ -193,11 +200,13 @@ _KEYS = ("format", *(field.name.removeprefix("_") for field in fields(Release)))
 
 def _check_promise(guarantee: Guarantee, ledger: AnyLedger) -> None:
     """The ledger composes to at most its own promise, so that must be the one the guarantee states."""
-    if not isinstance(guarantee, Guarantee) or not isinstance(ledger, Ledger | Composition):
+    if not isinstance(guarantee, Guarantee) or not isinstance(ledger, AnyLedger):
         raise InvalidParameter("Expected guarantee to be a Guarantee and ledger to be a Ledger.")
     stated = (Budget(guarantee.epsilon, guarantee.delta), guarantee.neighbours)
     if stated != (ledger.budget, ledger.neighbours):
         raise InvalidParameter("Expected the guarantee and the ledger to state the same promise.")
+    if not ledger.delta() <= guarantee.delta:
+        raise InvalidParameter("Expected a ledger that composes to at most the promise.")
 
 
 def _checked(release: Release) -> dict[str, Any]:

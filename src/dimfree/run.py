@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.accounting.composition import AnyLedger
 from dimfree.accounting.events import Branch, Gaussian, Ledger
+from dimfree.accounting.ledgers import AnyLedger
 from dimfree.beliefs import ErrorModel, LearnedShape
 from dimfree.budget import Budget, Neighbours
 from dimfree.guarantee import Guarantee
@@ -98,7 +98,8 @@ class Run:
     def _error_model(self, variance: Floats, public: dict[str, float], learned: LearnedShape | None) -> ErrorModel:
         """Principal variances of noise and records, both functions of the shape, and a likely lower bound on n."""
         shape, dimension, scale = self.space.shape, self.space.dimension, public.get("scale", 1.0)
-        records = public.get("count_at_least", public.get("weight_lower_bound"))
+        counted = public.get("averaged_at_least", public.get("count_at_least"))
+        records = public.get("weight_lower_bound") if counted is None else counted
         if learned is not None:
             return ErrorModel(record_stddev=np.sqrt(learned.variances), records=records)
         record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dimfree.noise import Noise
 
 _COIN = 2**32
+_KEY = 2**62
 
 
 def poisson_sample(count: int, rate: float, noise: Noise) -> NDArray[np.bool_]:
@@ -20,7 +21,8 @@ def poisson_sample(count: int, rate: float, noise: Noise) -> NDArray[np.bool_]:
 
 def fixed_sample(count: int, size: int, noise: Noise) -> NDArray[np.bool_]:
     """Replace-one: `size` positions out of a public number, without replacement."""
-    order = np.argsort(noise.below(2**62, count), kind="stable")
+    first, second = noise.below(_KEY, count), noise.below(_KEY, count)  # a tie would be settled by position
+    order = np.lexsort((second, first))
     chosen = np.zeros(count, dtype=np.bool_)
     chosen[order[:size]] = True
     return chosen

@@ -99,6 +99,13 @@ class Size:
         """For the release: the count, and what it exceeds with high probability."""
         return {"count": self.count, "count_at_least": max(1.0, self.count - 2 * (self.stddev or 0.0))}
 
+    @property
+    def looked_at_least(self) -> float:
+        """What the number of records that the core looks at exceeds with high probability. Public."""
+        expected = self.rate * self.public["count_at_least"]
+        coins = 2 * math.sqrt(expected) if self.rate < 1 and self.stddev is not None else 0.0
+        return max(1.0, expected - coins)
+
     def bound(self, steps: int, failure: float) -> tuple[int | None, int]:
         """(n_0, n_low) of the core's sample: add/remove neighbours that both have T* >= 2 have n >= n_low (P5')."""
         if self.stddev is None:

@@ -86,9 +86,14 @@ def test_a_file_without_names(folder):
     assert "no line of names" in sentence_of("--unit", "visit", data="bare.csv")
 
 
-def test_a_column_of_floats(folder):
-    pq.write_table(pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0], "who": [1.0, None]}), "floats.parquet")
-    assert "not floating-point numbers" in sentence_of("--unit", "who", data="floats.parquet")
+def test_a_column_of_whole_numbers_that_became_floats(folder):
+    table = pq.read_table("data.parquet")
+    who = [None if row == 7 else float(row % PERSONS) for row in range(ROWS)]
+    pq.write_table(table.set_column(1, "visit", pa.array(who)), "floats.parquet")
+    assert "no key" in sentence_of("--unit", "visit", data="floats.parquet")
+    run("--unit", "visit", "--on-invalid", "neutral", "--json", "release.json", data="floats.parquet")
+    release = Release.from_json(Path("release.json").read_text())
+    assert np.abs(release.mean - (5, -3)).max() < 0.5
 
 
 def test_rows_without_persons(folder):

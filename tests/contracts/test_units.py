@@ -116,6 +116,30 @@ def test_invalid_rows_and_missing_keys(frame):
     assert release(holes, unit="who", on_invalid="neutral") == release(without, unit="who", on_invalid="neutral")
 
 
+STRANGE = [5, True, 1.5, None, [KEY], 1j, b"x"]
+
+
+@pytest.mark.parametrize("strange", STRANGE, ids=map(repr, STRANGE))
+def test_no_key_of_one_person_stops_the_release_of_the_others(frame, strange):
+    """Under "neutral" an error would tell that such a person is there."""
+    rows, keys = frame[["age", "income"]], list(frame["who"])
+    keys[7] = strange
+    told = isinstance(strange, int | bytes)  # somebody else's row, or nobody's
+    wanted = [*keys[:7], "somebody" if told else None, *keys[8:]]
+    found, alike = (release(rows, unit=unit, on_invalid="neutral") for unit in (keys, wanted))
+    assert found == alike
+    assert not found.refused
+
+
+def test_whole_numbers_with_a_gap_are_the_same_people(frame):
+    rows, numbers = frame[["age", "income"]], pd.Series(pd.factorize(frame["who"])[0])
+    gap = numbers.where(np.arange(ROWS) != 7)
+    assert gap.dtype == np.float64
+    wanted = [None if row == 7 else key for row, key in enumerate(numbers.tolist())]
+    found, alike = (release(rows, unit=unit, on_invalid="neutral") for unit in (gap, wanted))
+    assert found == alike
+
+
 def test_a_bound_on_rows_needs_persons_and_is_a_count(frame):
     with pytest.raises(InvalidParameter, match="together with unit="):
         release(frame[["age", "income"]], unit_rows=2)
@@ -194,7 +218,7 @@ WRONG = {
     "an unknown column": lambda frame: (frame, "patient"),
     "a column of values": lambda frame: (frame.drop(columns="who"), "age"),
     "too few keys": lambda frame: (frame.drop(columns="who"), list(frame["who"])[1:]),
-    "mixed keys": lambda frame: (frame.drop(columns="who"), [5, *frame["who"]][: len(frame)]),
+    "keys that are no whole numbers": lambda frame: (frame.drop(columns="who"), list(frame["age"])),
     "keys that are lists": lambda frame: (frame.drop(columns="who"), [[key] for key in frame["who"]]),
     "keys that are rows": lambda frame: (frame.drop(columns="who"), frame[["age", "income"]]),
     "a missing key": lambda frame: (frame.drop(columns="who"), [None, *frame["who"]][: len(frame)]),

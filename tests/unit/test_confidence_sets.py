@@ -121,7 +121,7 @@ def test_the_sets_are_those_of_the_primitives():
 
 def test_without_a_model_of_the_records_a_set_speaks_of_these_records():
     ball, box = released().confidence_ball(), released().confidence_box()
-    assert ball.covers == box.covers == "the mean of these records"
+    assert ball.covers == box.covers == "what was averaged of these records"
     assert ball.radius == pytest.approx(0.3 * np.sqrt(chi2.ppf(0.95, WIDE)), rel=1e-6)
     assert ball.parts.sampling is None
     assert box.parts.sampling is None

@@ -1,6 +1,7 @@
 """G1: which public group a row or a person belongs to is a function of their own rows; nothing else is ever told."""
 
 import traceback
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -114,26 +115,59 @@ class Talkative:
         raise ValueError(SECRET)
 
 
-@pytest.mark.parametrize(
-    "entries",
-    [
-        np.array([1.0, 2.0]),
-        pd.Series([1.0, None]),
-        pa.array([1.0, None]),
-        np.array([["a"], ["b"]]),
-        pd.DataFrame({SECRET: ["a"]}),
-        {SECRET: "a"},
-        {SECRET},
-        iter([SECRET]),
-        5,
-        [Talkative()],
-        [np.array([1, 2])],
-    ],
-)
-def test_entries_that_cannot_be_used_are_not_quoted(entries):
+WRONG = {
+    "a table": np.array([["a"], ["b"]]),
+    "a frame": pd.DataFrame({SECRET: ["a"]}),
+    "a mapping": {SECRET: "a"},
+    "a set": {SECRET},
+    "an iterator": iter([SECRET]),
+    "a number": 5,
+    "fields": np.array([(SECRET,)], dtype=[("a", "U20")]),
+}
+
+
+@pytest.mark.parametrize("entries", WRONG.values(), ids=WRONG.keys())
+def test_what_is_no_column_of_entries_is_not_quoted(entries):
     with pytest.raises(InvalidParameter, match="groups") as caught:
         labelled(entries, KEYS)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+STRANGE = [Talkative(), [2], {"b": 1}, np.array([1, 2]), 1.5, NAN, 2j, b"\xff", 10**5000, pd.NA, np.ma.masked, (None,)]
+
+
+@pytest.mark.parametrize("keys", [("b", "2"), (1, 2)], ids=["words", "numbers"])
+def test_an_entry_that_matches_nothing_is_nobodys_and_moves_no_other(keys):
+    entries = [keys[1], *STRANGE, keys[0]]
+    assert labelled(entries, keys).tolist() == [1, *[NOBODY] * len(STRANGE), 0]
+    for strange in STRANGE:
+        assert labelled([keys[1], strange, keys[0]], keys).tolist() == [1, NOBODY, 0]
+
+
+FLOATS = {
+    "list": [7.0, 3, 5.0, 7.5, NAN],
+    "array": np.array([7, 3, 5, 7.5, np.inf]),
+    "float32": np.array([7, 3, 5, 7.5, NAN], dtype=np.float32),
+    "Series with a gap": pd.Series([7, 3, 5, None, None]),
+    "Series with a complex number": pd.Series([7, 3, 5, 7j, None]),
+    "arrow": pa.array([7.0, 3.0, 5.0, None, 7.5]),
+}
+
+
+@pytest.mark.parametrize("entries", FLOATS.values(), ids=FLOATS.keys())
+def test_a_gap_turns_whole_numbers_into_floats_which_match_all_the_same(entries):
+    for keys in [("3", "7"), (3, 7)]:
+        assert labelled(entries, keys).tolist() == [1, 0, NOBODY, NOBODY, NOBODY]
+
+
+def test_kinds_that_python_takes_for_each_other():
+    assert labelled([True, np.True_, np.array([True])[0], Decimal(1), 1], (0, 1)).tolist() == [NOBODY] * 3 + [1, 1]
+    assert labelled([True, "True", 1], ("1", "True")).tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("entries", [np.array([b"b", b"x", b"a"]), [b"b", "x", np.bytes_(b"a")]])
+def test_bytes_are_compared_as_text(entries):
+    assert labelled(entries, KEYS).tolist() == [1, NOBODY, 0]
 
 
 FRAMES = {"pandas": pd.DataFrame, "arrow": pa.table}

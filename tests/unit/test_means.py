@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.ledgers import Runs
 from dimfree.budget import Budget, Neighbours
 from dimfree.composing import compose
 from dimfree.errors import InvalidFile, InvalidParameter
@@ -25,12 +26,21 @@ def gaussian_delta(mu, epsilon):
     return below(mu / 2 - epsilon / mu) - math.exp(epsilon) * below(-mu / 2 - epsilon / mu)
 
 
-def a_release(mu, *, refused=False, epsilon=3.0, delta=1e-4, **changes):
-    """A release that was charged one Gaussian of this mu under a promise that has room for it."""
-    charged = (Gaussian("mean", STEPS, STEPS / mu, 1, 1 / STEPS),) if mu else ()
+def ledger(mu, epsilon=3.0, delta=1e-4, neighbours=ADD):
+    """Of a run that was charged one Gaussian of this mu under a promise that has room for it."""
+    return Ledger(Budget(epsilon, delta), neighbours, (Gaussian("mean", STEPS, STEPS / mu, 1, 1 / STEPS),), ())
+
+
+def promise(mu, epsilon=1.0, spare=1.01, **changes):
+    """The least promise that covers one Gaussian of this mu, by the textbook, and the reserve for discrete noise."""
+    return replace(Guarantee(epsilon, spare * gaussian_delta(mu, epsilon) + 2e-7, ADD, True), **changes)
+
+
+def a_release(charged, stated, *, refused=False):
+    """A release with this ledger under the promise."""
     common = {
-        "guarantee": Guarantee(**{"epsilon": epsilon, "delta": delta, "neighbours": ADD, "private": True} | changes),
-        "ledger": Ledger(Budget(epsilon, delta), changes.get("neighbours", ADD), charged, ()),
+        "guarantee": stated,
+        "ledger": charged,
         "method": "stable",
         "dimension": 2,
         "columns": ("x", "y"),
@@ -41,71 +51,78 @@ def a_release(mu, *, refused=False, epsilon=3.0, delta=1e-4, **changes):
     return Release.released(mean=np.array([0.1, -0.0]), noise_stddev=np.array([1.0, 2.0]), **common)
 
 
-def promise(mu, epsilon=1.0, spare=1.001, **changes):
-    """The least promise that covers one Gaussian of this mu, by the textbook."""
-    return replace(Guarantee(epsilon, spare * gaussian_delta(mu, epsilon), ADD, True), **changes)
+def overall(mu, **changes):
+    run = ledger(mu)
+    return a_release(run, replace(Guarantee(run.budget.epsilon, run.budget.delta, ADD, True), **changes))
+
+
+def group(mu, stated, before=None, *, refused=False):
+    """A group's release behind the overall run, or by itself."""
+    budget = Budget(stated.epsilon, stated.delta)
+    alone = Ledger(budget, stated.neighbours, ledger(mu).before, ())
+    charged = alone if before is None else Runs(budget, stated.neighbours, (before.ledger, ledger(mu)))
+    return a_release(charged, stated, refused=refused)
 
 
 # ------------------------------------------------------------------------------------------------ accounting
 
 
 def test_the_overall_run_and_one_group_add_up_by_precision():
-    overall, group = a_release(0.3), a_release(0.4)
-    assert len(Means(promise(0.5), {"a": group, "b": group}, overall)) == 2
-    for spare in (0.99, 0.5):
-        with pytest.raises(InvalidParameter, match="compose to at most"):
-            Means(promise(0.5, spare=spare), {"a": group, "b": group}, overall)
+    before, whole = overall(0.3), promise(0.5)
+    assert len(Means(whole, {key: group(0.4, whole, before) for key in "ab"}, before)) == 2
+    for spare in (0.97, 0.5):
+        with pytest.raises(InvalidParameter, match="composes to at most"):
+            group(0.4, promise(0.5, spare=spare), before)
 
 
 def test_a_twin_whose_runs_each_spend_everything_is_refused():
     """Wrong: the overall run and each group at the full budget."""
     whole = promise(0.4)
-    full = a_release(0.4)
-    assert Means(whole, {"a": full, "b": full}).overall is None  # without an overall run that is right
-    with pytest.raises(InvalidParameter, match="compose to at most"):
-        Means(whole, {"a": full, "b": full}, full)
+    assert Means(whole, {key: group(0.4, whole) for key in "ab"}).overall is None  # without an overall run it is right
+    with pytest.raises(InvalidParameter, match="composes to at most"):
+        group(0.4, whole, overall(0.4))
 
 
-def test_the_worst_group_counts_wherever_it_stands():
-    light, heavy = a_release(0.1), a_release(0.5)
-    for order in ((light, heavy, light), (heavy, light, light), (light, light, heavy)):
-        releases = dict(zip("abc", order, strict=True))
-        with pytest.raises(InvalidParameter, match="compose to at most"):
-            Means(promise(0.45), releases)
-        assert Means(promise(0.5), releases).ledgers == (heavy.ledger,)
+def test_groups_with_other_charges_are_refused():
+    whole, before = promise(0.5), overall(0.3)
+    even = group(0.4, whole, before)
+    for odd, first in (
+        (group(0.2, whole, before), before),  # another run of its own
+        (group(0.4, whole), before),  # the overall run is left out
+        (group(0.4, whole, overall(0.2)), before),  # another one
+        (even, None),  # it is charged, but not there
+    ):
+        with pytest.raises(InvalidParameter, match="charged for the overall run"):
+            Means(whole, {"a": odd, "b": even}, first)
 
 
 def test_fifty_groups_cost_what_one_does():
-    overall = a_release(0.3)
-    one, many = (Means(promise(0.5), {key: a_release(0.4) for key in range(n)}, overall) for n in (1, 50))
-    assert one.ledgers == many.ledgers
-    assert compose([many]).delta(1.0) == pytest.approx(gaussian_delta(0.5, 1.0), rel=1e-3)
-    assert compose([many]).delta(1.0) == compose([one]).delta(1.0)
+    before, whole = overall(0.3), promise(0.5)
+    one, many = (Means(whole, {key: group(0.4, whole, before) for key in range(n)}, before) for n in (1, 50))
+    assert compose([many]).delta(1.0) == pytest.approx(gaussian_delta(0.5, 1.0) + 2e-7, rel=1e-3)
+    assert compose([many]).delta(1.0) == compose([one]).delta(1.0) == compose([many[7]]).delta(1.0)
     assert gaussian_delta(math.hypot(0.3, 0.4 * math.sqrt(50)), 1.0) > 50 * gaussian_delta(0.5, 1.0)  # in sequence
 
 
-def test_groups_that_were_not_looked_at_are_charged_the_overall_run():
-    overall = a_release(0.3, refused=True)
-    unseen = a_release(0, refused=True)
-    means = Means(promise(0.3), {"a": unseen, "b": unseen}, overall)
-    assert means.refused == ("a", "b")
-    assert means.ledgers == (overall.ledger, unseen.ledger)
-    with pytest.raises(InvalidParameter, match="compose to at most"):
-        Means(promise(0.29), {"a": unseen}, overall)
-
-
 def test_a_record_that_may_move_to_another_group_is_not_covered():
-    group = a_release(0.1, neighbours=REPLACE)
+    whole = promise(0.5, neighbours=REPLACE)
     with pytest.raises(InvalidParameter, match="add-remove"):
-        Means(promise(0.5, neighbours=REPLACE), {"a": group})
+        Means(whole, {"a": group(0.1, whole)})
 
 
-@pytest.mark.parametrize("change", [{"private": False}, {"unit": "person"}, {"neighbours": REPLACE}])
+@pytest.mark.parametrize("change", [{"private": False}, {"unit": "person"}, {"neighbours": REPLACE}, {"delta": 0.5}])
 def test_every_release_promises_the_same(change):
-    odd, even = a_release(0.1, **change), a_release(0.1)
-    for releases, overall in (({"a": even, "b": odd}, None), ({"a": even}, odd)):
-        with pytest.raises(InvalidParameter, match="promise the same"):
-            Means(promise(0.5), releases, overall)
+    whole = promise(0.5)
+    even, odd = (group(0.1, stated) for stated in (whole, replace(whole, **change)))
+    with pytest.raises(InvalidParameter, match="the promise of all"):
+        Means(whole, {"a": even, "b": odd})
+
+
+@pytest.mark.parametrize("change", [{"private": False}, {"unit": "person"}])
+def test_the_overall_run_promises_about_the_same_people(change):
+    whole, before = promise(0.5), overall(0.3, **change)
+    with pytest.raises(InvalidParameter, match="the same people"):
+        Means(whole, {"a": group(0.4, whole, before)}, before)
 
 
 # ------------------------------------------------------------------------------------------------ reading
@@ -113,8 +130,9 @@ def test_every_release_promises_the_same(change):
 
 @pytest.fixture
 def means():
-    releases = {"north": a_release(0.4), "south": a_release(0.4, refused=True), "east": a_release(0.2)}
-    return Means(promise(0.5), releases, a_release(0.3))
+    whole, before = promise(0.5), overall(0.3)
+    keys = {"north": False, "south": True, "east": False}
+    return Means(whole, {key: group(0.4, whole, before, refused=no) for key, no in keys.items()}, before)
 
 
 def test_it_reads_like_a_dictionary(means):
@@ -134,9 +152,9 @@ def test_nothing_in_it_can_be_changed(means):
 
 
 def test_a_dictionary_changed_afterwards_is_another_one():
-    releases = {"a": a_release(0.1)}
+    releases = {"a": group(0.1, promise(0.5))}
     means = Means(promise(0.5), releases)
-    releases["b"] = a_release(3.0, epsilon=50.0)
+    releases["b"] = group(0.2, promise(0.5))
     assert list(means) == ["a"]
 
 
@@ -149,7 +167,7 @@ def test_what_it_says(means):
 @pytest.mark.parametrize("keys", [[], [1.5], [True], ["a", 1], [None], [("a",)]])
 def test_names_that_are_no_names_of_groups(keys):
     with pytest.raises(InvalidParameter, match="Expected keys"):
-        Means(promise(0.5), {key: a_release(0.1) for key in keys})
+        Means(promise(0.5), {key: group(0.1, promise(0.5)) for key in keys})
 
 
 # ------------------------------------------------------------------------------------------------ JSON
@@ -159,11 +177,12 @@ def same(one, other):
     return (one.guarantee, list(one.items()), one.overall) == (other.guarantee, list(other.items()), other.overall)
 
 
-@pytest.mark.parametrize("overall", [None, 0.3])
+@pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("keys", [("b", "ä \"x\" 'y'"), (7, 3)])
-def test_json_gives_back_the_same(keys, overall):
-    releases = {keys[0]: a_release(0.4), keys[1]: a_release(0.4, refused=True)}
-    means = Means(promise(0.5), releases, overall and a_release(overall))
+def test_json_gives_back_the_same(keys, learned):
+    whole, before = promise(0.5), overall(0.3) if learned else None
+    releases = {keys[0]: group(0.4, whole, before), keys[1]: group(0.4, whole, before, refused=True)}
+    means = Means(whole, releases, before)
     back = Means.from_json(means.to_json())
     assert same(back, means)
     assert [type(key) for key in back] == [type(key) for key in keys]
@@ -177,6 +196,8 @@ def changed(means, change):
 
 
 DAMAGE = {
+    "one entry more": lambda d: d.update(more=1),
+    "the overall run dropped": lambda d: d.update(overall=None),
     "another format": lambda d: d.update(means=2),
     "no format": lambda d: d.pop("means"),
     "no promise": lambda d: d.pop("guarantee"),

@@ -21,8 +21,8 @@ BUDGET = Budget(1.0, 1e-6)
 
 def ledger(budget=BUDGET, neighbours=Neighbours.ADD_REMOVE, **changes):
     fixed = {
-        "before": (events.Gaussian("count", 2.0**20, 12.5 * 2**20, 1, 2.0**-20),),
-        "menu": (events.Tested(Ladder((0, 0, 2**63 + 1, 2**64 - 1)), 0.1 + 0.2), events.Bounded(0.25, 5e-324)),
+        "before": (events.Gaussian("count", 2.0**20, 125500.5 * 2**20, 1, 2.0**-20),),
+        "menu": (events.Tested(Ladder((0, 0, 1, 2**40 + 1)), 1e-5 + 2e-5), events.Bounded(2.5e-5, 5e-324)),
         "chosen": 0,
         "after": (events.Gaussian("mean", 3.5, 1e9, 3, 2.0**-20),),
     }

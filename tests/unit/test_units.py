@@ -170,6 +170,50 @@ def test_nobody_is_no_record(kind, keys):
     assert grouped(np.ones((len(keys), 3)), keys, kind=kind).shape == (0, 3)
 
 
+class Shy:
+    """Quotes itself where it is hashed."""
+
+    def __hash__(self):
+        raise ValueError("secret")
+
+
+STRANGE = {
+    "a number": 5,
+    "text": "somebody",
+    "truth": True,
+    "a gap": None,
+    "a float": 1.5,
+    "a list": [2],
+    "complex": 1j,
+    "shy": Shy(),
+}
+CROWDS = {"numbers": [3, 1, 3, 2, 1, 1], "text": ["x", "1", "x", "y", "1", "1"]}
+
+
+@every_kind
+@pytest.mark.parametrize("column", [list, pd.Series])
+@pytest.mark.parametrize("crowd", CROWDS.values(), ids=CROWDS.keys())
+@pytest.mark.parametrize("key", STRANGE.values(), ids=STRANGE.keys())
+def test_a_newcomer_with_any_key_leaves_the_others_bit_for_bit(key, crowd, column, kind, rng):
+    """Add/remove: one record more where the key tells somebody, none where it does not, and no error."""
+    rows = rng.normal(size=(7, 3)) * 1e3
+    before = grouped(np.delete(rows, [2], axis=0), column(crowd), kind=kind)
+    after = grouped(rows, column([*crowd[:2], key, *crowd[2:]]), kind=kind)
+    newcomers = [] if key is None or isinstance(key, float | complex | list | Shy) else [rows[2]]
+    assert bits(after) == bits([*before[:2], *newcomers, *before[2:]])
+
+
+@pytest.mark.parametrize("key", STRANGE.values(), ids=STRANGE.keys())
+def test_under_raise_a_key_that_tells_nobody_is_missing(key):
+    rows, keys = np.ones((3, 1)), ["x", key, "y"]
+    if isinstance(key, int | str):
+        assert len(grouped(rows, keys, rule="raise")) == 3
+        return
+    with pytest.raises(InvalidRecords, match="has no key") as error:
+        grouped(rows, keys, rule="raise")
+    assert "secret" not in str(error.value)
+
+
 # ------------------------------------------------------------------------------------------------ the table
 
 

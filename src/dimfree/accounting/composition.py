@@ -13,7 +13,7 @@ from typing import Any
 
 from dimfree.accounting.discrete import MOST_RELEASES, Slack, slack
 from dimfree.accounting.dots import Dots, around, between
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Approximate, Failure, Loss, Pure, Ranged
 from dimfree.accounting.precision import compose, hockey_stick
 from dimfree.budget import Budget, Neighbours
@@ -43,7 +43,7 @@ class Composition:
 
     def delta(self) -> float:
         """The delta spent at the promised epsilon, rounded up: the least of several upper bounds."""
-        slacks = self.slacks()
+        slacks = self._slacks()
         level = self.budget.usable_epsilon - sum(each.epsilon for each in slacks)
         rest = min(self._added(), *(self._composed(level, concentrated) for concentrated in self._ways()))
         ideal = rest + (1 - rest) * self._failed()  # a failure tells all, whatever the rest does
@@ -54,7 +54,7 @@ class Composition:
         """Whether the promise of the budget is kept."""
         return self.delta() <= self.budget.delta
 
-    def slacks(self) -> list[Slack]:
+    def _slacks(self) -> list[Slack]:
         """What each discrete Gaussian costs beyond its continuous ideal (M8)."""
         gaussians = [loss for loss in self.losses if isinstance(loss, Gaussian)]
         if len(gaussians) > MOST_RELEASES or any(g.stddev < 1 for g in gaussians):
@@ -73,7 +73,7 @@ class Composition:
     def _added(self) -> float:
         """The deltas summed, if the epsilons sum to at most the promise and none is a Gaussian; 1 otherwise."""
         others = self._unfailed()
-        total = sum((Fraction(largest_loss(loss)) * times_of(loss) for loss in others), Fraction(0))
+        total = sum((Fraction(_largest(loss)) * _times(loss) for loss in others), Fraction(0))
         if any(isinstance(loss, Gaussian) for loss in self.losses) or total > Fraction(self.budget.usable_epsilon):
             return 1.0
         failures = sum(Fraction(loss.delta) for loss in others if isinstance(loss, Approximate))
@@ -81,7 +81,7 @@ class Composition:
 
     def _ways(self) -> list[bool]:
         """Whether to treat choices one by one or as concentrated; many of them lose less by the latter (M3)."""
-        return [False, True] if any(times_of(loss) > 8 for loss in self.losses) else [False]
+        return [False, True] if any(_times(loss) > 8 for loss in self.losses) else [False]
 
     def _composed(self, level: float, concentrated: bool) -> float:
         """delta at this level of the continuous ideals."""
@@ -90,7 +90,7 @@ class Composition:
         if not others:
             return float(hockey_stick(mu, level)) if mu else 0.0  # one Gaussian, exactly
         interval = _interval(self.budget.usable_epsilon, mu, others)
-        dots = [dots_of(loss, interval, concentrated) for loss in others]
+        dots = [_dots(loss, interval, concentrated) for loss in others]
         if mu:  # Gaussians are one Gaussian, wherever in the sequence they stand
             dots.append(Dots.connecting(partial(hockey_stick, mu), between(EDGE * mu + mu**2 / 2, interval), interval))
         return reduce(Dots.then, dots).delta(level) if dots else 0.0
@@ -119,14 +119,6 @@ class Composition:
         )
 
 
-AnyLedger = Ledger | Composition
-
-
-def ledger_from_dict(data: dict[str, Any]) -> AnyLedger:
-    """Whichever of the two was written."""
-    return Composition.from_dict(data) if data.get("kind") == "composition" else Ledger.from_dict(data)
-
-
 def largest_fitting(make: Callable[[float], Composition], low: float, high: float, *, tolerance: float = 1e-4) -> float:
     """The largest share between `low` and `high`, up to a relative `tolerance`, whose composition fits its budget.
 
@@ -145,23 +137,23 @@ def largest_fitting(make: Callable[[float], Composition], low: float, high: floa
 _Finite = Pure | Approximate | Ranged
 
 
-def largest_loss(loss: _Finite) -> float:
+def _largest(loss: _Finite) -> float:
     """The largest finite loss of one release."""
     return loss.eta if isinstance(loss, Ranged) else loss.epsilon
 
 
-def times_of(loss: Gaussian | Loss) -> int:
+def _times(loss: Gaussian | Loss) -> int:
     return loss.times if isinstance(loss, Ranged) else 1
 
 
 def _interval(epsilon: float, mu: float, others: list[_Finite]) -> float:
     """One interval for all; any is sound, a finer one is tighter."""
-    finest = min([epsilon / _FINEST, *([mu / 4] if mu else []), *(largest_loss(loss) / 8 for loss in others)])
-    total = EDGE * mu + mu**2 / 2 + sum(largest_loss(loss) * times_of(loss) for loss in others)
+    finest = min([epsilon / _FINEST, *([mu / 4] if mu else []), *(_largest(loss) / 8 for loss in others)])
+    total = EDGE * mu + mu**2 / 2 + sum(_largest(loss) * _times(loss) for loss in others)
     return max(finest, total / _COARSEST)
 
 
-def dots_of(loss: _Finite, interval: float, concentrated: bool) -> Dots:
+def _dots(loss: _Finite, interval: float, concentrated: bool) -> Dots:
     if not isinstance(loss, Ranged):
         return Dots.connecting(loss.profile, around(loss.epsilon, interval), interval)
     if concentrated and loss.times > 1:

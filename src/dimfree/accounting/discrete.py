@@ -39,3 +39,9 @@ def slack(stddev: float, sensitivity: float, dimension: int, delta: float) -> Sl
 def idealised(epsilon: float, delta: float) -> tuple[float, float]:
     """The budget that the continuous releases may spend when (epsilon, delta) is the user's total."""
     return epsilon * (1 - EPSILON_SHARE), delta * (1 - DELTA_SHARE)
+
+
+def reserve(epsilon: float, delta: float) -> Slack:
+    """The most that all discrete releases of one run may cost, whichever of them it comes to."""
+    share = EPSILON_SHARE * epsilon
+    return Slack(ratio=share, epsilon=share, tail=MOST_RELEASES * math.exp(-tail_exponent(delta)))

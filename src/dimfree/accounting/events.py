@@ -96,7 +96,7 @@ class Ledger:
                 raise ValueError("The releases after the choice exceed the precision that the chosen branch declares.")
         if len(self._gaussians) > MOST_RELEASES:
             raise ValueError("More Gaussian releases than the discrete noise was charged for.")
-        if sum(loss.epsilon for loss in self.slacks()) > EPSILON_SHARE * self._inner[0]:
+        if sum(loss.epsilon for loss in self._slacks()) > EPSILON_SHARE * self._inner[0]:
             raise ValueError("The discrete noise is too coarse for this epsilon.")
 
     @property
@@ -110,7 +110,7 @@ class Ledger:
     def delta(self) -> float:
         """The delta actually spent at the promised epsilon, rounded up."""
         epsilon, _ = self._inner
-        losses = self.slacks()
+        losses = self._slacks()
         level = epsilon - sum(loss.epsilon for loss in losses)
         ideal = _ideal_delta(level, compose(event.mu for event in self.before), self.menu)
         spent = math.exp(sum(loss.ratio for loss in losses)) * ideal + sum(loss.tail for loss in losses)
@@ -122,7 +122,7 @@ class Ledger:
         promise = self.budget.usable_epsilon, self.budget.delta
         return before_lifting(*promise) if self.filtered else promise
 
-    def slacks(self) -> list[Slack]:
+    def _slacks(self) -> list[Slack]:
         """What each discrete release costs beyond its continuous ideal (M8)."""
         return [slack(g.stddev, g.sensitivity, g.dimension, self._inner[1]) for g in self._gaussians]
 
