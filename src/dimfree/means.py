@@ -45,7 +45,7 @@ class Means(Mapping[Key, Release]):
             raise InvalidParameter("Expected neighbours='add-remove': groups are not proved for anything else.")
         if any(release.guarantee != self.guarantee for release in self.releases.values()):
             raise InvalidParameter("Expected every release to state the promise of all of them.")
-        whole = {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
+        whole: dict[str, Any] = {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
         if self.overall is not None and replace(self.overall.guarantee, **whole) != self.guarantee:
             raise InvalidParameter("Expected the overall run to promise about the same people as all.")
         charges = {_charge(release.ledger) for release in self.releases.values()}

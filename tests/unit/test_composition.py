@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import comb
 
-from dimfree.accounting.composition import Composition, largest_fitting, ledger_from_dict
+from dimfree.accounting.composition import Composition, largest_fitting
 from dimfree.accounting.dots import Dots
 from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.ledgers import ledger_from_dict
 from dimfree.accounting.losses import (
     Approximate,
     Failure,

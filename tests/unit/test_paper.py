@@ -247,13 +247,13 @@ def test_the_ledger_of_a_release(rng, relation):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_what_is_asked_of_the_door(rng, relation):
-    """Coins for the halves, two keys an item for the slots, Laplace for the vote, coins and Gaussians for the mean."""
+    """Coins (replace-one: two keys an item) for the halves, two keys for the slots, Laplace, coins and Gaussians."""
     door = RecordingNoise()
     released(rng.normal(size=(4000, 2)), neighbours=relation, noise=door)
     shares = paper_shares(Budget(1.0, 1e-6), Neighbours(relation))
     kinds = [kind for kind, _, _ in door.asked]
-    counted = ["laplace"] if relation == "add-remove" else []
-    assert kinds == [*counted, "below", "below", "below", "laplace"] + (
+    counted, halves = (["laplace"], ["below"]) if relation == "add-remove" else ([], ["below", "below"])
+    assert kinds == [*counted, *halves, "below", "below", "laplace"] + (
         ["gaussian"] if relation == "add-remove" else ["below", "gaussian", "gaussian"]
     )  # coins that all fall alike leave the second half empty under add/remove: ⊥
     if counted:

@@ -78,7 +78,8 @@ def test_a_large_table_is_sampled_for_the_core_alone(table, relation):
     many = np.concatenate([table] * 2)
     found = release(many, relation, noise=noise, core_sample=500)
     sampled = [asked for asked in noise.asked if asked[0] == "below"]
-    assert [asked[2] for asked in sampled] == [len(many)]
+    draws = 1 if relation == "add-remove" else 2  # a coin for each record, or two keys, so that none tie
+    assert [asked[2] for asked in sampled] == [len(many)] * draws
     assert noise.asked.index(sampled[0]) < first_coin(noise)  # the same sample for searches and core
     assert "radius" in found.parameters
 
