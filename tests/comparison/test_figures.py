@@ -145,20 +145,12 @@ def test_a_slope_is_judged_two_standard_errors_apart():
 # The lower bound
 
 
-def test_the_bucket_that_gives_most():
-    assert c_lower_bound.heaviest_bucket(np.ones(64)) == (64, 1.0)
-    size, largest = c_lower_bound.heaviest_bucket(spectrum("S1", 1000))
-    assert (size, largest) == (10, 1.0)
-    assert c_lower_bound.heaviest_bucket(np.array([1.0] + [0.2] * 31)) == (31, 0.2)
+def test_a_bound_is_shown_where_it_is_proved_only():
+    def place(d, accuracy):
+        return Search("S4", d, 1.0, "dimfree known", accuracy, 10**6, 1000, 1)
 
-
-def test_the_bound_of_the_bucket_is_above_the_weak_one_and_knows_its_range():
-    for name in ("S1", "S2", "S3", "S4", "S5"):
-        stddevs = spectrum(name, 100)
-        bound = c_lower_bound.lower_bound(stddevs, 0.01, 1.0)
-        assert bound.proved
-        assert bound.records >= c_lower_bound.weak_bound(stddevs.sum() / 0.01, 100)
-    assert not c_lower_bound.lower_bound(np.ones(10_000), 100.0, 1.0).proved  # the counterexample of the errata
+    assert c_lower_bound.lower_bound(place(100, 0.01)) > 50  # |S|·σ_S/(24·α·ε'·log2 d), ε' = sinh(1)·e^(1/2)/2
+    assert c_lower_bound.lower_bound(place(10_000, 100.0)) == 0  # the counterexample of the errata
 
 
 # Figures
