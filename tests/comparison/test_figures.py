@@ -20,7 +20,6 @@ from benchmarks.record import provenance
 
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.spectra import spectrum
 
 # The search for n
 

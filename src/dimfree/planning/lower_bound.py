@@ -46,7 +46,7 @@ def packing_lower_bound(
     aim = Aim.checked(stddevs, accuracy, epsilon, failure_probability=failure_probability)
     within = math.sqrt(aim.square) * DISTANCE if radius is None else check_positive("radius", radius) / float(accuracy)
     packed = aim.dimension * math.log(within / 2) + math.log1p(-aim.failure)
-    return Limit(max(0.0, packed / aim.epsilon), "thm:lower-bound-pure", None)
+    return Limit(max(0.0, packed / aim.epsilon), "thm:lower-bound-pure (for delta = 0)", None)
 
 
 def fingerprinting_lower_bound(

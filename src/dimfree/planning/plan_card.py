@@ -86,7 +86,7 @@ class Plan:
             *([("budget", shares)] if shares else []),
             ("chance to pass", f"at least {course.pass_probability:.4g} on honest records"),
             ("refused below", f"n = {course.smallest_count}" if course.smallest_count else "any n"),
-            ("privacy", f"{verdict} at this n: noise is below the sampling error from n = {self.free_at:.3g} on"),
+            ("privacy", f"{verdict} at this n: the noise is below the sampling error from n = {self.free_at:.3g} on"),
         ]
 
     def _bounds(self) -> list[tuple[str, str]]:
