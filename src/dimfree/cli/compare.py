@@ -1,11 +1,12 @@
 """`dimfree compare`: every estimator on the same public draws, at the same budget."""
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dimfree.cli import along
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 _RULES = "The promise that everybody makes"
 _WORLD = "Where: synthetic records, or a public table"
 _OUTPUT = "Output"
-
-Value = TypeVar("Value")
 
 
 def compare(
@@ -104,12 +103,12 @@ def compare(
     found = _run(
         data,
         {
-            "epsilon": _several("epsilon", epsilon, float),
+            "epsilon": along.several("epsilon", epsilon, float),
             "delta": delta,
             "neighbours": neighbours,
-            "spectrum": _several("spectrum", spectrum, str),
-            "n": _several("n", n, int),
-            "d": _several("d", d, int),
+            "spectrum": along.several("spectrum", spectrum, str),
+            "n": along.several("n", n, int),
+            "d": along.several("d", d, int),
             "public": public,
             "estimators": None if estimators is None else [name.strip() for name in estimators.split(",")],
             "trials": trials,
@@ -117,7 +116,7 @@ def compare(
         },
     )
     _show(found)
-    _write(found, chart, out, force)
+    along.write_places(found, partial(_picture, found), chart, out, force)
 
 
 def _list(wanted: bool) -> None:
@@ -132,23 +131,8 @@ def _list(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _several(name: str, text: str | None, kind: Callable[[str], Value]) -> Value | list[Value] | None:
-    """One value, or a list where commas are."""
-    if text is None:
-        return None
-    try:
-        values = [kind(part.strip()) for part in text.split(",")]
-    except ValueError:
-        what = "a whole number" if kind is int else "a number"
-        raise InvalidParameter(f"Expected {name}={text!r} to be {what}, or several with commas between.") from None
-    return values if len(values) > 1 else values[0]
-
-
 def _check(data: Path | None, public: bool, chart: Path | None, out: Path | None, force: bool) -> None:
     """Whatever can fail at the end fails here. A table not declared public is not even opened."""
-    from dimfree.comparison.chart import ENDINGS, require_altair
-    from dimfree.writing import check_target
-
     if data is not None and not public:
         raise InvalidParameter(
             "A comparison shows exact errors on DATA, which protects nobody in it. Say --public if everybody may see "
@@ -158,13 +142,7 @@ def _check(data: Path | None, public: bool, chart: Path | None, out: Path | None
         raise InvalidParameter(
             "Expected --data FILE with --public, which is a word about it; without --data records are synthetic."
         )
-    if chart is not None:
-        require_altair()
-        check_target(chart, force=force, endings=ENDINGS)
-    if out is not None:
-        check_target(out, force=force, endings=(".json", ".md"))
-    if chart is not None and out is not None and chart.resolve() == out.resolve():
-        raise InvalidParameter(f"Expected --chart={str(chart)!r} to differ from --out.")
+    along.check_places(chart, out, force)
 
 
 def _run(data: Path | None, options: dict[str, Any]) -> "Comparison":
@@ -218,21 +196,7 @@ def _drawn(found: "Comparison") -> "Table":
     return table
 
 
-def _write(found: "Comparison", chart: Path | None, out: Path | None, force: bool) -> None:
-    """All files or none: each is complete on disk before the first gets its name."""
-    from dimfree.writing import draft_bytes, draft_text
+def _picture(found: "Comparison", ending: str) -> bytes:
+    from dimfree.comparison.chart import chart_bytes
 
-    drafts = []
-    try:
-        if out is not None:
-            text = found.to_json() if out.suffix.lower() == ".json" else found.to_markdown()
-            drafts.append(draft_text(out, text, force=force))
-        if chart is not None:
-            from dimfree.comparison.chart import chart_bytes
-
-            drafts.append(draft_bytes(chart, chart_bytes(found, chart.suffix.lower()), force=force))
-        for draft in drafts:
-            draft.publish()
-    finally:
-        for draft in drafts:
-            draft.discard()
+    return chart_bytes(found, ending)

@@ -1,11 +1,12 @@
 """`dimfree tradeoff`: the predicted error against epsilon, or against n; no data are read."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dimfree.cli import asked
+from dimfree.cli import along, asked
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -59,16 +60,16 @@ def tradeoff(
 
     Exit code 0: shown. 2: bad input.
     """
-    _check(chart, out, force)
+    along.check_places(chart, out, force)
     about = asked.spread(spectrum, spectrum_file, like, public)
     if about is None or (isinstance(about, str) and d is None):
         raise InvalidParameter(
             "Expected --spectrum NAME together with --d, or --spectrum-file FILE, or --like FILE with --public."
         )
-    options = {
-        "epsilon": _several("epsilon", epsilon, float),
+    options: dict[str, Any] = {
+        "epsilon": along.several("epsilon", epsilon, float),
         "delta": delta,
-        "n": _several("n", n, int),
+        "n": along.several("n", n, int),
         "d": d,
         "spectrum": about,
         "knowledge": knowledge,
@@ -78,32 +79,8 @@ def tradeoff(
         "failure_probability": failure_probability,
     }
     found = _run(options)
-    _write(found, chart, out, force)
+    along.write_places(found, partial(_picture, found), chart, out, force)
     _show(found, json)
-
-
-def _several(name: str, text: str, kind: type[int] | type[float]) -> Any:
-    """One number, or a list where commas are."""
-    try:
-        values = [kind(part.strip()) for part in text.split(",")]
-    except ValueError:
-        what = "a whole number" if kind is int else "a number"
-        raise InvalidParameter(f"Expected --{name} {text!r} to be {what}, or several with commas between.") from None
-    return values if len(values) > 1 else values[0]
-
-
-def _check(chart: Path | None, out: Path | None, force: bool) -> None:
-    """Whatever can fail at the end fails here."""
-    from dimfree.comparison.chart import ENDINGS, require_altair
-    from dimfree.writing import check_target
-
-    if chart is not None:
-        require_altair()
-        check_target(chart, force=force, endings=ENDINGS)
-    if out is not None:
-        check_target(out, force=force, endings=(".json", ".md"))
-    if chart is not None and out is not None and chart.resolve() == out.resolve():
-        raise InvalidParameter(f"Expected --chart={str(chart)!r} to differ from --out.")
 
 
 def _run(options: dict[str, Any]) -> "Tradeoff":
@@ -145,16 +122,7 @@ def _drawn(found: "Tradeoff") -> "Table":
     return table
 
 
-def _write(found: "Tradeoff", chart: Path | None, out: Path | None, force: bool) -> None:
-    from functools import partial
-
+def _picture(found: "Tradeoff", ending: str) -> bytes:
     from dimfree.planning.tradeoff_chart import chart_bytes
-    from dimfree.writing import draft_bytes, draft_text, publish_together
 
-    drafting = []
-    if out is not None:
-        text = found.to_json() if out.suffix.lower() == ".json" else found.to_markdown()
-        drafting.append(partial(draft_text, out, text, force=force))
-    if chart is not None:
-        drafting.append(partial(draft_bytes, chart, chart_bytes(found, chart.suffix.lower()), force=force))
-    publish_together(drafting)
+    return chart_bytes(found, ending)
