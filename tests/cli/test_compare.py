@@ -174,9 +174,9 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path, where, name, monkeypatch):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("--epsilon", "one"), "epsilon='one'"),
-        (("-n", "10,many"), "n='10,many'"),
-        (("-n", "1.5"), "n='1.5'"),
+        (("--epsilon", "one"), "--epsilon 'one'"),
+        (("-n", "10,many"), "--n '10,many'"),
+        (("-n", "1.5"), "--n '1.5'"),
         (("-d", "0"), "d=0"),
         (("-n", "10,20", "-d", "2,3"), "n and d"),
         (("--spectrum", "S7"), "spectrum='S7'"),
