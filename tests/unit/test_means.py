@@ -83,6 +83,14 @@ def test_a_twin_whose_runs_each_spend_everything_is_refused():
         group(0.4, whole, overall(0.4))
 
 
+def test_a_run_that_states_less_than_it_was_charged_is_refused():
+    """Adding up trusts the runs' own promises, so those have to hold."""
+    honest, lying = ledger(0.4), ledger(0.4, epsilon=0.1, delta=1e-9)
+    assert Runs(Budget(3.5, 1e-3), ADD, (honest,)).delta() <= 1e-3
+    with pytest.raises(ValueError, match="exceeds its own budget"):
+        Runs(Budget(3.5, 1e-3), ADD, (honest, lying))
+
+
 def test_groups_with_other_charges_are_refused():
     whole, before = promise(0.5), overall(0.3)
     even = group(0.4, whole, before)

@@ -20,6 +20,8 @@ class Runs:
     def __post_init__(self) -> None:
         if not self.runs or any(run.neighbours is not self.neighbours for run in self.runs):
             raise ValueError("Runs under one promise have one neighbouring relation.")
+        if not all(run.delta() <= run.budget.delta for run in self.runs):  # adding up rests on the runs' own promises
+            raise ValueError("A run exceeds its own budget.")
 
     @property
     def events(self) -> tuple[Gaussian | Branch, ...]:
