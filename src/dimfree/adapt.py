@@ -19,6 +19,7 @@ from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.scores import MOVES, Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import geometric_grid, queries
 from dimfree.scale import LearnedRadius
+from dimfree.sources.progress import during
 from dimfree.stages import (
     NARROW,
     WINDOW,
@@ -113,6 +114,7 @@ class Learner:
     def centre(self) -> tuple[Floats, Floats]:
         return denoised(*self.known.combined())
 
+    @during("variances")
     def learn_variances(self) -> None:
         """One variance release about the denoised centre (P10), and what it says of σ."""
         setting, dimension = self.setting, self.setting.space.dimension

@@ -24,7 +24,7 @@ def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are)
     """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL."""
     if isinstance(rows, SparseRows):
         return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise))
-    return to_ball(entrywise(rows, ALL), radius).sum(axis=0).astype(np.int64)
+    return _shortened(*_steps_and_squares(_mapped(rows, entrywise), radius / BALL)).sum(axis=0).astype(np.int64)
 
 
 def are_outside(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> np.ndarray:
@@ -41,16 +41,26 @@ def squares(rows: Rows, step: float, entrywise: Entrywise = as_they_are) -> Floa
     """Squared norms of the mapped rows, in whole steps: the float nearest to the integer."""
     if isinstance(rows, SparseRows):
         return _sparse_squares(rows, *_sparse_steps(rows, step, entrywise))
-    return exact_squares(whole_steps(entrywise(rows, ALL), step))
+    return _steps_and_squares(_mapped(rows, entrywise), step)[1]
 
 
 def to_ball(rows: Floats, radius: float) -> Floats:
     """Every row in steps of radius / BALL, as whole numbers of norm at most BALL."""
-    steps = whole_steps(rows, radius / BALL)
-    squares = exact_squares(steps)
-    outside = squares > float(BALL) ** 2
-    steps[outside] = np.trunc(steps[outside] * _shrinkage(squares[outside])[:, None])
+    return _shortened(*_steps_and_squares(rows.copy(), radius / BALL))
+
+
+def _shortened(steps: Floats, squares: Floats) -> Floats:
+    """Overwrites the rows outside the ball."""
+    outside = np.flatnonzero(squares > float(BALL) ** 2)
+    if len(outside):
+        steps[outside] = np.trunc(steps[outside] * _shrinkage(squares[outside])[:, None])
     return steps
+
+
+def _mapped(rows: Floats, entrywise: Entrywise) -> Floats:
+    """In memory of its own, which may be written on: three arrays instead of one would not fit a core's cache."""
+    mapped = entrywise(rows, ALL)
+    return mapped.copy() if np.may_share_memory(mapped, rows) else mapped
 
 
 def _shrinkage(squares: Floats) -> Floats:
@@ -59,7 +69,7 @@ def _shrinkage(squares: Floats) -> Floats:
 
 def exact_squares(steps: Floats) -> Floats:
     """Squared norms of rows of whole numbers: exact up to 2^52, rounded (still a function of the row) above."""
-    squares = np.einsum("ij,ij->i", steps, steps)
+    squares = np.vecdot(steps, steps)
     large = squares > _EXACT
     if large.any():
         whole = steps[large].astype(np.int64) ** 2
@@ -68,10 +78,30 @@ def exact_squares(steps: Floats) -> Floats:
     return squares
 
 
+def _steps_and_squares(rows: Floats, step: float) -> tuple[Floats, Floats]:
+    """`whole_steps`, which overwrite the rows, and their `exact_squares`.
+
+    A float sum of squares up to _CAP² has no larger square in it: nothing is to be held in such a row, every entry is
+    a number, and the sum is exact. Only the other rows are seen to.
+    """
+    with np.errstate(all="ignore"):  # a warning or error would speak of records
+        steps = np.rint(np.divide(rows, step, out=rows), out=rows)
+        squares = np.vecdot(steps, steps)
+    wild = np.flatnonzero(~(squares <= float(_CAP) ** 2))
+    if len(wild):
+        steps[wild] = _held(steps[wild])
+        squares[wild] = exact_squares(steps[wild])
+    return steps, squares
+
+
 def whole_steps(rows: Floats, step: float) -> Floats:
     with np.errstate(all="ignore"):  # a warning or error would speak of records
-        steps = rows / step
-        np.clip(np.rint(steps, out=steps), -_CAP, _CAP, out=steps)
+        return _held(np.rint(rows / step))
+
+
+def _held(steps: Floats) -> Floats:
+    """Overwrites what is beyond the cap, and what is not a number."""
+    np.clip(steps, -_CAP, _CAP, out=steps)
     steps[np.isnan(steps)] = 0.0
     return steps
 

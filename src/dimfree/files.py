@@ -1,9 +1,9 @@
-"""Tables in: .npy, .npz, .csv and .parquet, told apart by their ending.
+"""Tables in, told apart by their ending: .npy, .npz, .csv, .parquet, .arrow, .feather, .zarr and .h5ad.
 
-A file is read whole or refused with a sentence that names the path and the schema, never a cell or a line.
+A small table is read whole, a large one block by block on every pass (sources/), with the same release to the last bit.
+A file that cannot be used is refused with a sentence that names the path and the schema, never a cell or a line.
 """
 
-import csv
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,8 +14,33 @@ from numpy.typing import NDArray
 
 from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.records import Records, Source, as_records, from_arrow
+from dimfree.sources.csv_text import CsvStream, CsvText, is_missing_cell, key_of, open_csv
+from dimfree.sources.file_stream import reading, require
+from dimfree.sources.h5ad import open_h5ad
+from dimfree.sources.ipc import IpcStream
+from dimfree.sources.npy import NpyStream
+from dimfree.sources.parquet import ParquetStream
+from dimfree.sources.stream import SparseStream, Stream
+from dimfree.sources.zarr_folder import ZarrStream
 
-TABLES = (".npy", ".npz", ".csv", ".parquet")
+__all__ = [
+    "TABLES",
+    "SOURCES",
+    "PathLike",
+    "Keyed",
+    "read_table",
+    "read_keyed_table",
+    "read_group_keys",
+    "read_covariance",
+    "is_missing_cell",
+    "known_ending",
+    "require_pyarrow",
+]
+
+TABLES = (".npy", ".npz", ".csv", ".parquet")  # for everything that is read or written
+SOURCES = (*TABLES, ".arrow", ".feather", ".zarr", ".h5ad")  # for the records of people
+FOLDERS = (".zarr",)
+LARGE = 2**28  # bytes as float64, from which on a table is read anew on every pass
 
 PathLike: TypeAlias = str | Path
 Table: TypeAlias = tuple[Source, tuple[str, ...] | None]  # values as stored, and the names of the columns
@@ -23,24 +48,39 @@ Keyed: TypeAlias = Any  # a column of keys: a list of text, or an Arrow column (
 KeyedTable: TypeAlias = tuple[Source, tuple[str, ...] | None, list[Keyed]]  # and the columns taken out of it
 Content = TypeVar("Content")
 
-_MISSING = frozenset({"", "na", "n/a", "null", "none"})  # beside nan, which is a number to float()
+_CSV_GROWTH = 4  # two characters, the least that a number takes, become eight bytes
 _SPARSE = "format"  # the entry by which scipy.sparse.save_npz marks its files
 
 
 def read_table(path: PathLike) -> Records:
     """The records of a file, one row per person; rows with missing or infinite entries are left to `open_records`."""
-    source, columns = _load(Path(path), key="X", ranks=(2,))
-    return _opened(path, source, columns)
+    ending = known_ending(Path(path), SOURCES)
+    return _opened(path, *_guarded(Path(path), lambda: _table_of(Path(path), ending)))
+
+
+def _table_of(path: Path, ending: str) -> Table:
+    if ending == ".npz" or (ending in (".npy", ".csv") and not _is_large(path, ending)):
+        return _READERS[ending](path, "X", (2,))
+    return _small_whole(_STREAMS[ending](path))
+
+
+def _is_large(path: Path, ending: str) -> bool:
+    return path.stat().st_size * (_CSV_GROWTH if ending == ".csv" else 1) > LARGE
+
+
+def _small_whole(stream: Stream) -> Table:
+    entries = stream.nnz if isinstance(stream, SparseStream) else stream.shape[0] * stream.shape[1]
+    return (stream if 8 * entries > LARGE else stream.whole()), stream.columns
 
 
 def read_keyed_table(path: PathLike, keys: Sequence[str]) -> tuple[Records, list[Keyed]]:
     """The records of a file without the columns named in `keys`, and those columns, which may hold text.
 
-    Only .csv and .parquet have names. The cells of a .csv are compared as text, without the spaces around them; an
-    empty one, and one that reads na, null, none or nan, is a missing key. A column of a .parquet keeps its type, floats
-    as well: `open_keys` and `labelled` judge each entry by itself.
+    Only .csv, which is then read whole, .parquet, .arrow and .feather have names. The cells of a .csv are compared as
+    text, without the spaces around them; an empty one, and one that reads na, null, none or nan, is a missing key.
+    Elsewhere a column keeps its type, floats as well: `open_keys` and `labelled` judge each entry by itself.
     """
-    ending = known_ending(Path(path), TABLES)
+    ending = known_ending(Path(path), SOURCES)
     if ending not in _KEYED_READERS:
         raise InvalidFile(f"{path} has no column names: expected a path ending in {' or '.join(_KEYED_READERS)}.")
     reader = _KEYED_READERS[ending]
@@ -73,6 +113,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _opened(path: PathLike, source: Source, columns: tuple[str, ...] | None) -> Records:
+    if isinstance(source, Stream):
+        return Records(source, columns)
     try:
         return as_records(source, columns)
     except InvalidRecords as error:
@@ -99,23 +141,18 @@ def _load(path: Path, *, key: str, ranks: tuple[int, ...]) -> Table:
 
 
 def _guarded(path: Path, read: Callable[[], Content]) -> Content:
-    """The content of a file; whatever a parser says about it may quote records, so only the kind of trouble is told."""
-    if not path.is_file():
-        kind = "is a folder" if path.is_dir() else "does not exist"
-        raise InvalidFile(f"{path} {kind}: pass the path of a file.")
+    """The content of a file, or one sentence about what is wrong with it."""
+    expected = path.suffix.lower() in FOLDERS
+    if not path.exists():
+        raise InvalidFile(f"{path} does not exist: pass the path of a {'folder' if expected else 'file'}.")
+    if path.is_dir() != expected:
+        is_, pass_ = ("a file", "folder") if expected else ("a folder", "file")
+        raise InvalidFile(f"{path} is {is_}: pass the path of a {pass_}.")
     try:
-        return read()
-    except (InvalidFile, InvalidRecords) as error:
-        raise InvalidFile(f"{path} cannot be used: {error}") from None
-    except PermissionError:
-        raise InvalidFile(f"{path} cannot be read: permission denied.") from None
+        with reading(path):
+            return read()
     except MemoryError:
         raise InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory.") from None
-    except Exception:  # noqa: BLE001 - NumPy, SciPy, zipfile and Arrow raise many kinds on damaged files
-        raise InvalidFile(
-            f"{path} cannot be read as {path.suffix.lower()}: it is truncated, damaged or of another kind, or holds"
-            " Python objects; write it again, as numbers."
-        ) from None
 
 
 def known_ending(path: Path, endings: Sequence[str]) -> str:
@@ -156,22 +193,17 @@ def _read_parquet(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
 
 
 def _read_keyed_parquet(path: Path, keys: tuple[str, ...]) -> KeyedTable:
-    require_pyarrow()
-    from pyarrow.parquet import ParquetFile
+    stream = ParquetStream(path, keys)
+    return *_small_whole(stream), [stream.keys(key) for key in keys]
 
-    with ParquetFile(path) as file:
-        table = file.read()
-    apart = _places(table.schema.names, keys)
-    rest = [place for place in range(table.num_columns) if place not in apart]
-    source, names = from_arrow(table.select(rest))
-    return source, names, [table.column(place) for place in apart]
+
+def _read_keyed_ipc(path: Path, keys: tuple[str, ...]) -> KeyedTable:
+    stream = IpcStream(path, keys)
+    return *_small_whole(stream), [stream.keys(key) for key in keys]
 
 
 def require_pyarrow() -> None:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise InvalidFile(".parquet needs pyarrow: install it with pip install 'dimfree[files]'.") from None
+    require("pyarrow", ".parquet", "files")
 
 
 def _read_csv(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
@@ -180,89 +212,19 @@ def _read_csv(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
 
 
 def _read_keyed_csv(path: Path, keys: tuple[str, ...]) -> KeyedTable:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file)
-        first = next((cells for cells in lines if cells), None)
-        if first is None:
-            raise InvalidFile("it is empty, expected a line of names or lines of numbers.")
-        names = _header(first)
-        apart = _places(names, keys)
-        rest = [place for place in range(len(first)) if place not in apart]
-        columns: list[Keyed] = [[] for _ in apart]
-        coordinates = names and tuple(names[place] for place in rest)
-        values = array("d", [] if names else _numbers(first, names))
-        for blank_or_cells in lines:
-            # In one column a blank line is a record with a missing entry: dropping it would change the number of rows.
-            cells = blank_or_cells or ([""] if len(first) == 1 else [])
-            if not cells:
-                continue
-            if len(cells) != len(first):
-                raise InvalidFile("its lines differ in their number of cells, expected one cell per column everywhere.")
-            if apart:
-                for column, place in zip(columns, apart, strict=True):
-                    column.append(_key(cells[place]))
-                cells = [cells[place] for place in rest]
-            values.extend(_numbers(cells, coordinates))
-    return _table(values, len(rest), columns), coordinates, columns
+    with open_csv(path) as file:
+        text, values = CsvText(file, keys), array("d")
+        columns: list[Keyed] = [[] for _ in keys]
+        for cells in text.rows():
+            for column, place in zip(columns, text.apart, strict=True):
+                column.append(key_of(cells[place]))
+            values.extend(text.numbers(cells))
+    return _table(values, len(text.rest), columns), text.coordinates, columns
 
 
 def _table(values: "array[float]", width: int, columns: list[Keyed]) -> NDArray[np.float64]:
     count = len(values) // width if width else len(columns[0])
     return np.array(values, dtype=np.float64).reshape(count, width)
-
-
-def _places(names: Sequence[str] | None, keys: tuple[str, ...]) -> list[int]:
-    """Where the columns that hold keys stand."""
-    if keys and names is None:
-        raise InvalidFile(f"it has no line of names, expected one with {', '.join(map(repr, keys))}.")
-    for key in keys:
-        if list(names or ()).count(key) != 1:
-            wrong = "more than one column" if key in (names or ()) else "no column"
-            raise InvalidFile(f"it has {wrong} named {key!r}, expected exactly one.")
-    return [list(names or ()).index(key) for key in keys]
-
-
-def _key(cell: str) -> str | None:
-    return None if is_missing_cell(cell) else cell.strip()
-
-
-def is_missing_cell(cell: str) -> bool:
-    """Whether a cell of a .csv that holds this text holds no key."""
-    return cell.strip().lower() in _MISSING | {"nan"}
-
-
-def _header(cells: list[str]) -> tuple[str, ...] | None:
-    """The names in the first line, or None when it is a record.
-
-    A mixture is refused: taken as names, the numbers of a record would be published with the mean.
-    """
-    numeric = [_number(cell) is not None for cell in cells]
-    if all(numeric):
-        return None
-    if any(numeric):
-        raise InvalidFile(
-            "its first line mixes names with numbers or empty cells, expected a name for every column and no index."
-        )
-    return tuple(cell.strip() for cell in cells)
-
-
-def _numbers(cells: list[str], names: tuple[str, ...] | None) -> list[float]:
-    try:
-        return list(map(float, cells))  # the common case, fast
-    except ValueError:
-        numbers = [_number(cell) for cell in cells]
-    if None in numbers:
-        column = numbers.index(None)
-        title = repr(names[column]) if names else str(column + 1)
-        raise InvalidFile(f"column {title} holds something that is not a number, expected numbers between commas.")
-    return [number for number in numbers if number is not None]
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float("nan") if cell.strip().lower() in _MISSING else float(cell)
-    except ValueError:
-        return None
 
 
 _READERS: dict[str, Callable[[Path, str, tuple[int, ...]], Table]] = {
@@ -272,7 +234,19 @@ _READERS: dict[str, Callable[[Path, str, tuple[int, ...]], Table]] = {
     ".parquet": _read_parquet,
 }
 
+_STREAMS: dict[str, Callable[[Path], Stream]] = {
+    ".npy": NpyStream,
+    ".csv": CsvStream,
+    ".parquet": ParquetStream,
+    ".arrow": IpcStream,
+    ".feather": IpcStream,
+    ".zarr": ZarrStream,
+    ".h5ad": open_h5ad,
+}
+
 _KEYED_READERS: dict[str, Callable[[Path, tuple[str, ...]], KeyedTable]] = {
     ".csv": _read_keyed_csv,
     ".parquet": _read_keyed_parquet,
+    ".arrow": _read_keyed_ipc,
+    ".feather": _read_keyed_ipc,
 }

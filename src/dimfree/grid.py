@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.rows import IntegerRows, Rows, SparseRows, stacked
+from dimfree.sources.progress import during
 from dimfree.space import Mask, Space
 
 RADIUS = 2**20  # the friend radius, in steps
@@ -28,6 +29,7 @@ class IntegerRecords:
         return len(self.values) + self.invalid
 
 
+@during("the core's sample")
 def on_grid(space: Space, radius: float, sampled: Mask | None = None) -> IntegerRecords:
     """Every (sampled) record rounded to steps of radius / RADIUS; invalid records are only counted."""
     size = space.count if sampled is None else int(sampled.sum())

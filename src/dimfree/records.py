@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from dimfree._validate import check_choice
 from dimfree.errors import InvalidRecords
 from dimfree.rows import SparseRows
+from dimfree.sources.progress import during, heard
+from dimfree.sources.stream import SparseStream, Stream, row_bounds
 
 ON_INVALID = ("raise", "neutral")
 
@@ -23,7 +25,7 @@ _SPARSE_BLOCK_ENTRIES = 2**20  # stored entries; what is computed from them take
 _KINDS = {"O": "object", "c": "complex", "S": "bytes", "U": "text", "T": "text", "M": "datetime", "m": "timedelta"}
 _ONE_ROW_EACH = "Pass a table with one row per person and one numeric column per coordinate."
 
-Source: TypeAlias = Any  # NDArray of real numbers, or scipy's csr_array of float64 (SciPy ships no types)
+Source: TypeAlias = Any  # NDArray of real numbers, scipy's csr_array of float64 (SciPy ships no types), or a Stream
 
 
 class Records:
@@ -51,15 +53,24 @@ class Records:
         """How many rows. PRIVATE under add/remove: never store, print or raise it."""
         return int(self._source.shape[0])
 
+    @property
+    def streams(self) -> bool:
+        """Whether every pass reads the table anew from its place, because it may not fit memory."""
+        return isinstance(self._source, Stream)
+
     def blocks(self, rows: int | None = None) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Consecutive blocks of at most `rows` rows: read-only dense float64, and the mask of the valid rows."""
         step = max(1, _BLOCK_ENTRIES // self.dimension) if rows is None else rows
-        for start in range(0, self.count, step):
-            yield _masked(_dense(self._source[start : start + step]))
+        read = 0
+        for block in self._dense_blocks(step):
+            read += block.shape[0]
+            yield _masked(_dense(block))
+            del block  # it may be a view of a larger one
+            heard(read, self.count)
 
     @property
     def is_sparse(self) -> bool:
-        return sparse.issparse(self._source)
+        return isinstance(self._source, SparseStream) or sparse.issparse(self._source)
 
     @property
     def stored(self) -> int:
@@ -68,17 +79,32 @@ class Records:
 
     def sparse_blocks(self) -> Iterator[tuple[SparseRows, NDArray[np.bool_]]]:
         """Of a sparse table: consecutive blocks of rows as they are stored, and the mask of the valid rows."""
-        starts, first = self._source.indptr, 0
-        entries = max(_SPARSE_BLOCK_ENTRIES, 4 * self.dimension)  # a row at least; a block costs a row of zeros, too
-        while first < self.count:
-            full = int(np.searchsorted(starts, int(starts[first]) + entries, side="right")) - 1
-            last = min(full, first + entries, self.count)
-            yield _masked_entries(_rows_of(self._source, first, last))
-            first = last
+        read = 0
+        for rows in self._csr_blocks():
+            read += len(rows)
+            yield _masked_entries(rows)
+            heard(read, self.count)
 
     def chosen(self, rows: NDArray[np.bool_]) -> "Records":
         """Some of the rows, as a table of its own. Which ones is for the caller to keep private."""
-        return self if rows.all() else Records(self._source[np.flatnonzero(rows)], self._columns)
+        if rows.all():
+            return self
+        some = self._source.chosen(rows) if self.streams else self._source[np.flatnonzero(rows)]
+        return Records(some, self._columns)
+
+    def _dense_blocks(self, step: int) -> Iterator[Source]:
+        if self.streams:
+            return self._source.row_blocks(step)
+        return (self._source[start : start + step] for start in range(0, self.count, step))
+
+    def _csr_blocks(self) -> Iterator[SparseRows]:
+        if self.streams:
+            return map(SparseRows, self._source.csr_blocks(self._bounds()))
+        return (_rows_of(self._source, first, last) for first, last in self._bounds())
+
+    def _bounds(self) -> Iterator[tuple[int, int]]:
+        # a block costs a row of zeros, too
+        return row_bounds(self._source.indptr, max(_SPARSE_BLOCK_ENTRIES, 4 * self.dimension))
 
     def __repr__(self) -> str:
         return f"<Records: dimension={self.dimension}>"
@@ -99,6 +125,7 @@ def open_records(X: object, *, on_invalid: str = "raise") -> Records:
     return records
 
 
+@during("checking the rows")
 def require_valid(records: Records, on_invalid: str) -> None:
     """Under the rule "raise", an error if any row is invalid; it names the rule, never a row or a value."""
     if on_invalid == "raise" and _any_invalid(records):
@@ -129,7 +156,7 @@ def _source_of(X: Any) -> tuple[Source, tuple[str, ...] | None]:
     package = type(X).__module__.partition(".")[0]
     if package in ("pandas", "polars", "pyarrow"):
         raise InvalidRecords(f"A {package} {type(X).__name__} is not a table. {_ONE_ROW_EACH}")
-    return (_from_sparse(X) if sparse.issparse(X) else _from_array(X)), None
+    return (from_sparse(X) if sparse.issparse(X) else _from_array(X)), None
 
 
 def _from_array(X: Any) -> NDArray[Any]:
@@ -165,7 +192,7 @@ def _is_masked_numeric(X: object) -> bool:
     return isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "biuf"
 
 
-def _from_sparse(X: Any) -> sparse.csr_array:
+def from_sparse(X: Any) -> sparse.csr_array:
     """A private CSR copy: duplicate entries are added up in float64, never in the caller's arrays."""
     _check_rank(X.ndim)
     _check_dtype(X.dtype)
@@ -305,6 +332,6 @@ def _masked_entries(rows: SparseRows) -> tuple[SparseRows, NDArray[np.bool_]]:
 
 
 def _any_invalid(records: Records) -> bool:
-    if records.is_sparse:
-        return not np.isfinite(records._source.data).all()  # an absent entry is a zero
-    return not all(valid.all() for _, valid in records.blocks())
+    blocks: Iterator[tuple[Any, NDArray[np.bool_]]]
+    blocks = records.sparse_blocks() if records.is_sparse else records.blocks()
+    return not all(valid.all() for _, valid in blocks)

@@ -17,6 +17,7 @@ from dimfree.mechanisms.search import count_stddev, geometric_grid
 from dimfree.noise import Noise
 from dimfree.radius import FriendRadii
 from dimfree.rows import stacked
+from dimfree.sources.progress import during
 from dimfree.space import Mask, Space
 
 WINDOW = 1e6  # the factor is looked for between 1/WINDOW and WINDOW
@@ -104,6 +105,7 @@ def radius_learnable(count: float, window: tuple[float, float], mu: float, relat
     return _stands_out(_SHARE, count, cells, mu * math.sqrt(_LOOKS[0]), relation)
 
 
+@during("distances in the core's sample")
 def pair_distances(space: Space, sampled: Mask | None) -> PairDistances:
     """Distances among the (sampled) valid records; the invalid ones are counted."""
     size = space.count if sampled is None else int(sampled.sum())

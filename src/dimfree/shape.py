@@ -66,10 +66,16 @@ class Shape(ABC):
         given = np.asarray(rows, dtype=np.float64)
         _validate.check_rank("rows", given.ndim, [2])
         self._check(given.shape[-1])
-        with np.errstate(all="ignore"):  # a warning, or an error under np.seterr, would speak of records
-            rescaled = saturate(self._rescaled(given))
+        rescaled = self.rescale_finite(given)
         rescaled[~np.isfinite(given).all(axis=1)] = np.nan
         return rescaled
+
+    def rescale_finite(self, rows: Floats) -> Floats:
+        """`rescale` of rows (n, d) known to be finite and to fit."""
+        with np.errstate(all="ignore"):  # a warning, or an error under np.seterr, would speak of records
+            rescaled = self._rescaled(rows)
+            # Saturating changes infinities alone, and no sum of squares with one of them is finite.
+            return rescaled if np.isfinite(np.vecdot(rescaled, rescaled)).all() else saturate(rescaled)
 
     def restore(self, vector: ArrayLike) -> Floats:
         """M^{1/4} vector, in plain floats: for what is already released."""
@@ -172,11 +178,15 @@ class Diagonal(Shape):
     def dimension(self) -> int:
         return self.variances.size
 
+    @cached_property
+    def _fourth_roots(self) -> Floats:
+        return _read_only(_fourth_root(self.variances))
+
     def _rescaled(self, rows: Floats) -> Floats:
-        return rows / _fourth_root(self.variances)
+        return rows / self._fourth_roots
 
     def _restored(self, vector: Floats) -> Floats:
-        return vector * _fourth_root(self.variances)
+        return vector * self._fourth_roots
 
     def _root_diagonal(self, dimension: int) -> Floats:
         return np.sqrt(self.variances)

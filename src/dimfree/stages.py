@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from dimfree.accounting.events import Gaussian
 from dimfree.budget import Neighbours
-from dimfree.clip import norms
+from dimfree.clip import BALL, norms
 from dimfree.mechanisms.clipped_sum import Ball, Block, noisy_clipped_mean
 from dimfree.mechanisms.search import STEPS, count_stddev, geometric_grid, noisy_search
 from dimfree.noise import Noise
+from dimfree.rows import Rows
 from dimfree.schedule import SEARCHED_STAGES, Moments, Schedule
+from dimfree.sources.progress import during
 from dimfree.space import Space
 
 WINDOW = (0.4, 6.0)  # of the searched radius over the predicted one
@@ -101,9 +103,10 @@ class StageSetting:
 
 def stage(setting: StageSetting, known: Knowledge, ball: Ball, mu: float, clipping: "Clipping", purpose: str) -> None:
     """Clip around the ball's centre, sum, and add the output to what is known (P8)."""
-    measured = noisy_clipped_mean(
-        setting.space, ball, setting.count, mu, setting.relation, purpose, noise=setting.noise
-    )
+    with during(purpose):
+        measured = noisy_clipped_mean(
+            setting.space, ball, setting.count, mu, setting.relation, purpose, noise=setting.noise
+        )
     offset, variance = np.zeros(setting.space.dimension), np.full(setting.space.dimension, np.inf)
     block = slice(None) if ball.block is None else ball.block
     stretch = np.broadcast_to(ball.scale, offset.shape)[block]
@@ -161,13 +164,32 @@ def excess(lengths: Floats, radius: float) -> int:
     return int(np.floor(over * STEPS).astype(np.int64).sum())
 
 
+@during("clipping radius")
 def _lengths(space: Space, ball: Ball, largest: float, farthest: float) -> Floats:
     """|z_j| of every valid record, zero for one whose raw distance from the centre is beyond `farthest`."""
-    parts = []
-    for rows in space.valid_blocks():
-        raw = norms(rows, 2 * farthest, Ball(ball.centre, 1.0, farthest).offsets)
-        parts.append(np.where(raw <= farthest, norms(ball.seen(rows), 2 * largest, ball.offsets), 0.0))
-    return np.concatenate(parts) if parts else np.zeros(0)
+    parts = space.each(lambda rows: _lengths_of(rows, ball, largest, farthest))
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _lengths_of(rows: Rows, ball: Ball, largest: float, farthest: float) -> Floats:
+    lengths = norms(ball.seen(rows), 2 * largest, ball.offsets)
+    doubtful = np.flatnonzero(~(lengths <= _surely_near(ball, largest, farthest)))
+    if len(doubtful):
+        raw = norms(rows[doubtful], 2 * farthest, Ball(ball.centre, 1.0, farthest).offsets)
+        lengths[doubtful[~(raw <= farthest)]] = 0.0
+    return lengths
+
+
+def _surely_near(ball: Ball, largest: float, farthest: float) -> float:
+    """A record of at most this |z| is not beyond `farthest`: raw distances are at most |z| times the largest scale.
+
+    Both are rounded to whole steps, coordinate by coordinate: a root of d steps covers that twice over.
+    """
+    if ball.block is not None or not 1e-280 < min(largest, farthest) <= max(largest, farthest) < 1e280:
+        return -1.0  # |z| does not see all coordinates, or floats end here
+    blur = math.sqrt(len(ball.centre)) * 2 / BALL + 1e-9
+    near = farthest * (1 - blur) / float(np.max(ball.scale)) - largest * blur
+    return min(near, 4 * largest)  # beyond it a coordinate may have been held at the cap
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,10 @@ def release_unknown(run: Run) -> Release:
         return run.refused(TOO_FEW, "auto", run.ledger(before, menu.menu), count=size.count)
     menu_used, chosen = charged(run, menu, choice.branch)
     sampled = core_sample(run, size)
-    pairs = pair_distances(run.space, sampled)
     looked_at, search_mu = max(size.count * size.rate, 1.0), choice.branch.search_mu
-    learned = learn_radius(pairs, run.window, looked_at, search_mu, run.relation, noise=run.noise)  # M5'
+    learned = learn_radius(  # M5'; the table of distances ends with the call, before the core needs its place
+        pair_distances(run.space, sampled), run.window, looked_at, search_mu, run.relation, noise=run.noise
+    )
     ledger = run.ledger(before, menu_used, chosen=chosen, searches=learned.events)
     public = size.public | {"radius": learned.radius}
     if not learned.found:

@@ -5,6 +5,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
+from dimfree.clip import norms
 from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.search import STEPS
 from dimfree.records import open_records
@@ -78,3 +79,25 @@ def test_no_record_causes_a_warning():
     rows = np.array([[1.7e308], [-1.7e308]])
     space = Space(open_records(rows), Isotropic(1.0))
     assert _lengths(space, Ball(np.array([-1.7e308]), 1.0, 1.0), 6.0, 100.0).tolist() == [0.0, 0.0]
+
+
+def lengths_one_by_one(rows, ball, largest, farthest):
+    """The definition: lengths on a grid of 2·largest/BALL, zero beyond a raw distance on its own grid."""
+    raw = norms(rows, 2 * farthest, Ball(ball.centre, 1.0, farthest).offsets)
+    return np.where(raw <= farthest, norms(ball.seen(rows), 2 * largest, ball.offsets), 0.0)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3, np.array([1.0, 0.2, 3.0])], ids=["one", "less", "stretched"])
+@pytest.mark.parametrize("block", [None, np.array([0, 2])], ids=["all", "block"])
+@pytest.mark.parametrize("farthest", [0.7, 3.0, 40.0, 1e-300, 1e300])
+def test_raw_distances_are_looked_at_where_lengths_leave_doubt(rng, scale, block, farthest):
+    directions = rng.normal(size=(400, 3))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    stretch = np.concatenate([np.full(200, farthest) * (1 + rng.normal(size=200) * 1e-6), rng.exponential(3, 200)])
+    rows = np.concatenate([directions * stretch[:, None], np.full((1, 3), 1e308), np.zeros((1, 3))])
+    space = Space(open_records(rows), Isotropic(1.0))
+    for largest in (0.1, 2.0, 500.0):
+        ball = Ball(np.array([0.0, 1e-9, 0.0]), scale, 1.0, block)
+        with np.errstate(all="ignore"):
+            expected = lengths_one_by_one(rows, ball, largest, farthest)
+            assert _lengths(space, ball, largest, farthest).tobytes() == expected.tobytes()

@@ -166,3 +166,31 @@ def test_only_the_block_of_sparse_rows_is_looked_at(seed):
     totals = [clipped_total(ball.seen(r), 1.5, ball.offsets) for r in (rows, SparseRows(sparse.csr_array(rows)))]
     assert totals[0].tolist() == totals[1].tolist()
     assert len(totals[0]) == 2
+
+
+# the screen: rows that need no care are told from the others by their float sum of squares
+
+
+def total_one_by_one(rows, radius):
+    """Python integers throughout, but for the factor by which a row outside is shortened."""
+    total = [0] * rows.shape[1]
+    for row in rows:
+        with np.errstate(all="ignore"):
+            steps = [
+                0 if np.isnan(v) else int(max(-(2.0**22), min(2.0**22, np.rint(v / (radius / BALL))))) for v in row
+            ]
+        square = sum(v * v for v in steps)
+        factor = 1.0 if square <= BALL**2 else BALL / np.sqrt(float(square)) * (1 - 2.0**-40)
+        total = [a + int(v * factor) for a, v in zip(total, steps, strict=True)]
+    return total
+
+
+@pytest.mark.parametrize("radius", [0.5, 1.0, 3.0])
+def test_rows_of_every_kind_side_by_side(rng, radius):
+    """Inside, on the sphere, outside, at the cap and beyond it, infinite and without a value."""
+    kinds = [rng.normal(size=(20, 4)) * size for size in (0.1, 1, 4, 4 * radius, 1e3, 1e200)]
+    odd = [[radius, 0, 0, 0], [4 * radius, 0, 0, 0], [4 * radius, radius / BALL, 0, 0], [np.inf, 1, -1, 0]]
+    odd += [[np.nan, 0.1, 0, 0], [np.nan, np.inf, -np.inf, 9], [-4 * radius] * 4, [1e308] * 4, [0] * 4]
+    rows = rng.permutation(np.concatenate([*kinds, odd]))
+    assert clipped_total(rows, radius).tolist() == total_one_by_one(rows, radius)
+    assert clipped_total(rows, radius, lambda v, c: v * 1.0).tolist() == total_one_by_one(rows, radius)

@@ -7,14 +7,13 @@ Proof: proofs/baselines/huang_liang_yi.md.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from dimfree.noise import public_simulation
-from dimfree.rows import Floats, Rows
-from dimfree.space import Mask, Space
+from dimfree.rows import Floats, Rows, densely
+from dimfree.space import Space
 
 _SEED = 20210601
 _ROUNDS = 3  # as in the authors' experiments
@@ -75,11 +74,10 @@ class RotatedSpace(Space):
     def dimension(self) -> int:
         return self.rotation.padded
 
-    def _rescaled(self) -> Iterator[tuple[Rows, Mask]]:
-        for rows, valid in self.records.blocks():
-            rotated = self.rotation.rotated(self.shape.rescale(rows))
-            rotated.setflags(write=False)
-            yield rotated, valid
+    def _rescaled(self, rows: Rows) -> Rows:
+        rotated = self.rotation.rotated(self.shape.rescale(densely(rows)))
+        rotated.setflags(write=False)
+        return rotated
 
     def _stays_sparse(self) -> bool:
         return False

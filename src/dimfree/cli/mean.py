@@ -8,7 +8,7 @@ import typer
 
 from dimfree.cli.mean_groups import GroupTask, check_group_options, release_groups
 from dimfree.cli.output import REFUSED, check_places, places, show_card, write
-from dimfree.cli.progress import working
+from dimfree.cli.progress import passing
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -24,7 +24,11 @@ _OUTPUT = "Output"
 
 def mean(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Table with one row per person: .npy, .npz, .csv or .parquet.")
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Table with one row per person: .npy, .npz, .csv, .parquet, .arrow, .feather, .zarr or .h5ad.",
+        ),
     ],
     epsilon: Annotated[
         float, typer.Option(help="Total privacy loss you agree to; 1 is common.", rich_help_panel=_DATA)
@@ -198,12 +202,12 @@ def mean(
         release_groups(task, {**options, "scale": scale})
         return
     check_places({"DATA": data, "--covariance": covariance}, out, json, force)
-    with working("Reading"):
+    with passing("Reading"):
         from dimfree.files import read_covariance
 
         records, whose = _read(data, unit)
         matrix = None if covariance is None else read_covariance(covariance, records.columns)
-    with working("Releasing"):
+    with passing("Releasing"):
         from dimfree.release import release_mean
 
         release = release_mean(

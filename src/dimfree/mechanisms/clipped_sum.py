@@ -14,7 +14,7 @@ from dimfree.budget import Neighbours
 from dimfree.clip import BALL, clipped_total
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
-from dimfree.rows import ALL, Columns, Floats, Rows
+from dimfree.rows import Columns, Floats, Rows
 from dimfree.space import Space
 
 _FINEST = 2.0**24
@@ -38,17 +38,22 @@ class Ball:
 
     def offsets(self, values: Floats, columns: Columns) -> Floats:
         """Entries about the centre, in the ball's own units; `columns` counts those seen. One entry at a time."""
-        block = ALL if self.block is None else self.block
-        centre, scale = self.centre[block], np.broadcast_to(self.scale, self.centre.shape)[block]
         with np.errstate(all="ignore"):  # a warning would speak of records
-            return (values - centre[columns]) / scale[columns]
+            offsets = values - self._of_seen(self.centre)[columns]
+            if isinstance(self.scale, float) and self.scale == 1:
+                return offsets  # a quotient by one is the number itself
+            scale = np.broadcast_to(self.scale, self.centre.shape)
+            return np.divide(offsets, self._of_seen(scale)[columns], out=offsets)
+
+    def _of_seen(self, coordinates: Floats) -> Floats:
+        return coordinates if self.block is None else coordinates[self.block]
 
 
 def clipped_sum(space: Space, ball: Ball) -> NDArray[np.int64]:
     """Σ clip((y - c)/scale) in steps of radius / BALL. Private; exact, so blocks may come in any order."""
     total = np.zeros(space.dimension if ball.block is None else len(ball.block), dtype=np.int64)
-    for rows in space.valid_blocks():
-        total += clipped_total(ball.seen(rows), ball.radius, ball.offsets)
+    for part in space.each(lambda rows: clipped_total(ball.seen(rows), ball.radius, ball.offsets)):
+        total += part
     return total
 
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from dimfree.accounting.events import Gaussian
 from dimfree.budget import Neighbours
-from dimfree.clip import BALL, are_outside, clipped_total
+from dimfree.clip import BALL, clipped_total
 from dimfree.mechanisms import Measured
+from dimfree.mechanisms.score_lengths import ScoreLengths, blur
 from dimfree.mechanisms.search import STEPS, noisy_search
 from dimfree.noise import Noise
 from dimfree.rows import Columns, Floats
@@ -26,7 +27,11 @@ MOVES = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of
 
 def phi(u: Floats) -> Floats:
     """Identity up to 1, then as slow as a root: one wild coordinate cannot take the whole norm."""
-    return np.where(u <= 1, u, 2 * np.sqrt(np.maximum(u, 1)) - 1)
+    slow = np.maximum(u, 1)
+    np.sqrt(slow, out=slow)
+    slow *= 2
+    slow -= 1
+    return np.minimum(u, slow, out=slow)  # up to 1 `slow` is 1; beyond, 2√u - 1 <= u, also as rounded
 
 
 def phi_inverse(v: Floats) -> Floats:
@@ -45,13 +50,20 @@ class Scoring:
         """φ of squared offsets in units of R·g²; one entry at a time."""
         with np.errstate(all="ignore"):
             units = np.broadcast_to(unit * np.square(self.guess), self.centre.shape)
-            return phi((values - self.centre[columns]) ** 2 / units[columns])
+            squares = values - self.centre[columns]
+            np.square(squares, out=squares)
+            return phi(np.divide(squares, units[columns], out=squares))
 
 
 def clipped_scores(space: Space, scoring: Scoring, unit: float) -> int:
     """How many records would be clipped with this unit R. Private."""
-    scores = partial(scoring.scores, unit)
-    return sum(int(are_outside(rows, scoring.norm, scores).sum()) for rows in space.valid_blocks())
+    return lengths_of(space, scoring).clipped(unit)
+
+
+def lengths_of(space: Space, scoring: Scoring, grid: Floats | None = None) -> ScoreLengths:
+    """Private: the lengths of scores; with a grid of units, what a length at one of them says of the others."""
+    off = math.inf if grid is None else blur(scoring.guess, scoring.norm, grid, space.dimension)
+    return ScoreLengths(space, scoring.norm, lambda unit: partial(scoring.scores, unit), off)
 
 
 def noisy_unit(
@@ -59,8 +71,11 @@ def noisy_unit(
 ) -> Measured[float]:
     """The unit R of the grid at which about `allowed` records are clipped; the count moves by at most one."""
 
+    lengths = lengths_of(space, scoring, grid)
+    lengths.look(lengths.likely_unit(grid, allowed / max(space.count, 1)))
+
     def spare(unit: float) -> int:
-        return round(allowed * STEPS) - clipped_scores(space, scoring, unit) * STEPS
+        return round(allowed * STEPS) - lengths.clipped(unit) * STEPS
 
     return noisy_search(spare, grid, 1.0, mu, "unit of the scores", noise=noise)
 
@@ -70,8 +85,8 @@ def noisy_scores(
 ) -> Measured[Floats]:
     """The noisy sum of clipped scores, in units of the score."""
     total = np.zeros(space.dimension, dtype=np.int64)
-    for rows in space.valid_blocks():
-        total += clipped_total(rows, scoring.norm, partial(scoring.scores, unit))
+    for part in space.each(lambda rows: clipped_total(rows, scoring.norm, partial(scoring.scores, unit))):
+        total += part
     moves = BALL * MOVES[relation] * (1 + 1e-15)
     bits = max(0, math.ceil(math.log2(_FINEST * mu / moves)))
     step = scoring.norm / BALL / 2**bits

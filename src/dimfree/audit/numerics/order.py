@@ -20,6 +20,7 @@ import dimfree.core.products
 import dimfree.exact_product
 import dimfree.mechanisms.gaussian
 import dimfree.records
+import dimfree.space
 from dimfree.audit.doors import Asked
 from dimfree.audit.numerics import calls
 from dimfree.budget import Neighbours
@@ -160,6 +161,8 @@ def forms(table: Floats) -> Iterator[tuple[str, Any]]:
 _BLOCKS: tuple[tuple[Any, str, bool], ...] = (  # where, and whether counted in entries or in rows
     (dimfree.records, "_BLOCK_ENTRIES", True),
     (dimfree.records, "_SPARSE_BLOCK_ENTRIES", True),
+    (dimfree.space, "_BLOCK_ENTRIES", True),
+    (dimfree.space, "_TILE_ENTRIES", True),
     (dimfree.core.friends, "_ROWS", False),
     (dimfree.core.friends, "_CELLS", True),
     (dimfree.core.distances, "_ROWS", False),

@@ -1,0 +1,83 @@
+"""Files for the tests of sources: the same table in every format, and a stream that remembers what was read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sparse
+
+from dimfree.sources.stream import Stream
+
+NAMES = ("first", "second", "third", "fourth")
+
+
+class RecordedStream(Stream):
+    """A table in memory that is handed out in blocks of its own choice, and remembers their sizes."""
+
+    def __init__(self, table: np.ndarray, most: int) -> None:
+        self._table, self._most, self.shape = table, most, table.shape
+        self.sizes: list[int] = []
+        self.passes = 0
+
+    def row_blocks(self, rows: int) -> Iterator[np.ndarray]:
+        self.passes += 1
+        step = min(rows, self._most)
+        for start in range(0, len(self._table), step):
+            block = self._table[start : start + step].copy()
+            self.sizes.append(len(block))
+            yield block
+
+
+def needs(package: str):
+    return pytest.importorskip(package, reason=f"{package} is an optional package and not installed")
+
+
+def store(path: Path, table: np.ndarray, *, rows: int = 7) -> Path:
+    """The table under this ending, in parts of so many rows where the format has parts."""
+    match path.suffix:
+        case ".npy":
+            np.save(path, table)
+        case ".csv":
+            lines = [",".join(NAMES), *(",".join(map(repr, row)) for row in table.tolist())]
+            path.write_text("\n".join(lines) + "\n")
+        case ".parquet":
+            pq.write_table(wide(table), path, row_group_size=rows)
+        case ".arrow" | ".feather":
+            with pa.ipc.new_file(path, wide(table).schema) as file:
+                file.write_table(wide(table), max_chunksize=rows)
+        case ".zarr":
+            zarr = needs("zarr")
+            array = zarr.create_array(str(path), shape=table.shape, chunks=(rows, 2), dtype=table.dtype)
+            array[:] = table
+        case ".h5ad":
+            store_h5ad(path, table)
+    return path
+
+
+def wide(table: np.ndarray) -> pa.Table:
+    return pa.table([pa.array(np.ascontiguousarray(column)) for column in table.T], names=NAMES[: table.shape[1]])
+
+
+def lists(table: np.ndarray) -> pa.Table:
+    flat = pa.array(table.ravel())
+    return pa.table({"vector": pa.FixedSizeListArray.from_arrays(flat, table.shape[1])})
+
+
+def store_h5ad(path: Path, table) -> Path:
+    """As anndata writes it: X dense, or a group of the parts of a CSR matrix."""
+    h5py = needs("h5py")
+    with h5py.File(path, "w") as file:
+        if sparse.issparse(table):
+            group = file.create_group("X")
+            group.attrs.update({"encoding-type": f"{table.format}_matrix", "shape": table.shape})
+            for part in ("data", "indices", "indptr"):
+                group[part] = getattr(table, part)
+        else:
+            file["X"] = table
+        var = file.create_group("var")
+        var.attrs["_index"] = "gene"
+        var.create_dataset("gene", data=list(NAMES), dtype=h5py.string_dtype())
+    return path
