@@ -39,6 +39,9 @@ if TYPE_CHECKING:
         InvalidRecords as InvalidRecords,
     )
     from dimfree.errors import (
+        LostWorkers as LostWorkers,
+    )
+    from dimfree.errors import (
         NoiseMisuse as NoiseMisuse,
     )
     from dimfree.errors import (
@@ -96,6 +99,7 @@ _ROOMS = {
     "InvalidParameter": "errors",
     "InvalidRecords": "errors",
     "NoiseMisuse": "errors",
+    "LostWorkers": "errors",
     "OutOfMemory": "errors",
     "RefusedRelease": "errors",
     "PrivateMean": "estimator",

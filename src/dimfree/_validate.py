@@ -69,6 +69,22 @@ def check_whole(name: str, value: object, *, least: int, most: float = math.inf)
     return int(number)
 
 
+def check_device(value: object) -> str | None:
+    """The name of a device; None: wherever the table lies."""
+    if value is None:
+        return None
+    text = str(value)  # also a torch.device
+    kind, colon, index = text.partition(":")
+    if text != "cpu" and not (kind == "cuda" and (index.isdecimal() if colon else True)):
+        raise InvalidParameter(f"Expected device={value!r} to be 'cpu', 'cuda' or one of several, as in 'cuda:1'.")
+    return text
+
+
+def reject_device(name: str | None, why: str) -> InvalidParameter:
+    """The error for a device that cannot be used here, for the caller to raise."""
+    return InvalidParameter(f"device={name!r} cannot be used: {why}.")
+
+
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     """One of the listed words."""
     text = str(value)

@@ -19,6 +19,7 @@ from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.scores import MOVES, Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import geometric_grid, queries
 from dimfree.scale import LearnedRadius
+from dimfree.schedule import good_enough
 from dimfree.sources.progress import during
 from dimfree.stages import (
     NARROW,
@@ -177,16 +178,20 @@ class Learner:
         return 1 if self.setting.relation is Neighbours.ADD_REMOVE else 2
 
     def _plan(self, budget: float, rank: float) -> list["Planned"]:
-        """Up to five stages of geometric precisions, whichever is predicted to leave the least error."""
+        """Up to five stages of geometric precisions, whichever is predicted to leave the least error.
+
+        Of those that are good enough, the one with the fewest stages: each is a pass or two over the records.
+        """
         search = float(np.clip(10 / rank, *_SEARCH_SHARES)) * self.precision
         (_, variance), (_, blur) = self.known.combined(), self.centre()
-        best: tuple[float, list[Planned]] = (math.inf, [])
+        plans: list[tuple[float, list[Planned]]] = []
         for count in range(1, _MOST_STAGES + 1):
             for ratio in _RATIOS if count > 1 else (1.0,):
                 shares = budget * ratio ** np.arange(count) / (ratio ** np.arange(count)).sum()
                 plan = [self._planned(p, search, last=p == shares[-1]) for p in shares]
-                best = min(best, (self._predicted(plan, rank, variance, blur), plan), key=lambda found: found[0])
-        return best[1]
+                plans.append((self._predicted(plan, rank, variance, blur), plan))
+        enough = good_enough(min(error for error, _ in plans), self._sampling**2)
+        return min((len(plan), error, plan) for error, plan in plans if error <= enough)[2]
 
     def _planned(self, precision: float, search: float, *, last: bool) -> "Planned":
         """A stage that weighs, or is the last, gives a little of its precision for a search of its radius."""
@@ -214,7 +219,7 @@ def _lean(rank: float) -> float:
     return 0.5 + 1.5 / math.sqrt(rank)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Planned:
     """One stage to come: its mu, and that of the search of its radius (0: none)."""
 

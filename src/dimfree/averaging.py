@@ -21,8 +21,8 @@ from dimfree.mechanisms.count import noisy_total
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.noise import Noise
 from dimfree.records import Records
+from dimfree.rows import Mask
 from dimfree.shape import Diagonal
-from dimfree.space import Mask
 from dimfree.tuning import BoundedChoice
 
 _BOUND_SHARE = 0.3  # of the precision, for the number kept

@@ -18,9 +18,9 @@ from dimfree.mechanisms import Measured
 from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count
 from dimfree.mechanisms.gaussian import noisy_mean
+from dimfree.rows import Mask
 from dimfree.run import Run
 from dimfree.sample import fixed_sample, poisson_sample
-from dimfree.space import Mask
 from dimfree.tuning import Size, StableChoice, core_sample_suffices, default_core_sample
 
 

@@ -7,6 +7,8 @@ Proof: proofs/clip.md (P8).
 
 import numpy as np
 
+from dimfree import device_clip
+from dimfree.device_rows import DeviceRows
 from dimfree.rows import ALL, Columns, Entrywise, Floats, Integers, Rows, SparseRows
 
 BALL = 2**20  # the clipping radius, in steps
@@ -16,15 +18,18 @@ _EXACT = 2.0**52  # sums of integer squares up to here are exact in float64, in 
 _CELLS = 2**20
 
 
-def as_they_are(values: Floats, columns: Columns) -> Floats:
-    return values
+def as_they_are(values: Floats, columns: Columns, step: float) -> Floats:
+    with np.errstate(all="ignore"):  # a warning or error would speak of records
+        return values * (1 / np.float64(step))
 
 
 def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> Integers:
     """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL."""
     if isinstance(rows, SparseRows):
         return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise))
-    return _shortened(*_steps_and_squares(_mapped(rows, entrywise), radius / BALL)).sum(axis=0).astype(np.int64)
+    if isinstance(rows, DeviceRows):
+        return device_clip.total(rows, radius / BALL, entrywise, BALL, _CAP)
+    return _shortened(*_steps_and_squares(entrywise(rows, ALL, radius / BALL))).sum(axis=0).astype(np.int64)
 
 
 def are_outside(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> np.ndarray:
@@ -41,12 +46,14 @@ def squares(rows: Rows, step: float, entrywise: Entrywise = as_they_are) -> Floa
     """Squared norms of the mapped rows, in whole steps: the float nearest to the integer."""
     if isinstance(rows, SparseRows):
         return _sparse_squares(rows, *_sparse_steps(rows, step, entrywise))
-    return _steps_and_squares(_mapped(rows, entrywise), step)[1]
+    if isinstance(rows, DeviceRows):
+        return device_clip.squares(rows, step, entrywise, _CAP)
+    return _steps_and_squares(entrywise(rows, ALL, step))[1]
 
 
 def to_ball(rows: Floats, radius: float) -> Floats:
     """Every row in steps of radius / BALL, as whole numbers of norm at most BALL."""
-    return _shortened(*_steps_and_squares(rows.copy(), radius / BALL))
+    return _shortened(*_steps_and_squares(as_they_are(rows, ALL, radius / BALL)))
 
 
 def _shortened(steps: Floats, squares: Floats) -> Floats:
@@ -55,12 +62,6 @@ def _shortened(steps: Floats, squares: Floats) -> Floats:
     if len(outside):
         steps[outside] = np.trunc(steps[outside] * _shrinkage(squares[outside])[:, None])
     return steps
-
-
-def _mapped(rows: Floats, entrywise: Entrywise) -> Floats:
-    """In memory of its own, which may be written on: three arrays instead of one would not fit a core's cache."""
-    mapped = entrywise(rows, ALL)
-    return mapped.copy() if np.may_share_memory(mapped, rows) else mapped
 
 
 def _shrinkage(squares: Floats) -> Floats:
@@ -73,20 +74,19 @@ def exact_squares(steps: Floats) -> Floats:
     large = squares > _EXACT
     if large.any():
         whole = steps[large].astype(np.int64) ** 2
-        high, low = (whole >> _HALF).sum(axis=1), (whole & (2**_HALF - 1)).sum(axis=1)  # halves: no overflow
+        high, low = (whole >> _HALF).sum(axis=1), (whole & (2**_HALF - 1)).sum(axis=1)  # halves cannot overflow
         squares[large] = high * 2.0**_HALF + low
     return squares
 
 
-def _steps_and_squares(rows: Floats, step: float) -> tuple[Floats, Floats]:
-    """`whole_steps`, which overwrite the rows, and their `exact_squares`.
+def _steps_and_squares(steps: Floats) -> tuple[Floats, Floats]:
+    """`whole_steps` and their `exact_squares`. Overwrites its argument.
 
     A float sum of squares up to _CAP² has no larger square in it: nothing is to be held in such a row, every entry is
     a number, and the sum is exact. Only the other rows are seen to.
     """
     with np.errstate(all="ignore"):  # a warning or error would speak of records
-        steps = np.rint(np.divide(rows, step, out=rows), out=rows)
-        squares = np.vecdot(steps, steps)
+        squares = np.vecdot(np.rint(steps, out=steps), steps)
     wild = np.flatnonzero(~(squares <= float(_CAP) ** 2))
     if len(wild):
         steps[wild] = _held(steps[wild])
@@ -94,9 +94,10 @@ def _steps_and_squares(rows: Floats, step: float) -> tuple[Floats, Floats]:
     return steps, squares
 
 
-def whole_steps(rows: Floats, step: float) -> Floats:
-    with np.errstate(all="ignore"):  # a warning or error would speak of records
-        return _held(np.rint(rows / step))
+def whole_steps(steps: Floats) -> Floats:
+    """The nearest whole numbers, held within the cap; no number becomes zero. Overwrites its argument."""
+    with np.errstate(all="ignore"):
+        return _held(np.rint(steps, out=steps))
 
 
 def _held(steps: Floats) -> Floats:
@@ -108,8 +109,8 @@ def _held(steps: Floats) -> Floats:
 
 def _sparse_steps(rows: SparseRows, step: float, entrywise: Entrywise) -> tuple[Floats, Floats]:
     """In whole steps: the stored entries, and `base`, what zero becomes in each column."""
-    base = whole_steps(entrywise(np.zeros(rows.shape[1]), ALL), step)
-    return whole_steps(entrywise(rows.values, rows.columns), step), base
+    base = whole_steps(entrywise(np.zeros(rows.shape[1]), ALL, step))
+    return whole_steps(entrywise(rows.values, rows.columns, step)), base
 
 
 def _sparse_squares(rows: SparseRows, values: Floats, base: Floats) -> Floats:

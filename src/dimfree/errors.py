@@ -20,6 +20,10 @@ class InvalidFile(DimfreeError, ValueError):
     """A file cannot be read or written; the message names the path and the remedy."""
 
 
+class LostWorkers(DimfreeError, RuntimeError):
+    """Work that was handed to a scheduler did not come back: it is not there, its workers died, or a task failed."""
+
+
 class RefusedRelease(DimfreeError, RuntimeError):
     """The mean of a refused release was asked for."""
 

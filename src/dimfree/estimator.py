@@ -60,6 +60,7 @@ class PrivateMean(BaseEstimator):
         denoise: Any = False,
         unit: Any = None,
         unit_rows: Any = None,
+        device: Any = None,
         noise: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -79,6 +80,7 @@ class PrivateMean(BaseEstimator):
         self.denoise = denoise
         self.unit = unit
         self.unit_rows = unit_rows
+        self.device = device
         self.noise = noise
 
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:

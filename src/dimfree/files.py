@@ -52,16 +52,30 @@ _CSV_GROWTH = 4  # two characters, the least that a number takes, become eight b
 _SPARSE = "format"  # the entry by which scipy.sparse.save_npz marks its files
 
 
-def read_table(path: PathLike) -> Records:
-    """The records of a file, one row per person; rows with missing or infinite entries are left to `open_records`."""
+def read_table(path: PathLike, *, workers: int = 0) -> Records:
+    """The records of a file, one row per person; rows with missing or infinite entries are left to `open_records`.
+
+    With `workers`, the number of threads of a dask cluster, nothing is read here: they read it, each in parts.
+    """
     ending = known_ending(Path(path), SOURCES)
-    return _opened(path, *_guarded(Path(path), lambda: _table_of(Path(path), ending)))
+    return _opened(path, *_guarded(Path(path), lambda: _table_of(Path(path), ending, workers)))
 
 
-def _table_of(path: Path, ending: str) -> Table:
+def _table_of(path: Path, ending: str, workers: int) -> Table:
+    if workers:
+        return _in_parts(path, ending, workers)
     if ending == ".npz" or (ending in (".npy", ".csv") and not _is_large(path, ending)):
         return _READERS[ending](path, "X", (2,))
     return _small_whole(_STREAMS[ending](path))
+
+
+def _in_parts(path: Path, ending: str, workers: int) -> Table:
+    from dimfree.sources.file_parts import in_parts
+
+    if ending not in _STREAMS:
+        raise InvalidFile("it cannot be read in parts: use .npy, .parquet or .zarr, or leave the scheduler out.")
+    table = in_parts(_STREAMS[ending](path), workers)
+    return table, table.columns
 
 
 def _is_large(path: Path, ending: str) -> bool:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.rows import IntegerRows, Rows, SparseRows, stacked
+from dimfree.device_rows import DeviceRows
+from dimfree.rows import IntegerRows, Mask, Rows, SparseRows, stacked
 from dimfree.sources.progress import during
-from dimfree.space import Mask, Space
+from dimfree.space import Space
 
 RADIUS = 2**20  # the friend radius, in steps
 EDGE = 2.0**61  # coordinates are held within ±EDGE: differences fit 64 bits
@@ -40,6 +41,8 @@ def on_grid(space: Space, radius: float, sampled: Mask | None = None) -> Integer
 
 def rows_to_steps(rows: Rows, step: float) -> IntegerRows:
     """Rows in whole steps; zero stays zero, so sparse rows stay sparse."""
+    if isinstance(rows, DeviceRows):
+        return rows.to_steps(step, EDGE)
     return rows.with_values(to_steps(rows.values, step)) if isinstance(rows, SparseRows) else to_steps(rows, step)
 
 

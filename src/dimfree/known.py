@@ -16,11 +16,11 @@ from dimfree.budget import Neighbours
 from dimfree.centre import calibrated, charged, core_mean, core_sample, released_size
 from dimfree.mechanisms import Measured
 from dimfree.result import Release
+from dimfree.rows import Mask
 from dimfree.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
 from dimfree.scale import learn_scale, learnable
 from dimfree.schedule import Moments, Schedule, best_schedule, clip_level
 from dimfree.shape import Diagonal
-from dimfree.space import Mask
 from dimfree.stages import Clipping, Honest, Knowledge, Output, StageSetting, recentre, unsearched
 from dimfree.tuning import BoundedChoice, Size, choose_soft, stable_choices
 

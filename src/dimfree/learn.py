@@ -52,10 +52,14 @@ def _fit(log_density: Floats, steps: int) -> Floats:
     """Posterior probabilities of the atoms after so many EM steps from equal weights."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     weights = np.full(density.shape[1], 1 / density.shape[1])
+    joint = np.empty_like(density)  # written over in every step
     for _ in range(steps):
-        weights = np.mean(density * weights / (density @ weights)[:, None], axis=0)
-    joint = density * weights
-    return joint / joint.sum(axis=1, keepdims=True)
+        np.multiply(density, weights, out=joint)
+        joint /= (density @ weights)[:, None]
+        weights = joint.mean(axis=0)
+    np.multiply(density, weights, out=joint)
+    joint /= joint.sum(axis=1, keepdims=True)
+    return joint
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from dimfree.grouping import EMPTY, slots
 from dimfree.mechanisms.laplace_count import laplace_count
 from dimfree.paper_plan import HALVES, Shares, Steps, choose_steps, paper_shares
 from dimfree.result import Release
+from dimfree.rows import Mask
 from dimfree.run import TOO_FEW, Run
 from dimfree.sample import fixed_sample, poisson_sample
-from dimfree.space import Mask
 from dimfree.stages import Knowledge, Output
 from dimfree.variances import (
     GroupVariances,

@@ -4,28 +4,34 @@ What the table holds stays behind the door: no error, repr or pickle shows a val
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from numbers import Real
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._validate import check_choice
+from dimfree.device import Place, block_rows, from_tensor, lies_at
+from dimfree.device_rows import DeviceRows
 from dimfree.errors import InvalidRecords
-from dimfree.rows import SparseRows
+from dimfree.rows import Mask, Rows, SparseRows, densely
 from dimfree.sources.progress import during, heard
-from dimfree.sources.stream import SparseStream, Stream, row_bounds
+from dimfree.sources.stream import SparseStream, Stream, pieces, row_bounds
+from dimfree.threads import cores, in_order
 
 ON_INVALID = ("raise", "neutral")
 
 _BLOCK_ENTRIES = 2**22  # 32 MiB of float64: large enough for fast arithmetic, small beside any table worth blocking
+_LOOK_ENTRIES = 2**18  # where a block is only looked at
 _SPARSE_BLOCK_ENTRIES = 2**20  # stored entries; what is computed from them takes some such arrays
 _KINDS = {"O": "object", "c": "complex", "S": "bytes", "U": "text", "T": "text", "M": "datetime", "m": "timedelta"}
 _ONE_ROW_EACH = "Pass a table with one row per person and one numeric column per coordinate."
 
-Source: TypeAlias = Any  # NDArray of real numbers, scipy's csr_array of float64 (SciPy ships no types), or a Stream
+Result = TypeVar("Result")
+Source: TypeAlias = Any  # NDArray of real numbers, scipy's csr_array of float64, a Stream, or DeviceRows
 
 
 class Records:
@@ -34,11 +40,13 @@ class Records:
     A row with an entry that is not finite is invalid: `blocks` masks it and hands it out as zeros.
     """
 
-    __slots__ = ("_columns", "_source")
+    __slots__ = ("_columns", "_copy", "_place", "_source")
 
-    def __init__(self, source: Source, columns: tuple[str, ...] | None) -> None:
+    def __init__(self, source: Source, columns: tuple[str, ...] | None, place: Place | None = None) -> None:
         self._source = source
         self._columns = columns
+        self._place = place
+        self._copy: DeviceRows | None = source if isinstance(source, DeviceRows) else None
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -58,13 +66,63 @@ class Records:
         """Whether every pass reads the table anew from its place, because it may not fit memory."""
         return isinstance(self._source, Stream)
 
-    def blocks(self, rows: int | None = None) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+    @property
+    def place(self) -> Place | None:
+        """The device on which `mapped` works; None: the machine's own memory, as always for a sparse table."""
+        return None if self.is_sparse else self._place
+
+    def on(self, place: Place | None) -> "Records":
+        """The same table, worked on there."""
+        return Records(self._source, self._columns, place)
+
+    def where_it_lies(self) -> "Records":
+        """A tensor on a GPU is worked on there, whatever else is."""
+        return self.on(lies_at(self._source)) if isinstance(self._source, DeviceRows) else self
+
+    def placed_blocks(self, place: Place, rows: int) -> Iterator[DeviceRows]:
+        """Consecutive blocks of `rows` rows or more, there; invalid rows and all.
+
+        An array that fits is copied over once, other tables anew on every pass.
+        """
+        if self._copy is None and isinstance(self._source, np.ndarray) and place.has_room(self._source):
+            self._copy = place.table(self._source)
+        step, read = block_rows(rows, self.dimension, self._copy is not None), 0
+        for block in self._dense_blocks(step) if self._copy is None else pieces(self._copy, step):
+            read += len(block)
+            yield place.rows(block)
+            heard(read, self.count)
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[NDArray[np.float64], Mask]]:
         """Consecutive blocks of at most `rows` rows: read-only dense float64, and the mask of the valid rows."""
+        return map(_masked, self._unmasked(rows))
+
+    def mapped(
+        self,
+        work: Callable[[Rows, Mask | None], Result],
+        rows: int,
+        among: Mask | None,
+        threads: int,
+        merge: Callable[[Iterable[Result]], Result],
+    ) -> Iterator[Result]:
+        """work(block, its part of `among`) on consecutive blocks, invalid rows and all, results in their order.
+
+        Blocks are dense, or sparse where the table is. The work must not depend on where blocks begin; it runs on so
+        many threads, or where the records lie, perhaps more than once, and consecutive results may come merged into
+        one. It must not hold Records.
+        """
+        if hasattr(self._source, "mapped"):
+            return iter(self._source.mapped(partial(_on_dense, work), rows, among, merge))
+        blocks: Iterator[Rows] = self._sparse() if self.is_sparse else self._unmasked(rows)
+        if self.place is not None:
+            blocks, threads = self.placed_blocks(self.place, rows), min(threads, 2)  # one on its way, one worked on
+        return in_order(lambda block: work(*block), _with_parts(blocks, among), threads)
+
+    def _unmasked(self, rows: int | None) -> Iterator[NDArray[np.float64]]:
         step = max(1, _BLOCK_ENTRIES // self.dimension) if rows is None else rows
         read = 0
         for block in self._dense_blocks(step):
             read += block.shape[0]
-            yield _masked(_dense(block))
+            yield _dense(block)
             del block  # it may be a view of a larger one
             heard(read, self.count)
 
@@ -77,20 +135,23 @@ class Records:
         """How many entries a sparse table stores. PRIVATE: never store, print or raise it."""
         return int(self._source.nnz)
 
-    def sparse_blocks(self) -> Iterator[tuple[SparseRows, NDArray[np.bool_]]]:
+    def sparse_blocks(self) -> Iterator[tuple[SparseRows, Mask]]:
         """Of a sparse table: consecutive blocks of rows as they are stored, and the mask of the valid rows."""
+        return map(_masked_entries, self._sparse())
+
+    def _sparse(self) -> Iterator[SparseRows]:
         read = 0
         for rows in self._csr_blocks():
             read += len(rows)
-            yield _masked_entries(rows)
+            yield rows
             heard(read, self.count)
 
-    def chosen(self, rows: NDArray[np.bool_]) -> "Records":
+    def chosen(self, rows: Mask) -> "Records":
         """Some of the rows, as a table of its own. Which ones is for the caller to keep private."""
         if rows.all():
             return self
         some = self._source.chosen(rows) if self.streams else self._source[np.flatnonzero(rows)]
-        return Records(some, self._columns)
+        return Records(some, self._columns, self._place)
 
     def _dense_blocks(self, step: int) -> Iterator[Source]:
         if self.streams:
@@ -154,7 +215,7 @@ def _source_of(X: Any) -> tuple[Source, tuple[str, ...] | None]:
         if kind in ancestors:
             return convert(X)
     package = type(X).__module__.partition(".")[0]
-    if package in ("pandas", "polars", "pyarrow"):
+    if package in ("pandas", "polars", "pyarrow", "dask"):
         raise InvalidRecords(f"A {package} {type(X).__name__} is not a table. {_ONE_ROW_EACH}")
     return (from_sparse(X) if sparse.issparse(X) else _from_array(X)), None
 
@@ -243,6 +304,22 @@ def _from_lists(column: Any, type_: Any) -> NDArray[np.float64]:
     return values
 
 
+def _from_dask_array(X: Any) -> tuple[Source, None]:
+    """Nothing is computed but the lengths of chunks that are not known."""
+    from dimfree.sources.dask_table import of_array
+
+    _check_rank(X.ndim)
+    _check_dtype(X.dtype)
+    return of_array(X), None
+
+
+def _from_dask_frame(X: Any) -> tuple[Source, tuple[str, ...]]:
+    from dimfree.sources.dask_table import of_frame
+
+    names = _from_pandas(X._meta)[1]
+    return of_frame(X, names), names
+
+
 def _is_arrow_number(type_: Any) -> bool:
     from pyarrow.types import is_boolean, is_decimal, is_floating, is_integer
 
@@ -264,11 +341,19 @@ def _arrow_floats(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
+def _from_tensor(X: Any) -> tuple[Source, None]:
+    source = from_tensor(X)
+    return source if isinstance(source, DeviceRows) else _from_array(source), None
+
+
 _FRAMES = {
+    ("torch", "Tensor"): _from_tensor,
     ("pandas", "DataFrame"): _from_pandas,
     ("polars", "DataFrame"): _from_polars,
     ("pyarrow", "Table"): from_arrow,
     ("pyarrow", "RecordBatch"): from_arrow,
+    ("dask", "Array"): _from_dask_array,
+    ("dask", "DataFrame"): _from_dask_frame,
 }
 
 
@@ -303,19 +388,36 @@ def _check_dtype(dtype: np.dtype[Any]) -> None:
 
 def _dense(rows: Source) -> NDArray[np.float64]:
     """Fresh memory, or a view that cannot be written through."""
-    plain = rows.toarray() if sparse.issparse(rows) else rows
+    numbers = rows.floats() if isinstance(rows, DeviceRows) else rows
+    plain = numbers.toarray() if sparse.issparse(numbers) else densely(numbers)
     with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite, hence invalid
         block = np.ascontiguousarray(plain, dtype=np.float64)
     block.flags.writeable = False
     return block
 
 
-def _masked(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    valid = np.asarray(np.isfinite(block).all(axis=1))
+def are_finite(rows: Rows) -> Mask:
+    """Which rows are valid: every entry is a finite number."""
+    if isinstance(rows, SparseRows):
+        finite = np.isfinite(rows.values)
+        return np.ones(len(rows), dtype=np.bool_) if finite.all() else rows.sums((~finite).astype(np.int64)) == 0
+    if isinstance(rows, DeviceRows):
+        return rows.are_finite()
+    with np.errstate(all="ignore"):  # a warning or error would speak of records
+        valid = np.isfinite(np.vecdot(rows, rows))  # a quick look: with a finite sum of squares all entries are finite
+    return valid if valid.all() else np.asarray(np.isfinite(rows).all(axis=1))
+
+
+def _masked(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], Mask]:
+    valid = are_finite(block)
     if not valid.all():
         block = np.where(valid[:, None], block, 0.0)
         block.flags.writeable = False
     return block, valid
+
+
+def _on_dense(work: Callable[[Rows, Mask | None], Result], rows: Source, among: Mask | None) -> Result:
+    return work(_dense(rows), among)
 
 
 def _rows_of(matrix: sparse.csr_array, first: int, last: int) -> SparseRows:
@@ -325,13 +427,23 @@ def _rows_of(matrix: sparse.csr_array, first: int, last: int) -> SparseRows:
     return SparseRows(sparse.csr_array(parts, shape=(last - first, matrix.shape[1]), copy=False))
 
 
-def _masked_entries(rows: SparseRows) -> tuple[SparseRows, NDArray[np.bool_]]:
-    finite = np.isfinite(rows.values)
-    valid = rows.sums((~finite).astype(np.int64)) == 0
-    return rows if finite.all() else rows.with_values(np.where(rows.spread(valid), rows.values, 0.0)), valid
+def _masked_entries(rows: SparseRows) -> tuple[SparseRows, Mask]:
+    valid = are_finite(rows)
+    return rows if valid.all() else rows.with_values(np.where(rows.spread(valid), rows.values, 0.0)), valid
+
+
+def _with_parts(blocks: Iterator[Rows], among: Mask | None) -> Iterator[tuple[Rows, Mask | None]]:
+    """Each block with its part of a mask of all rows."""
+    start = 0
+    for rows in blocks:
+        yield rows, None if among is None else among[start : start + len(rows)]
+        start += len(rows)
 
 
 def _any_invalid(records: Records) -> bool:
-    blocks: Iterator[tuple[Any, NDArray[np.bool_]]]
-    blocks = records.sparse_blocks() if records.is_sparse else records.blocks()
-    return not all(valid.all() for _, valid in blocks)
+    rows = max(1, _LOOK_ENTRIES // records.dimension)
+    return not all(records.mapped(_all_finite, rows, None, cores(), all))
+
+
+def _all_finite(rows: Rows, among: Mask | None) -> bool:
+    return bool(are_finite(rows).all())

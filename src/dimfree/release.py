@@ -26,6 +26,7 @@ from dimfree._validate import (
 )
 from dimfree.bounded import release_basic, release_soft
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.device import device_memory_unspoken, place_of
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.known import refuse_known, release_cheapest, release_known
 from dimfree.noise import Noise, SystemNoise
@@ -68,6 +69,7 @@ def release_mean(
     denoise: bool = False,
     unit: object = None,
     unit_rows: int | None = None,
+    device: str | None = None,
     noise: Noise | None = None,
 ) -> Release:
     """Release the mean of the rows of X with (epsilon, delta)-differential privacy in total.
@@ -93,7 +95,8 @@ def release_mean(
     with `unit_rows`, a public number, the mean of the totals of each person's first rows, so many at most.
     `on_invalid` "raise" stops at a non-finite entry or a missing key, which tells the caller about the data and is not
     covered by the guarantee; "neutral" counts such a row and gives it no weight, and with `unit` leaves it out of the
-    record of its person. `noise` is for tests; leave it None to be private.
+    record of its person. `device` "cuda" works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one, "cpu"
+    does not: the release is the same to the last bit. `noise` is for tests; leave it None to be private.
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
@@ -113,8 +116,11 @@ def release_mean(
         raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'.")
     check_choice("on_invalid", on_invalid, ON_INVALID)
     check_unit_rows(unit, unit_rows)
-    with memory_unspoken():
+    place = place_of(device)
+    with device_memory_unspoken(), memory_unspoken():
         records, whose = _opened(X, unit, unit_rows, on_invalid)
+        records = records.on(place) if device is not None else records
+        records = records.where_it_lies() if device in (None, "cuda") else records
     learned = _learned_shape(covariance, shape)
     if learned:
         check_learned_options(learned, core, scale, stages)
@@ -136,6 +142,7 @@ def release_mean(
     check_columns(records.dimension, budget.epsilon)
     estimator = _ESTIMATORS[_LEARNERS[learned] if learned else core]
     with (
+        device_memory_unspoken(),
         memory_unspoken(),
         np.errstate(all="ignore"),
     ):  # a floating-point error would end a run that has spent its budget

@@ -1,7 +1,7 @@
-"""Rows of numbers, one per record: a dense array, or the stored entries of a sparse matrix.
+"""Rows of numbers, one per record: a dense array, the stored entries of a sparse matrix, or a tensor on a GPU.
 
-What is computed from either is the same to the last bit: maps act on one entry and its column, and sums are of whole
-numbers. Proofs: proofs/clip.md, proofs/core/friends.md.
+What is computed from any of them is the same to the last bit: maps act on one entry and its column, and sums are of
+whole numbers. Proofs: proofs/clip.md, proofs/core/friends.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,10 +13,13 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from dimfree.device_rows import DeviceRows
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Columns: TypeAlias = slice | NDArray[np.integer[Any]]
-Entrywise: TypeAlias = Callable[[Floats, Columns], Floats]  # of entries and the columns in which they stand
+Entrywise: TypeAlias = Callable[[Floats, Columns, float], Floats]  # of entries, their columns and a step: in steps
 
 ALL = slice(None)
 
@@ -106,9 +109,9 @@ class SparseRows:
         return reduced
 
 
-Rows: TypeAlias = Floats | SparseRows
-IntegerRows: TypeAlias = Integers | SparseRows
-Table: TypeAlias = NDArray[Any] | SparseRows
+Rows: TypeAlias = Floats | SparseRows | DeviceRows
+IntegerRows: TypeAlias = Integers | SparseRows | DeviceRows
+Table: TypeAlias = NDArray[Any] | SparseRows | DeviceRows
 
 
 def width(rows: Table) -> int:
@@ -117,7 +120,7 @@ def width(rows: Table) -> int:
 
 
 def minus(rows: Any, others: Any) -> Any:
-    """Row by row, or every row less a single one: both tables dense or both sparse."""
+    """Row by row, or every row less a single one: both tables of the same kind."""
     return rows - others
 
 
@@ -127,15 +130,17 @@ def one_row(rows: IntegerRows, which: Integers) -> IntegerRows:
 
 
 def densely(rows: Table) -> NDArray[Any]:
-    return rows.toarray() if isinstance(rows, SparseRows) else rows
+    return rows.toarray() if isinstance(rows, SparseRows | DeviceRows) else rows
 
 
 def stacked(parts: Iterable[Table], shape: tuple[int, int], dtype: type) -> Any:
-    """The parts, all dense or all sparse, one below the other; `shape` has room for all of them."""
+    """The parts, all of one kind, one below the other; `shape` has room for all of them."""
     waiting: Iterator[Any] = iter(parts)
     first = next(waiting, None)
     if isinstance(first, SparseRows):
         return SparseRows(sparse.vstack([first.matrix, *(part.matrix for part in waiting)], format="csr"))
+    if isinstance(first, DeviceRows):
+        return DeviceRows.stacked([first, *waiting])
     table: NDArray[Any] = np.empty(shape if first is not None else (0, shape[1]), dtype=dtype)
     filled = 0
     for part in () if first is None else chain([first], waiting):

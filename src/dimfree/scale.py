@@ -16,9 +16,9 @@ from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_f
 from dimfree.mechanisms.search import count_stddev, geometric_grid
 from dimfree.noise import Noise
 from dimfree.radius import FriendRadii
-from dimfree.rows import stacked
+from dimfree.rows import Mask, stacked
 from dimfree.sources.progress import during
-from dimfree.space import Mask, Space
+from dimfree.space import Space
 
 WINDOW = 1e6  # the factor is looked for between 1/WINDOW and WINDOW
 _COARSE, _FINE, _MARGIN = 1.15, 1.03, 1.35

@@ -19,6 +19,8 @@ from dimfree.tuning import StableChoice
 _CORE_SHARES = np.array([0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.65])
 _RATIOS = (1.5, 2.5, 4.0, 8.0)
 _MOST_STAGES = 5
+_SMALL = 0.04  # of the sampling variance: noise of a fifth of the sampling error
+_UNSEEN = 2e-3  # of it: a thousandth of the error
 SEARCHED_STAGES = 2  # the last ones
 _BLOCKS = 12  # candidates for k
 
@@ -83,6 +85,12 @@ def clip_level(count: float, epsilon: float, rank: float, precision: float) -> f
     return 1 - min(clipped, rank / (precision * max(count, 1.0)))
 
 
+def good_enough(least: float, sampling: float) -> float:
+    """The noise variance to be content with: where noise is small beside sampling, a thousandth of the error is given
+    away for fewer passes over many records."""
+    return least + _UNSEEN * sampling if least < _SMALL * sampling else least
+
+
 def best_schedule(
     cores: list[StableChoice],
     spectrum: Floats,
@@ -95,6 +103,8 @@ def best_schedule(
     searched: bool = False,
 ) -> Schedule | None:
     """The schedule with the least predicted error; zero stages are among the candidates. None without a core.
+
+    Of those that are good enough, the one with the fewest stages: each is a pass or two over the records.
 
     `searched`: the last SEARCHED_STAGES stages look for their clipping radius first.
     """
@@ -124,7 +134,13 @@ def _best(
         for ratio in (_RATIOS if stages > 1 else (1.0,))
         for size in (sizes if stages else sizes[-1:])
     ]
-    return min(candidates, key=lambda schedule: schedule.error, default=None)
+    least = min((schedule.error for schedule in candidates), default=0.0)
+    enough = good_enough(least, float(np.square(spectrum).sum()) / max(count, 1.0))
+    return min(
+        (schedule for schedule in candidates if schedule.error <= enough),
+        key=lambda schedule: (len(schedule.stage_mus), schedule.error),
+        default=None,
+    )
 
 
 def _block_sizes(spectrum: Floats) -> list[int]:

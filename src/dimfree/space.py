@@ -1,50 +1,74 @@
-"""The space in which records are compared, clipped and summed: rescaled rows, block by block, always the same bits."""
+"""The space in which records are compared, clipped and summed: rescaled rows, block by block, always the same bits.
 
-from collections.abc import Callable, Iterator
+Two verbs walk over all records, wherever they lie: `summed` adds whole numbers up, `listed` makes one number of each
+record. `valid_blocks` fetches a sample. Proofs: proofs/clip.md, proofs/core/friends.md.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TypeVar
+from functools import cached_property, partial
+from typing import TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dimfree.exact_product import saturate
-from dimfree.records import Records
-from dimfree.rows import Rows, SparseRows
+from dimfree.device import Place
+from dimfree.device_rows import DeviceRows
+from dimfree.exact_product import LARGEST, saturate
+from dimfree.records import Records, are_finite
+from dimfree.rows import Floats, Integers, Mask, Rows, SparseRows, densely
 from dimfree.shape import Diagonal, Isotropic, Shape
 from dimfree.threads import cores, in_order
 
 _BLOCK_ENTRIES = 2**19  # handed to a thread at a time: worth the handing over, small beside any memory
 _TILE_ENTRIES = 2**16  # worked on at a time: an array of so many and its successors stay in a core's own cache
-_KEPT_BYTES = 2**31  # rescaled rows are kept in memory up to this size, else, or where they stream, rescaled anew
+_KEPT_BYTES = 2**31  # rows that a shape mixes are kept in memory up to this size, else, or where they stream, made anew
 _THREADED_BYTES = 2**24  # a smaller table is done before threads are started
 
-Mask = NDArray[np.bool_]
 Result = TypeVar("Result")
+Rescaling: TypeAlias = Callable[[Floats], Floats]
+Piece: TypeAlias = tuple[Rows, slice, Mask]  # valid rows, where they are from, and which of those there they are
 
 
 @dataclass(frozen=True, repr=False)
 class Space:
-    """Private: the records, rescaled by a public shape."""
+    """Private: the records, and the public shape that rescales them."""
 
     records: Records
     shape: Shape
     _kept: list[tuple[Rows, Mask]] = field(default_factory=list)
 
     @property
+    def count(self) -> int:
+        return self.records.count
+
+    @property
     def dimension(self) -> int:
         return self.records.dimension
 
-    @property
-    def count(self) -> int:
-        return self.records.count
+    @cached_property
+    def units(self) -> Floats | None:
+        """What each coordinate is divided by, if the shape leaves coordinates apart: rescaling may then be left to the
+        map of entries that follows. None: the rows handed to `summed` and `listed` are rescaled."""
+        apart = isinstance(self.shape, Diagonal | Isotropic)
+        return self.shape.restore(np.ones(self.records.dimension)) if apart else None
+
+    def summed(self, of_rows: Callable[[Rows], Integers], size: int) -> Integers:
+        """Σ of whole numbers over pieces of the valid rows; their bounds must not matter to the function."""
+        return self._worked(partial(_sum_over, of_rows, size), None, partial(_added, size))
+
+    def listed(self, of_rows: Callable[[Rows], Floats], among: Mask | None = None) -> Floats:
+        """One number for each record (`among`: for each of these), zero for an invalid one."""
+        return self._worked(partial(_list_over, of_rows), among, _joined)
 
     def blocks(self) -> Iterator[tuple[Rows, Mask]]:
         """Consecutive blocks of rescaled rows, each with the mask of its valid rows."""
         return self._passing() if self._is_large() else self._at_hand()
 
     def valid_blocks(self, sampled: Mask | None = None) -> Iterator[Rows]:
-        """The valid rows alone, among the sampled ones: an invalid record adds nothing to any sum."""
+        """The valid rows alone, rescaled, among the sampled ones: an invalid record adds nothing to any sum."""
+        if self.records.place is not None:
+            yield from self._placed(self.records.place, sampled)
+            return
         if sampled is not None and self._is_large() and not self._stays_sparse():
             some = replace(self, records=self.records.chosen(sampled), _kept=[])  # the others are not read
             yield from (rows if valid.all() else rows[valid] for rows, valid in some._passing())
@@ -55,20 +79,31 @@ class Space:
             start += len(rows)
             yield rows if chosen.all() else rows[chosen]
 
-    def each(self, of_rows: Callable[[Rows], Result], among: Mask | None = None) -> Iterator[Result]:
-        """A function of the valid rows, piece by piece in their order, on all cores; `among`: of some valid rows only.
-
-        Pieces are small enough for a core's cache; their bounds must not matter to the caller.
-        """
-        large = self._is_large()
-
-        def work(block: tuple[Rows, Mask]) -> list[Result]:
-            return [of_rows(self._rescaled(rows) if large else rows) for rows in _tiles(*block)]
-
-        blocks = self._given() if large else self._at_hand()
+    def _worked(
+        self,
+        work: Callable[[Iterator[Piece], int], Result],
+        among: Mask | None,
+        merge: Callable[[Iterable[Result]], Result],
+    ) -> Result:
+        """The work done on every block, in their order, by all cores or wherever the records lie, and merged."""
         threads = cores() if self._bytes() >= _THREADED_BYTES else 1
-        for results in in_order(work, blocks if among is None else _narrowed(blocks, among), threads):
-            yield from results
+        if self.units is None and not self._is_large():
+            return merge(in_order(partial(_on_kept, work), _with_parts(self._at_hand(), among), threads))
+        on_block = partial(_on_block, work, None if self.units is not None else self._rescaling())
+        records = self.records if self.units is not None else self.records.on(None)
+        return merge(records.mapped(on_block, self._block_rows(), among, threads, merge))
+
+    def _placed(self, place: Place, sampled: Mask | None) -> Iterator[DeviceRows]:
+        """`valid_blocks` on a device; a shape that mixes coordinates rescales the rows before they go there."""
+        records = self.records if sampled is None else self.records.chosen(sampled)
+        if self.units is None:
+            rescaled = replace(self, records=records.on(None), _kept=[])._passing()
+            yield from (place.rows(densely(rows)[valid]) for rows, valid in rescaled)
+            return
+        for rows in records.placed_blocks(place, self._block_rows()):
+            finite = rows.are_finite()
+            kept = rows if finite.all() else rows[finite]
+            yield kept if (self.units == 1).all() else kept.over(self.units, LARGEST)
 
     def _at_hand(self) -> Iterator[tuple[Rows, Mask]]:
         """The rescaled blocks of a table that fits memory: rescaled once."""
@@ -77,38 +112,32 @@ class Space:
         yield from self._kept
 
     def _passing(self) -> Iterator[tuple[Rows, Mask]]:
-        return ((self._rescaled(rows), valid) for rows, valid in self._given())
-
-    def _given(self) -> Iterator[tuple[Rows, Mask]]:
-        """Blocks of the records themselves; an invalid row is zero."""
-        if self._stays_sparse():
-            return self.records.sparse_blocks()
-        return self.records.blocks(max(1, _BLOCK_ENTRIES // self.records.dimension))
+        """An invalid row is zero."""
+        given = self.records.sparse_blocks() if self._stays_sparse() else self.records.blocks(self._block_rows())
+        return ((self._rescaled(rows), valid) for rows, valid in given)
 
     def _rescaled(self, rows: Rows) -> Rows:
         """Of finite rows. Entry by entry the same quotients in sparse rows as in dense ones; zero stays zero."""
-        if self._changes_nothing:
+        if self.units is not None and (self.units == 1).all():
             return rows  # no second copy of the entries
-        if isinstance(rows, SparseRows):
+        if isinstance(rows, SparseRows) and self.units is not None:
             with np.errstate(all="ignore"):  # a warning or error would speak of records
-                quotients = rows.values / self._divisors[rows.columns]
+                quotients = rows.values / self.units[rows.columns]
             return rows.with_values(saturate(quotients))
-        rescaled = self.shape.rescale_finite(rows)
+        rescaled = self._rescaling()(densely(rows))
         rescaled.setflags(write=False)
         return rescaled
 
-    @cached_property
-    def _changes_nothing(self) -> bool:
-        """Whether every coordinate is divided by one."""
-        return isinstance(self.shape, Diagonal | Isotropic) and bool((self._divisors == 1).all())
+    def _rescaling(self) -> Rescaling:
+        """Of finite dense rows; knows nothing of the records."""
+        return self.shape.rescale_finite
 
-    @cached_property
-    def _divisors(self) -> NDArray[np.float64]:
-        return self.shape.restore(np.ones(self.records.dimension))
+    def _block_rows(self) -> int:
+        return max(1, _BLOCK_ENTRIES // self.records.dimension)
 
     def _stays_sparse(self) -> bool:
         """Whether the records are sparse and rescaling acts on each coordinate by itself."""
-        return self.records.is_sparse and isinstance(self.shape, Diagonal | Isotropic)
+        return self.records.is_sparse and self.units is not None
 
     def _is_large(self) -> bool:
         """Whether every pass reads and rescales the records anew."""
@@ -119,20 +148,65 @@ class Space:
         return 8 * entries
 
 
-def _tiles(rows: Rows, valid: Mask) -> Iterator[Rows]:
-    """The valid rows of a block, few at a time; sparse rows all at once, as their entries are few."""
-    step = len(rows) if isinstance(rows, SparseRows) else max(1, _TILE_ENTRIES // rows.shape[1])
+def _on_block(
+    work: Callable[[Iterator[Piece], int], Result], rescaling: Rescaling | None, rows: Rows, among: Mask | None
+) -> Result:
+    """The work on a block as it was given: nobody has looked yet which rows are valid."""
+    return work(_pieces(rows, None, among, rescaling), len(rows) if among is None else int(among.sum()))
+
+
+def _on_kept(work: Callable[[Iterator[Piece], int], Result], block: tuple[tuple[Rows, Mask], Mask | None]) -> Result:
+    (rows, valid), among = block
+    return work(_pieces(rows, valid, among, None), len(rows) if among is None else int(among.sum()))
+
+
+def _sum_over(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[Piece], count: int) -> Integers:
+    return _added(size, (of_rows(rows) for rows, _, _ in pieces))
+
+
+def _added(size: int, parts: Iterable[Integers]) -> Integers:
+    """Whole numbers: in any order, and as often as parts are merged."""
+    total = np.zeros(size, dtype=np.int64)
+    for part in parts:
+        total += part
+    return total
+
+
+def _joined(parts: Iterable[Floats]) -> Floats:
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _list_over(of_rows: Callable[[Rows], Floats], pieces: Iterator[Piece], count: int) -> Floats:
+    numbers = np.zeros(count)
+    for rows, place, which in pieces:
+        numbers[place][which] = of_rows(rows)
+    return numbers
+
+
+def _pieces(rows: Rows, valid: Mask | None, among: Mask | None, rescaling: Rescaling | None) -> Iterator[Piece]:
+    """The valid rows, few at a time; sparse ones all at once, as their entries are few, and those on a device."""
+    if among is not None:
+        rows, valid = _some(rows, among), None if valid is None else valid[among]
+    dense = rows if rescaling is None else densely(rows)
+    step = len(rows) if isinstance(dense, SparseRows | DeviceRows) else max(1, _TILE_ENTRIES // rows.shape[1])
     for start in range(0, len(rows), max(1, step)):
-        chosen = valid[start : start + step]
-        if chosen.any():
-            yield rows[start : start + step] if chosen.all() else rows[start : start + step][chosen]
+        place = slice(start, start + step)
+        tile: Rows = dense[place]
+        finite = are_finite(tile) if valid is None else valid[place]
+        if finite.any():
+            kept = tile if finite.all() else tile[finite]
+            yield (kept if rescaling is None else rescaling(densely(kept))), place, finite
 
 
-def _narrowed(blocks: Iterator[tuple[Rows, Mask]], among: Mask) -> Iterator[tuple[Rows, Mask]]:
-    """The same blocks with fewer rows marked; `among` speaks of the valid rows."""
+def _some(rows: Rows, among: Mask) -> Rows:
+    return rows if among.all() else rows[among]
+
+
+def _with_parts(
+    blocks: Iterator[tuple[Rows, Mask]], among: Mask | None
+) -> Iterator[tuple[tuple[Rows, Mask], Mask | None]]:
+    """Each block with its part of a mask of all rows."""
     start = 0
     for rows, valid in blocks:
-        marked, end = valid.copy(), start + int(valid.sum())
-        marked[valid] = among[start:end]
-        start = end
-        yield rows, marked
+        yield (rows, valid), None if among is None else among[start : start + len(rows)]
+        start += len(rows)

@@ -7,6 +7,7 @@ Letters: N = noise variance of an output, V = that of the combination, both per 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,17 +167,18 @@ def excess(lengths: Floats, radius: float) -> int:
 
 @during("clipping radius")
 def _lengths(space: Space, ball: Ball, largest: float, farthest: float) -> Floats:
-    """|z_j| of every valid record, zero for one whose raw distance from the centre is beyond `farthest`."""
-    parts = space.each(lambda rows: _lengths_of(rows, ball, largest, farthest))
-    return np.concatenate([np.zeros(0), *parts])
+    """|z_j| of every record; zero for an invalid one, and where its raw distance from the centre is over `farthest`."""
+    near = _surely_near(ball, largest, farthest)
+    raw = Ball(ball.centre, 1.0, farthest).before(space.units)
+    return space.listed(partial(_lengths_of, ball.before(space.units), raw, largest, near))
 
 
-def _lengths_of(rows: Rows, ball: Ball, largest: float, farthest: float) -> Floats:
+def _lengths_of(ball: Ball, raw: Ball, largest: float, near: float, rows: Rows) -> Floats:
     lengths = norms(ball.seen(rows), 2 * largest, ball.offsets)
-    doubtful = np.flatnonzero(~(lengths <= _surely_near(ball, largest, farthest)))
+    doubtful = np.flatnonzero(~(lengths <= near))
     if len(doubtful):
-        raw = norms(rows[doubtful], 2 * farthest, Ball(ball.centre, 1.0, farthest).offsets)
-        lengths[doubtful[~(raw <= farthest)]] = 0.0
+        distances = norms(rows[doubtful], 2 * raw.radius, raw.offsets)
+        lengths[doubtful[~(distances <= raw.radius)]] = 0.0
     return lengths
 
 

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from itertools import chain, islice
 from typing import TypeVar
 
 _MOST = 8  # beyond this the memory, not the arithmetic, sets the pace
@@ -27,12 +28,14 @@ def cores() -> int:
 
 def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """function(item) for every item, in their order; at most a few items are held at a time."""
-    if threads < 2:
-        yield from map(function, items)
+    coming = iter(items)
+    first = list(islice(coming, 2))
+    if threads < 2 or len(first) < 2:
+        yield from map(function, chain(first, coming))
         return
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Result]] = deque()
-        for item in items:
+        for item in chain(first, coming):
             # NumPy's error state is a context variable: without a copy a thread would warn, and speak of records.
             waiting.append(pool.submit(copy_context().run, function, item))
             if len(waiting) > 2 * threads:

@@ -133,6 +133,7 @@ def test_every_option_reaches_the_hall(folder, hall):
         "on_invalid": "neutral",
         "unit": None,
         "unit_rows": None,
+        "device": None,
     }
     assert (X.count, X.dimension) == (ROWS, 2)
 

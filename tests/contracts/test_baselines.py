@@ -534,7 +534,7 @@ class TestUnspoken:
 
     @EVERYBODY
     def test_no_memory_for_a_block(self, method, monkeypatch, table):
-        monkeypatch.setattr(records, "_masked", self.Full().no_room)
+        monkeypatch.setattr(records, "_dense", self.Full().no_room)
         self.silent(lambda: self.answer(method, table))
 
     @every

@@ -83,10 +83,11 @@ def test_a_mean_is_released_near_the_truth(table, way):
 
 @every_way
 def test_the_default_noise_is_private_and_fresh(table, way):
-    one, two = (released(table, way, noise=None) for _ in range(2))
+    tries = [release(table, way, noise=None) for _ in range(5)]
+    one, two = [found for found in tries if not found.refused][:2]  # a hundredth of them may refuse
     assert one.guarantee.private
     assert not np.array_equal(one.mean, two.mean)
-    assert released(table, way, noise=SystemNoise()).guarantee.private
+    assert release(table, way, noise=SystemNoise()).guarantee.private
 
 
 @every_way

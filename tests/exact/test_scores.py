@@ -220,7 +220,7 @@ adversarial = st.one_of(
 )
 def test_no_score_leaves_its_ball_or_the_positive_quadrant(rows, unit, norm):
     scoring = scoring_of(rows.shape[1], norm)
-    steps = to_ball(scoring.scores(unit, rows, ALL), norm)
+    steps = to_ball(scoring.scores(unit, rows, ALL, norm / BALL), BALL)
     assert (steps >= 0).all()
     assert max(sum(int(v) ** 2 for v in row) for row in steps) <= BALL**2
 
@@ -228,9 +228,10 @@ def test_no_score_leaves_its_ball_or_the_positive_quadrant(rows, unit, norm):
 def test_every_record_is_scored_as_if_alone(rng):
     rows = rng.normal(size=(40, 300)) * np.exp(rng.normal(size=(40, 1)) * 5)
     scoring = Scoring(rng.normal(size=300), np.exp(rng.normal(size=300)), 3.0)
-    together = to_ball(scoring.scores(0.7, rows, ALL), 3.0)
+    together = to_ball(scoring.scores(0.7, rows, ALL, 3 / BALL), BALL)
     for j in range(len(rows)):
-        assert together[j].tobytes() == to_ball(scoring.scores(0.7, rows[j : j + 1].copy(), ALL), 3.0)[0].tobytes()
+        alone = to_ball(scoring.scores(0.7, rows[j : j + 1].copy(), ALL, 3 / BALL), BALL)[0]
+        assert together[j].tobytes() == alone.tobytes()
 
 
 @pytest.mark.parametrize("block_entries", [1, 7, 10**6])
@@ -270,7 +271,7 @@ def test_no_record_causes_a_warning(unit):
 
 def test_count_and_clipping_look_at_the_same_integers():
     for place in (*SOLID, (0.3 + 0.8**0.5, 0.3 + 0.6**0.5, 0.3)):  # the last one is of norm one up to rounding
-        steps = whole_steps(scoring_of(3).scores(1.0, np.array([place]), ALL), 1 / BALL)[0]
+        steps = whole_steps(scoring_of(3).scores(1.0, np.array([place]), ALL, 1 / BALL))[0]
         outside = sum(int(v) ** 2 for v in steps) > BALL**2
         assert clipped((place,), 3) == int(outside)
         assert (total((place,), 3) == tuple(int(v) for v in steps)) is not outside

@@ -256,7 +256,7 @@ def test_the_command_leaves_nothing_behind(tmp_path, table, monkeypatch):
             yield block
 
     monkeypatch.setattr(FileStream, "row_blocks", cut)
-    monkeypatch.setattr("dimfree.records._BLOCK_ENTRIES", 40)
+    monkeypatch.setattr("dimfree.records._LOOK_ENTRIES", 40)
     budget = ["--epsilon", "4", "--delta", "1e-6", "--covariance", "v.npy"]
     result = CliRunner().invoke(app, ["mean", "t.parquet", *budget, "-o", "m.csv", "--json", "r.json"])
     assert result.exit_code == 2

@@ -45,9 +45,9 @@ class Box(Ball):
 
     reach: Floats | float = math.inf
 
-    def offsets(self, values: Floats, columns: Columns) -> Floats:
-        reach = np.broadcast_to(self.reach, self.centre.shape)[columns]
-        return np.clip(super().offsets(values, columns), -reach, reach)
+    def offsets(self, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
+        reach = np.broadcast_to(self.reach, self.centre.shape)[columns] / step
+        return np.clip(super().offsets(values, columns, step), -reach, reach)
 
 
 @unspoken

@@ -8,12 +8,13 @@ Proof: proofs/baselines/huang_liang_yi.md.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from dimfree.noise import public_simulation
-from dimfree.rows import Floats, Rows, densely
-from dimfree.space import Space
+from dimfree.rows import Floats
+from dimfree.space import Rescaling, Space
 
 _SEED = 20210601
 _ROUNDS = 3  # as in the authors' experiments
@@ -74,10 +75,10 @@ class RotatedSpace(Space):
     def dimension(self) -> int:
         return self.rotation.padded
 
-    def _rescaled(self, rows: Rows) -> Rows:
-        rotated = self.rotation.rotated(self.shape.rescale(densely(rows)))
-        rotated.setflags(write=False)
-        return rotated
+    @cached_property
+    def units(self) -> None:
+        """A rotation mixes the coordinates."""
+        return None
 
-    def _stays_sparse(self) -> bool:
-        return False
+    def _rescaling(self) -> Rescaling:
+        return self.rotation.rotated

@@ -1,6 +1,7 @@
 """`dimfree mean`: a table in a file becomes a released mean in another."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -136,6 +137,24 @@ def mean(
             rich_help_panel=_RULES,
         ),
     ] = "raise",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A dask scheduler (tcp://host:8786) whose workers do the reading and summing; each must reach DATA "
+            "under the same path. The release is the same to the last bit.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="cuda, or cuda:1 and so on: sums and comparisons run on this GPU; the release is the same to the last "
+            "bit. cpu: they do not.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     out: Annotated[
         str,
         typer.Option("--out", "-o", help=".npy, .npz, .csv or .parquet file; - prints CSV.", rich_help_panel=_OUTPUT),
@@ -184,6 +203,8 @@ def mean(
     budget is spent, no mean is written, --json still records it.
     """
     _check_promise(data, epsilon, delta, unit, unit_rows)
+    _check_device(device)
+    _check_scheduler(scheduler, {"--unit": unit, "--group-by": group_by})
     options: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -197,43 +218,55 @@ def mean(
     }
     if group_by is not None or groups is not None:
         elsewhere = {"--neighbours": neighbours, "--shape": shape, "--core": core, "--stages": stages}
+        elsewhere |= {"--device": device}
         group_by, groups = check_group_options(group_by, groups, unit, elsewhere)
         task = GroupTask(data, group_by, groups, unit, covariance, out, json, force)
         release_groups(task, {**options, "scale": scale})
         return
     check_places({"DATA": data, "--covariance": covariance}, out, json, force)
-    with passing("Reading"):
-        from dimfree.files import read_covariance
+    with _workers(scheduler) as workers:
+        with passing("Reading"):
+            from dimfree.files import read_covariance
 
-        records, whose = _read(data, unit)
-        matrix = None if covariance is None else read_covariance(covariance, records.columns)
-    with passing("Releasing"):
-        from dimfree.release import release_mean
+            records, whose = _read(data, unit, workers)
+            matrix = None if covariance is None else read_covariance(covariance, records.columns)
+        with passing("Releasing"):
+            from dimfree.release import release_mean
 
-        release = release_mean(
-            records,
-            **options,
-            covariance=matrix,
-            shape=shape,
-            unit=whose,
-            neighbours=neighbours,
-            core=core,
-            scale=scale or "known",
-            stages=int(stages) if stages.isdigit() else stages,
-        )
+            release = release_mean(
+                records,
+                **options,
+                covariance=matrix,
+                shape=shape,
+                unit=whose,
+                neighbours=neighbours,
+                core=core,
+                scale=scale or "known",
+                device=device,
+                stages=int(stages) if stages.isdigit() else stages,
+            )
     write(release, not release.refused, out, json, force)
     show_card("Refused" if release.refused else "Released", _rows(release, out, json), release.guarantee.private)
     if release.refused:
         raise typer.Exit(REFUSED)
 
 
-def _read(data: Path, unit: str | None) -> tuple["Records", "Keys | None"]:
+def _workers(scheduler: str | None) -> AbstractContextManager[int]:
+    """How many threads of a cluster do the work in here; 0: it is done in this process."""
+    if scheduler is None:
+        return nullcontext(0)
+    from dimfree.sources.cluster import connected
+
+    return connected(scheduler)
+
+
+def _read(data: Path, unit: str | None, workers: int) -> tuple["Records", "Keys | None"]:
     """The coordinates of all rows, and whose they are; None where one row is one person."""
     from dimfree.files import read_keyed_table, read_table
     from dimfree.keys import open_keys
 
     if unit is None:
-        return read_table(data), None
+        return read_table(data, workers=workers), None
     records, [column] = read_keyed_table(data, (unit,))
     return records, open_keys(column, unit)
 
@@ -247,6 +280,22 @@ def _check_promise(data: Path, epsilon: float, delta: float, unit: str | None, u
     check_unit_rows(unit, unit_rows)
     if unit == "":
         raise InvalidParameter(f"Expected --unit to name a column of {str(data)!r}, got an empty name.")
+
+
+def _check_device(device: str | None) -> None:
+    """A GPU that is not there is missed before the table is read."""
+    if device is not None:
+        from dimfree.device import place_of
+
+        place_of(device)
+
+
+def _check_scheduler(scheduler: str | None, others: Mapping[str, str | None]) -> None:
+    for name, column in others.items():
+        if scheduler is not None and column is not None:
+            raise InvalidParameter(
+                f"--scheduler cannot be used with {name}: rows are put together by their column on one machine."
+            )
 
 
 def _rows(release: "Release", out: str, json: Path | None) -> Iterator[tuple[str, str]]:

@@ -7,17 +7,24 @@ in integers. So each pair's part of the count is a symmetric function of two rec
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.core.friends import within_radius
-from dimfree.core.products import Offsets, about, middle
-from dimfree.grid import EDGE, RADIUS, rows_to_steps
-from dimfree.rows import Floats, Rows, SparseRows, minus, width
+from dimfree.core.device_offsets import DeviceOffsets
+from dimfree.core.friends import NEAR, within_radius
+from dimfree.core.products import DenseOffsets, Offsets, about, middle
+from dimfree.device_rows import DeviceRows, Tensor, here
+from dimfree.grid import EDGE, RADIUS, rows_to_steps, to_steps
+from dimfree.rows import Floats, Integers, Mask, Rows, SparseRows, densely, minus, width
+from dimfree.threads import cores, in_order
 
 _CELLS = 2**22
 _ROWS = 512  # tile of the table
+_CROWD = 256  # where more than one pair in so many is in doubt, all are multiplied faster
+_THREADS = 4  # each holds a strip of it; the products have threads of their own
 
 Pairs = NDArray[np.intp]
 
@@ -29,23 +36,18 @@ class PairDistances:
     rows: Rows
     invalid: int
     peaks: Floats  # the largest absolute value in each row
-    least: Floats
-    most: Floats
+    least: Floats | Tensor  # where the rows are
+    most: Floats | Tensor
 
     @classmethod
     def of(cls, rows: Rows, invalid: int) -> "PairDistances":
-        count, filled = len(rows), 0
-        least, most = np.empty((2, count * (count - 1) // 2))
         with np.errstate(all="ignore"):  # a warning would speak of records
-            offsets = about(rows, np.arange(count), middle(rows))
+            offsets = about(rows, np.arange(len(rows)), middle(rows))
             squares = offsets.squares()
             error = (rows.shape[1] + 100) * 2.0**-50 * squares  # of the float sums behind each row's part
-            for start in range(0, count, _ROWS):
-                squared, doubt = _screened(offsets, squares, error, start)
-                upper = np.arange(start, count) > np.arange(start, start + len(squared))[:, None]
-                span = slice(filled, filled + int(np.count_nonzero(upper)))
-                least[span], most[span] = (squared - doubt)[upper], (squared + doubt)[upper]
-                filled = span.stop
+            if isinstance(offsets, DeviceOffsets):
+                return cls(rows, invalid, _peaks(rows), *offsets.bounds(squares, error))
+            least, most = _bounds(offsets, squares, error)
         return cls(rows, invalid, _peaks(rows), least, most)
 
     @property
@@ -63,7 +65,7 @@ class PairDistances:
         for row in np.flatnonzero(beyond):  # one by one: whether there are any must not show in the memory taken
             for places in self._places(int(row)):
                 surely[places] = perhaps[places] = False
-        return self.count + 2 * (int(np.count_nonzero(surely)) + self._decided(np.flatnonzero(perhaps), step))
+        return self.count + 2 * (_count(surely) + self._decided(_where(perhaps), step))
 
     def ends(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
         """The two rows of each pair, by its place in the table."""
@@ -83,6 +85,12 @@ class PairDistances:
 
     def _decided(self, doubtful: Pairs, step: float) -> int:
         """How many of the doubtful pairs are friends, in integers."""
+        if isinstance(self.rows, np.ndarray) and _CROWD * len(doubtful) > len(self.least):
+            friends, doubtful = self._by_products(self.rows, doubtful, step)
+            return friends + self._one_by_one(doubtful, step)
+        return self._one_by_one(doubtful, step)
+
+    def _one_by_one(self, doubtful: Pairs, step: float) -> int:
         chunk, friends = max(1, _CELLS // width(self.rows)), 0
         for start in range(0, len(doubtful), chunk):
             left, right = self.ends(doubtful[start : start + chunk])
@@ -90,20 +98,89 @@ class PairDistances:
             friends += int(within_radius(offsets).sum())
         return friends
 
+    def _by_products(self, rows: Floats, doubtful: Pairs, step: float) -> tuple[int, Pairs]:
+        """How many pairs of two records near the middle are friends, by the exact products of `friends`; the others."""
+        centre = to_steps(densely(middle(rows))[0], step)
+        offsets = StepOffsets(rows, np.arange(len(rows)), centre, step)
+        squares = offsets.squares()
+        strips = np.searchsorted(doubtful, [*self._begins()[::_ROWS], len(self.least)])
+        decide = partial(_decided_in_strip, self, offsets, squares)
+        work = [doubtful[first:last] for first, last in pairwise(strips) if last > first]
+        found = list(in_order(decide, work, min(cores(), _THREADS)))
+        return sum(friends for friends, _ in found), np.concatenate([doubtful[:0], *(left for _, left in found)])
+
+
+def _decided_in_strip(table: PairDistances, offsets: Offsets, squares: Floats, pairs: Pairs) -> tuple[int, Pairs]:
+    """Of some pairs whose first rows are of one tile: how many are friends, and the pairs that are not both near."""
+    left, right = table.ends(pairs)
+    near = np.maximum(squares[left], squares[right]) <= NEAR**2 * (1 - 1e-6)
+    start, friends = int(left[0]) // _ROWS * _ROWS, 0
+    rows = np.arange(start, min(start + _ROWS, len(squares)))
+    for first in range(start, len(squares), _ROWS):
+        some = near & (right >= first) & (right < first + _ROWS)
+        if some.any():
+            products = offsets.products(rows, np.arange(first, min(first + _ROWS, len(squares))))
+            i, j = left[some], right[some]
+            friends += int((2 * products[i - start, j - first] - squares[i] >= squares[j] - float(RADIUS) ** 2).sum())
+    return friends, pairs[~near]
+
+
+@dataclass(frozen=True, repr=False)
+class StepOffsets(DenseOffsets):
+    """Private: of rows in whole steps, which are rounded block by block as they are needed."""
+
+    step: float
+
+    def _offsets(self, rows: Integers | slice, block: slice) -> Floats:
+        return (to_steps(self.records[self.which[rows], block], self.step) - self.centre[block]).astype(np.float64)
+
+
+def _count(marked: Mask | Tensor) -> int:
+    return int(np.count_nonzero(marked)) if isinstance(marked, np.ndarray) else int(marked.sum())
+
+
+def _where(marked: Mask | Tensor) -> Pairs:
+    return np.flatnonzero(marked) if isinstance(marked, np.ndarray) else here(marked.nonzero()[:, 0])
+
 
 def _peaks(rows: Rows) -> Floats:
-    if isinstance(rows, SparseRows):
+    if isinstance(rows, SparseRows | DeviceRows):
         return rows.peaks()
     return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+
+
+def _bounds(offsets: Offsets, squares: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """Of the squared distance of every pair, at least and at most."""
+    count = len(squares)
+    pairs = count * (count - 1) // 2
+    bounds = np.empty(pairs), np.empty(pairs)
+    strips = range(0, count, _ROWS)
+    for _ in in_order(partial(_fill, bounds, offsets, squares, error), strips, min(cores(), _THREADS)):
+        pass  # a strip is filled where it is computed: none waits for its turn
+    return bounds
+
+
+def _fill(bounds: tuple[Floats, Floats], offsets: Offsets, squares: Floats, error: Floats, start: int) -> None:
+    """The pairs of a tile's rows with later rows."""
+    least, most = bounds
+    squared, doubt = _screened(offsets, squares, error, start)
+    done = start * len(squares) - start * (start + 1) // 2
+    for row in range(len(squared)):
+        span = slice(done, done + squared.shape[1] - row - 1)
+        np.subtract(squared[row, row + 1 :], doubt[row, row + 1 :], out=least[span])
+        np.add(squared[row, row + 1 :], doubt[row, row + 1 :], out=most[span])
+        done = span.stop
 
 
 def _screened(offsets: Offsets, squares: Floats, error: Floats, start: int) -> tuple[Floats, Floats]:
     """Squared distances of a tile's rows to their own and all later rows, and how far they may be off."""
     rows = np.arange(start, min(start + _ROWS, len(squares)))
     later = np.arange(start, len(squares))
-    tiles = [offsets.products(rows, later[k : k + _ROWS]) for k in range(0, len(later), _ROWS)]
-    squared = squares[rows, None] + squares[later] - 2 * np.concatenate(tiles, axis=1)
-    doubt = error[rows, None] + error[later]
+    squared, doubt = squares[rows, None] + squares[later], error[rows, None] + error[later]
+    for first in range(0, len(later), _ROWS):
+        products = offsets.products(rows, later[first : first + _ROWS])
+        products *= 2
+        squared[:, first : first + _ROWS] -= products
     doubt[~np.isfinite(squared)] = np.inf  # out of range: the table says nothing of such a pair
     squared[np.isinf(doubt)] = 0.0
     return squared, doubt

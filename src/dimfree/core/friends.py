@@ -5,16 +5,25 @@ float64 matrix product is an integer below 2^53 and the product is exact in any 
 Pairs that are not both near are decided by integer differences. Proof: proofs/core/friends.md.
 """
 
+from functools import partial
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.core import device_offsets
 from dimfree.core.products import Offsets, about, middle
+from dimfree.device_rows import DeviceRows
 from dimfree.grid import RADIUS, IntegerRecords
 from dimfree.rows import Floats, IntegerRows, Integers, SparseRows, minus, one_row, width
+from dimfree.threads import cores, in_order
 
 NEAR = 2**25  # norm about the centre, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
 _ROWS = 1024  # tile of rows
 _CELLS = 2**22  # entries of a working block
+_THREADS = 4  # each holds a tile; the products have threads of their own
+
+Tile: TypeAlias = tuple[slice, Integers]  # which of the near records, and their positions
 
 
 def all_counts(integers: IntegerRecords) -> Integers:
@@ -42,21 +51,31 @@ def friend_counts(records: IntegerRows) -> Integers:
 
 def _counts_inside(offsets: Offsets, inside: Integers, squares: Floats) -> Integers:
     """Friend counts among near records, by symmetric tiles of exact products."""
+    if isinstance(offsets, device_offsets.DeviceOffsets):
+        return offsets.friend_counts(inside, squares)
     counts = np.zeros(len(inside), dtype=np.int64)
-    for row, rows in _tiles(inside):
-        for column, columns in _tiles(inside):
-            if column.start < row.start:
-                continue
-            products = offsets.products(rows, columns)
-            products *= 2
-            friends = products >= squares[row, None] + (squares[None, column] - float(RADIUS) ** 2)
-            counts[row] += friends.sum(axis=1)
-            if column.start > row.start:
-                counts[column] += friends.sum(axis=0)
+    tiles = _tiles(inside)
+    pairs = [(row, column) for row in tiles for column in tiles if row[0].start <= column[0].start]
+    for (row, _), (column, _), of_rows, of_columns in in_order(
+        partial(_tile_counts, offsets, squares), pairs, min(cores(), _THREADS, len(pairs))
+    ):
+        counts[row] += of_rows
+        if column.start > row.start:
+            counts[column] += of_columns
     return counts
 
 
-def _tiles(which: Integers) -> list[tuple[slice, Integers]]:
+def _tile_counts(offsets: Offsets, squares: Floats, tile: tuple[Tile, Tile]) -> tuple[Tile, Tile, Integers, Integers]:
+    """Of a tile's rows and columns, how many friends each has on the other side: 2⟨x, y⟩ - |x|² >= |y|² - RADIUS²."""
+    (row, rows), (column, columns) = tile
+    products = offsets.products(rows, columns)
+    products *= 2
+    products -= squares[row, None]
+    friends = products >= squares[column] - float(RADIUS) ** 2
+    return *tile, friends.sum(axis=1), friends.sum(axis=0)
+
+
+def _tiles(which: Integers) -> list[Tile]:
     return [(slice(s, s + _ROWS), which[s : s + _ROWS]) for s in range(0, len(which), _ROWS)]
 
 
@@ -99,6 +118,8 @@ def within_radius(offsets: IntegerRows) -> NDArray[np.bool_]:
     """
     if isinstance(offsets, SparseRows):
         return np.asarray(offsets.sums(_near(offsets.values) ** 2) <= float(RADIUS) ** 2)
+    if isinstance(offsets, DeviceRows):
+        return device_offsets.within_radius(offsets)
     near = _near(offsets)
     return np.einsum("ij,ij->i", near, near) <= float(RADIUS) ** 2
 

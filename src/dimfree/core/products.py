@@ -1,5 +1,7 @@
 """Inner products of records about a centre, tile by tile: of dense records, or of the stored entries of sparse ones.
 
+Records on a GPU have their own file, `device_offsets`.
+
 Any centre will do: it decides how a pair is compared, never the outcome.
 Proofs: proofs/core/friends.md (whole numbers), proofs/core/distances.md (floats).
 """
@@ -11,9 +13,11 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from dimfree.core.device_offsets import DeviceOffsets
+from dimfree.device_rows import DeviceRows
 from dimfree.rows import Floats, Integers, SparseRows, Table, densely, minus
 
-_CELLS = 2**22  # entries of a working block
+_CELLS = 2**20  # entries of a working block; every thread has some
 _CROWDED = 16  # where more than one row in so many stores an entry, a column is multiplied faster as if all did
 _CENTRE_SAMPLE = 129
 
@@ -32,6 +36,8 @@ def about(records: Table, which: Integers, centre: Table) -> Offsets:
     """The records named, about a centre: a table of one row."""
     if isinstance(records, SparseRows):
         return SparseOffsets.of(minus(records[which], centre))
+    if isinstance(records, DeviceRows):
+        return DeviceOffsets.of(records, which, densely(centre)[0])
     return DenseOffsets(records, which, densely(centre)[0])
 
 
@@ -39,7 +45,7 @@ def middle(records: Table) -> Table:
     """A centre that most records are near, if there is one: coordinate by coordinate a median of some records."""
     some = slice(None, None, max(1, len(records) // _CENTRE_SAMPLE))
     if not isinstance(records, SparseRows):
-        return _median(records[some])
+        return _median(densely(records[some]))
     stored = np.bincount(records.columns, minlength=records.shape[1])
     filled = np.flatnonzero(2 * stored > len(records))  # zero elsewhere: subtracting it adds few entries
     values = _median(records[some][:, filled].toarray())[0]
@@ -64,7 +70,7 @@ class DenseOffsets:
         squares = np.empty(len(self.which))
         rows = max(1, _CELLS // len(self.centre))
         for start in range(0, len(self.which), rows):
-            offsets = (self.records[self.which[start : start + rows]] - self.centre).astype(np.float64)
+            offsets = self._offsets(slice(start, start + rows), slice(None))
             squares[start : start + rows] = np.einsum("ij,ij->i", offsets, offsets)
         return squares
 
@@ -79,8 +85,19 @@ class DenseOffsets:
             total += left @ right.T
         return total
 
-    def _offsets(self, rows: Integers, block: slice) -> Floats:
-        return (self.records[self.which[rows], block] - self.centre[block]).astype(np.float64)
+    def _offsets(self, rows: Integers | slice, block: slice) -> Floats:
+        """Differences in the records' own type, then as floats, without an array of either in between."""
+        some = self.records[_as_slice(self.which[rows]), block]
+        offsets = np.empty(some.shape)
+        kind = np.result_type(self.records, self.centre)
+        return np.subtract(some, self.centre[block], out=offsets, dtype=kind, casting="unsafe")
+
+
+def _as_slice(rows: Integers) -> Integers | slice:
+    """The same rows; consecutive ones by their bounds, so that they are not copied."""
+    if len(rows) and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,7 +4,8 @@ Proof: proofs/mechanisms/clipped_sum.md.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 from dimfree.accounting.events import Gaussian
 from dimfree.budget import Neighbours
 from dimfree.clip import BALL, clipped_total
+from dimfree.device_rows import beside
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
-from dimfree.rows import Columns, Floats, Rows
+from dimfree.rows import Columns, Floats, Integers, Rows
 from dimfree.space import Space
 
 _FINEST = 2.0**24
@@ -36,25 +38,35 @@ class Ball:
         """The coordinates that the ball looks at."""
         return rows if self.block is None else rows[:, self.block]
 
-    def offsets(self, values: Floats, columns: Columns) -> Floats:
-        """Entries about the centre, in the ball's own units; `columns` counts those seen. One entry at a time."""
+    def offsets(self, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
+        """Entries about the centre, in steps of the ball's own units; `columns` counts those seen. One at a time."""
         with np.errstate(all="ignore"):  # a warning would speak of records
-            offsets = values - self._of_seen(self.centre)[columns]
-            if isinstance(self.scale, float) and self.scale == 1:
-                return offsets  # a quotient by one is the number itself
-            scale = np.broadcast_to(self.scale, self.centre.shape)
-            return np.divide(offsets, self._of_seen(scale)[columns], out=offsets)
+            offsets = values - beside(values, self._of_seen(self.centre)[columns])
+            if isinstance(self.scale, float):
+                offsets *= 1 / np.float64(self.scale * step)
+            else:
+                per_step = 1 / (self._of_seen(self.scale) * step)
+                offsets *= beside(values, per_step[columns])
+            return offsets
+
+    def before(self, units: Floats | None) -> "Ball":
+        """The same ball for records whose coordinates are yet to be divided by the units; None: by nothing."""
+        if units is None or (units == 1).all():
+            return self
+        return replace(self, centre=self.centre * units, scale=self.scale * units)
 
     def _of_seen(self, coordinates: Floats) -> Floats:
         return coordinates if self.block is None else coordinates[self.block]
 
 
-def clipped_sum(space: Space, ball: Ball) -> NDArray[np.int64]:
+def clipped_sum(space: Space, ball: Ball) -> Integers:
     """Σ clip((y - c)/scale) in steps of radius / BALL. Private; exact, so blocks may come in any order."""
-    total = np.zeros(space.dimension if ball.block is None else len(ball.block), dtype=np.int64)
-    for part in space.each(lambda rows: clipped_total(ball.seen(rows), ball.radius, ball.offsets)):
-        total += part
-    return total
+    size = space.dimension if ball.block is None else len(ball.block)
+    return space.summed(partial(_clipped_total, ball.before(space.units)), size)
+
+
+def _clipped_total(ball: Ball, rows: Rows) -> Integers:
+    return clipped_total(ball.seen(rows), ball.radius, ball.offsets)
 
 
 def noisy_clipped_mean(

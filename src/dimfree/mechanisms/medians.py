@@ -15,7 +15,7 @@ from dimfree.budget import Neighbours
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.search import STEPS
 from dimfree.noise import Noise
-from dimfree.rows import Floats, Integers, Rows, SparseRows
+from dimfree.rows import Floats, Integers, Rows, SparseRows, densely
 
 MOST_BISECTIONS = 60  # beyond, the ends of a bracket are the same float
 _MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of one balance, in records
@@ -65,7 +65,7 @@ def balances(blocks: Iterable[Rows], points: Floats) -> Integers:
 def _at_most(rows: Rows, points: Floats) -> Integers:
     """How many entries of each column do not exceed its point; what a sparse row does not store is zero."""
     if not isinstance(rows, SparseRows):
-        return np.count_nonzero(rows <= points, axis=0)
+        return np.count_nonzero(densely(rows) <= points, axis=0)
     stored = np.bincount(rows.columns, minlength=len(points))
     under = np.bincount(rows.columns[rows.values <= points[rows.columns]], minlength=len(points))
     return np.where(points >= 0, len(rows) - stored, 0) + under

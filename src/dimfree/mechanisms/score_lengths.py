@@ -9,13 +9,14 @@ Proof: proofs/mechanisms/scores.md.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.clip import BALL, are_outside, squares
-from dimfree.rows import Entrywise, Floats, Rows
-from dimfree.space import Mask, Space
+from dimfree.rows import Entrywise, Floats, Mask, Rows
+from dimfree.space import Space
 
 _SOUND = (1e-250, 1e250)  # of R·g² and g²: no quotient of a square is spoilt by the ends of the floats
 _SOUND_NORMS = (1e-12, 1e9)
@@ -28,7 +29,10 @@ Places = NDArray[np.intp]
 
 @dataclass(repr=False)
 class ScoreLengths:
-    """Private: for every valid record the units up to which its score is surely clipped, and from which it is not."""
+    """Private: for every record the units up to which its score is surely clipped, and from which it is not.
+
+    An invalid record has the score 0.
+    """
 
     space: Space
     norm: float
@@ -66,9 +70,7 @@ class ScoreLengths:
 
     def _squares(self, unit: float, among: Mask | None) -> Floats:
         """Squared lengths in steps of norm / BALL."""
-        scores = self.scores(unit)
-        parts = self.space.each(lambda rows: squares(rows, self.norm / BALL, scores), among)
-        return np.concatenate([np.zeros(0), *parts])
+        return self.space.listed(partial(squares, step=self.norm / BALL, entrywise=self.scores(unit)), among)
 
     def _learn(self, which: Places, unit: float, found: Floats) -> None:
         """What squared lengths at this unit say of all units."""

@@ -6,7 +6,7 @@ non-negative. Proof: proofs/mechanisms/scores.md.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -14,11 +14,12 @@ import numpy as np
 from dimfree.accounting.events import Gaussian
 from dimfree.budget import Neighbours
 from dimfree.clip import BALL, clipped_total
+from dimfree.device_rows import beside, namespace, rooted
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.score_lengths import ScoreLengths, blur
 from dimfree.mechanisms.search import STEPS, noisy_search
 from dimfree.noise import Noise
-from dimfree.rows import Columns, Floats
+from dimfree.rows import Columns, Floats, Integers, Rows
 from dimfree.space import Space
 
 _FINEST = 2.0**24
@@ -27,11 +28,11 @@ MOVES = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of
 
 def phi(u: Floats) -> Floats:
     """Identity up to 1, then as slow as a root: one wild coordinate cannot take the whole norm."""
-    slow = np.maximum(u, 1)
-    np.sqrt(slow, out=slow)
+    xp = namespace(u)
+    slow = rooted(xp.clip(u, 1, None))
     slow *= 2
     slow -= 1
-    return np.minimum(u, slow, out=slow)  # up to 1 `slow` is 1; beyond, 2√u - 1 <= u, also as rounded
+    return xp.minimum(u, slow, out=slow)  # up to 1 `slow` is 1; beyond, 2√u - 1 <= u, also as rounded
 
 
 def phi_inverse(v: Floats) -> Floats:
@@ -46,13 +47,22 @@ class Scoring:
     guess: Floats | float
     norm: float
 
-    def scores(self, unit: float, values: Floats, columns: Columns) -> Floats:
-        """φ of squared offsets in units of R·g²; one entry at a time."""
+    def scores(self, unit: float, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
+        """φ of squared offsets in units of R·g², in steps; one entry at a time."""
         with np.errstate(all="ignore"):
-            units = np.broadcast_to(unit * np.square(self.guess), self.centre.shape)
-            squares = values - self.centre[columns]
-            np.square(squares, out=squares)
-            return phi(np.divide(squares, units[columns], out=squares))
+            per_unit = 1 / np.broadcast_to(unit * np.square(self.guess), self.centre.shape)
+            squares = values - beside(values, self.centre[columns])
+            squares *= squares
+            squares *= beside(values, per_unit[columns])
+            scores = phi(squares)
+            scores *= 1 / np.float64(step)
+            return scores
+
+    def before(self, units: Floats | None) -> "Scoring":
+        """The same scores of records whose coordinates are yet to be divided by the units; None: by nothing."""
+        if units is None or (units == 1).all():
+            return self
+        return replace(self, centre=self.centre * units, guess=self.guess * units)
 
 
 def clipped_scores(space: Space, scoring: Scoring, unit: float) -> int:
@@ -62,6 +72,7 @@ def clipped_scores(space: Space, scoring: Scoring, unit: float) -> int:
 
 def lengths_of(space: Space, scoring: Scoring, grid: Floats | None = None) -> ScoreLengths:
     """Private: the lengths of scores; with a grid of units, what a length at one of them says of the others."""
+    scoring = scoring.before(space.units)
     off = math.inf if grid is None else blur(scoring.guess, scoring.norm, grid, space.dimension)
     return ScoreLengths(space, scoring.norm, lambda unit: partial(scoring.scores, unit), off)
 
@@ -80,13 +91,15 @@ def noisy_unit(
     return noisy_search(spare, grid, 1.0, mu, "unit of the scores", noise=noise)
 
 
+def _clipped_total(scoring: Scoring, unit: float, rows: Rows) -> Integers:
+    return clipped_total(rows, scoring.norm, partial(scoring.scores, unit))
+
+
 def noisy_scores(
     space: Space, scoring: Scoring, unit: float, mu: float, relation: Neighbours, *, noise: Noise
 ) -> Measured[Floats]:
     """The noisy sum of clipped scores, in units of the score."""
-    total = np.zeros(space.dimension, dtype=np.int64)
-    for part in space.each(lambda rows: clipped_total(rows, scoring.norm, partial(scoring.scores, unit))):
-        total += part
+    total = space.summed(partial(_clipped_total, scoring.before(space.units), unit), space.dimension)
     moves = BALL * MOVES[relation] * (1 + 1e-15)
     bits = max(0, math.ceil(math.log2(_FINEST * mu / moves)))
     step = scoring.norm / BALL / 2**bits

@@ -74,7 +74,7 @@ def row_bounds(indptr: NDArray[Any], entries: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def pieces(block: NDArray[Any], rows: int) -> Iterator[NDArray[Any]]:
+def pieces(block: Any, rows: int) -> Iterator[Any]:
     """A block in smaller ones, without copies."""
     return (block[start : start + rows] for start in range(0, len(block), rows))
 

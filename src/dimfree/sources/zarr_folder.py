@@ -30,7 +30,7 @@ class ZarrStream(FileStream):
     def _complete(self) -> Any:
         import zarr
 
-        table = zarr.open(str(self.path), mode="r")
+        table: Any = zarr.open(str(self.path), mode="r")
         if not hasattr(table, "nchunks"):
             raise InvalidFile("it is a group, expected one array with 2 dimensions: pass the folder of the array.")
         if table.nchunks_initialized != table.nchunks:

@@ -1,0 +1,270 @@
+"""Two worker processes, of which some die: the same release to the last bit, or one sentence and nothing released."""
+
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streams import NAMES, needs, store
+from typer.testing import CliRunner
+
+import dimfree
+from dimfree import cli, files
+from dimfree import release as hall
+from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers
+from dimfree.noise import SeededNoise
+from dimfree.records import as_records
+from dimfree.sources import cluster as cluster_module
+from dimfree.sources.cluster import connected
+from dimfree.sources.progress import listening
+
+dask, da, distributed = needs("dask"), needs("dask.array"), needs("distributed")
+
+ROWS = 1500
+KNOWN = {"covariance": np.array([1.0, 4.0, 0.25, 1.0]), "core_sample": 500}
+SECRET = 123456.78125
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(42)
+    return rng.standard_normal((ROWS, 4)) * [1, 2, 0.5, 1] + [3, -1, 0, 100]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """However long a killed worker takes to come back on a busy machine, the cluster does not give it up."""
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"}), local_cluster(2) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+def local_cluster(workers):
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0
+    )
+
+
+def released(X, **options) -> dict:
+    release = dimfree.release_mean(X, epsilon=4.0, delta=1e-6, **options, noise=SeededNoise(5))
+    assert not release.refused
+    return json.loads(release.to_json())
+
+
+def pids(client) -> dict[str, int]:
+    return client.run(os.getpid)
+
+
+@pytest.mark.parametrize("options", [{}, KNOWN], ids=["auto", "known"])
+def test_a_cluster_gives_the_release_of_the_table_in_memory(client, table, options):
+    X = da.from_array(table, chunks=(200, 3)).persist()
+    assert released(X, **options) == released(table, **options)
+
+
+def test_a_worker_killed_in_mid_run_does_not_show(client, table, tmp_path):
+    """Killed for sure while it works: the task on one partition kills its own process in the second pass."""
+    flag, before = tmp_path / "visits", set(pids(client).values())
+    X = da.from_array(table, chunks=(200, 4)).map_blocks(_killing_once, str(flag), dtype=float, meta=np.zeros((0, 0)))
+    X.sum().compute()
+    assert set(pids(client).values()) == before  # the first pass kills nobody
+    assert released(X, **KNOWN) == released(table, **KNOWN)
+    client.wait_for_workers(2, timeout=60)
+    assert set(pids(client).values()) != before
+
+
+def _killing_once(rows, flag, block_info=None):
+    """Computes as ever, but for the fourth partition in the second pass: its worker is gone."""
+    if block_info and block_info[None]["chunk-location"][0] == 3:
+        visits = Path(flag)
+        seen = len(visits.read_bytes()) if visits.exists() else 0
+        visits.write_bytes(b"." * (seen + 1))
+        if seen == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return rows
+
+
+def test_a_worker_killed_from_outside_between_two_tasks(client, table):
+    expected = released(table)
+    X, killed = da.from_array(table, chunks=(100, 4)).persist(), []
+
+    def kill(stage, done, total):
+        if stage.startswith("stage") and not killed:
+            killed.append(next(iter(pids(client).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with listening(kill):
+        assert released(X) == expected
+    assert killed
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_a_partition_that_kills_its_worker_once_too_often_is_lost(table):
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        local_cluster(1) as cluster,
+        distributed.Client(cluster),
+        pytest.raises(LostWorkers, match="KilledWorker"),
+    ):
+        released(da.from_array(table, chunks=(1500, 4)).map_blocks(_killing, dtype=float, meta=np.zeros((0, 0))))
+
+
+def _killing(rows):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_broken_partition_leaves_no_value_in_any_log(client, capfd):
+    X = da.full((ROWS, 4), SECRET, chunks=(300, 4)).map_blocks(_narrow, dtype=float, meta=np.zeros((0, 0)))
+    with pytest.raises(InvalidRecords, match="has changed") as error:
+        released(X, **KNOWN)
+    records = as_records(da.full((ROWS, 4), SECRET, chunks=(300, 4)))
+    with pytest.raises(LostWorkers, match="ZeroDivisionError") as other:
+        list(records.mapped(_fails, 10, None, 1, all))
+    assert "123456" not in _everything_said(client, capfd) + str(error.value) + str(other.value)
+    raising = da.full((ROWS, 4), SECRET, chunks=(300, 4)).map_blocks(_raises, dtype=float, meta=np.zeros((0, 0)))
+    with pytest.raises(ValueError, match="123456"):
+        raising.compute()  # the partner: dask itself does quote it, and where we look we would have seen it
+    assert "123456" in _everything_said(client, capfd)
+
+
+def _narrow(rows, block_info=None):
+    return rows[:, :3] if block_info and block_info[None]["chunk-location"][0] == 2 else rows
+
+
+def _fails(rows, among):
+    raise ZeroDivisionError(str(rows[0, 0]))
+
+
+def _raises(rows):
+    raise ValueError(f"cannot use {rows[0, 0]}")
+
+
+def _everything_said(client, capfd) -> str:
+    time.sleep(0.5)  # what workers print comes through pipes
+    logs = [client.get_worker_logs(), client.get_scheduler_logs(), client.get_events()]
+    return "".join([*map(str, logs), *capfd.readouterr()])
+
+
+def test_an_interrupt_cancels_the_work(client, table):
+    X = da.from_array(table, chunks=(10, 4)).map_blocks(_slowly, dtype=float, meta=np.zeros((0, 0)))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with listening(interrupt), pytest.raises(KeyboardInterrupt):
+        released(X, **KNOWN)
+    until = time.monotonic() + 30
+    while any(client.processing().values()) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(client.processing().values())
+
+
+def _slowly(rows):
+    time.sleep(0.1)
+    return rows
+
+
+@pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".zarr"])
+def test_a_file_read_by_the_workers_gives_the_release_of_the_file(client, tmp_path, table, ending):
+    path = store(tmp_path / f"t{ending}", table, rows=97)
+    apart = files.read_table(path, workers=2)
+    assert apart.streams
+    assert released(apart, **KNOWN) == released(files.read_table(path), **KNOWN)
+    os.utime(path)
+    with pytest.raises(InvalidFile, match="has changed"):
+        released(apart, **KNOWN)
+
+
+def test_a_file_that_workers_do_not_see(client, tmp_path, table):
+    apart = files.read_table(store(tmp_path / "t.npy", table), workers=2)
+    (tmp_path / "t.npy").unlink()
+    with pytest.raises(InvalidFile, match="under the same path on every worker"):
+        released(apart, **KNOWN)
+
+
+def test_the_command_line_takes_a_scheduler(cluster, tmp_path, table, monkeypatch):
+    path, said = store(tmp_path / "t.parquet", table), []
+    monkeypatch.setattr(hall, "SystemNoise", lambda: SeededNoise(5))
+    for more in ([], ["--scheduler", cluster.scheduler_address]):
+        budget = ["--epsilon", "4", "--delta", "1e-6"]
+        result = CliRunner().invoke(cli.app, ["mean", str(path), *budget, *more])
+        assert result.exit_code == 0, result.output
+        said.append(result.stdout)
+    assert said[0] == said[1]
+    assert NAMES[0] in said[0]
+
+
+def test_a_scheduler_that_is_not_there(tmp_path, table, monkeypatch):
+    monkeypatch.setattr(cluster_module, "PATIENCE", 3.0)
+    address = f"tcp://127.0.0.1:{_closed_port()}"
+    path, began = store(tmp_path / "t.npy", table), time.monotonic()
+    command = ["mean", str(path), "--epsilon", "1", "--delta", "1e-6", "--out", str(tmp_path / "mean.csv")]
+    result = CliRunner().invoke(cli.app, [*command, "--scheduler", address])
+    assert (result.exit_code, address in result.output) == (2, True)
+    assert "No scheduler answers" in " ".join(result.output.split())
+    assert not (tmp_path / "mean.csv").exists()
+    assert time.monotonic() - began < 60
+    for wrong in ("nowhere", "http://127.0.0.1", ""):
+        with pytest.raises(LostWorkers, match="No scheduler answers"), connected(wrong):
+            pass
+
+
+def _closed_port() -> int:
+    with socket.socket() as waiting:
+        waiting.bind(("127.0.0.1", 0))
+        return int(waiting.getsockname()[1])
+
+
+def test_options_that_need_one_machine(tmp_path):
+    result = CliRunner().invoke(
+        cli.app, ["mean", "t.csv", "--epsilon", "1", "--delta", "1e-6", "--unit", "who", "--scheduler", "tcp://x:1"]
+    )
+    assert result.exit_code == 2
+    assert "--scheduler cannot be used with --unit" in " ".join(result.output.split())
+
+
+def test_without_workers_nobody_waits_for_ever(table, monkeypatch):
+    monkeypatch.setattr(cluster_module, "PATIENCE", 3.0)
+    with local_cluster(1) as cluster, distributed.Client(cluster) as client:
+        X = da.from_array(table, chunks=(100, 4)).map_blocks(_slowly, dtype=float, meta=np.zeros((0, 0)))
+        gone = threading.Timer(1.0, cluster.scale, [0])
+        gone.start()
+        began = time.monotonic()
+        with pytest.raises(LostWorkers, match="no workers"):
+            released(X, **KNOWN)
+        assert time.monotonic() - began < 60
+        gone.join()
+        with pytest.raises(LostWorkers, match="no workers"), connected(client.scheduler.address):
+            pass
+
+
+def test_a_scheduler_that_goes_away_in_mid_run(table, monkeypatch):
+    monkeypatch.setattr(cluster_module, "PATIENCE", 3.0)
+    monkeypatch.setattr(cluster_module, "_ANSWER", 2.0)
+    cluster = local_cluster(1)
+    client = distributed.Client(cluster)
+    X = da.from_array(table, chunks=(100, 4)).map_blocks(_slowly, dtype=float, meta=np.zeros((0, 0)))
+    gone = threading.Timer(1.0, cluster.close)
+    gone.start()
+    began = time.monotonic()
+    with pytest.raises(LostWorkers):
+        released(X, **KNOWN)
+    assert time.monotonic() - began < 60
+    gone.join()
+    client.close()
+
+
+def test_distributed_is_an_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(InvalidParameter, match=r"dimfree\[dask\]"), connected("tcp://x:1"):
+        pass
