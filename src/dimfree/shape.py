@@ -6,8 +6,9 @@ the noise then costs tr(M^{1/2}) and does not see the dimension. Nobody else tak
 
 import math
 from abc import ABC, abstractmethod
-from functools import cached_property
-from typing import Any, Self
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from dimfree import _validate
 from dimfree.exact_product import SlicedMatrix, saturate
 
 Floats = NDArray[np.float64]
+Rescaling: TypeAlias = Callable[[Floats], Floats]  # of finite rows, each by itself
 
 
 def _fourth_root(values: Floats) -> Floats:
@@ -25,6 +27,23 @@ def _fourth_root(values: Floats) -> Floats:
 def _read_only(values: Floats) -> Floats:
     values.setflags(write=False)
     return values
+
+
+def _saturated(rescaling: Rescaling, rows: Floats) -> Floats:
+    with np.errstate(all="ignore"):  # a warning, or an error under np.seterr, would speak of records
+        rescaled = rescaling(rows)
+        # Saturating changes infinities alone, and no sum of squares with one of them is finite.
+        return rescaled if np.isfinite(np.vecdot(rescaled, rescaled)).all() else saturate(rescaled)
+
+
+def _divided(units: Floats | np.float64, rows: Floats) -> Floats:
+    return rows / units
+
+
+def _corrected(into: SlicedMatrix, out_of: SlicedMatrix, more: Floats, rest: float, rows: Floats) -> Floats:
+    """All coordinates times `rest`, and so much `more` along the directions."""
+    correction = out_of.product(saturate(into.product(rows) * more))
+    return saturate(rows * rest) + correction
 
 
 class Shape(ABC):
@@ -44,7 +63,7 @@ class Shape(ABC):
         """The width of the records it fits; None: any."""
 
     @abstractmethod
-    def _rescaled(self, rows: Floats) -> Floats: ...
+    def _rescaling(self) -> Rescaling: ...
 
     @abstractmethod
     def _restored(self, vector: Floats) -> Floats: ...
@@ -66,16 +85,17 @@ class Shape(ABC):
         given = np.asarray(rows, dtype=np.float64)
         _validate.check_rank("rows", given.ndim, [2])
         self._check(given.shape[-1])
-        rescaled = self.rescale_finite(given)
+        rescaled = self.rescaling()(given)
         rescaled[~np.isfinite(given).all(axis=1)] = np.nan
         return rescaled
 
-    def rescale_finite(self, rows: Floats) -> Floats:
-        """`rescale` of rows (n, d) known to be finite and to fit."""
-        with np.errstate(all="ignore"):  # a warning, or an error under np.seterr, would speak of records
-            rescaled = self._rescaled(rows)
-            # Saturating changes infinities alone, and no sum of squares with one of them is finite.
-            return rescaled if np.isfinite(np.vecdot(rescaled, rescaled)).all() else saturate(rescaled)
+    def rescaling(self) -> Rescaling:
+        """`rescale` of rows (n, d) known to be finite and to fit, for wherever they lie.
+
+        It takes along what was derived from the shape here: another machine, or another number of threads, would
+        factorise with other last bits, and a record would be told by who rescaled it.
+        """
+        return partial(_saturated, self._rescaling())
 
     def restore(self, vector: ArrayLike) -> Floats:
         """M^{1/4} vector, in plain floats: for what is already released."""
@@ -147,8 +167,8 @@ class Isotropic(Shape):
     def dimension(self) -> None:
         return None
 
-    def _rescaled(self, rows: Floats) -> Floats:
-        return rows / math.sqrt(self.scale)
+    def _rescaling(self) -> Rescaling:
+        return partial(_divided, np.float64(math.sqrt(self.scale)))
 
     def _restored(self, vector: Floats) -> Floats:
         return vector * math.sqrt(self.scale)
@@ -182,8 +202,8 @@ class Diagonal(Shape):
     def _fourth_roots(self) -> Floats:
         return _read_only(_fourth_root(self.variances))
 
-    def _rescaled(self, rows: Floats) -> Floats:
-        return rows / self._fourth_roots
+    def _rescaling(self) -> Rescaling:
+        return partial(_divided, self._fourth_roots)
 
     def _restored(self, vector: Floats) -> Floats:
         return vector * self._fourth_roots
@@ -229,8 +249,8 @@ class Dense(Shape):
         half = vectors / np.sqrt(_fourth_root(values))
         return SlicedMatrix(np.ldexp(half @ half.T, -self._exponent // 4))
 
-    def _rescaled(self, rows: Floats) -> Floats:
-        return self._inverse_fourth_root.product(rows)
+    def _rescaling(self) -> Rescaling:
+        return self._inverse_fourth_root.product
 
     def _restored(self, vector: Floats) -> Floats:
         values, vectors = self._eigen
@@ -281,10 +301,9 @@ class LowRank(Shape):
     def _out_of(self) -> SlicedMatrix:
         return SlicedMatrix(self._directions.T)
 
-    def _rescaled(self, rows: Floats) -> Floats:
+    def _rescaling(self) -> Rescaling:
         along, rest = 1 / _fourth_root(self.variances), 1 / math.sqrt(math.sqrt(self.tail))
-        correction = self._out_of.product(saturate(self._into.product(rows) * (along - rest)))
-        return saturate(rows * rest) + correction
+        return partial(_corrected, self._into, self._out_of, along - rest, rest)
 
     def _restored(self, vector: Floats) -> Floats:
         along, rest = _fourth_root(self.variances), math.sqrt(math.sqrt(self.tail))

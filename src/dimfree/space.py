@@ -16,7 +16,7 @@ from dimfree.device_rows import DeviceRows
 from dimfree.exact_product import LARGEST, saturate
 from dimfree.records import Records, are_finite
 from dimfree.rows import Floats, Integers, Mask, Rows, SparseRows, densely
-from dimfree.shape import Diagonal, Isotropic, Shape
+from dimfree.shape import Diagonal, Isotropic, Rescaling, Shape
 from dimfree.threads import cores, in_order
 
 _BLOCK_ENTRIES = 2**19  # handed to a thread at a time: worth the handing over, small beside any memory
@@ -25,7 +25,6 @@ _KEPT_BYTES = 2**31  # rows that a shape mixes are kept in memory up to this siz
 _THREADED_BYTES = 2**24  # a smaller table is done before threads are started
 
 Result = TypeVar("Result")
-Rescaling: TypeAlias = Callable[[Floats], Floats]
 Piece: TypeAlias = tuple[Rows, slice, Mask]  # valid rows, where they are from, and which of those there they are
 
 
@@ -130,7 +129,7 @@ class Space:
 
     def _rescaling(self) -> Rescaling:
         """Of finite dense rows; knows nothing of the records."""
-        return self.shape.rescale_finite
+        return self.shape.rescaling()
 
     def _block_rows(self) -> int:
         return max(1, _BLOCK_ENTRIES // self.records.dimension)
@@ -187,11 +186,11 @@ def _pieces(rows: Rows, valid: Mask | None, among: Mask | None, rescaling: Resca
     """The valid rows, few at a time; sparse ones all at once, as their entries are few, and those on a device."""
     if among is not None:
         rows, valid = _some(rows, among), None if valid is None else valid[among]
-    dense = rows if rescaling is None else densely(rows)
-    step = len(rows) if isinstance(dense, SparseRows | DeviceRows) else max(1, _TILE_ENTRIES // rows.shape[1])
+    at_once = rescaling is None and isinstance(rows, SparseRows | DeviceRows)
+    step = len(rows) if at_once else max(1, _TILE_ENTRIES // rows.shape[1])
     for start in range(0, len(rows), max(1, step)):
         place = slice(start, start + step)
-        tile: Rows = dense[place]
+        tile: Rows = rows[place] if rescaling is None else densely(rows[place])
         finite = are_finite(tile) if valid is None else valid[place]
         if finite.any():
             kept = tile if finite.all() else tile[finite]

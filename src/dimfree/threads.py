@@ -4,6 +4,7 @@ NumPy lets go of the interpreter inside its loops, so threads are enough; no blo
 """
 
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +13,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 _MOST = 8  # beyond this the memory, not the arithmetic, sets the pace
+_MOST_ASKED = 256  # every thread holds blocks
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -20,8 +22,8 @@ Result = TypeVar("Result")
 def cores() -> int:
     """How many cores this process may use, at most eight; the environment variable DIMFREE_THREADS says otherwise."""
     asked = os.environ.get("DIMFREE_THREADS", "")
-    if asked.isdigit() and int(asked):
-        return int(asked)
+    if re.fullmatch(r"0*[1-9][0-9]{0,8}", asked, re.ASCII):
+        return min(int(asked), _MOST_ASKED)
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(allowed, _MOST)
 
@@ -30,15 +32,20 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads:
     """function(item) for every item, in their order; at most a few items are held at a time."""
     coming = iter(items)
     first = list(islice(coming, 2))
-    if threads < 2 or len(first) < 2:
-        yield from map(function, chain(first, coming))
+    several, coming = len(first) > 1, chain(iter(first), coming)
+    del first  # the iterator lets go of its list when it ends: no block is held to the end
+    if threads < 2 or not several:
+        yield from map(function, coming)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Result]] = deque()
-        for item in chain(first, coming):
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in coming:
             # NumPy's error state is a context variable: without a copy a thread would warn, and speak of records.
             waiting.append(pool.submit(copy_context().run, function, item))
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:  # also where nobody wants the rest: an error, an interrupt, a reader that has seen enough
+        pool.shutdown(cancel_futures=True)

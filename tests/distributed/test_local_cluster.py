@@ -72,6 +72,11 @@ def test_a_cluster_gives_the_release_of_the_table_in_memory(client, table, optio
     assert released(X, **options) == released(table, **options)
 
 
+def test_what_a_cluster_keeps_is_held_as_long_as_the_records(client, table):
+    records = as_records(da.from_array(table, chunks=(200, 4)).persist())  # nobody else holds the collection
+    assert released(records, **KNOWN) == released(table, **KNOWN)
+
+
 def test_a_worker_killed_in_mid_run_does_not_show(client, table, tmp_path):
     """Killed for sure while it works: the task on one partition kills its own process in the second pass."""
     flag, before = tmp_path / "visits", set(pids(client).values())
@@ -135,6 +140,16 @@ def test_a_broken_partition_leaves_no_value_in_any_log(client, capfd):
     with pytest.raises(ValueError, match="123456"):
         raising.compute()  # the partner: dask itself does quote it, and where we look we would have seen it
     assert "123456" in _everything_said(client, capfd)
+
+
+def test_nobody_is_warned_of_how_much_is_sent(client, tmp_path, table, recwarn):
+    """Dask tells the size of a large graph; ours is that of the masks, a bit for every row."""
+    apart = files.read_table(store(tmp_path / "t.npy", table), workers=2)
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1kB"}):
+        released(apart, **KNOWN)
+        assert not [said for said in recwarn if "large graph" in str(said.message)]
+        dask.compute(dask.delayed(len)(bytes(2000)))
+    assert [said for said in recwarn if "large graph" in str(said.message)]  # the partner
 
 
 def _narrow(rows, block_info=None):

@@ -113,6 +113,19 @@ def test_a_file_that_is_replaced_between_two_passes(tmp_path, table, ending):
     assert "changed since it was opened" in refusal_of(release, records)
 
 
+@pytest.mark.parametrize("within", [False, True], ids=["between two passes", "within a pass"])
+def test_a_chunk_that_is_written_anew(tmp_path, table, within):
+    """The folder itself does not show it."""
+    path = store(tmp_path / "t.zarr", table)
+    records = files.read_table(path)
+    blocks = records.blocks(7)
+    if within:
+        next(blocks)
+    needs("zarr").open(str(path), mode="r+")[:7] = SECRET
+    assert "changed since it was opened" in refusal_of(lambda: list(blocks))
+    assert "changed since it was opened" in refusal_of(release, records)
+
+
 @pytest.mark.parametrize("kind", [NpyStream, CsvStream])
 def test_a_file_that_shrinks_within_a_pass(tmp_path, kind):
     big = np.random.default_rng(0).standard_normal((20000, 4))
@@ -194,9 +207,11 @@ def test_a_zarr_chunk_that_is_lost_or_damaged(tmp_path, table):
     chunk = next(part for part in sorted((path / "c").rglob("*")) if part.is_file())
     whole = chunk.read_bytes()
     chunk.write_bytes(whole[: len(whole) // 2])
-    assert str(path) in refusal_of(lambda: list(records.blocks()))
+    damaged = files.read_table(path)
+    assert "damaged" in refusal_of(lambda: list(damaged.blocks()))
     chunk.unlink()
-    assert "chunks of it are missing" in refusal_of(lambda: list(records.blocks()))
+    for opened in (records, damaged):
+        assert "changed since it was opened" in refusal_of(lambda opened=opened: list(opened.blocks()))
     assert "chunks of it are missing" in refusal_of(files.read_table, path)
 
 

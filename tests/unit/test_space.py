@@ -1,5 +1,6 @@
 """Rows in pieces: the bounds of blocks and pieces, what is kept and the number of threads change no bit."""
 
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -83,6 +84,20 @@ def test_dividing_by_the_units_may_be_left_to_the_ball(rng):
     for unit in (0.1, 3.0, 40.0):
         assert abs(clipped_scores(apart, scoring, unit) - clipped_scores(mixed, scoring, unit)) <= 1
     assert clipped_scores(apart, scoring, 0.1) > clipped_scores(apart, scoring, 40.0)
+
+
+def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
+    monkeypatch.setattr(space_module, "_KEPT_BYTES", 0)
+    count, width = 20_000, 200
+    entries = (np.ones(count), (np.arange(count), np.arange(count) % width))
+    space = Space(open_records(sparse.csr_array(entries, shape=(count, width))), Dense(np.eye(width)))
+    tracemalloc.start()
+    try:
+        assert space.summed(total_of_ones, 1).tolist() == [count]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < count * width * 8 / 2
 
 
 def test_nobody_is_asked_for_nothing(monkeypatch, table):

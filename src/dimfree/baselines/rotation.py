@@ -14,7 +14,8 @@ import numpy as np
 
 from dimfree.noise import public_simulation
 from dimfree.rows import Floats
-from dimfree.space import Rescaling, Space
+from dimfree.shape import Rescaling
+from dimfree.space import Space
 
 _SEED = 20210601
 _ROUNDS = 3  # as in the authors' experiments

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.clip import BALL, are_outside, squares
-from dimfree.rows import Entrywise, Floats, Mask, Rows
+from dimfree.rows import Entrywise, Floats, Mask, Rows, densely
 from dimfree.space import Space
 
 _SOUND = (1e-250, 1e250)  # of R·g² and g²: no quotient of a square is spoilt by the ends of the floats
@@ -61,6 +61,8 @@ class ScoreLengths:
         """The unit at which this share of the first few records is clipped: where looking tells most of all records."""
         nobody: Rows = np.zeros((0, self.space.dimension))
         rows = next(self.space.valid_blocks(), nobody)[:_PROBES]
+        if self.space.units is not None and (self.space.units != 1).any():
+            rows = densely(rows) * self.space.units  # as they were before, up to rounding
         low, high = 0, len(grid) - 1
         while high - low > 1:
             middle = (low + high) // 2

@@ -7,6 +7,7 @@ the kind of the error is told.
 
 import asyncio
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
@@ -105,7 +106,9 @@ def _here(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
 def _on_cluster(client: Client, tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
     futures: list[Any] = []
     try:
-        futures = client.compute(list(tasks), traverse=False)
+        with warnings.catch_warnings():  # of the size of what is sent, which tells how many rows there are
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            futures = client.compute(list(tasks), traverse=False)
         return _gathered(client, futures, sizes)
     except BaseException as error:
         with suppress(Exception, asyncio.CancelledError):

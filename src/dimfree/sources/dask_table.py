@@ -53,10 +53,15 @@ class Place:
 
 
 class DaskTable(Stream):
-    """Private: the rows of all partitions, one after the other."""
+    """Private: the rows of all partitions, one after the other.
 
-    def __init__(self, places: Sequence[Place], form: Form, columns: tuple[str, ...] | None = None) -> None:
-        self._places, self._form, self.columns = list(places), form, columns
+    `owner` is the collection they are from: a cluster forgets what it keeps of a collection that nobody holds.
+    """
+
+    def __init__(
+        self, places: Sequence[Place], form: Form, columns: tuple[str, ...] | None = None, owner: Collection = None
+    ) -> None:
+        self._places, self._form, self.columns, self._owner = list(places), form, columns, owner
         self._sizes = [place.size for place in places]
         self.shape = sum(self._sizes), form.width
 
@@ -79,9 +84,8 @@ class DaskTable(Stream):
     def chosen(self, rows: Mask) -> "DaskTable":
         """Some of the rows, left where they are."""
         parts = self._with_parts(rows)
-        return DaskTable(
-            [place.chosen(part) for place, part in parts if part is not None and part.any()], self._form, self.columns
-        )
+        kept = [place.chosen(part) for place, part in parts if part is not None and part.any()]
+        return DaskTable(kept, self._form, self.columns, self._owner)
 
     def _with_parts(self, mask: Mask | None) -> Iterator[tuple[Place, Mask | None]]:
         """Each place with its part of a mask of all rows; places without rows are left out."""
@@ -119,25 +123,29 @@ def of_array(X: Collection) -> DaskTable:
         )
     whole = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
     form = Form(int(whole.shape[1]), whole.dtype)
-    return _of_parts(list(whole.to_delayed().ravel()), form, whole.chunks[0])
+    return _of_parts(X, list(whole.to_delayed().ravel()), form, whole.chunks[0])
 
 
 def of_frame(X: Collection, names: tuple[str, ...]) -> DaskTable:
     """A dask DataFrame of pandas partitions with numeric columns."""
     form = Form(len(names), list(X._meta.dtypes.items()))
     parts = X.to_delayed()
-    return _of_parts(parts, form, [np.nan] * len(parts), names)
+    return _of_parts(X, parts, form, [np.nan] * len(parts), names)
 
 
 @during("counting the rows")
 def _of_parts(
-    parts: Sequence[Partition], form: Form, lengths: Sequence[float], names: tuple[str, ...] | None = None
+    X: Collection,
+    parts: Sequence[Partition],
+    form: Form,
+    lengths: Sequence[float],
+    names: tuple[str, ...] | None = None,
 ) -> DaskTable:
     """Lengths that are not known are counted where the partitions lie, once."""
     unknown = [part for part, length in zip(parts, lengths, strict=True) if np.isnan(length)]
     found = iter(computed([_task(partial(counted, form), part) for part in unknown], [1] * len(unknown)))
     counts = [int(next(found) if np.isnan(length) else length) for length in lengths]
-    return DaskTable([Place(part, count) for part, count in zip(parts, counts, strict=True)], form, names)
+    return DaskTable([Place(part, count) for part, count in zip(parts, counts, strict=True)], form, names, X)
 
 
 def _task(function: Callable[..., Any], *arguments: Any) -> Any:

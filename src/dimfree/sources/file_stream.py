@@ -3,9 +3,11 @@
 A parser's own words may quote records, so only the kind of trouble is told.
 """
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,17 @@ CHANGED = "it has changed since it was opened; nothing was released. Leave it al
 
 
 def _seal(path: Path) -> tuple[int, int, int, int]:
-    """What tells a file from one that was written to or put in its place."""
+    """What tells a file, or a folder with all its files, from one that was written to or put in its place."""
     stat = path.stat()
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+    if not path.is_dir():
+        return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+    within = [(name, inner.st_size, inner.st_mtime_ns) for name, inner in _files_within(path)]
+    digest = sha256(repr((stat.st_mtime_ns, sorted(within))).encode()).digest()
+    return stat.st_dev, stat.st_ino, len(within), int.from_bytes(digest[:8])
+
+
+def _files_within(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = os.path.join(place, name)
+            yield os.path.relpath(file, folder), os.stat(file)
