@@ -11,6 +11,7 @@ A map of the rooms, in the order records walk through them:
   stages      recentring around everything released so far; scale: how far apart records are
   learn       better centres and variances from released ones; adapt: stages in a learned shape
   release     the hall: release_mean sends records to known, unknown, bounded or paper; release_means: a mean a group
+  ledger      a persistent budget: every release charged, and on disk, before it draws noise
   planning    before any record is seen: how many records, how much noise; compose: several looks at the same people
   result      Release: mean or refusal, guarantee, ledger
 """
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from dimfree.comparison.trials import compare as compare
     from dimfree.composing import Composed as Composed
     from dimfree.composing import compose as compose
+    from dimfree.errors import (
+        BudgetExceeded as BudgetExceeded,
+    )
     from dimfree.errors import (
         DimfreeError as DimfreeError,
     )
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
     from dimfree.estimator import PrivateMean as PrivateMean
     from dimfree.groups import release_means as release_means
     from dimfree.guarantee import Guarantee as Guarantee
+    from dimfree.ledger.book import Ledger as Ledger
     from dimfree.means import Means as Means
     from dimfree.mechanisms.quantile import private_quantile as private_quantile
     from dimfree.mechanisms.sparse_vector import sparse_vector as sparse_vector
@@ -64,6 +69,7 @@ if TYPE_CHECKING:
     from dimfree.planning.tradeoff import tradeoff as tradeoff
     from dimfree.profile_of_variances import variance_profile as variance_profile
     from dimfree.release import release_mean as release_mean
+    from dimfree.report.page import write_report as write_report
     from dimfree.result import Release as Release
     from dimfree.shape import Dense as Dense
     from dimfree.shape import Diagonal as Diagonal
@@ -91,6 +97,7 @@ _ROOMS = {
     "tradeoff": "planning.tradeoff",
     "Budget": "budget",
     "Neighbours": "budget",
+    "BudgetExceeded": "errors",
     "DimfreeError": "errors",
     "InvalidFile": "errors",
     "InvalidParameter": "errors",
@@ -114,9 +121,11 @@ _ROOMS = {
     "variance_profile": "profile_of_variances",
     "VarianceProfile": "variance_histogram",
     "LearnedShape": "beliefs",
+    "Ledger": "ledger.book",
     "release_mean": "release",
     "Guarantee": "guarantee",
     "Release": "result",
+    "write_report": "report.page",
     "Dense": "shape",
     "Diagonal": "shape",
     "Isotropic": "shape",

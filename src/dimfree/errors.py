@@ -20,6 +20,10 @@ class InvalidFile(DimfreeError, ValueError):
     """A file cannot be read or written; the message names the path and the remedy."""
 
 
+class BudgetExceeded(DimfreeError, ValueError):
+    """A ledger has not enough left for this release; the message says what is left and what would fit."""
+
+
 class RefusedRelease(DimfreeError, RuntimeError):
     """The mean of a refused release was asked for."""
 

@@ -1,4 +1,4 @@
-"""The front door: an array, a DataFrame or a sparse matrix becomes Records, read-only, one row per person.
+"""The front door: an array, a DataFrame, an AnnData or a sparse matrix becomes Records, read-only, one row per person.
 
 What the table holds stays behind the door: no error, repr or pickle shows a value or how many rows there are.
 """
@@ -120,6 +120,12 @@ def as_records(X: object, columns: tuple[str, ...] | None = None) -> Records:
     return Records(source, names or columns)
 
 
+def plain_table(X: object) -> Source:
+    """The numbers of a table as they are, what is not finite included: a dense array, or CSR. For transformers, whose
+    output goes back to whoever holds the records; an error still speaks of the schema only."""
+    return as_records(X)._source
+
+
 def _source_of(X: Any) -> tuple[Source, tuple[str, ...] | None]:
     # By name, so that no DataFrame library is imported for its own sake; the ancestors, so that subclasses count.
     ancestors = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(X).__mro__}
@@ -127,7 +133,7 @@ def _source_of(X: Any) -> tuple[Source, tuple[str, ...] | None]:
         if kind in ancestors:
             return convert(X)
     package = type(X).__module__.partition(".")[0]
-    if package in ("pandas", "polars", "pyarrow"):
+    if package in ("pandas", "polars", "pyarrow", "anndata"):
         raise InvalidRecords(f"A {package} {type(X).__name__} is not a table. {_ONE_ROW_EACH}")
     return (_from_sparse(X) if sparse.issparse(X) else _from_array(X)), None
 
@@ -196,6 +202,14 @@ def _from_polars(X: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     return _stacked(X.shape, (X[name].cast(polars.Float64).to_numpy() for name in names)), names
 
 
+def _from_anndata(X: Any) -> tuple[Source, tuple[str, ...]]:
+    """X alone: observations are the rows, variables the columns. `obs` enters by the names of its columns only."""
+    matrix = (X.to_memory() if X.isbacked else X).X
+    if matrix is None:
+        raise InvalidRecords(f"The AnnData has no X. {_ONE_ROW_EACH}")
+    return _from_sparse(matrix) if sparse.issparse(matrix) else _from_array(matrix), tuple(map(str, X.var_names))
+
+
 def from_arrow(table: Any) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     """Values and names of an Arrow table: numeric columns, or one column of fixed-size lists (which has no names)."""
     import pyarrow.types
@@ -238,6 +252,7 @@ def _arrow_floats(column: Any) -> NDArray[np.float64]:
 
 
 _FRAMES = {
+    ("anndata", "AnnData"): _from_anndata,
     ("pandas", "DataFrame"): _from_pandas,
     ("polars", "DataFrame"): _from_polars,
     ("pyarrow", "Table"): from_arrow,

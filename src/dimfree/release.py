@@ -28,6 +28,8 @@ from dimfree.bounded import release_basic, release_soft
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.known import refuse_known, release_cheapest, release_known
+from dimfree.ledger.book import Ledger
+from dimfree.ledger.charging import charged_run, check_ledger
 from dimfree.noise import Noise, SystemNoise
 from dimfree.paper import refuse_paper, release_paper
 from dimfree.records import ON_INVALID, Records, as_records, require_valid
@@ -68,6 +70,7 @@ def release_mean(
     denoise: bool = False,
     unit: object = None,
     unit_rows: int | None = None,
+    ledger: Ledger | None = None,
     noise: Noise | None = None,
 ) -> Release:
     """Release the mean of the rows of X with (epsilon, delta)-differential privacy in total.
@@ -93,7 +96,9 @@ def release_mean(
     with `unit_rows`, a public number, the mean of the totals of each person's first rows, so many at most.
     `on_invalid` "raise" stops at a non-finite entry or a missing key, which tells the caller about the data and is not
     covered by the guarantee; "neutral" counts such a row and gives it no weight, and with `unit` leaves it out of the
-    record of its person. `noise` is for tests; leave it None to be private.
+    record of its person. `ledger` is charged before any noise is drawn (BudgetExceeded where not enough is left); a
+    refusal that public numbers alone decide, and an error of the table, cost nothing.
+    `noise` is for tests; leave it None to be private.
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
@@ -113,6 +118,7 @@ def release_mean(
         raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'.")
     check_choice("on_invalid", on_invalid, ON_INVALID)
     check_unit_rows(unit, unit_rows)
+    check_ledger(ledger)
     with memory_unspoken():
         records, whose = _opened(X, unit, unit_rows, on_invalid)
     learned = _learned_shape(covariance, shape)
@@ -134,7 +140,8 @@ def release_mean(
         noise or SystemNoise(),
     )
     check_columns(records.dimension, budget.epsilon)
-    estimator = _ESTIMATORS[_LEARNERS[learned] if learned else core]
+    name = _LEARNERS[learned] if learned else core
+    estimator = _ESTIMATORS[name]
     with (
         memory_unspoken(),
         np.errstate(all="ignore"),
@@ -142,7 +149,7 @@ def release_mean(
         if relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
             return stated(refusal, whose)  # before any value is looked at, but to make records of persons' rows
         require_valid(records, on_invalid)
-        return stated(estimator.release(run), whose)
+        return stated(charged_run(ledger, name, run, whose, estimator.release), whose)
 
 
 def _opened(X: object, unit: object, unit_rows: int | None, on_invalid: str) -> tuple[Records, dict[str, Any]]:
