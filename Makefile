@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all audit lint format bench bench-quick bench-real figures lock clean
+.PHONY: help install demo test test-all audit lint format bench bench-quick bench-real figures docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ bench-real: $(STAMP) ## accuracy on real tables: make bench-real DATA=folder (MN
 	@test -n "$(DATA)" || { echo "say where the tables are: make bench-real DATA=folder"; exit 2; }
 	@$(RUN) benchmarks.accuracy.real --data "$(DATA)"
 
+docs: $(STAMP) ## these pages as a site, built offline: docs/_build/html/index.html
+	@$(RUN) sphinx -q -W --keep-going -c docs . docs/_build/html
+
 # The resolver lives in a throw-away folder; installing from the lock needs pip alone.
 lock: ## resolve pyproject.toml anew into requirements.lock
 	@tools=$$(mktemp -d) && trap 'rm -rf "$$tools"' EXIT \
@@ -77,4 +80,4 @@ lock: ## resolve pyproject.toml anew into requirements.lock
 	       --output-file requirements.lock pyproject.toml
 
 clean: ## remove what the targets above made
-	rm -rf $(VENV) demo-output audit.html dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-output docs/_build audit.html dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

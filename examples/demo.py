@@ -1,6 +1,7 @@
 """Releases the mean image of scikit-learn's handwritten digits through the command line, as a stranger would.
 
-Nothing is told to the command but the table and a budget. Writes demo-output/: the table, mean.csv and release.json.
+Nothing is told to the command but the table and a budget. Writes demo-output/: the table, mean.csv, release.json
+and report.html, a page for readers.
 Run by `make demo`.
 """
 
@@ -34,9 +35,10 @@ def write_table() -> Path:
     return data
 
 
-def run_command_line(data: Path, mean: Path, record: Path) -> int:
+def run_command_line(data: Path, mean: Path, record: Path, report: Path) -> int:
     arguments = ["mean", str(data), "--epsilon", f"{EPSILON:g}", "--delta", f"{DELTA:g}"]
-    arguments += ["-o", str(mean), "--json", str(record), "--force", *EXTRA_OPTIONS]
+    arguments += ["-o", str(mean), "--json", str(record), "--report", str(report)]
+    arguments += ["--force", *EXTRA_OPTIONS]
     print("$ dimfree " + " ".join(arguments), flush=True)
     command = Path(sys.executable).with_name("dimfree")
     return subprocess.run([command, *arguments], check=False).returncode
@@ -65,13 +67,15 @@ def _image(release: dimfree.Release) -> list[str]:
 
 def main() -> int:
     data = write_table()
-    mean, record = FOLDER / "mean.csv", FOLDER / "release.json"
-    for leftover in (mean, record):
+    mean, record, report = FOLDER / "mean.csv", FOLDER / "release.json", FOLDER / "report.html"
+    for leftover in (mean, record, report):
         leftover.unlink(missing_ok=True)  # what is there afterwards was made by this run
-    code = run_command_line(data, mean, record)
+    code = run_command_line(data, mean, record, report)
     if record.exists():
         summarise(record)
     print("Written: " + ", ".join(str(path) for path in (mean, record) if path.exists()))
+    if report.exists():
+        print(f"Open the report in a browser: {report}")
     return code
 
 

@@ -11,8 +11,10 @@ A map of the rooms, in the order records walk through them:
   stages      recentring around everything released so far; scale: how far apart records are
   learn       better centres and variances from released ones; adapt: stages in a learned shape
   release     the hall: release_mean sends records to known, unknown, bounded or paper; release_means: a mean a group
+  ledger      a persistent budget: every release charged, and on disk, before it draws noise
   planning    before any record is seen: how many records, how much noise; compose: several looks at the same people
-  result      Release: mean or refusal, guarantee, ledger
+  result      Release: mean or refusal, guarantee, ledger; report: one page about it
+  sources     tables that do not fit memory: files read in blocks, dask; device: the same on a GPU
 """
 
 import importlib
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from dimfree.comparison.trials import compare as compare
     from dimfree.composing import Composed as Composed
     from dimfree.composing import compose as compose
+    from dimfree.errors import (
+        BudgetExceeded as BudgetExceeded,
+    )
     from dimfree.errors import (
         DimfreeError as DimfreeError,
     )
@@ -51,8 +56,10 @@ if TYPE_CHECKING:
         RefusedRelease as RefusedRelease,
     )
     from dimfree.estimator import PrivateMean as PrivateMean
+    from dimfree.files import read_table as read_table
     from dimfree.groups import release_means as release_means
     from dimfree.guarantee import Guarantee as Guarantee
+    from dimfree.ledger.book import Ledger as Ledger
     from dimfree.means import Means as Means
     from dimfree.mechanisms.quantile import private_quantile as private_quantile
     from dimfree.mechanisms.sparse_vector import sparse_vector as sparse_vector
@@ -67,7 +74,9 @@ if TYPE_CHECKING:
     from dimfree.planning.tradeoff import tradeoff as tradeoff
     from dimfree.profile_of_variances import variance_profile as variance_profile
     from dimfree.release import release_mean as release_mean
+    from dimfree.report.page import write_report as write_report
     from dimfree.result import Release as Release
+    from dimfree.scaler import PrivateStandardScaler as PrivateStandardScaler
     from dimfree.shape import Dense as Dense
     from dimfree.shape import Diagonal as Diagonal
     from dimfree.shape import Isotropic as Isotropic
@@ -94,6 +103,7 @@ _ROOMS = {
     "tradeoff": "planning.tradeoff",
     "Budget": "budget",
     "Neighbours": "budget",
+    "BudgetExceeded": "errors",
     "DimfreeError": "errors",
     "InvalidFile": "errors",
     "InvalidParameter": "errors",
@@ -103,6 +113,7 @@ _ROOMS = {
     "OutOfMemory": "errors",
     "RefusedRelease": "errors",
     "PrivateMean": "estimator",
+    "PrivateStandardScaler": "scaler",
     "SeededNoise": "noise",
     "SystemNoise": "noise",
     "heaviest_cell": "mechanisms.stable_histogram",
@@ -118,9 +129,12 @@ _ROOMS = {
     "variance_profile": "profile_of_variances",
     "VarianceProfile": "variance_histogram",
     "LearnedShape": "beliefs",
+    "Ledger": "ledger.book",
+    "read_table": "files",
     "release_mean": "release",
     "Guarantee": "guarantee",
     "Release": "result",
+    "write_report": "report.page",
     "Dense": "shape",
     "Diagonal": "shape",
     "Isotropic": "shape",
@@ -132,6 +146,8 @@ __all__ = sorted(_ROOMS)
 
 def __getattr__(name: str) -> Any:
     """Each public name is imported from its room when first used, so that `dimfree --help` is quick."""
+    if name == "opendp":  # a room of its own: dimfree.opendp.make_private_mean
+        return importlib.import_module("dimfree.opendp")
     if name not in _ROOMS:
         raise AttributeError(f"module 'dimfree' has no attribute {name!r}")
     return getattr(importlib.import_module(f"dimfree.{_ROOMS[name]}"), name)

@@ -54,11 +54,19 @@ def _from_arrow(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     return X.select([column for column in range(X.num_columns) if column != at]), X.column(at)
 
 
+def _from_anndata(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
+    """A column of `obs`, which holds no coordinates: X stays as it is."""
+    if not hasattr(X, "obs"):
+        _no_frame(name, parameter)
+    at = _place([str(column) for column in X.obs.columns], name, parameter)
+    return X, X.obs.iloc[:, at]
+
+
 def _no_frame(name: str, parameter: str) -> NoReturn:
-    raise InvalidParameter(f"Expected {parameter}={name!r} with a DataFrame or an Arrow table. {ONE_KEY_EACH}")
+    raise InvalidParameter(f"Expected {parameter}={name!r} with a DataFrame, Arrow table or AnnData. {ONE_KEY_EACH}")
 
 
-_TAKERS = {"pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_arrow}
+_TAKERS = {"anndata": _from_anndata, "pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_arrow}
 
 
 def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:

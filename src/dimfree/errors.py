@@ -24,6 +24,10 @@ class LostWorkers(DimfreeError, RuntimeError):
     """Work that was handed to a scheduler did not come back: it is not there, its workers died, or a task failed."""
 
 
+class BudgetExceeded(DimfreeError, ValueError):
+    """A ledger has not enough left for this release; the message says what is left and what would fit."""
+
+
 class RefusedRelease(DimfreeError, RuntimeError):
     """The mean of a refused release was asked for."""
 

@@ -29,8 +29,9 @@ class PrivateMean(BaseEstimator):
 
     One row is one person, unless `unit` names the column of X that says whose each row is, or `fit` is given one key
     for each row: keys are data, and parameters are printed. Every call of `fit` is a release of its own and spends the
-    whole budget again: a search over parameters or a cross-validation spends it once for every fit. Parameters are
-    those of `release_mean`.
+    whole budget again: a search over parameters or a cross-validation spends it once for every fit. In a pipeline the
+    steps before it must not learn from X (or do so privately, at a cost of their own). Parameters are those of
+    `release_mean`.
 
     As scikit-learn asks, a table without rows raises an error. Like the error of `on_invalid="raise"` it is for the
     curator's eyes and outside the guarantee; `release_mean` refuses instead.
@@ -61,6 +62,7 @@ class PrivateMean(BaseEstimator):
         unit: Any = None,
         unit_rows: Any = None,
         device: Any = None,
+        ledger: Any = None,
         noise: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -81,12 +83,13 @@ class PrivateMean(BaseEstimator):
         self.unit = unit
         self.unit_rows = unit_rows
         self.device = device
+        self.ledger = ledger
         self.noise = noise
 
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
         """Release the mean of the rows of X. `y` is ignored and never read; `unit` holds one key for each row."""
-        table, whose = self._persons(_table(X), unit)
-        validate_data(self, table, skip_check_array=True)  # names and width only, before any budget is spent
+        table, whose = self._persons(open_table(X), unit)
+        validate_data(self, headed(table), skip_check_array=True)  # names and width only, before any budget is spent
         self._store(release_mean(table, **{**self.get_params(deep=False), "unit": whose}))
         if self.release_.refused:
             warnings.warn(f"The release was refused: {self.release_.refusal}", RefusalWarning, stacklevel=2)
@@ -117,13 +120,27 @@ class PrivateMean(BaseEstimator):
         return tags
 
 
-def _table(X: Any) -> Any:
+def headed(table: Any) -> Any:
+    """Something whose column names scikit-learn can read: the table, or for an AnnData a frame without rows."""
+    if not _is_anndata(table):
+        return table
+    import pandas as pd  # AnnData needs it, too
+
+    return pd.DataFrame(columns=[str(name) for name in table.var_names])
+
+
+def _is_anndata(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] == "anndata" and hasattr(X, "var_names")
+
+
+def open_table(X: Any) -> Any:
     """X as something the front door opens. Errors are worded here because scikit-learn's and NumPy's would repeat
     entries of X or the number of its rows."""
     is_frame = hasattr(X, "columns") and hasattr(X, "shape")
-    table = X if sparse.issparse(X) or is_frame else _numeric(X)
+    table = X if sparse.issparse(X) or is_frame or _is_anndata(X) else _numeric(X)
     if len(table.shape) != 2:
-        raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {len(table.shape)}.")
+        hint = " Reshape your data: X.reshape(-1, 1) for one coordinate." if len(table.shape) == 1 else ""
+        raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {len(table.shape)}.{hint}")
     if table.shape[1] == 0:
         # scikit-learn asks for this wording; the row count it would print is left out
         raise InvalidRecords("Found X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.errors import InvalidFile, InvalidRecords
-from dimfree.records import Records, Source, as_records, from_arrow
+from dimfree.records import Records, as_records
 from dimfree.sources.csv_text import CsvStream, CsvText, is_missing_cell, key_of, open_csv
 from dimfree.sources.file_stream import reading, require
 from dimfree.sources.h5ad import open_h5ad
@@ -22,6 +22,7 @@ from dimfree.sources.npy import NpyStream
 from dimfree.sources.parquet import ParquetStream
 from dimfree.sources.stream import SparseStream, Stream
 from dimfree.sources.zarr_folder import ZarrStream
+from dimfree.tables import Source, from_arrow
 
 __all__ = [
     "TABLES",

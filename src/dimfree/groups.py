@@ -12,7 +12,16 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from dimfree import known, unknown
-from dimfree._validate import check_at_least, check_choice, check_probability, check_unit_rows
+from dimfree._validate import (
+    check_at_least,
+    check_choice,
+    check_flag,
+    check_magnitude,
+    check_probability,
+    check_share,
+    check_unit_rows,
+    check_window,
+)
 from dimfree.accounting.events import Ledger
 from dimfree.accounting.ledgers import Runs
 from dimfree.accounting.sharing import Opening, opening, shared_out
@@ -20,12 +29,15 @@ from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.guarantee import Guarantee
 from dimfree.labels import Key, check_group_keys, members, person_members, split_groups
+from dimfree.ledger.book import Ledger as Book
+from dimfree.ledger.charging import check_ledger, terms_of
+from dimfree.ledger.spending import Charge
 from dimfree.means import Means
 from dimfree.noise import Noise, SystemNoise
 from dimfree.records import ON_INVALID, Records, as_records, require_valid
-from dimfree.release import CAUTION, SCALES, WINDOW, release_mean, stated
+from dimfree.release import CAUTION, SCALES, TAILS, WINDOW, release_mean, stated
 from dimfree.result import Release
-from dimfree.shape import Shape
+from dimfree.shape import Shape, as_shape
 from dimfree.units import split_unit
 
 SHAPE_SHARE = 0.12  # of the precision, for the shared shape: about a third of epsilon
@@ -53,6 +65,7 @@ def release_means(
     window: Sequence[float] = WINDOW,
     denoise: bool = False,
     tell: Tell = lambda *_: None,
+    ledger: Book | None = None,
     noise: Noise | None = None,
 ) -> Means:
     """Release the mean of every public group with (epsilon, delta)-differential privacy for all of them together.
@@ -67,8 +80,8 @@ def release_means(
     Without `covariance` or `shape` a first run over all groups learns the variances (and an overall mean) with an
     eighth of the precision; each group then learns its mean and, with scale="learn" (the default here), how much wider
     or narrower than all it is; scale="known" takes them for alike, which serves smaller groups and refuses wider ones.
-    A group with too few records is refused by itself: `means.refused`. Other parameters are those of `release_mean`;
-    neighbours are "add-remove".
+    A group with too few records is refused by itself: `means.refused`. `ledger` is charged once for all.
+    Other parameters are those of `release_mean`; neighbours are "add-remove".
     """
     budget, names = Budget(epsilon, delta), check_group_keys(keys)
     check_at_least("epsilon", budget.epsilon, 10 * SMALLEST_EPSILON)
@@ -76,6 +89,7 @@ def release_means(
     check_probability("failure_probability", failure_probability)
     check_unit_rows(unit, unit_rows)
     check_choice("on_invalid", on_invalid, ON_INVALID)
+    check_ledger(ledger)
     if isinstance(shape, str):
         raise InvalidParameter(f"Expected shape={shape!r} to be a Shape; leave it out to learn one from all groups.")
     door = noise or SystemNoise()
@@ -93,6 +107,14 @@ def release_means(
     scale = check_choice("scale", scale or ("learn" if learned else "known"), SCALES)
     steps = _Steps(len(names) + learned, tell)
     overall, own = None, budget
+    charged = None
+    if ledger is not None:
+        _check_options(records, covariance, shape, outliers, tails, window, denoise)
+        charge, terms = (
+            _charge(budget, failure_probability, scale, learned),
+            terms_of(budget, Neighbours.ADD_REMOVE, whose),
+        )
+        charged = ledger.charge(charge, terms=terms, private=door.private, what="means of groups")
     if learned:
         first, own = _shares(budget, failure_probability, scale)
         steps.next("all groups")
@@ -114,6 +136,8 @@ def release_means(
             releases[name] = release_mean(records.chosen(labels == place), **promise, **options)
     whole = Guarantee(budget.epsilon, budget.delta, Neighbours.ADD_REMOVE, door.private, **whose)
     said = {name: _under(whole, overall, release) for name, release in releases.items()}
+    if charged is not None:
+        charged.noted(refused=all(release.refused for release in releases.values()))
     return Means(whole, said, None if overall is None else stated(overall, whose))
 
 
@@ -145,11 +169,40 @@ def _opened(
 @lru_cache(maxsize=16)  # a search through calibrations: seconds
 def _shares(budget: Budget, failure_probability: float, scale: str) -> tuple[Budget, Budget]:
     """For the run that learns the shape, and for the run of each group: together at most the budget (M9)."""
-    failure = CAUTION * failure_probability / 2
-    learns: Opening = partial(opening, failure=failure, search_share=unknown.SEARCH_SHARE)
-    follows = _opening(scale, failure_probability)
+    learns, follows = _learning(failure_probability), _opening(scale, failure_probability)
     first, second = shared_out(budget, [(SHAPE_SHARE, learns), (1 - SHAPE_SHARE, follows)])
     return first, second
+
+
+def _check_options(
+    records: Records,
+    covariance: ArrayLike | None,
+    shape: Shape | None,
+    outliers: float,
+    tails: str,
+    window: Sequence[float],
+    denoise: bool,
+) -> None:
+    """What the runs would find wrong is found before anything is charged."""
+    check_share("outliers", outliers, below=0.3)
+    check_choice("tails", tails, TAILS)
+    check_window("window", window)
+    check_flag("denoise", denoise)
+    if covariance is not None or shape is not None:
+        check_magnitude("covariance", as_shape(covariance, shape, records.dimension).spectrum(records.dimension))
+
+
+def _charge(budget: Budget, failure_probability: float, scale: str, learned: bool) -> Charge:
+    """What a ledger is charged for all groups together: one record is in one of them (G1), and in the overall run."""
+    if not learned:
+        return Charge(budget, (_opening(scale, failure_probability)(budget),))
+    first, own = _shares(budget, failure_probability, scale)
+    return Charge(budget, (_learning(failure_probability)(first), _opening(scale, failure_probability)(own)))
+
+
+def _learning(failure_probability: float) -> Opening:
+    """What the run that learns the shape is charged, whatever it comes to."""
+    return partial(opening, failure=CAUTION * failure_probability / 2, search_share=unknown.SEARCH_SHARE)
 
 
 def _opening(scale: str, failure_probability: float) -> Opening:

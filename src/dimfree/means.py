@@ -79,6 +79,21 @@ class Means(Mapping[Key, Release]):
             "One person is in one group at most, and counts there with what belongs to that group."
         )
 
+    def to_frame(
+        self,
+        library: str = "pandas",
+        *,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        include_sampling: bool = False,
+    ) -> Any:
+        """One long table, "pandas", "polars" or "pyarrow": group, then what `Release.to_frame` shows. The groups that
+        were refused are left out; where all were, RefusedRelease is raised."""
+        from dimfree.frames import means_frame
+
+        bars = {"simultaneous": simultaneous, "include_sampling": include_sampling}
+        return means_frame(self.releases, library, confidence, **bars)
+
     def to_json(self) -> str:
         """All of it as JSON text; `from_json` gives back the same."""
         groups = [{"key": key, "release": json.loads(release.to_json())} for key, release in self.releases.items()]

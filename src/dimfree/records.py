@@ -1,25 +1,24 @@
-"""The front door: an array, a DataFrame or a sparse matrix becomes Records, read-only, one row per person.
+"""The front door: an array, a DataFrame, an AnnData or a sparse matrix becomes Records, read-only, one row per person.
 
 What the table holds stays behind the door: no error, repr or pickle shows a value or how many rows there are.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from numbers import Real
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import NoReturn, TypeVar
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._validate import check_choice
-from dimfree.device import Place, block_rows, from_tensor, lies_at
+from dimfree.device import Place, block_rows, lies_at
 from dimfree.device_rows import DeviceRows
 from dimfree.errors import InvalidRecords
 from dimfree.rows import Mask, Rows, SparseRows, densely
 from dimfree.sources.progress import during, heard
 from dimfree.sources.stream import SparseStream, Stream, pieces, row_bounds
+from dimfree.tables import ONE_ROW_EACH, Source, source_of
 from dimfree.threads import cores, in_order
 
 ON_INVALID = ("raise", "neutral")
@@ -27,11 +26,8 @@ ON_INVALID = ("raise", "neutral")
 _BLOCK_ENTRIES = 2**22  # 32 MiB of float64: large enough for fast arithmetic, small beside any table worth blocking
 _LOOK_ENTRIES = 2**18  # where a block is only looked at
 _SPARSE_BLOCK_ENTRIES = 2**20  # stored entries; what is computed from them takes some such arrays
-_KINDS = {"O": "object", "c": "complex", "S": "bytes", "U": "text", "T": "text", "M": "datetime", "m": "timedelta"}
-_ONE_ROW_EACH = "Pass a table with one row per person and one numeric column per coordinate."
 
 Result = TypeVar("Result")
-Source: TypeAlias = Any  # NDArray of real numbers, scipy's csr_array of float64, a Stream, or DeviceRows
 
 
 class Records:
@@ -202,188 +198,16 @@ def as_records(X: object, columns: tuple[str, ...] | None = None) -> Records:
     if isinstance(X, Records):
         return X
     with np.errstate(all="ignore"):  # a warning or error would speak of records
-        source, names = _source_of(X)
+        source, names = source_of(X)
     if source.shape[1] == 0:
-        raise InvalidRecords(f"The table has no columns. {_ONE_ROW_EACH}")
+        raise InvalidRecords(f"The table has no columns. {ONE_ROW_EACH}")
     return Records(source, names or columns)
 
 
-def _source_of(X: Any) -> tuple[Source, tuple[str, ...] | None]:
-    # By name, so that no DataFrame library is imported for its own sake; the ancestors, so that subclasses count.
-    ancestors = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(X).__mro__}
-    for kind, convert in _FRAMES.items():
-        if kind in ancestors:
-            return convert(X)
-    package = type(X).__module__.partition(".")[0]
-    if package in ("pandas", "polars", "pyarrow", "dask"):
-        raise InvalidRecords(f"A {package} {type(X).__name__} is not a table. {_ONE_ROW_EACH}")
-    return (from_sparse(X) if sparse.issparse(X) else _from_array(X)), None
-
-
-def _from_array(X: Any) -> NDArray[Any]:
-    try:
-        # A masked entry is a missing one; filling needs a dtype that can say so.
-        array = X.astype(np.float64).filled(np.nan) if _is_masked_numeric(X) else np.asarray(X)
-    except (TypeError, ValueError):
-        raise InvalidRecords(f"The records do not form a table of numbers. {_ONE_ROW_EACH}") from None
-    _check_rank(array.ndim)
-    if array.dtype.kind == "O" and not isinstance(X, np.ndarray):
-        array = _from_objects(array)
-    _check_dtype(array.dtype)
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
-    """Lists of numbers, some missing or too large for NumPy: one such entry must not turn the table into an error."""
-    if not all(entry is None or isinstance(entry, Real) for entry in array.flat):
-        return array  # not a table of numbers at all
-    return np.array([[_as_float(entry) for entry in row] for row in array], dtype=np.float64).reshape(array.shape)
-
-
-def _as_float(entry: Real | None) -> float:
-    try:
-        return math.nan if entry is None else float(entry)
-    except OverflowError:
-        return math.inf
-
-
-def _is_masked_numeric(X: object) -> bool:
-    return isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "biuf"
-
-
-def from_sparse(X: Any) -> sparse.csr_array:
-    """A private CSR copy: duplicate entries are added up in float64, never in the caller's arrays."""
-    _check_rank(X.ndim)
-    _check_dtype(X.dtype)
-    try:
-        matrix = sparse.csr_array(X.astype(np.float64))  # astype copies, also from float64
-        matrix.check_format(full_check=True)  # an index out of bounds would read someone else's memory
-    except (ValueError, IndexError):
-        raise InvalidRecords("The sparse matrix is damaged: its indices do not fit its shape.") from None
-    matrix.sum_duplicates()
-    return matrix
-
-
-def _from_pandas(X: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    from pandas.api.types import is_complex_dtype, is_numeric_dtype
-
-    names = tuple(str(name) for name in X.columns)
-    for name, dtype in zip(names, X.dtypes, strict=True):
-        _check_column(name, is_numeric_dtype(dtype) and not is_complex_dtype(dtype))
-    return X.to_numpy(dtype=np.float64, na_value=np.nan, copy=True), names
-
-
-def _from_polars(X: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    import polars
-
-    names = tuple(X.columns)
-    for name, dtype in zip(names, X.dtypes, strict=True):
-        _check_column(name, dtype.is_numeric() or dtype == polars.Boolean)
-    return _stacked(X.shape, (X[name].cast(polars.Float64).to_numpy() for name in names)), names
-
-
-def from_arrow(table: Any) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """Values and names of an Arrow table: numeric columns, or one column of fixed-size lists (which has no names)."""
-    import pyarrow.types
-
-    types = table.schema.types
-    if len(types) == 1 and pyarrow.types.is_fixed_size_list(types[0]):
-        return _from_lists(table.column(0), types[0]), None
-    for name, type_ in zip(table.schema.names, types, strict=True):
-        _check_column(name, _is_arrow_number(type_))
-    return _stacked(table.shape, (_arrow_floats(column) for column in table.columns)), tuple(table.schema.names)
-
-
-def _from_lists(column: Any, type_: Any) -> NDArray[np.float64]:
-    _check_column("", _is_arrow_number(type_.value_type))
-    values = np.full((len(column), type_.list_size), np.nan)
-    present = ~np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
-    values[present] = _arrow_floats(_one_chunk(column).flatten()).reshape(-1, type_.list_size)  # flatten skips nulls
-    return values
-
-
-def _from_dask_array(X: Any) -> tuple[Source, None]:
-    """Nothing is computed but the lengths of chunks that are not known."""
-    from dimfree.sources.dask_table import of_array
-
-    _check_rank(X.ndim)
-    _check_dtype(X.dtype)
-    return of_array(X), None
-
-
-def _from_dask_frame(X: Any) -> tuple[Source, tuple[str, ...]]:
-    from dimfree.sources.dask_table import of_frame
-
-    names = _from_pandas(X._meta)[1]
-    return of_frame(X, names), names
-
-
-def _is_arrow_number(type_: Any) -> bool:
-    from pyarrow.types import is_boolean, is_decimal, is_floating, is_integer
-
-    return any(is_kind(type_) for is_kind in (is_integer, is_floating, is_boolean, is_decimal))
-
-
-def _one_chunk(column: Any) -> Any:
-    """One Arrow array: combining the chunks of a column without chunks needs its type, which `concat_arrays` lacks."""
-    import pyarrow
-
-    chunks = getattr(column, "chunks", [column])
-    return pyarrow.concat_arrays(chunks) if chunks else pyarrow.array([], type=column.type)
-
-
-def _arrow_floats(column: Any) -> NDArray[np.float64]:
-    """Null becomes NaN; integers beyond 2**53 are rounded, as NumPy rounds them."""
-    import pyarrow
-
-    return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _from_tensor(X: Any) -> tuple[Source, None]:
-    source = from_tensor(X)
-    return source if isinstance(source, DeviceRows) else _from_array(source), None
-
-
-_FRAMES = {
-    ("torch", "Tensor"): _from_tensor,
-    ("pandas", "DataFrame"): _from_pandas,
-    ("polars", "DataFrame"): _from_polars,
-    ("pyarrow", "Table"): from_arrow,
-    ("pyarrow", "RecordBatch"): from_arrow,
-    ("dask", "Array"): _from_dask_array,
-    ("dask", "DataFrame"): _from_dask_frame,
-}
-
-
-def _stacked(shape: tuple[int, int], columns: Iterator[NDArray[np.float64]]) -> NDArray[np.float64]:
-    values = np.empty(shape, order="F")  # filled column by column
-    for index, column in enumerate(columns):
-        values[:, index] = column
-    return values
-
-
-def _check_column(name: str, numeric: bool) -> None:
-    if name.startswith("__index_level_"):
-        raise InvalidRecords(f"Column {name!r} is a pandas index, not a coordinate: write the table with index=False.")
-    if not numeric:
-        column = f"Column {name!r}" if name else "The list column"
-        raise InvalidRecords(f"{column} does not hold real numbers: drop it or turn it into numbers first.")
-
-
-def _check_rank(rank: int) -> None:
-    if rank != 2:
-        hint = {0: " Load a file first.", 1: " For a single coordinate, pass X.reshape(-1, 1)."}.get(rank, "")
-        raise InvalidRecords(f"Expected a table with 2 dimensions, got {rank}. {_ONE_ROW_EACH}{hint}")
-
-
-def _check_dtype(dtype: np.dtype[Any]) -> None:
-    if dtype.kind not in "biuf":
-        # The word alone: a full text dtype would tell the length of the longest entry.
-        kind = _KINDS.get(dtype.kind, "structured")
-        hint = " If the entries are numbers, pass X.astype(float)." if kind in ("object", "text") else ""
-        raise InvalidRecords(f"Expected real numbers, got {kind} entries. {_ONE_ROW_EACH}{hint}")
+def plain_table(X: object) -> Source:
+    """The numbers of a table as they are, what is not finite included: a dense array, or CSR. For transformers, whose
+    output goes back to whoever holds the records; an error still speaks of the schema only."""
+    return as_records(X)._source
 
 
 def _dense(rows: Source) -> NDArray[np.float64]:

@@ -29,6 +29,8 @@ from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.device import device_memory_unspoken, place_of
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.known import refuse_known, release_cheapest, release_known
+from dimfree.ledger.book import Ledger
+from dimfree.ledger.charging import charged_run, check_ledger
 from dimfree.noise import Noise, SystemNoise
 from dimfree.paper import refuse_paper, release_paper
 from dimfree.records import ON_INVALID, Records, as_records, require_valid
@@ -70,6 +72,7 @@ def release_mean(
     unit: object = None,
     unit_rows: int | None = None,
     device: str | None = None,
+    ledger: Ledger | None = None,
     noise: Noise | None = None,
 ) -> Release:
     """Release the mean of the rows of X with (epsilon, delta)-differential privacy in total.
@@ -96,7 +99,9 @@ def release_mean(
     `on_invalid` "raise" stops at a non-finite entry or a missing key, which tells the caller about the data and is not
     covered by the guarantee; "neutral" counts such a row and gives it no weight, and with `unit` leaves it out of the
     record of its person. `device` "cuda" works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one, "cpu"
-    does not: the release is the same to the last bit. `noise` is for tests; leave it None to be private.
+    does not: the release is the same to the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded
+    where not enough is left); a refusal that public numbers alone decide, and an error of the table, cost nothing.
+    `noise` is for tests; leave it None to be private.
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
@@ -117,6 +122,7 @@ def release_mean(
     check_choice("on_invalid", on_invalid, ON_INVALID)
     check_unit_rows(unit, unit_rows)
     place = place_of(device)
+    check_ledger(ledger)
     with device_memory_unspoken(), memory_unspoken():
         records, whose = _opened(X, unit, unit_rows, on_invalid)
         records = records.on(place) if device is not None else records
@@ -140,7 +146,8 @@ def release_mean(
         noise or SystemNoise(),
     )
     check_columns(records.dimension, budget.epsilon)
-    estimator = _ESTIMATORS[_LEARNERS[learned] if learned else core]
+    name = _LEARNERS[learned] if learned else core
+    estimator = _ESTIMATORS[name]
     with (
         device_memory_unspoken(),
         memory_unspoken(),
@@ -149,7 +156,7 @@ def release_mean(
         if relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
             return stated(refusal, whose)  # before any value is looked at, but to make records of persons' rows
         require_valid(records, on_invalid)
-        return stated(estimator.release(run), whose)
+        return stated(charged_run(ledger, name, run, whose, estimator.release), whose)
 
 
 def _opened(X: object, unit: object, unit_rows: int | None, on_invalid: str) -> tuple[Records, dict[str, Any]]:

@@ -7,7 +7,7 @@ takes single public numbers and words only.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
@@ -107,6 +107,11 @@ class Release:
         """The variances learned on the way, with their uncertainty; None where the shape was known."""
         return self._shape
 
+    @property
+    def error_model(self) -> ErrorModel:
+        """What error bars rest on beyond the noise: spread and number of the records, where either is public."""
+        return self._error_model or ErrorModel()
+
     def error_radius(self, confidence: float = 0.95, *, include_sampling: bool = False) -> float:
         """The Euclidean distance that the noise stays within with the given confidence: exact, from the weighted
         chi-square law. With `include_sampling` the distance from the population mean, by the model of the records.
@@ -161,6 +166,20 @@ class Release:
     def _refuse(self, name: str) -> NoReturn:
         raise RefusedRelease(f"A refused release has no {name}. Reason: {self.refusal} {_REMEDY}")
 
+    def to_frame(
+        self,
+        library: str = "pandas",
+        *,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        include_sampling: bool = False,
+    ) -> Any:
+        """A table with a row for each coordinate, "pandas", "polars" or "pyarrow": coordinate, mean, noise_stddev, and
+        lower and upper as `interval` gives them. A refused release raises RefusedRelease."""
+        from dimfree.frames import release_frame
+
+        return release_frame(self, library, confidence, simultaneous=simultaneous, include_sampling=include_sampling)
+
     def to_json(self) -> str:
         """The whole release as JSON text, one field a line; `from_json` gives back the same bits."""
         lines = (f"  {_dump(name)}: {_dump(value)}" for name, value in _document(self).items())
@@ -193,6 +212,14 @@ class Release:
         promise = f"epsilon={self.guarantee.epsilon!r}, delta={self.guarantee.delta!r}, {self.guarantee.neighbours}"
         return f"<Release: {outcome}{self.method}, dimension={self.dimension}, {promise}{warning}>"
 
+
+def _no_room(release: Release, name: str, value: object) -> NoReturn:
+    """OpenDP hangs the data that were asked on every answer that can hold them (`__opendp_dict__`), and takes an
+    AttributeError for a no; what a frozen class with slots raises by itself is a TypeError before Python 3.14."""
+    raise FrozenInstanceError(f"A release is never changed; {name!r} cannot be set.")
+
+
+Release.__setattr__ = _no_room  # type: ignore[method-assign,assignment]
 
 _AGAIN = "export it again with release.to_json()."
 _KEYS = ("format", *(field.name.removeprefix("_") for field in fields(Release)))

@@ -30,6 +30,14 @@ KNOWN = {"covariance": np.array([1.0, 4.0, 0.25, 1.0]), "core_sample": 500}
 SECRET = 123456.78125
 
 
+@pytest.fixture(autouse=True)
+def the_scheduler_as_before():
+    """A Client whose scheduler is gone is closed, but dask goes on naming a cluster as the scheduler in force."""
+    before = dask.config.get("scheduler", None)
+    yield
+    dask.config.set(scheduler=before)
+
+
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(42)
@@ -283,3 +291,8 @@ def test_distributed_is_an_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(InvalidParameter, match=r"dimfree\[dask\]"), connected("tcp://x:1"):
         pass
+
+
+def test_a_scheduler_that_is_named_but_has_no_client_is_told(table):
+    with dask.config.set(scheduler="distributed"), pytest.raises(LostWorkers, match="no Client"):
+        dimfree.release_mean(da.from_array(table, chunks=(200, 4)), epsilon=4.0, delta=1e-6)

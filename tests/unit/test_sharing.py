@@ -69,7 +69,8 @@ def test_runs_that_fit_nowhere_get_parts_that_add_up_to_the_whole(whole):
     for name in ("epsilon", "delta"):
         total = sum(Fraction(getattr(part, name)) for part in parts)
         assert total <= Fraction(getattr(whole, name))
-        assert float(total) == pytest.approx(getattr(whole, name), rel=1e-12)
+        used = min(getattr(whole, name), 100.0)  # what a run keeps of a larger promise
+        assert float(total) == pytest.approx(used, rel=1e-12)
     assert parts[0].epsilon < parts[1].epsilon
 
 

@@ -34,6 +34,7 @@ def shared_out(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[
     What is returned has been seen to compose to less than the whole. Where nothing was found, or no more than adding up
     would give, a plain split.
     """
+    budget = Budget(budget.usable_epsilon, budget.delta)  # what a run keeps of a larger promise
     for factor in _FACTORS:
         budgets = tuple(_part(budget, factor, share) for share, _ in parts)
         epsilons = [part.epsilon for part in budgets]

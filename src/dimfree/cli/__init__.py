@@ -15,8 +15,11 @@ from dimfree import __version__
 from dimfree.cli.audit import audit
 from dimfree.cli.compare import compare
 from dimfree.cli.compose import compose
+from dimfree.cli.doctor import doctor
+from dimfree.cli.ledger import create, export, show, verify
 from dimfree.cli.mean import mean
 from dimfree.cli.plan import plan
+from dimfree.cli.report import report
 from dimfree.cli.tradeoff import tradeoff
 from dimfree.errors import DimfreeError
 
@@ -71,7 +74,14 @@ app.command(no_args_is_help=True)(guarded(plan))
 app.command(no_args_is_help=True)(guarded(tradeoff))
 app.command(no_args_is_help=True)(guarded(compare))
 app.command(no_args_is_help=True)(guarded(compose))
+app.command(no_args_is_help=True)(guarded(report))
 app.command()(guarded(audit))
+app.command()(guarded(doctor))
+
+ledger = typer.Typer(no_args_is_help=True, help="Keep a budget for a data set across releases.")
+for book_command in (create, show, verify, export):
+    ledger.command(no_args_is_help=True)(guarded(book_command))
+app.add_typer(ledger, name="ledger")
 
 
 def _print_version(wanted: bool) -> None:

@@ -33,14 +33,14 @@ def compose(
     """
     from dimfree.composing import compose as composed
 
-    together = composed([_read(path) for path in records])
+    together = composed([read_record(path) for path in records])
     if json:
         typer.echo(json_text.dumps(together.to_dict(delta), indent=2))
     else:
         typer.echo(together.statement(delta))
 
 
-def _read(path: Path) -> "Release | Means":
+def read_record(path: Path) -> "Release | Means":
     from dimfree.means import Means
     from dimfree.result import Release
 

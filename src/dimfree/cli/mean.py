@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dimfree.cli.ledger import ledger_rows, open_ledger
 from dimfree.cli.mean_groups import GroupTask, check_group_options, release_groups
 from dimfree.cli.output import REFUSED, check_places, places, show_card, write
 from dimfree.cli.progress import passing
+from dimfree.cli.report import check_page, command_text, page_place, write_page
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -24,6 +26,7 @@ _OUTPUT = "Output"
 
 
 def mean(
+    context: typer.Context,
     data: Annotated[
         Path,
         typer.Argument(
@@ -101,6 +104,22 @@ def mean(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Charge this ledger before any noise is drawn; dimfree ledger create opens one.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --ledger: whose book in it.", rich_help_panel=_DATA),
+    ] = None,
+    purpose: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="With --ledger: written beside the charge.", rich_help_panel=_DATA),
+    ] = None,
     neighbours: Annotated[
         str,
         typer.Option(
@@ -163,6 +182,13 @@ def mean(
         Path | None,
         typer.Option(help="Also write the release record (promise, ledger) to a .json file.", rich_help_panel=_OUTPUT),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write a page for its readers to an .html file: promise, spending, error bars.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing output.", rich_help_panel=_OUTPUT)] = False,
 ) -> None:
     """Release the mean of a table under differential privacy.
@@ -174,7 +200,7 @@ def mean(
     Example: nothing is known but the table.
 
       dimfree mean people.csv --epsilon 1 --delta 1e-6 \\
-          -o mean.csv --json release.json
+          -o mean.csv --json release.json --report release.html
 
     Knowing the spread of each column beforehand gives less noise, and asks
     for fewer rows: for ages and incomes,
@@ -198,14 +224,24 @@ def mean(
       dimfree mean staff.csv --epsilon 1 --delta 1e-6 -o means.csv \\
           --group-by region --groups regions.txt --covariance spread.csv
 
+    Releases about the same people, kept within one total (see dimfree ledger):
+
+      dimfree ledger create study.db --dataset trial-7 \\
+          --epsilon 3 --delta 1e-5
+
+      dimfree mean people.csv --epsilon 1 --delta 1e-6 \\
+          --ledger study.db --dataset trial-7 -o again.csv
+
     Exit code 0: released; of groups, at least one. 2: bad input, nothing was
     released. 3: refused, because the rows are too few or too far apart; the
-    budget is spent, no mean is written, --json still records it.
+    budget is spent, no mean is written, --json and --report still tell of it.
     """
     _check_promise(data, epsilon, delta, unit, unit_rows)
     _check_device(device)
     _check_scheduler(scheduler, {"--unit": unit, "--group-by": group_by})
+    book = open_ledger(ledger, dataset, purpose)
     options: dict[str, Any] = {
+        **({} if book is None else {"ledger": book}),
         "epsilon": epsilon,
         "delta": delta,
         "window": window,
@@ -220,10 +256,14 @@ def mean(
         elsewhere = {"--neighbours": neighbours, "--shape": shape, "--core": core, "--stages": stages}
         elsewhere |= {"--device": device}
         group_by, groups = check_group_options(group_by, groups, unit, elsewhere)
-        task = GroupTask(data, group_by, groups, unit, covariance, out, json, force)
+        task = GroupTask(
+            data, group_by, groups, unit, covariance, out, json, force, report, command_text(context), ledger
+        )
         release_groups(task, {**options, "scale": scale})
         return
-    check_places({"DATA": data, "--covariance": covariance}, out, json, force)
+    inputs = {"DATA": data, "--covariance": covariance, "--ledger": ledger}
+    check_places(inputs, out, json, force)
+    check_page(report, [*inputs.items(), ("--json", json), ("--out", Path(out))], force)
     with _workers(scheduler) as workers:
         with passing("Reading"):
             from dimfree.files import read_covariance
@@ -246,7 +286,10 @@ def mean(
                 stages=int(stages) if stages.isdigit() else stages,
             )
     write(release, not release.refused, out, json, force)
-    show_card("Refused" if release.refused else "Released", _rows(release, out, json), release.guarantee.private)
+    spending = list(ledger_rows(book))
+    write_page(release, report, force, command=command_text(context), rules=options, spending=spending)
+    rows = [*_rows(release, out, json), *page_place(report), *spending]
+    show_card("Refused" if release.refused else "Released", rows, release.guarantee.private)
     if release.refused:
         raise typer.Exit(REFUSED)
 

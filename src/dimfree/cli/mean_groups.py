@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dimfree.cli.ledger import ledger_rows
 from dimfree.cli.output import REFUSED, check_places, places, show_card, write
 from dimfree.cli.progress import working
+from dimfree.cli.report import check_page, page_place, write_page
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -32,6 +34,9 @@ class GroupTask:
     out: str
     json: Path | None
     force: bool
+    report: Path | None = None
+    command: str | None = None
+    ledger: Path | None = None
 
     def __post_init__(self) -> None:
         """Whatever can fail without the data fails here."""
@@ -44,8 +49,14 @@ class GroupTask:
             )
         if self.groups.resolve() == self.data.resolve():
             raise InvalidParameter("Expected --groups to be a file of public names, never DATA itself.")
-        inputs = {"DATA": self.data, "--covariance": self.covariance, "--groups": self.groups}
+        inputs = {
+            "DATA": self.data,
+            "--covariance": self.covariance,
+            "--groups": self.groups,
+            "--ledger": self.ledger,
+        }
         check_places(inputs, self.out, self.json, self.force, LONG_TABLES)
+        check_page(self.report, [*inputs.items(), ("--json", self.json), ("--out", Path(self.out))], self.force)
 
 
 def check_group_options(
@@ -78,8 +89,10 @@ def release_groups(task: GroupTask, options: Mapping[str, Any]) -> None:
         means = release_means(records, groups=groups, keys=names, unit=whose, covariance=matrix, tell=tell, **options)
     released = len(means.refused) < len(means)
     write(means, released, task.out, task.json, task.force)
+    spending = list(ledger_rows(options.get("ledger")))
+    write_page(means, task.report, task.force, command=task.command, rules=options, spending=spending)
     title = "Released" if not means.refused else "Released in part" if released else "Refused"
-    show_card(title, _rows(means, task), means.guarantee.private)
+    show_card(title, [*_rows(means, task), *spending], means.guarantee.private)
     if not released:
         raise typer.Exit(REFUSED)
 
@@ -119,6 +132,7 @@ def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
     if done:
         yield "noise", _noise_range(done)
     yield from places(bool(done), task.out, task.json)
+    yield from page_place(task.report)
 
 
 def _reasons(means: "Means") -> dict[str, list[str]]:

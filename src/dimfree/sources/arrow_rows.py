@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.errors import InvalidFile
-from dimfree.records import from_arrow
 from dimfree.sources.stream import pieces
+from dimfree.tables import from_arrow
 
 SLAB_BYTES = 2**28  # of rows put together from columns; a larger part of a file is read so many times over
 

@@ -48,7 +48,10 @@ def client_in_force() -> Client | None:
     """The distributed Client to which dask would hand its work; None for a scheduler in this process."""
     from dask.base import get_scheduler
 
-    owner = getattr(get_scheduler(), "__self__", None)
+    try:
+        owner = getattr(get_scheduler(), "__self__", None)
+    except RuntimeError:
+        raise LostWorkers(f"Dask is set to work on a cluster, but has no Client: connect one. {_NOTHING}") from None
     return owner if hasattr(owner, "scheduler_info") else None
 
 

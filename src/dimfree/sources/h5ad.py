@@ -9,9 +9,10 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree.errors import InvalidFile
-from dimfree.records import as_records, from_sparse
+from dimfree.records import as_records
 from dimfree.sources.file_stream import CHANGED, FileStream, StoredFile, require, rows_at_once
 from dimfree.sources.stream import SparseStream, pieces
+from dimfree.tables import from_sparse
 
 
 def open_h5ad(path: Path) -> "DenseH5ad | SparseH5ad":

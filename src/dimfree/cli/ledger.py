@@ -1,0 +1,202 @@
+"""`dimfree ledger`: open, show, check and write out the persistent budgets of data sets. No table is read."""
+
+import csv
+import io
+import json as json_text
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dimfree.errors import InvalidFile, InvalidParameter
+
+# NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
+if TYPE_CHECKING:
+    from dimfree.ledger.book import Ledger
+    from dimfree.ledger.chain import Entry
+
+WRONG = 1  # the exit code of a book that does not hold together
+
+File = Annotated[Path, typer.Argument(metavar="LEDGER", help="The SQLite file that holds the books.")]
+Dataset = Annotated[str, typer.Option(help="Which data set, as it was named when its book was opened.")]
+
+
+def create(
+    ledger: File,
+    dataset: Annotated[str, typer.Option(help="A name for the data set: one book for the same people.")],
+    epsilon: Annotated[float, typer.Option(help="Total privacy loss of all releases together; it never changes.")],
+    delta: Annotated[float, typer.Option(help="Slack in that promise, of all releases together.")],
+    neighbours: Annotated[str, typer.Option(help="add-remove or replace-one, for every release.")] = "add-remove",
+    unit: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that says whose each row is; without it a row is a person."),
+    ] = None,
+) -> None:
+    """Open the book of a data set: a total that all its releases share.
+
+    Example: two releases about the same patients, and no more than agreed.
+
+      dimfree ledger create study.db --dataset trial-7 \\
+          --epsilon 3 --delta 1e-5
+
+      dimfree mean people.csv --epsilon 1 --delta 1e-6 \\
+          --ledger study.db --dataset trial-7 -o mean.csv
+
+      dimfree ledger show study.db
+
+    The charge is on disk before any noise is drawn. Keep the file where only
+    the people who release can write.
+    """
+    from dimfree.ledger.book import Ledger, books
+
+    if ledger.exists() and ledger.stat().st_size and dataset in books(ledger):
+        raise InvalidParameter(f"There is a ledger of dataset={dataset!r} already, and a total never changes.")
+    book = Ledger(ledger, dataset, epsilon=epsilon, delta=delta, neighbours=neighbours, unit=unit)
+    typer.echo(book.statement(), err=True)
+    typer.echo(book.head)
+
+
+def show(
+    ledger: File,
+    dataset: Annotated[str | None, typer.Option(help="Which data set; without it all of them, in short.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """Show what was spent and what is left.
+
+    Example: every debit of one data set.
+
+      dimfree ledger show study.db --dataset trial-7
+
+    "interrupted?" stands by a debit of which no outcome is known: it may have
+    crashed, and it counts as spent.
+    """
+    from dimfree.ledger.book import Ledger, books
+
+    opened = [Ledger(ledger, name) for name in ([dataset] if dataset else books(ledger))]
+    if json:
+        typer.echo(json_text.dumps([_summary(book) for book in opened], indent=2))
+        return
+    for book in opened:
+        typer.echo(f"{book.statement()} Head: {book.head}")
+        if dataset:
+            _print_table(book)
+
+
+def verify(
+    ledger: File,
+    dataset: Dataset,
+    head: Annotated[str | None, typer.Option(help="A digest that was kept elsewhere: it must still be there.")] = None,
+) -> None:
+    """Check chain and sums of a book; say which entry is wrong.
+
+    Example: against the digest that was noted after the last release.
+
+      dimfree ledger verify study.db --dataset trial-7 --head 3fa0...
+
+    The entries hold each other by digests, so a change in one shows. Somebody
+    who can write the file can also write all of it anew, or put an old copy in
+    its place: only a head that was kept elsewhere tells. Exit code 1: wrong.
+    """
+    from dimfree.ledger.book import Ledger, verified
+
+    problems = verified(ledger, dataset, head)
+    for problem in problems:
+        typer.echo(problem, err=True)
+    if problems:
+        raise typer.Exit(WRONG)
+    typer.echo("Every entry is in its place, and the sums are within the total.", err=True)
+    typer.echo(Ledger(ledger, dataset).head)
+
+
+def export(
+    ledger: File,
+    dataset: Dataset,
+    out: Annotated[str, typer.Option("--out", "-o", help=".json or .csv file; - prints JSON.")] = "-",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Write every entry of a book as JSON or CSV, digests included.
+
+    Example: for the privacy officer's files.
+
+      dimfree ledger export study.db --dataset trial-7 -o trial-7.csv
+
+    Everything in a book is public: parameters, promises, prices, times.
+    """
+    from dimfree.ledger.book import Ledger
+    from dimfree.writing import STDOUT, check_target, draft_text, publish_together
+
+    if out != STDOUT:
+        check_target(out, force=force, endings=(".json", ".csv"))
+        if Path(out).resolve() == ledger.resolve():
+            raise InvalidParameter(f"Expected --out={out!r} to differ from LEDGER.")
+    entries = Ledger(ledger, dataset).entries()
+    text = _csv(entries) if out.lower().endswith(".csv") else _json(entries)
+    if out == STDOUT:
+        sys.stdout.write(text)
+    else:
+        publish_together([partial(draft_text, out, text, force=force)])
+
+
+def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "Ledger | None":
+    """The book that `dimfree mean` charges; None where none was named. Opened before any table is read."""
+    if path is None and dataset is None and purpose is None:
+        return None
+    if path is None or dataset is None:
+        raise InvalidParameter("Expected --ledger FILE and --dataset NAME together: the file and whose book in it.")
+    from dimfree.ledger.book import Ledger
+
+    return Ledger(path, dataset, purpose=purpose or "")
+
+
+def ledger_rows(book: "Ledger | None") -> Iterator[tuple[str, str]]:
+    """What is left, for a card; the release is done, so trouble with the file is told and no more."""
+    if book is None:
+        return
+    try:
+        yield "ledger", f"{book.statement()} Head: {book.head}"
+    except InvalidFile as error:
+        yield "ledger", str(error)
+
+
+def _summary(book: "Ledger") -> dict[str, Any]:
+    account, terms = book.account(), book.terms
+    return {
+        "dataset": book.dataset,
+        **terms.to_dict(),
+        "debits": account.debits,
+        "spent": account.spent,
+        "composed": account.box is not None,
+        "statement": book.statement(),
+        "head": book.head,
+    }
+
+
+def _print_table(book: "Ledger") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from dimfree.ledger.rows import shown_rows
+
+    table = Table("entry", "time", "what", "purpose", "epsilon", "delta", "spent", "outcome", box=None)
+    for row in shown_rows(book.entries()):
+        table.add_row(*row)
+    Console(markup=False, highlight=False).print(table)
+
+
+def _json(entries: "Sequence[Entry]") -> str:
+    rows = [{**vars(entry), "body": entry.content} for entry in entries]
+    return json_text.dumps(rows, indent=1) + "\n"
+
+
+def _csv(entries: "Sequence[Entry]") -> str:
+    """Names chosen by people are quoted so that no spreadsheet takes one for a formula."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["dataset", "number", "time", "event", "body", "previous", "digest"])
+    writer.writeheader()
+    for entry in entries:
+        shown = f"'{entry.dataset}" if entry.dataset[:1] in "=+-@\t" else entry.dataset
+        writer.writerow({**vars(entry), "dataset": shown})
+    return text.getvalue()

@@ -1,0 +1,78 @@
+"""A release as a table for people: one row for each coordinate, in the DataFrame library of their choice. Public."""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._validate import check_choice
+from dimfree.errors import InvalidParameter, RefusedRelease
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+_EXTRAS = {"pandas": "frames", "polars": "polars", "pyarrow": "files"}
+_MAKERS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+
+Columns = dict[str, list[Any]]
+Floats = NDArray[np.float64]
+
+
+class Shown(Protocol):
+    """What a release shows of itself here; `Release` is above this room, and asks it."""
+
+    @property
+    def columns(self) -> tuple[str, ...] | None: ...
+    @property
+    def dimension(self) -> int: ...
+    @property
+    def refused(self) -> bool: ...
+    @property
+    def mean(self) -> Floats: ...
+    @property
+    def noise_stddev(self) -> Floats: ...
+    def interval(
+        self, confidence: float = ..., *, simultaneous: bool = ..., include_sampling: bool = ...
+    ) -> tuple[Floats, Floats]: ...
+
+
+def release_frame(release: Shown, library: str, confidence: float, **bars: bool) -> Any:
+    """coordinate, mean, noise_stddev, lower, upper of one release; `bars` are those of `Release.interval`."""
+    make = _maker(library)
+    return make(_columns(release, confidence, bars))
+
+
+def means_frame(releases: Mapping[Any, Shown], library: str, confidence: float, **bars: bool) -> Any:
+    """The same for every group, behind the column `group`; groups that were refused have no rows."""
+    make = _maker(library)
+    parts = [
+        {"group": [key] * each.dimension, **_columns(each, confidence, bars)}
+        for key, each in releases.items()
+        if not each.refused
+    ]
+    if not parts:
+        raise RefusedRelease("All groups were refused, so there is no mean to show; each group's release says why.")
+    return make({name: [value for part in parts for value in part[name]] for name in parts[0]})
+
+
+def _columns(release: Shown, confidence: float, bars: Mapping[str, bool]) -> Columns:
+    lower, upper = release.interval(confidence, **bars)
+    return {
+        "coordinate": list(release.columns or map(str, range(release.dimension))),
+        "mean": release.mean.tolist(),
+        "noise_stddev": release.noise_stddev.tolist(),
+        "lower": lower.tolist(),
+        "upper": upper.tolist(),
+    }
+
+
+def _maker(library: str) -> Any:
+    """The function that makes a table of columns; a library that is not there is named with its extra."""
+    name = check_choice("library", library, LIBRARIES)
+    try:
+        return getattr(importlib.import_module(name), _MAKERS[name])
+    except ImportError:
+        raise InvalidParameter(
+            f"Expected library={library!r} to be installed: pip install 'dimfree[{_EXTRAS[name]}]', or choose another "
+            f"of {', '.join(LIBRARIES)}."
+        ) from None

@@ -1,0 +1,113 @@
+"""From a run of the hall to its charge: the same menus, from the same public numbers, before anything is drawn.
+
+Guarantee: a charge is a function of budget, relation and options; under add/remove the number of records has no part
+in it. It covers every path of the run. Proof: proofs/ledger/spending.md.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from dimfree import known, unknown
+from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered
+from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.budget import Budget, Neighbours
+from dimfree.centre import calibrated
+from dimfree.errors import InvalidParameter
+from dimfree.ledger.book import Ledger as Book
+from dimfree.ledger.chain import digest_of
+from dimfree.ledger.spending import Charge
+from dimfree.ledger.terms import Terms
+from dimfree.result import Release
+from dimfree.run import Run
+
+_STEPS = 2**14  # of the grid of counts
+
+
+def charged_run(
+    ledger: Book | None, estimator: str, run: Run, whose: Mapping[str, Any], release: Callable[[Run], Release]
+) -> Release:
+    """The release, paid for first: the debit is on disk before the run draws anything, and stays whatever happens."""
+    if ledger is None:
+        return release(run)
+    charged = ledger.charge(
+        charge_of(estimator, run),
+        terms=terms_of(run.budget, run.relation, whose),
+        private=run.noise.private,
+        what=f"mean, {estimator}",
+        parameters=public_digest(estimator, run),
+    )
+    found = release(run)
+    charged.noted(refused=found.refused)
+    return found
+
+
+def terms_of(budget: Budget, relation: Neighbours, whose: Mapping[str, Any]) -> Terms:
+    """What a release promises, about whom; `whose` are the words of its guarantee about persons."""
+    return Terms(budget, relation, whose.get("unit", "row"), whose.get("unit_column"))
+
+
+def check_ledger(ledger: object) -> None:
+    """A book, or none; checked before any table is opened."""
+    if not isinstance(ledger, Book | None):
+        kind = type(ledger).__name__
+        raise InvalidParameter(
+            f"Expected ledger to be a dimfree.Ledger, got {kind}: with dimfree.Ledger(...) as ledger."
+        )
+
+
+def charge_of(estimator: str, run: Run) -> Charge:
+    """What a run of this estimator is charged, whatever it comes to."""
+
+    def again(budget: Budget) -> Charge:
+        return charge_of(estimator, replace(run, budget=budget))
+
+    return Charge(run.budget, _runs(estimator, run), again)
+
+
+def _runs(estimator: str, run: Run) -> tuple[Ledger, ...]:
+    """The Gaussians before the choice and the menu; of Algorithm 2 only its promise holds on every path."""
+    if estimator == "paper":
+        return ()
+    if estimator == "soft":
+        return (run.ledger((), (calibrate_bounded(run.budget),)),)
+    if estimator == "basic":
+        return (run.ledger((), (calibrate_filtered(run.budget),), filtered=True),)
+    return (_tested(estimator, run),)
+
+
+def _tested(estimator: str, run: Run) -> Ledger:
+    """Count and menu (P9). Replace-one: a public number will choose the branch; the worst of them is charged."""
+    if estimator == "unknown":
+        menu = calibrated(run, unknown.SEARCH_SHARE)
+    else:
+        gentle = estimator == "auto" and run.relation is Neighbours.ADD_REMOVE and not run.learn_scale
+        menu = calibrated(run, known.SEARCH_SHARE if run.learn_scale else 0.0, bounded=gentle)
+    if menu.count_stddev is None:
+        return run.ledger((), menu.menu)
+    counted = Gaussian("number of records", _STEPS, menu.count_stddev * _STEPS, 1, 1 / _STEPS)
+    return run.ledger((counted,), menu.menu)
+
+
+def public_digest(estimator: str, run: Run) -> str:
+    """SHA-256 of the public parameters of a run, the covariance among them: the same options, the same digest."""
+    spectrum = hashlib.sha256(run.spectrum.tobytes()).hexdigest()
+    return digest_of(
+        {
+            "estimator": estimator,
+            "epsilon": run.budget.epsilon,
+            "delta": run.budget.delta,
+            "neighbours": run.relation.value,
+            "failure": run.failure,
+            "outliers": run.model.outliers,
+            "factor": run.model.factor,
+            "learn_scale": run.learn_scale,
+            "stages": run.most_stages,
+            "core_sample": run.core_sample,
+            "window": list(run.window),
+            "denoise": bool(run.denoise),
+            "columns": run.space.dimension,
+            "spectrum": spectrum,
+        }
+    )

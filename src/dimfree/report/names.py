@@ -1,0 +1,37 @@
+"""Names of columns and groups as a page may show them: whatever they hold, they stay one short piece of text."""
+
+import unicodedata
+from collections.abc import Sequence
+
+LONGEST = 120  # characters of a name in a table
+_TURNING = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)  # would turn other text around
+_UNSEEN = ("Cc", "Cs", "Co", "Cn")  # control characters, lone surrogates, and what has no meaning to show
+
+
+def shown_name(name: object, longest: int = LONGEST) -> str:
+    """One line without control characters, cut where it grows too long; wide letters count twice."""
+    line = " ".join("".join(_visible(letter) for letter in str(name)).split())
+    width = 0
+    kept: list[str] = []
+    for letter in line:
+        width += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        if width > longest:
+            return "".join(kept[: max(len(kept) - 1, 1)]) + "…"
+        kept.append(letter)
+    return line or "(no name)"
+
+
+def shown_names(columns: Sequence[str] | None, dimension: int) -> list[str]:
+    """One for each coordinate; numbers from 0 where the table had none."""
+    if columns is None:
+        return [f"column {place}" for place in range(dimension)]
+    return [shown_name(name) for name in columns]
+
+
+def _visible(letter: str) -> str:
+    if letter.isspace():
+        return " "
+    unseen = letter in _TURNING or unicodedata.category(letter) in _UNSEEN
+    return "\N{REPLACEMENT CHARACTER}" if unseen else letter

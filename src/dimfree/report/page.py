@@ -1,0 +1,137 @@
+"""`dimfree.write_report`: a release, or the means of groups, as one page that needs nothing else."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+from dimfree._validate import check_probability
+from dimfree.errors import InvalidParameter
+from dimfree.files import PathLike
+from dimfree.means import Means
+from dimfree.report.charts import COLOURS, GRID, INK, MUTED, PALE, require_report
+from dimfree.report.names import shown_name
+from dimfree.result import Release
+from dimfree.writing import check_target, write_text
+
+ENDINGS = (".html",)
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+MOST_PICTURED, MOST_SECTIONS = 24, 200  # groups with a picture; with a section of their own
+
+
+def write_report(
+    release: Release | Means,
+    path: PathLike,
+    *,
+    force: bool = False,
+    title: str | None = None,
+    spending: Sequence[tuple[str, str]] = (),
+    command: str | None = None,
+    rules: Mapping[str, object] | None = None,
+    confidence: float = 0.95,
+) -> None:
+    """Write a page about a release for its readers: spends nothing, and holds released and public values alone.
+
+    One .html file that asks for nothing else, written whole or not at all, never over another one unless forced.
+    `spending` are rows (what, how much) of an account that goes on beyond this release; `command` is how it was made;
+    `rules` are the options `outliers`, `tails` and `failure_probability` of the release, for the plan beside it (their
+    defaults if left out).
+    """
+    check_report_place(path, force=force)
+    more: dict[str, Any] = {"title": title, "spending": spending, "command": command, "rules": rules}
+    write_text(path, report_html(release, confidence=confidence, **more), force=force)
+
+
+def check_report_place(path: PathLike, *, force: bool = False) -> None:
+    """Whatever can stop a report stops it here; call it before any budget is spent."""
+    require_report()
+    check_target(path, force=force, endings=ENDINGS)
+
+
+def report_html(
+    release: Release | Means,
+    *,
+    title: str | None = None,
+    spending: Sequence[tuple[str, str]] = (),
+    command: str | None = None,
+    rules: Mapping[str, object] | None = None,
+    confidence: float = 0.95,
+    written: date | None = None,
+) -> str:
+    """The page as text: public values alone, every one of them escaped. Proof is not needed: it is post-processing."""
+    require_report()
+    if not isinstance(release, Release | Means):
+        raise InvalidParameter(f"Expected release to be a Release or Means, got {type(release).__name__}.")
+    check_probability("confidence", confidence)
+    from dimfree.report.charges import gathered
+    from dimfree.report.origin import PAPER, bibtex, code_of, fingerprint, versions
+    from dimfree.report.promised import plain_words
+
+    rows = [(shown_name(what), shown_name(much, 1000)) for what, much in spending]
+    return _rendered(
+        "release.html" if isinstance(release, Release) else "means.html",
+        **_laid_out(release, confidence, rules or {}),
+        title=shown_name(title) if title else _title(release),
+        guarantee=release.guarantee,
+        promised=plain_words(release.guarantee),
+        ledger=release.ledger,
+        charges=gathered(release.ledger),
+        spending=rows,
+        command=command,
+        code=code_of(release),
+        versions=versions(),
+        fingerprint=fingerprint(release),
+        paper=PAPER,
+        bibtex=bibtex(),
+        confidence=f"{100 * confidence:g} %",
+        written=(written or datetime.now(UTC).date()).isoformat(),
+    )
+
+
+def _title(release: Release | Means) -> str:
+    if isinstance(release, Means):
+        return f"Private means of {len(release)} group{'s' * (len(release) > 1)}"
+    return f"Private mean of {release.dimension} column{'s' * (release.dimension > 1)}"
+
+
+def _laid_out(release: Release | Means, confidence: float, rules: Mapping[str, object]) -> dict[str, Any]:
+    from dimfree.report.view import view_of
+
+    if isinstance(release, Release):
+        return {"view": view_of(release, confidence, rules)}
+    among = max(2, len(release))
+    views = [
+        (shown_name(key), view_of(each, confidence, rules, among=among, pictures=at < MOST_PICTURED))
+        for at, (key, each) in enumerate(release.items())
+    ]
+    overall = (
+        None if release.overall is None else view_of(release.overall, confidence, rules, among=among, pictures=False)
+    )
+    lengths = [view.outcome.noise_length for _, view in views if view.outcome]
+    return {
+        "means": release,
+        "views": views,
+        "overall": overall,
+        "longest": max(lengths, default=1.0),
+        "most_sections": MOST_SECTIONS,
+        "most_pictured": MOST_PICTURED,
+    }
+
+
+def _rendered(template: str, **values: Any) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from dimfree.report.charges import spelt
+    from dimfree.report.reading import PRECISION, WORDS
+    from dimfree.report.words import number, power, with_code
+
+    environment = Environment(
+        loader=PackageLoader("dimfree.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "power": power, "spelt": spelt, "with_code": with_code}
+    colours = {"ink": INK, "muted": MUTED, "grid": GRID, "pale": PALE, "verdicts": COLOURS}
+    constants = {"policy": POLICY, "precision": PRECISION, "verdict_words": WORDS, "colours": colours}
+    return environment.get_template(template).render(**values, **constants)

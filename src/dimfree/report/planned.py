@@ -1,0 +1,75 @@
+"""Planned against actual noise: what `dimfree plan` expects of the same public numbers, and what was drawn.
+
+The number of records is the released (or public) one, the spread of the columns is the given or the released one.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dimfree.accounting.ledgers import runs_of
+from dimfree.errors import InvalidParameter
+from dimfree.planning.predict import predict
+from dimfree.planning.question import Question
+from dimfree.result import Release
+
+KNOWLEDGE = {"auto": "nothing", "recentred": "covariance", "stable": "covariance", "soft": "covariance"}
+MOST_SIMULATED = 10_000  # columns; more would take longer than the rest of the report
+RULES = ("outliers", "tails", "failure_probability")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Root mean squares of Euclidean lengths. `sampling` is that of the records themselves, privacy or not."""
+
+    noise: float
+    sampling: float
+    actual: float
+    count: int
+    how: str
+
+    @property
+    def ratio(self) -> float:
+        return self.actual / self.noise
+
+
+def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | str:
+    """The plan beside the release, or why there is none; `rules` are those of the release where they are known."""
+    if release.method not in KNOWLEDGE:
+        return f"The plan does not speak of the method “{release.method}”."
+    model, count = release.error_model, release.parameters.get("count")
+    if model.record_stddev is None or not isinstance(count, int | float):
+        return "A plan needs the number of records and their spread; this release made neither public."
+    if release.method == "auto" and release.dimension > MOST_SIMULATED:
+        return f"Beyond {MOST_SIMULATED} columns the simulation takes too long for a report; `dimfree plan` does it."
+    spread = model.record_stddev if model.record_principal is None else np.sqrt(model.record_principal)
+    return _compared(release, spread, max(1, round(count)), rules)
+
+
+def _compared(
+    release: Release, spread: np.ndarray[tuple[int, ...], np.dtype[np.float64]], count: int, rules: Mapping[str, object]
+) -> Planned | str:
+    own = runs_of(release.ledger)[-1].budget  # of a group: without what the shared shape has cost
+    options = {name: rules[name] for name in RULES if name in rules}
+    try:
+        question = Question(
+            count,
+            spread,
+            own,
+            release.guarantee.neighbours,
+            KNOWLEDGE[release.method],
+            **options,  # type: ignore[arg-type]
+        )
+        expected = predict(question)
+    except InvalidParameter:
+        return "The released numbers lie outside what the plan can answer for."
+    if not math.isfinite(expected.noise):
+        return "By its own numbers the plan expected a refusal; this release was luckier."
+    return Planned(expected.noise, expected.sampling, _length(release), count, expected.how)
+
+
+def _length(release: Release) -> float:
+    """The root mean square length of the noise that was drawn: public, its law is known."""
+    return float(np.linalg.norm(release.noise_stddev))

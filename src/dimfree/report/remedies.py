@@ -1,0 +1,67 @@
+"""What to do after a refusal, by its reason. The reasons are public; so is everything said here."""
+
+import numpy as np
+
+from dimfree import paper
+from dimfree.budget import Neighbours
+from dimfree.groups import NO_SHAPE
+from dimfree.planning.outlook import smallest_count
+from dimfree.planning.question import Question
+from dimfree.result import Release
+from dimfree.run import LOW_WEIGHT, NO_SCALE, TOO_FEW, UNSTABLE
+
+_MORE = "Add records, or agree on a larger epsilon; `dimfree plan` says which of the two would do, without any data."
+_KNOWN = "Say what is public of the spread of the columns (`covariance=`, `--covariance`): fewer records suffice then."
+_WIDER = 'Give a larger covariance, or `scale="learn"` (`--scale learn`), if the stated spread may be too small.'
+_OUTLIERS = "Raise `outliers` if more records may lie far from the rest than the default allows."
+_UNITS = "Check the units: a column in much larger units than the others decides what counts as far."
+_WINDOW = "Widen `window` (`--window LOW HIGH`) so that the distance between two typical records lies in it."
+_CENTRE = "Subtract a public centre from every column first, and add it again afterwards."
+_TAILS = "Cap very long columns at public limits, or take their logarithm, before the release."
+_OTHER_WAY = (
+    "Leave `shape='paper'` out: the default needs far fewer records. The paper's own algorithm is for comparison."
+)
+
+REMEDIES: dict[str, tuple[str, ...]] = {
+    TOO_FEW: (_MORE, _KNOWN),
+    UNSTABLE: (_MORE, _UNITS, _OUTLIERS, _WIDER),
+    NO_SCALE: (_WINDOW, _UNITS, _MORE),
+    LOW_WEIGHT: (_WIDER, _MORE, _OUTLIERS),
+    NO_SHAPE: (_MORE, "Give the shape of all groups (`covariance=`, `--covariance`) if it is public."),
+    paper.NO_VOTE: (_OTHER_WAY, _MORE, _TAILS),
+    paper.NO_SCALE: (_UNITS, _OTHER_WAY),
+    paper.LOW_WEIGHT: (_OTHER_WAY, _MORE),
+    paper.FAR: (_CENTRE, _OTHER_WAY),
+}
+_ANY = (_MORE, _UNITS, _KNOWN)
+
+
+def next_steps(release: Release) -> list[str]:
+    """What makes a release more likely, the likeliest help first."""
+    return [*_needed(release), *REMEDIES.get(release.refusal or "", _ANY)]
+
+
+def cost_of_refusal(release: Release) -> str:
+    """Whether trying again is another release, and what this one has cost."""
+    if not release.ledger.events:
+        return (
+            "This refusal cost nothing: the public number of records alone decided it, before any value was looked at. "
+            "The whole budget is still there."
+        )
+    return (
+        "The budget of this release is spent although no mean came out, because the refusal itself depends on the "
+        "records. Trying again is another release, and both count."
+    )
+
+
+def _needed(release: Release) -> list[str]:
+    """How many records the plan asks for; only where nothing but public numbers decides it."""
+    count = release.parameters.get("count")
+    if release.method != "auto" or release.refusal != TOO_FEW or not isinstance(count, int | float):
+        return []
+    question = Question(1, np.ones(release.dimension), release.ledger.budget, release.guarantee.neighbours)
+    least = smallest_count(question)
+    if not least:
+        return ["At this budget no number of records is enough: agree on a larger epsilon."]
+    counted = "There were" if release.guarantee.neighbours is Neighbours.REPLACE_ONE else "The noisy count was"
+    return [f"{counted} {max(count, 0):.0f} records; at this budget and width about {least} are needed."]

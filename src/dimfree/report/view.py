@@ -1,0 +1,148 @@
+"""One release laid out for a page: words, numbers as text, pictures as markup. A template only puts them in order."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from dimfree.confidence_sets import ConfidenceBall
+from dimfree.report.charts import MOST_DRAWN, mean_chart, strength_chart, text_of_chart
+from dimfree.report.names import shown_names
+from dimfree.report.planned import Planned, planned_noise
+from dimfree.report.reading import WORDS, Places, Reading, drawn_places
+from dimfree.report.remedies import cost_of_refusal, next_steps
+from dimfree.report.words import beside, digits, method_words, number, parameter_rows
+from dimfree.result import Release
+
+MOST_ROWS, MOST_IN_ORDER = 60, 100  # coordinates in the table; so many are listed in their own order
+FEW_ROWS, FEW_DRAWN = 12, 120  # for one group among several
+
+_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One coordinate in the table."""
+
+    place: str
+    name: str
+    mean: str
+    interval: str
+    noise: str
+    strength: str
+    spread: str | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out, where a mean did."""
+
+    reading: Reading
+    rows: list[Row]
+    said_rows: str
+    said_drawn: str
+    mean_svg: Markup | None
+    strength_svg: Markup | None
+    alternative: str  # the pictures in words
+    noise: str
+    noise_length: float
+    within: str
+    parts: list[str]  # what the distance is made of
+
+
+@dataclass(frozen=True)
+class View:
+    """One release: either `outcome`, or `steps` to take after a refusal."""
+
+    release: Release
+    outcome: Outcome | None
+    planned: Planned | str | None
+    steps: list[str]
+    cost: str
+    method: str
+    parameters: list[tuple[str, str, str]]
+
+
+def view_of(
+    release: Release, confidence: float, rules: Mapping[str, object], *, among: int = 1, pictures: bool = True
+) -> View:
+    """`among` several releases on one page each gets less room."""
+    refused = release.refused
+    return View(
+        release=release,
+        outcome=None if refused else _outcome(release, confidence, among, pictures),
+        planned=None if refused or among > 1 else planned_noise(release, rules),
+        steps=next_steps(release) if refused else [],
+        cost=cost_of_refusal(release) if refused else "",
+        method=method_words(release),
+        parameters=parameter_rows(release),
+    )
+
+
+def _outcome(release: Release, confidence: float, among: int, pictures: bool) -> Outcome:
+    reading, names = Reading.of(release, confidence), shown_names(release.columns, release.dimension)
+    listed, drawn = _listed(reading, among), drawn_places(reading, MOST_DRAWN if among == 1 else FEW_DRAWN)
+    ball, lengths = release.confidence_ball(confidence), release.noise_stddev
+    return Outcome(
+        reading=reading,
+        rows=[_row(reading, int(place), names) for place in listed],
+        said_rows=_said(reading, len(listed), "strongest", ""),
+        said_drawn=_said(reading, len(drawn), "strongest half of them", " and others spread evenly over the rest"),
+        # Markup: drawn here, from numbers and from names that were escaped on the way in
+        mean_svg=Markup(mean_chart(reading, drawn, names)) if pictures else None,
+        strength_svg=Markup(strength_chart(reading)) if pictures and among == 1 and _ranked(reading) else None,
+        alternative=text_of_chart(reading),
+        noise=_range(f"{lengths.min():.2g}", f"{lengths.max():.2g}"),
+        noise_length=float((lengths**2).sum() ** 0.5),
+        within=_within(ball, release.denoised),
+        parts=_SENTENCES.split(ball.statement())[1:],
+    )
+
+
+def _within(ball: ConfidenceBall, shrunk: bool) -> str:
+    about = "the unbiased mean, from which the released one was shrunk" if shrunk else "the released mean"
+    return (
+        f"With {100 * ball.confidence:g} % confidence {ball.covers} lies within {number(ball.radius)} of {about}, in "
+        "Euclidean distance over all coordinates."
+    )
+
+
+def _ranked(reading: Reading) -> bool:
+    """A few coordinates need no ranking: they are all in the first picture."""
+    return reading.dimension > 4
+
+
+def _listed(reading: Reading, among: int) -> Places:
+    most, in_order = (MOST_ROWS, MOST_IN_ORDER) if among == 1 else (FEW_ROWS, FEW_ROWS)
+    return np.arange(reading.dimension) if reading.dimension <= in_order else reading.strongest()[:most]
+
+
+def _said(reading: Reading, shown: int, first: str, rest: str) -> str:
+    if shown == reading.dimension:
+        return f"All {shown} coordinates, in the order of the table." if shown > 2 else "In the order of the table."
+    chosen = f"the {first}{rest}" if rest else f"the {first} by |mean| / noise"
+    return f"{shown} of {reading.dimension} coordinates: {chosen}. The release holds all of them."
+
+
+def _row(reading: Reading, place: int, names: list[str]) -> Row:
+    noise, mean = float(reading.noise[place]), float(reading.mean[place])
+    low, high = float(reading.low[place]), float(reading.high[place])
+    around = beside(noise, (high - low) / 2)
+    spread = None if reading.spread is None else digits(noise / float(reading.spread[place]), 2)
+    return Row(
+        place=str(place),
+        name=names[place],
+        mean=beside(noise, mean),
+        interval=_range(beside(noise, low), beside(noise, high)) if reading.shrunk else f"± {around}",
+        noise=beside(noise, noise),
+        strength=digits(float(reading.strength[place]), 3),
+        spread=spread,
+        verdict=WORDS[reading.verdicts[place]],
+    )
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,122 @@
+"""`dimfree report` and `dimfree mean --report`: a page beside the release, and never instead of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pages import of_groups, released
+from typer.testing import CliRunner
+
+from dimfree.cli import app
+from dimfree.errors import InvalidFile
+from dimfree.report import page
+
+BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch, seed):
+    monkeypatch.chdir(tmp_path)
+    table = np.random.default_rng(seed).normal(size=(2000, 2))
+    np.savetxt("people.csv", table, delimiter=",", header="<b>age</b>,income", comments="")
+    np.savetxt("few.csv", table[:40], delimiter=",", header="<b>age</b>,income", comments="")
+    np.save("variances.npy", np.ones(2))
+    return tmp_path
+
+
+def run(*words, expect=0):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == expect, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def mean(*words, data="people.csv", expect=0):
+    return run("mean", data, *BUDGET, "--covariance", "variances.npy", *words, expect=expect)
+
+
+def test_page_comes_with_the_mean_and_shows_the_command_without_folders(folder):
+    result = mean("-o", folder / "mean.csv", "--report", folder / "page.html", "--tails", "gaussian")
+    text = Path("page.html").read_text(encoding="utf-8")
+    command = (
+        "dimfree mean people.csv --epsilon 1.0 --delta 1e-06 --covariance variances.npy --tails gaussian"
+        " --out mean.csv --report page.html"
+    )
+    assert f"<code>{command}</code>" in text
+    assert str(folder) not in text
+    assert "&lt;b&gt;age&lt;/b&gt;" in text
+    assert "│ report" in result.stderr
+    assert Path("mean.csv").exists()
+
+
+def test_refusal_has_a_page_and_no_mean():
+    mean("-o", "mean.csv", "--report", "page.html", data="few.csv", expect=3)
+    assert "What to do next" in Path("page.html").read_text(encoding="utf-8")
+    assert not Path("mean.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--report", "old.html"], "already exists"),
+        (["--report", "page.pdf"], ".html"),
+        (["--report", "nowhere/page.html"], "folder does not exist"),
+        (["--report", "old.html", "--json", "old.html", "--force"], "ending"),
+    ],
+)
+def test_wrong_place_is_told_before_anything_is_spent(words, said):
+    Path("old.html").write_text("mine")
+    result = mean("-o", "mean.csv", *words, expect=2)
+    assert said in result.stderr
+    assert not Path("mean.csv").exists()
+    assert Path("old.html").read_text() == "mine"
+
+
+def test_interrupt_while_the_page_is_made_keeps_the_mean(monkeypatch, folder):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(page, "report_html", interrupted)
+    mean("-o", "mean.csv", "--report", "page.html", expect=130)
+    assert Path("mean.csv").exists()
+    assert not [path for path in folder.iterdir() if path.suffix in (".html", ".part")]
+
+
+def test_full_disk_under_the_page_says_that_the_release_stands(monkeypatch):
+    def full(*_, **__):
+        raise InvalidFile("page.html could not be written.")
+
+    monkeypatch.setattr(page, "write_text", full)
+    result = mean("-o", "mean.csv", "--report", "page.html", expect=2)
+    assert "The release itself stands" in result.stderr
+    assert Path("mean.csv").exists()
+
+
+def test_groups_have_one_page():
+    rows = np.random.default_rng(0).normal(size=(3000, 2))
+    lines = [f"{a},{b},{'north' if i % 2 else 'south'}" for i, (a, b) in enumerate(rows.tolist())]
+    Path("staff.csv").write_text("age,income,region\n" + "\n".join(lines) + "\n")
+    Path("regions.txt").write_text("north\nsouth\n")
+    words = ["--group-by", "region", "--groups", "regions.txt", "--report", "page.html", "-o", "means.csv"]
+    mean(*words, data="staff.csv")
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert "Private means of 2 groups" in text
+    assert "--group-by region --groups regions.txt" in text
+
+
+@pytest.mark.parametrize("record", [released([1.0, 2.0]), of_groups()], ids=["mean", "groups"])
+def test_page_from_a_record(record):
+    Path("release.json").write_text(record.to_json(), encoding="utf-8")
+    result = run("report", "release.json", "page.html", "--title", "<i>Mine</i>")
+    assert "&lt;i&gt;Mine&lt;/i&gt;" in Path("page.html").read_text(encoding="utf-8")
+    assert "page.html" in result.stderr
+    assert result.stdout == ""
+    run("report", "release.json", "page.html", expect=2)
+    run("report", "release.json", "page.html", "--force")
+
+
+def test_no_record_no_page():
+    Path("release.json").write_text("{}")
+    assert "release.json" in run("report", "release.json", "page.html", expect=2).stderr
+    assert "cannot be read" in run("report", "missing.json", "page.html", expect=2).stderr
+    assert not Path("page.html").exists()

@@ -1,0 +1,104 @@
+"""Releases to write pages about, and a reader of pages; names of columns that would do harm if they could."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+
+from dimfree.accounting.events import Bounded, Ledger
+from dimfree.beliefs import ErrorModel
+from dimfree.budget import Budget, Neighbours
+from dimfree.guarantee import Guarantee
+from dimfree.means import Means
+from dimfree.result import Release
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "{{7*7}}",
+    "</style></svg><script>alert(3)</script>",
+    "{% include 'style.css' %}",
+    "مرحبا بالعالم",
+    "\u202egnp.exe",
+    "x" * 5000,
+    "a\x00b\x01c",
+    "two\nlines",
+    "",
+    "javascript:alert(4)",
+    "https://example.org/x.js",
+    "\ud800 alone",
+    "@name0@",
+    "&amp;",
+)
+
+
+def common(dimension, columns=None, *, epsilon=1.0, relation="add-remove", private=True, method="stable", **parameters):
+    relation = Neighbours.parse(relation)
+    return {
+        "guarantee": Guarantee(epsilon, 1e-6, relation, private),
+        "ledger": Ledger(Budget(epsilon, 1e-6), relation, (), (Bounded(0.1, 1e-9),)),
+        "method": method,
+        "dimension": dimension,
+        "columns": columns,
+        "parameters": parameters,
+    }
+
+
+def released(mean, noise=0.25, columns=None, *, spread=None, records=None, denoised=None, **rest):
+    """A release made up of public numbers: no table was near."""
+    mean = np.asarray(mean, dtype=float)
+    model = ErrorModel(record_stddev=None if spread is None else np.full(len(mean), spread), records=records)
+    return Release.released(
+        mean=mean,
+        noise_stddev=np.full(len(mean), noise),
+        error_model=model,
+        denoised=denoised,
+        **common(len(mean), columns, **rest),
+    )
+
+
+def refused(reason, **rest):
+    return Release.refused_because(reason, **common(3, **rest))
+
+
+def hostile():
+    return released(np.linspace(-1, 1, len(HOSTILE)), columns=HOSTILE)
+
+
+def of_groups(names=("north", "<b>south</b>"), reason="Too few records."):
+    """The last group is refused."""
+    done = {name: released([1.0, 0.0], columns=("a", "b")) for name in names[:-1]}
+    last = Release.refused_because(reason, **common(2, ("a", "b")))
+    return Means(last.guarantee, {**done, names[-1]: last})
+
+
+class Page(HTMLParser):
+    """What is on a page: tags with attributes, headings, the text of a reader's eye, style sheets apart."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.headings, self.words, self.styles, self._open = [], [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        (self.styles if "style" in self._open else self.words).append(data)
+        if self._open and any(tag in self._open for tag in ("h1", "h2", "h3")):
+            self.headings.append(data.strip())
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+    def attributes(self, name):
+        return [attributes[name] for _, attributes in self.tags if name in attributes]
+
+    def count(self, tag):
+        return sum(name == tag for name, _ in self.tags)

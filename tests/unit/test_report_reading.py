@@ -1,0 +1,57 @@
+"""Which coordinates are usable is decided by the rule that the page states, and what is shown is chosen by strength."""
+
+import numpy as np
+import pytest
+from pages import released
+from scipy.stats import norm
+
+from dimfree.report.reading import CLEAR, LOST, PRECISE, UNCERTAIN, Reading, drawn_places, drawn_ranks
+
+
+def test_verdicts_follow_the_intervals():
+    alone, together = norm.ppf(0.975), norm.ppf((1 + 0.95**0.25) / 2)  # Šidák over four coordinates
+    strengths = np.array([together * 1.001, -together * 1.001, (alone + together) / 2, alone * 0.999])
+    reading = Reading.of(released(0.25 * strengths, 0.25), 0.95)
+    assert reading.verdicts.tolist() == [CLEAR, CLEAR, UNCERTAIN, LOST]
+    assert reading.usable == 2
+    assert reading.threshold == pytest.approx(together, rel=1e-9)
+    assert dict(reading.counts()) == {"clear": 2, "precise": 0, "uncertain": 1, "lost in noise": 1}
+
+
+@pytest.mark.parametrize(("spread", "verdict"), [(2.51, PRECISE), (2.49, LOST), (None, LOST)])
+def test_small_noise_against_the_spread_is_precise(spread, verdict):
+    reading = Reading.of(released([0.0], 0.25, spread=spread, records=100.0), 0.95)
+    assert reading.verdicts.tolist() == [verdict]
+
+
+def test_longer_bars_contain_the_shorter_and_speak_of_the_population():
+    reading = Reading.of(released([1.0, 2.0], 0.25, spread=2.0, records=100.0), 0.9)
+    wider = norm.ppf((1 + 0.9**0.5) / 2) * np.hypot(0.25, 0.2)
+    np.testing.assert_allclose(reading.all_high - reading.mean, wider)
+    np.testing.assert_allclose(reading.high - reading.mean, norm.ppf(0.95) * 0.25)
+    assert reading.covers == "the population mean"
+
+
+def test_shrunk_mean_keeps_bars_about_the_unbiased_one():
+    reading = Reading.of(released([4.0, -4.0], 0.5, denoised=[1.0, -1.0]), 0.95)
+    np.testing.assert_allclose((reading.low + reading.high) / 2, [4.0, -4.0])
+    assert reading.mean.tolist() == [1.0, -1.0]
+    assert reading.strength.tolist() == [8.0, 8.0]
+
+
+def test_drawn_places_hold_the_strongest_and_reach_both_ends():
+    mean = np.zeros(1000)
+    mean[[3, 500, 997]] = (9.0, -8.0, 7.0)
+    places = drawn_places(Reading.of(released(mean), 0.95), 20)
+    assert len(set(places.tolist())) == 20
+    assert (np.diff(places) > 0).all()
+    assert {3, 500, 997, 999} <= set(places.tolist())
+    assert drawn_places(Reading.of(released(mean[:5]), 0.95), 20).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_drawn_ranks_begin_at_the_first_and_end_at_the_last():
+    ranks = drawn_ranks(30_000, 300)
+    assert len(ranks) <= 300
+    assert (ranks[0], ranks[-1]) == (0, 29_999)
+    assert (np.diff(ranks) > 0).all()
+    assert drawn_ranks(5, 300).tolist() == [0, 1, 2, 3, 4]
