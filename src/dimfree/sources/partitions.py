@@ -13,11 +13,12 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree.errors import DimfreeError, InvalidFile, InvalidRecords, LostWorkers
+from dimfree.sources.heap import kept_heap
 from dimfree.sources.stream import pieces
 
-# Dask's workers give every larger array back to the system at once and wait for its pages anew: below 128 KiB they do
-# not, which halves the time of a pass. A shape that mixes coordinates wants some rows at a time.
-_QUIET_ENTRIES, _FEW_ROWS = 15_000, 32
+_ENTRIES = 2**16  # worked on at a time: these and what is made of them stay in a core's own cache
+_QUIET_ENTRIES = 15_000  # where larger arrays would go back to the system at once; see heap.py
+_FEW_ROWS = 32  # a shape that mixes coordinates wants some rows at a time
 
 Mask: TypeAlias = NDArray[np.bool_]
 Partition: TypeAlias = Any  # rows of numbers: an array, a sparse matrix, a pandas DataFrame or a FilePart
@@ -83,15 +84,15 @@ class Job:
     def done(self, partition: Partition, count: int, kept: bytes | None, among: bytes | None) -> Any:
         """work(block, its part of `among`) on the kept rows block by block, merged into one; or a Failure."""
         try:
-            with np.errstate(all="ignore"):  # a warning or error would speak of records
-                blocks = _kept(self._blocks(partition, count), _unpacked(kept, count))
+            with np.errstate(all="ignore"), kept_heap() as quiet:  # a warning or error would speak of records
+                blocks = _kept(self._blocks(partition, count, quiet), _unpacked(kept, count))
                 size = count if among is None else 8 * len(among)
                 return self.merge(self.work(*block) for block in _with_parts(blocks, _unpacked(among, size)))
         except Exception as error:  # noqa: BLE001 - of whatever kind: see above
             return Failure.of(error)
 
-    def _blocks(self, partition: Partition, count: int) -> Iterator[NDArray[Any]]:
-        few = min(self.rows, max(_FEW_ROWS, _QUIET_ENTRIES // self.form.width))
+    def _blocks(self, partition: Partition, count: int, quiet: bool) -> Iterator[NDArray[Any]]:
+        few = min(self.rows, max(_FEW_ROWS, (_ENTRIES if quiet else _QUIET_ENTRIES) // self.form.width))
         if hasattr(partition, "row_blocks"):
             yield from partition.row_blocks(few)
             return
