@@ -56,10 +56,12 @@ bench: $(STAMP) ## every accuracy and speed table into benchmarks/results (many 
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.field --jobs $(WORKERS) --keep .bench-cells
 	@$(RUN) benchmarks.speed.friends
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.speed.releases
+	@$(RUN) benchmarks.speed.scale --keep .bench-cells
 
 bench-quick: $(STAMP) ## the field and the speed of releases in five minutes, a few draws each
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.field --quick --jobs $(WORKERS)
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.speed.releases --quick
+	@$(RUN) benchmarks.speed.scale --quick
 
 figures: $(STAMP) ## the paper's claims as pictures with their numbers, into benchmarks/results (two hours; can be continued)
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.figures --jobs $(WORKERS) --keep .bench-cells

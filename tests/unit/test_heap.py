@@ -48,7 +48,11 @@ def test_where_nobody_can_be_asked_that_is_told(monkeypatch):
 
 def test_the_real_library_takes_the_numbers_or_is_not_there():
     """In a process of its own, whose memory nobody else needs."""
-    code = "from dimfree.sources import heap\nwith heap.kept_heap() as quiet: print(quiet == (heap._mallopt() is not None))"
+    code = """
+from dimfree.sources.heap import _mallopt, kept_heap
+with kept_heap() as quiet:
+    print(quiet == bool(_mallopt()))
+"""
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, heap.TRIMMED: "65536"},
