@@ -9,6 +9,12 @@ BARS = {"known": 12.0, "auto": 40.0}  # streamed means, stage 0 aside
 PARQUET_BAR, CSR_BAR, DASK_BAR = 1.5, 60.0, 1.5  # GiB, seconds, local streamed releases
 
 
+_WAYS = [
+    "File: read by the workers, as `--scheduler` does. Array: chunks that tasks of the caller's own copy out of a memory",
+    "map, anew on every pass.",
+]
+
+
 def rest(run: Found) -> float:
     """What a release takes beside stage 0."""
     return float(run["seconds"] - run["stage_0"])
@@ -85,17 +91,23 @@ def dask(cells: Sequence[Found]) -> list[str]:
     for found in cells:
         if "skipped" in found:
             return [f"Skipped: {found['skipped']}."]
-        for method, pair in found["pairs"].items():
-            local, distributed = pair["local"], pair["dask"]
-            failed = [run["failed"] for run in (local, distributed) if "failed" in run]
-            if failed:
-                rows.append([method, f"failed: {failed[0]}", "", "", "", ""])
-                continue
-            ratio = distributed["seconds"] / local["seconds"]
-            same = "yes" if local["mean"] == distributed["mean"] else "NO"
-            seconds = [f"{run['seconds']:.1f} s" for run in (local, distributed)]
-            rows.append([f"{method}{star(local)}", *seconds, f"{ratio:.2f}", same, _verdict(ratio, DASK_BAR, found)])
-    return table(["release", "streamed", "LocalCluster(2 × 1)", "ratio", "the same bits", "bar"], rows)
+        rows += [
+            _paired(found, method, way, pair["local"], pair[way])
+            for method, pair in found["pairs"].items()
+            for way in ("file", "array")
+        ]
+    header = ["release", "partitions", "streamed", "LocalCluster(2 × 1)", "ratio", "the same bits", "bar"]
+    return [*_WAYS, "", *table(header, rows)]
+
+
+def _paired(found: Found, method: str, way: str, local: Found, distributed: Found) -> list[str]:
+    failed = [run["failed"] for run in (local, distributed) if "failed" in run]
+    if failed:
+        return [method, way, f"failed: {failed[0]}", "", "", "", ""]
+    ratio, same = distributed["seconds"] / local["seconds"], local["mean"] == distributed["mean"]
+    seconds = [f"{run['seconds']:.1f} s" for run in (local, distributed)]
+    verdict = _verdict(ratio, DASK_BAR, found)
+    return [f"{method}{star(local)}", way, *seconds, f"{ratio:.2f}", "yes" if same else "NO", verdict]
 
 
 def star(run: Found) -> str:

@@ -5,13 +5,14 @@
 Prints one line of JSON. Imports are not timed; a file that was just written is in the system's cache for everybody.
 """
 
+import importlib
 import json
 import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from dimfree import SeededNoise, release_mean
 from dimfree.budget import Neighbours
 from dimfree.comparison.contestants import chosen
 from dimfree.comparison.worlds import GENEROUS, Priors
+from dimfree.files import read_table
 from dimfree.records import Records
 from dimfree.sources import progress
 from dimfree.sources.npy import NpyStream
@@ -71,21 +73,36 @@ def cells(path: str | None, seed: int) -> Found:
     return {**_released(table, "auto", _opened_door()), "shape": list(table.shape), "stored": int(table.nnz)}
 
 
-def dask(path: str, method: str, workers: int, seed: int) -> Found:
-    """The same release from a Dask array on a LocalCluster; starting the cluster is not timed."""
-    import dask.array as lazy  # Dask ships no types for these
-    from dask.delayed import delayed
-    from distributed import Client, LocalCluster
+def dask(path: str, method: str, workers: int, seed: int, source: str) -> Found:
+    """The same release on a LocalCluster, from the file as `--scheduler` reads it, or from a Dask array of the caller's.
 
-    shape = NpyStream(Path(path)).shape
-    rows = max(1, 2**22 // shape[1])
-    bounds = [(start, min(start + rows, shape[0])) for start in range(0, shape[0], rows)]
+    Starting the cluster, imports on its workers included, is not timed.
+    """
+    from distributed import Client, LocalCluster  # Dask ships no types for these
+
     cluster: Any = LocalCluster
     client: Any = Client
-    array: Any = lazy
+    with cluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as started, client(started) as mine:
+        mine.run(_imported)
+        table = read_table(path, workers=workers) if source == "file" else _lazy(path)
+        return _released(table, method, SeededNoise(seed))
+
+
+def _imported() -> None:
+    importlib.import_module("dimfree.release")
+    importlib.import_module("dimfree.sources.file_parts")
+
+
+def _lazy(path: str) -> Any:
+    """Chunks that tasks of the caller's own copy out of a memory map."""
+    import dask.array as lazy
+    from dask.delayed import delayed
+
+    shape, array = NpyStream(Path(path)).shape, cast(Any, lazy)
+    rows = max(1, 2**22 // shape[1])
+    bounds = [(start, min(start + rows, shape[0])) for start in range(0, shape[0], rows)]
     parts = [array.from_delayed(delayed(_part)(path, *ends), (ends[1] - ends[0], shape[1]), "f8") for ends in bounds]
-    with cluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as started, client(started):
-        return _released(array.concatenate(parts), method, SeededNoise(seed))
+    return array.concatenate(parts)
 
 
 def _part(path: str, first: int, last: int) -> np.ndarray:

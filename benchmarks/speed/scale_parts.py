@@ -105,7 +105,7 @@ def dask(setting: Setting) -> list[Found]:
         pairs = {
             method: {
                 "local": in_turn("release", method=method, **shared),
-                "dask": in_turn("dask", method=method, workers=2, **shared),
+                **{way: in_turn("dask", method=method, workers=2, source=way, **shared) for way in ("file", "array")},
             }
             for method in METHODS
         }
