@@ -10,8 +10,8 @@ PARQUET_BAR, CSR_BAR, DASK_BAR = 1.5, 60.0, 1.5  # GiB, seconds, local streamed 
 
 
 _WAYS = [
-    "File: read by the workers, as `--scheduler` does. Array: chunks that tasks of the caller's own copy out of a memory",
-    "map, anew on every pass.",
+    "File: read by the workers, as `--scheduler` does. Array: chunks that tasks of the caller's own copy out of a",
+    "memory map, anew on every pass.",
 ]
 
 

@@ -74,7 +74,7 @@ def cells(path: str | None, seed: int) -> Found:
 
 
 def dask(path: str, method: str, workers: int, seed: int, source: str) -> Found:
-    """The same release on a LocalCluster, from the file as `--scheduler` reads it, or from a Dask array of the caller's.
+    """The same release on a LocalCluster: from the file, as `--scheduler` reads it, or from an array of the caller's.
 
     Starting the cluster, imports on its workers included, is not timed.
     """
