@@ -62,11 +62,25 @@ def _from_anndata(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     return X, X.obs.iloc[:, at]
 
 
+def _from_dask(X: Any, name: str, parameter: str) -> NoReturn:
+    """Keys are compared with each other, so they must be here."""
+    raise InvalidParameter(
+        f"Expected {parameter}={name!r} with a table in memory: of a Dask DataFrame pass the keys themselves, "
+        f"{parameter}=frame[{name!r}].compute(), and the frame without that column."
+    )
+
+
 def _no_frame(name: str, parameter: str) -> NoReturn:
     raise InvalidParameter(f"Expected {parameter}={name!r} with a DataFrame, Arrow table or AnnData. {ONE_KEY_EACH}")
 
 
-_TAKERS = {"anndata": _from_anndata, "pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_arrow}
+_TAKERS = {
+    "anndata": _from_anndata,
+    "dask": _from_dask,
+    "pandas": _from_pandas,
+    "polars": _from_polars,
+    "pyarrow": _from_arrow,
+}
 
 
 def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
