@@ -32,6 +32,7 @@ def _million(found: Found) -> list[str]:
         f"n = {found['count']}, d = {found['dimension']}, .npy of {found['dtype']}, {found['gib']:.2f} GiB.",
         f"One streamed `mean(0)`: {mean:.2f} s (blocks of {found['mean']['block']} entries);"
         f" memory-mapped `np.mean`: {mapped:.2f} s.",
+        "The bar of known is for the rest over the streamed mean, that of auto for all of the release.",
         "",
     ]
     rows = []
@@ -41,6 +42,7 @@ def _million(found: Found) -> list[str]:
             rows.append([method, f"failed: {run['failed']}", *[""] * 6])
             continue
         ratio = rest(run) / mean
+        judged = ratio if method == "known" else run["seconds"] / mean  # known: beside stage 0; auto: in all
         rows.append(
             [
                 f"{method}{star(run)}",
@@ -50,7 +52,7 @@ def _million(found: Found) -> list[str]:
                 f"{rest(run) / mapped:.1f}",
                 f"{run['seconds'] / mean:.1f}",
                 f"{run['peak_gib']:.2f} GiB",
-                _verdict(ratio, bar, found),
+                _verdict(judged, bar, found),
             ]
         )
     header = ["release", "in all", "stage 0", "rest / streamed", "rest / mapped", "all / streamed", "peak", "bar"]

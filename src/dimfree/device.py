@@ -21,6 +21,7 @@ from dimfree.errors import InvalidRecords, OutOfMemory
 BLOCK_ENTRIES = 2**24  # of a table that lies there, worked on at a time
 COPIED_ENTRIES = 2**21  # of one that is copied over block by block: a few are on their way at once
 _ROOM = 0.5  # of the free memory, for a table that is copied over once and for all
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo one are spread evenly, and every bit of them is used
 _EMULATION = "CUBLAS_EMULATE_DOUBLE_PRECISION"
 
 
@@ -150,8 +151,7 @@ def require_same_bits(place: Place) -> None:
 @lru_cache
 def _has_same_bits(place: Place) -> bool:
     """Tried on public numbers: differences, products, quotients, roots, rounding, and a product of whole numbers."""
-    generator = np.random.default_rng(1)
-    left, right = np.exp2(generator.uniform(-30, 30, (2, 999, 8)))
+    left, right = np.exp2(60 * (np.arange(1, 2 * 999 * 8 + 1) * _GOLDEN % 1).reshape(2, 999, 8) - 30)
     x, y = place.table(left), place.table(right)
     whole = np.rint(left[:600] / left[:600].max() * 2**23)
     pairs = [
