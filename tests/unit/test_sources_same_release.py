@@ -13,10 +13,10 @@ import dimfree
 from dimfree import files
 from dimfree import records as records_module
 from dimfree import space as space_module
-from dimfree.errors import InvalidRecords
+from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.noise import SeededNoise
 from dimfree.records import Records
-from dimfree.sources import arrow_rows, parquet
+from dimfree.sources import arrow_rows, npy, parquet
 from dimfree.sources.progress import during, heard, listening
 
 ROWS = 900
@@ -159,6 +159,82 @@ def test_some_rows_of_a_wide_stream(tmp_path, streaming, monkeypatch, table):
     np.testing.assert_array_equal(values_of(chosen.chosen(every_other), 8), table[:120][some][every_other])
     np.testing.assert_array_equal(values_of(records), table[:120])
     assert released(files.read_table(store(tmp_path / "w.parquet", table)), **KNOWN) == released(wide(table), **KNOWN)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """What is read of .npy files: where it begins, and how many bytes."""
+    told, fill = [], npy.NpyStream._fill
+
+    def telling(stream, file, place, block):
+        told.append((place, block.nbytes))
+        fill(stream, file, place, block)
+
+    monkeypatch.setattr(npy.NpyStream, "_fill", telling)
+    return told
+
+
+orders = pytest.mark.parametrize("order", ["C", "F"])
+
+
+@orders
+@pytest.mark.parametrize(("near", "window"), [(0, 2**20), (0, 50), (2**60, 2**20)], ids=["far", "windows", "near"])
+def test_some_rows_of_an_array(tmp_path, streaming, monkeypatch, table, read, order, near, window):
+    monkeypatch.setattr(npy, "_NEAR", near)
+    monkeypatch.setattr(npy, "_WINDOW_ROWS", window)
+    np.save(tmp_path / "t.npy", np.asarray(table[:200].astype(">f4"), order=order))
+    records = files.read_table(tmp_path / "t.npy")
+    some = np.isin(np.arange(200), [0, 1, 2, 49, 50, 99, 150, 151, 199])
+    chosen = records.chosen(some)
+    for rows in (1, 4, 200):
+        read.clear()
+        blocks = [block for block, _ in chosen.blocks(rows)]
+        assert max(map(len, blocks)) <= rows
+        np.testing.assert_array_equal(np.concatenate(blocks), table[:200][some])
+        assert sum(size for _, size in read) == 4 * 4 * (200 if near else 9)
+    again = np.arange(9) % 2 == 1
+    np.testing.assert_array_equal(values_of(chosen.chosen(again), 3), table[:200][some][again])
+    nobody = chosen.chosen(np.zeros(9, dtype=bool))
+    assert (nobody.count, list(nobody.blocks(5))) == (0, [])
+    np.testing.assert_array_equal(values_of(records, 70), table[:200])
+
+
+def test_an_array_is_read_where_the_chosen_rows_are_whatever_they_hold(tmp_path, streaming, table, read):
+    """Few rows among many: only these; most of them: all, in blocks. Values have no part in it."""
+    some = {"few": np.arange(ROWS) % 290 == 7, "most": np.arange(ROWS) % 290 != 7}
+    found = []
+    for values in (np.tile(table, 64), np.full((ROWS, 256), np.nan, dtype=np.float32)):
+        np.save(tmp_path / "t.npy", values)
+        for mask in some.values():
+            read.clear()
+            for _ in files.read_table(tmp_path / "t.npy").chosen(mask).blocks(100):
+                pass
+            found.append(read.copy())
+    assert found[0] == [(256 * row, 1024) for row in (7, 297, 587, 877)]
+    assert found[1] == [(256 * row, 1024 * 100) for row in range(0, 900, 100)]
+    assert found[:2] == found[2:]
+
+
+@orders
+def test_of_an_array_the_core_reads_its_sample_alone(tmp_path, streaming, monkeypatch, table, read, order):
+    np.save(tmp_path / "t.npy", np.asarray(table, order=order))
+    given, taken = {**KNOWN, "core_sample": 300}, []
+    for near in (0, 2**60):
+        monkeypatch.setattr(npy, "_NEAR", near)
+        read.clear()
+        assert released(files.read_table(tmp_path / "t.npy"), **given) == released(table, **given)
+        taken.append(sum(size for _, size in read) / table.nbytes)
+    skipping, whole = taken
+    assert whole == round(whole)
+    assert 0.5 < whole - skipping < 0.8  # about two thirds of one pass
+
+
+def test_chosen_rows_of_an_array_that_has_changed(tmp_path, streaming, table):
+    np.save(tmp_path / "t.npy", table)
+    chosen = files.read_table(tmp_path / "t.npy").chosen(np.arange(ROWS) < 3)
+    np.save(tmp_path / "t.npy", table[:500])
+    with pytest.raises(InvalidFile, match="has changed since it was opened"):
+        list(chosen.blocks())
 
 
 # ------------------------------------------------------------------------------------------------ memory
