@@ -114,9 +114,39 @@ def shape() -> str:
     return svg(690, 275, "Spherical noise against noise that follows the shape", parts)
 
 
+def coordinates() -> str:
+    """The same records on their columns and in cosine waves: standard deviations, and noise of one cost for each."""
+    size, step, tall, bottom = 24, 13, 52.0, 215
+    place, wave = np.arange(size), np.arange(size)[:, None]
+    together = 0.9 ** np.abs(place - wave)  # covariance: every column varies alike, neighbours go together
+    waves = np.cos(np.pi * wave * (2 * place + 1) / (2 * size))
+    waves /= np.linalg.norm(waves, axis=1, keepdims=True)
+    parts, total = [], []
+    for left, spread, colour in (
+        (30, np.sqrt(np.diag(together)), ORANGE),
+        (390, np.sqrt(np.diag(waves @ together @ waves.T)), BLUE),
+    ):
+        noise = np.sqrt(spread * spread.sum())
+        total += [np.sqrt(np.square(noise).sum())]
+        parts += [line(np.array([left - 8, bottom]), np.array([left + size * step, bottom]), GREY)]
+        for column in range(size):
+            x, high = left + step * column, tall * spread[column]
+            parts += [f'<rect x="{x}" y="{bottom - high:.1f}" width="8" height="{high:.1f}" '
+                      f'fill="{GREY}" fill-opacity="0.55"/>']  # fmt: skip
+            above = bottom - 0.28 * tall * noise[column]
+            parts += [line(np.array([x - 2, above]), np.array([x + 10, above]), colour, 3)]
+    parts += [words(30, 20, "on the columns: all vary alike"), words(390, 20, "in waves over the columns: few vary")]
+    parts += [
+        words(30, 242, "grey: how much it varies; line: its noise"),
+        words(390, 242, "from the slowest wave to the fastest"),
+    ]
+    parts += [words(500, 100, f"in total {total[0] / total[1]:.1f} times", BLUE), words(500, 118, "less noise", BLUE)]
+    return svg(720, 255, "The noise of one signal on its columns, and along cosine waves", parts)
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    for draw in (friends, stages, shape):
+    for draw in (friends, stages, shape, coordinates):
         (FOLDER / f"{draw.__name__}.svg").write_text(draw(), encoding="utf-8")
 
 

@@ -2,6 +2,12 @@
 
 from recording import RecordingNoise
 
+SCALARS = (
+    "unevenness of the coordinates",
+    "weight of the coordinates",
+    "spread in the basis",
+    "togetherness of the coordinates",
+)
 SEARCHES = ("friend radius", "unit of the scores", "clipping radius")
 
 

@@ -24,4 +24,4 @@ class SphericalLearner(Learner):
 def release_spherical(X: object, **options: Any) -> Release:
     """As `release_mean` with nothing known, less the learning of variances; costs no more, so equally private."""
     with patch.object(unknown, "Learner", SphericalLearner):
-        return release_mean(X, **options)
+        return release_mean(X, **{"basis": None} | options)

@@ -3,6 +3,7 @@
 A map of the rooms, in the order records walk through them:
   records     the front door: arrays, frames, sparse matrices; read-only
   shape       a covariance as its verbs: rescale, restore
+  bases       public coordinates to shape the noise in: rotations of each record by itself
   space       rescaled records; grid, clip, sample, grouping: what may be done with them
   core        friend counts, weights, sensitivities (private arithmetic, no noise)
   mechanisms  the only rooms that draw noise: count, bit, mean, clipped sum, search, scores, histogram, …
@@ -10,6 +11,7 @@ A map of the rooms, in the order records walk through them:
   tuning      public choice of thresholds and radii; schedule: of stages
   stages      recentring around everything released so far; scale: how far apart records are
   learn       better centres and variances from released ones; adapt: stages in a learned shape
+  menu        which coordinates to learn that shape in: forecasts, learned directions; original: the way back
   release     the hall: release_mean sends records to known, unknown, bounded or paper; release_means: a mean a group
   ledger      a persistent budget: every release charged, and on disk, before it draws noise
   planning    before any record is seen: how many records, how much noise; compose: several looks at the same people
@@ -21,6 +23,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dimfree.beliefs import LearnedDirections as LearnedDirections
     from dimfree.beliefs import LearnedShape as LearnedShape
     from dimfree.budget import Budget as Budget
     from dimfree.budget import Neighbours as Neighbours
@@ -73,6 +76,7 @@ if TYPE_CHECKING:
     from dimfree.planning.tradeoff import Tradeoff as Tradeoff
     from dimfree.planning.tradeoff import tradeoff as tradeoff
     from dimfree.profile_of_variances import variance_profile as variance_profile
+    from dimfree.public_shape import shape_from as shape_from
     from dimfree.release import release_mean as release_mean
     from dimfree.report.page import write_report as write_report
     from dimfree.result import Release as Release
@@ -128,10 +132,12 @@ _ROOMS = {
     "variance_sum": "variances",
     "variance_profile": "profile_of_variances",
     "VarianceProfile": "variance_histogram",
+    "LearnedDirections": "beliefs",
     "LearnedShape": "beliefs",
     "Ledger": "ledger.book",
     "read_table": "files",
     "release_mean": "release",
+    "shape_from": "public_shape",
     "Guarantee": "guarantee",
     "Release": "result",
     "write_report": "report.page",

@@ -6,11 +6,12 @@ the centre; P = precision of the branch, p = that of a stage; ρ = clipping radi
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.bases.basis import Basis
 from dimfree.beliefs import LearnedShape
 from dimfree.budget import Neighbours
 from dimfree.learn import denoised, learned_variances
@@ -20,7 +21,9 @@ from dimfree.mechanisms.scores import MOVES, Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import geometric_grid, queries
 from dimfree.scale import LearnedRadius
 from dimfree.schedule import good_enough
+from dimfree.shape import Diagonal
 from dimfree.sources.progress import during
+from dimfree.spikes import Spikes
 from dimfree.stages import (
     NARROW,
     WINDOW,
@@ -36,15 +39,24 @@ from dimfree.stages import (
 
 FIRST_ROUND = 0.25  # of P, for the stages before variances are learned again
 LOSS = 0.1  # learning the variances again pays above this uncertainty
+SMALL_NOISE = 0.2  # of the sampling error: less noise would lower the whole error by two per cent at most
+_RECENTRED = 24.0  # of d/(n̂²·P): leaves the centre a twentieth of a record's squared length away
+_RECENTRE_SHARES = (0.005, 0.05)
+_RECENTRE_STAGES = 2
+_NEAR = 0.1
 _UNCLIPPED = 0.8
 _UNIT_SHARES = (0.005, 0.02)
 _VARIANCE_SHARES = (0.02, 0.10)  # of P, at least and at most
-_SEARCH_SHARES = (0.005, 0.02)
+_SEARCH_SHARES = (0.01, 0.02)
 _FLOOR = 0.15  # of a second moment, that subtracting the centre's own blur leaves at least
 _RATIOS = (1.5, 2.5, 4.0, 8.0)
 _MOST_STAGES = 5
-_AUDIBLE = 1.2  # nothing is known of the tails: rather a wider ball than a biased mean
+_AUDIBLE = (1.2, 2.0)  # nothing is known of the tails: rather a wider ball than a biased mean where lengths differ
+_ALIKE_RANKS = (10.0, 50.0)  # between these lengths begin to be alike: a missed query is worse than a narrower ball
 _BELOW_SAMPLING, _MOST_ROOM = 0.5, 3.0
+_OWN_SHARES = (0.01, 0.01)  # of P, for variances that serve the error bars alone
+_GUESSED = 0.01  # variance of ln σ of coordinates whose standard deviations follow from others
+_ALIKE = 1e-9
 _WEIGHTY = 0.05  # of P: a stage of at least this searches its radius
 
 Floats = NDArray[np.float64]
@@ -65,6 +77,11 @@ class Learner:
     blurred: Floats | float = 0.0  # by how much ln σ was lowered for the centre's own blur, which is uncertain, too
     ratio: float = 1.0  # last found: clipping radius over the predicted length of a record
     window: tuple[float, float] = WINDOW  # where to look for it next
+    own: LearnedShape | None = None  # variances of the original coordinates, where the stages use others
+    early: Floats | None = None  # noise variances of what was known before the coordinates changed, if not all alike
+    spikes: Spikes | None = None
+    scale: Floats | None = None  # what coordinates were divided by before directions were looked for
+    words: dict[str, float | str] = field(default_factory=dict)  # public: what was chosen, and why
 
     @classmethod
     def after_core(
@@ -95,12 +112,69 @@ class Learner:
         return float(self.stddev.sum() ** 2 / (self.stddev**2).sum())
 
     def learn(self) -> None:
-        """Variances, a first round of stages; variances again if that pays; the last round with all that is left."""
+        """A better centre; variances, a first round of stages; variances again if that pays; the last round with all
+        that is left. Where noise is small beside the sampling error, passes are saved instead."""
+        if self.noise_over_sampling() > SMALL_NOISE:
+            self.recentre()
+        self.first_round()
+        self.last_round()
+
+    def recentre(self) -> None:
+        """Spherical stages, unless the centre is near already: what records say of the shape is told from there."""
+        if self.off() <= _NEAR:
+            return
+        wanted = _RECENTRED * self.setting.space.dimension / (self.setting.count**2 * self.precision)
+        share = float(np.clip(wanted, *_RECENTRE_SHARES))
+        self.run_stages(share * self.precision / self.left, _RECENTRE_STAGES, round_=True)
+
+    def off(self) -> float:
+        """The centre's own squared error over a record's squared distance from it."""
+        _, blur = self.centre()
+        return float(blur.sum() / (blur.sum() + (self.stddev**2).sum()))
+
+    def first_round(self) -> None:
         self.learn_variances()
         self.run_stages(FIRST_ROUND * self.precision / self.left)
+
+    def last_round(self) -> None:
+        if self.own is None and self.setting.space.basis is not None:
+            self.measure_own()
         if self.loss() > LOSS:
             self.learn_variances()
         self.run_stages(1.0)
+
+    def measure_own(self) -> LearnedShape:
+        """Variances of the original coordinates, for error bars alone: the noise will not have their shape."""
+        value, variance = self.answer_so_far()
+        setting = replace(
+            self.setting, space=replace(self.setting.space, basis=None, shape=_ones(len(value)), _kept=[])
+        )
+        own = replace(self, setting=setting, known=Knowledge([Output(value, variance)], [], [[1.0]]))
+        own.stddev = np.full(len(value), math.sqrt(self.trace / len(value)))
+        own.learn_variances(_OWN_SHARES)
+        self.left, self.own = own.left, own.shape
+        self.known.events += own.known.events
+        return self.own
+
+    def move_to(self, basis: Basis, stddev: Floats | None = None) -> None:
+        """Go on in other coordinates, with standard deviations there (None: equal ones, of a rotation)."""
+        value, variance = self.known.combined()
+        bias = self.known.allowed_bias() ** 2
+        self.early = variance if np.ptp(variance) > _ALIKE * variance.mean() else None
+        moved = [basis.moved_variances(part) for part in (variance, bias)]
+        self.known = Knowledge([Output(basis.moved(value), *moved)], self.known.events, [[1.0]])
+        space = replace(self.setting.space, basis=basis, shape=_ones(basis.width), _kept=[])
+        self.setting = replace(self.setting, space=space)
+        equal = math.sqrt(float((self.stddev**2).sum()) / basis.width)
+        self.stddev = np.full(basis.width, equal) if stddev is None else stddev
+        self.log_variance, self.blurred = np.full(basis.width, _GUESSED), 0.0
+        self.ratio, self.window = 1.0, WINDOW
+
+    def answer_so_far(self) -> tuple[Floats, Floats]:
+        """What is known of the mean in the original coordinates: value, and noise variance."""
+        value, variance = self.known.combined()
+        basis = self.setting.space.basis
+        return (value, variance) if basis is None else (basis.restored(value), basis.diagonal(variance))
 
     def loss(self) -> float:
         """How uncertain the shape is, where it matters: what a second look could mend."""
@@ -116,11 +190,11 @@ class Learner:
         return denoised(*self.known.combined())
 
     @during("variances")
-    def learn_variances(self) -> None:
+    def learn_variances(self, shares: tuple[float, float] = _VARIANCE_SHARES) -> None:
         """One variance release about the denoised centre (P10), and what it says of σ."""
         setting, dimension = self.setting, self.setting.space.dimension
         centre, blur = self.centre()
-        mu = self.spend(float(np.clip(50 * dimension / (setting.count**2 * self.precision), *_VARIANCE_SHARES)))
+        mu = self.spend(float(np.clip(50 * dimension / (setting.count**2 * self.precision), *shares)))
         scoring = Scoring(centre, self.stddev, self._norm(mu))
         middle = float(((self.trace / dimension + blur) / self.stddev**2).mean())
         grid = middle * geometric_grid(1e-3, 1e5, 1.35)
@@ -143,30 +217,42 @@ class Learner:
         audible = 0.6 * self.setting.count * mu / moves / math.sqrt(2 * math.log(max(dimension, 2)))
         return min(audible, 1.6 * math.sqrt(dimension))
 
-    def run_stages(self, share: float) -> None:
-        """Stages in the learned shape with a share of what is left; those that weigh search their radius."""
+    def run_stages(self, share: float, most: int = _MOST_STAGES, *, round_: bool = False) -> None:
+        """Stages in the learned shape with a share of what is left; those that weigh search their radius.
+
+        `round_`: with exactly spherical noise, which is the same in all coordinates, now and after any rotation.
+        """
         rank = self._rank
-        for planned in self._plan(share * self.left, rank):
+        for planned in self._plan(share * self.left, rank, most):
             centre, blur = self.centre()
-            middle = np.sqrt(self.stddev**2 + blur)
+            middle = np.sqrt(self.stddev**2 + (blur.mean() if round_ else blur))
             ball = Ball(centre, np.sqrt(middle), self.ratio * math.sqrt(float(middle.sum())))
             clipping = unsearched(self.stddev**2)
             if planned.search_mu:
                 reach = self.farthest + math.sqrt(float(blur.sum()))
-                looked = RadiusSearch.balanced(planned.search_mu, planned.mu, rank, reach, self.window, _AUDIBLE)
+                looked = RadiusSearch.balanced(planned.search_mu, planned.mu, rank, reach, self.window, _audible(rank))
                 ball = replace(ball, radius=searched_radius(self.setting, self.known, ball, looked))
                 self.ratio, self.window = ball.radius / math.sqrt(float(middle.sum())), NARROW
                 room = self._room(ball, planned.mu)
                 ball = replace(ball, radius=room * ball.radius)
                 clipping = searched(looked, self.setting.count, self.stddev**2, _lean(rank) / room**2)
             self.left -= planned.mu**2 + planned.search_mu**2
-            stage(self.setting, self.known, ball, planned.mu, clipping, f"stage {len(self.known.outputs)}")
+            stage(self.setting, self.known, ball, planned.mu, clipping, f"stage {self._stages + 1}")
+
+    @property
+    def _stages(self) -> int:
+        """So far, in whatever coordinates."""
+        return sum(event.purpose.startswith("stage ") for event in self.known.events)
 
     def _room(self, ball: Ball, mu: float) -> float:
         """How much wider a ball may be: where its noise is far below the sampling error, bias is the greater worry."""
         count, scale = self.setting.count, np.broadcast_to(ball.scale, self.stddev.shape)
         noise = self._moves * ball.radius * float(np.linalg.norm(scale)) / (count * mu)
         return float(np.clip(_BELOW_SAMPLING * self._sampling / noise, 1.0, _MOST_ROOM))
+
+    def noise_over_sampling(self) -> float:
+        """How large the noise of one spherical release of all precision would be beside the sampling error."""
+        return self._moves * math.sqrt(len(self.stddev) / max(self.setting.count, 1.0) / self.precision)
 
     @property
     def _sampling(self) -> float:
@@ -177,7 +263,7 @@ class Learner:
     def _moves(self) -> int:
         return 1 if self.setting.relation is Neighbours.ADD_REMOVE else 2
 
-    def _plan(self, budget: float, rank: float) -> list["Planned"]:
+    def _plan(self, budget: float, rank: float, most: int = _MOST_STAGES) -> list["Planned"]:
         """Up to five stages of geometric precisions, whichever is predicted to leave the least error.
 
         Of those that are good enough, the one with the fewest stages: each is a pass or two over the records.
@@ -185,7 +271,7 @@ class Learner:
         search = float(np.clip(10 / rank, *_SEARCH_SHARES)) * self.precision
         (_, variance), (_, blur) = self.known.combined(), self.centre()
         plans: list[tuple[float, list[Planned]]] = []
-        for count in range(1, _MOST_STAGES + 1):
+        for count in range(1, most + 1):
             for ratio in _RATIOS if count > 1 else (1.0,):
                 shares = budget * ratio ** np.arange(count) / (ratio ** np.arange(count)).sum()
                 plan = [self._planned(p, search, last=p == shares[-1]) for p in shares]
@@ -208,10 +294,21 @@ class Learner:
             output = middle * middle.sum() * (self._moves / self.setting.count / planned.mu) ** 2
             clipping = unsearched(self.stddev**2)
             if planned.search_mu:
-                looked = RadiusSearch.balanced(planned.search_mu, planned.mu, rank, math.inf, self.window, _AUDIBLE)
+                looked = RadiusSearch.balanced(
+                    planned.search_mu, planned.mu, rank, math.inf, self.window, _audible(rank)
+                )
                 clipping = searched(looked, self.setting.count, self.stddev**2, _lean(rank))
             variance = 1 / (1 / variance + 1 / (output + clipping.bias))
         return float(variance.sum())
+
+
+def _ones(width: int) -> Diagonal:
+    return Diagonal(np.ones(width))
+
+
+def _audible(rank: float) -> float:
+    """How many deviations of a query's noise the excess aimed at is: with two of them few queries go astray."""
+    return float(np.interp(rank, _ALIKE_RANKS, _AUDIBLE))
 
 
 def _lean(rank: float) -> float:

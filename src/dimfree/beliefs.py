@@ -58,6 +58,43 @@ class ErrorModel:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LearnedDirections:
+    """Principal directions of the records, learned privately; already paid for: a public value.
+
+    Rows of `vectors` (r, d) are orthonormal, the strongest first, in coordinates divided by `scale`. With u the
+    direction of a record from a released centre, there, they are those of Σ u·uᵀ less n·diag(scale²)/Σ scale²: of what
+    these records show beyond columns that go each their own way. `shares` estimates the mean of (u·row)² over them.
+    `angles`, in radians, bounds what noise has done: with 95 % confidence, each by itself, a row lies no farther from
+    the span of the leading directions of that matrix before noise, those at least a quarter as strong as the row.
+    π/2: nothing is known. Another sample would have other leading directions; no bound speaks of that.
+    """
+
+    vectors: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    angles: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def frozen(self, dimension: int) -> "LearnedDirections":
+        count = len(self.shares)
+        vectors = frozen_numbers("directions", np.ravel(self.vectors), count * dimension).reshape(count, dimension)
+        shares, angles = frozen_numbers("shares", self.shares, count), frozen_numbers("angles", self.angles, count)
+        scale = frozen_numbers("the scale of directions", self.scale, dimension)
+        if not count or not (scale > 0).all() or not ((shares >= 0) & (angles >= 0)).all():
+            raise InvalidParameter("Expected directions with shares and angles of at least 0 and a scale above 0.")
+        return LearnedDirections(vectors, shares, angles, scale)
+
+    def to_dict(self) -> dict[str, Any]:
+        parts = {"vectors": self.vectors, "shares": self.shares, "angles": self.angles, "scale": self.scale}
+        return {name: part.tolist() for name, part in parts.items()}
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    def __repr__(self) -> str:
+        return f"<LearnedDirections: {len(self)} of {len(self.scale)} coordinates>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnedShape:
     """Variances learned privately on the way to a mean, and how sure they are. Already paid for: a public value.
 
@@ -67,6 +104,7 @@ class LearnedShape:
 
     variances: NDArray[np.float64]
     log_stddev: NDArray[np.float64]
+    directions: LearnedDirections | None = None  # where a learned basis shaped the noise
 
     def diagonal(self) -> Diagonal:
         """As a `shape=` for a later release about other records."""
@@ -77,10 +115,17 @@ class LearnedShape:
         log_stddev = frozen_numbers("log_stddev", self.log_stddev, dimension)
         if not (variances > 0).all() or not (log_stddev >= 0).all():
             raise InvalidParameter("Expected learned variances above 0 and log_stddev of at least 0.")
-        return LearnedShape(variances, log_stddev)
+        directions = None if self.directions is None else self.directions.frozen(dimension)
+        return LearnedShape(variances, log_stddev, directions)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"variances": self.variances.tolist(), "log_stddev": self.log_stddev.tolist()}
+        numbers = {"variances": self.variances.tolist(), "log_stddev": self.log_stddev.tolist()}
+        return numbers if self.directions is None else numbers | {"directions": self.directions.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "LearnedShape":
+        directions = data.get("directions")
+        return cls(**data | {"directions": None if directions is None else LearnedDirections(**directions)})
 
     def __repr__(self) -> str:
         return f"<LearnedShape: variances and log_stddev of {len(self.variances)} coordinates>"

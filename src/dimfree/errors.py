@@ -50,6 +50,6 @@ def memory_unspoken() -> Iterator[None]:
 
 
 _NO_MEMORY = (
-    "There is not enough memory for this table: use a machine with more, fewer columns, or a smaller core_sample. "
-    "Count the budget as spent."
+    "There is not enough memory for this table: use a machine with more, fewer columns, a smaller core_sample, or no "
+    "basis, which makes sparse rows dense. Count the budget as spent."
 )

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from dimfree.errors import InvalidParameter, InvalidRecords
-from dimfree.release import WINDOW, release_mean
+from dimfree.release import AUTO, WINDOW, release_mean
 from dimfree.result import Release
 from dimfree.units import split_unit
 
@@ -48,6 +48,7 @@ class PrivateMean(BaseEstimator):
         delta: Any,
         covariance: Any = None,
         shape: Any = None,
+        basis: Any = AUTO,
         neighbours: Any = "add-remove",
         core: Any = "auto",
         failure_probability: Any = 0.01,
@@ -69,6 +70,7 @@ class PrivateMean(BaseEstimator):
         self.delta = delta
         self.covariance = covariance
         self.shape = shape
+        self.basis = basis
         self.neighbours = neighbours
         self.core = core
         self.failure_probability = failure_probability

@@ -33,6 +33,7 @@ __all__ = [
     "read_keyed_table",
     "read_group_keys",
     "read_covariance",
+    "read_basis",
     "is_missing_cell",
     "known_ending",
     "require_pyarrow",
@@ -141,13 +142,25 @@ def read_covariance(path: PathLike, columns: Sequence[str] | None = None) -> NDA
 
     With `columns`, the names of the records: the same names in another order are refused.
     """
-    source, names = _load(Path(path), key="covariance", ranks=(1, 2))
+    matrix = _public_numbers(Path(path), "covariance", (1, 2), columns, "variances (d,) or a covariance (d, d)")
+    return matrix.ravel() if 1 in matrix.shape else matrix
+
+
+def read_basis(path: PathLike, columns: Sequence[str] | None = None) -> NDArray[np.float64]:
+    """A matrix whose rows are the basis vectors, a column for each column of the records; `columns` as above."""
+    return _public_numbers(Path(path), "basis", (2,), columns, "a matrix (d, d) whose rows are the basis vectors,")
+
+
+def _public_numbers(
+    path: Path, key: str, ranks: tuple[int, ...], columns: Sequence[str] | None, expected: str
+) -> NDArray[np.float64]:
+    source, names = _load(path, key=key, ranks=ranks)
     matrix = np.asarray(source.toarray() if hasattr(source, "toarray") else source)
-    if matrix.ndim not in (1, 2) or matrix.dtype.kind not in "biuf" or matrix.size == 0:
-        raise InvalidFile(f"{path} cannot be used: expected variances (d,) or a covariance (d, d) of real numbers.")
+    if matrix.ndim not in ranks or matrix.dtype.kind not in "biuf" or matrix.size == 0:
+        raise InvalidFile(f"{path} cannot be used: expected {expected} of real numbers.")
     if names and columns and sorted(names) == sorted(columns) and tuple(names) != tuple(columns):
         raise InvalidFile(f"{path} names the columns of the records in another order: bring them into the same order.")
-    return (matrix.ravel() if 1 in matrix.shape else matrix).astype(np.float64)
+    return matrix.astype(np.float64)
 
 
 def _load(path: Path, *, key: str, ranks: tuple[int, ...]) -> Table:

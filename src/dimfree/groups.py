@@ -80,7 +80,8 @@ def release_means(
     Without `covariance` or `shape` a first run over all groups learns the variances (and an overall mean) with an
     eighth of the precision; each group then learns its mean and, with scale="learn" (the default here), how much wider
     or narrower than all it is; scale="known" takes them for alike, which serves smaller groups and refuses wider ones.
-    A group with too few records is refused by itself: `means.refused`. `ledger` is charged once for all.
+    The noise of a group follows variances of the columns as they are: there is no `basis` here. A group with too few
+    records is refused by itself: `means.refused`. `ledger` is charged once for all.
     Other parameters are those of `release_mean`; neighbours are "add-remove".
     """
     budget, names = Budget(epsilon, delta), check_group_keys(keys)
@@ -118,7 +119,7 @@ def release_means(
     if learned:
         first, own = _shares(budget, failure_probability, scale)
         steps.next("all groups")
-        overall = release_mean(records, epsilon=first.epsilon, delta=first.delta, window=window, **options)
+        overall = release_mean(records, epsilon=first.epsilon, delta=first.delta, window=window, basis=None, **options)
         shape = None if overall.shape is None else overall.shape.diagonal()
     promise: dict[str, Any] = {
         "epsilon": own.epsilon,

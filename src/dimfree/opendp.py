@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dimfree._validate import check_at_least, check_columns
+from dimfree.bases import as_basis, check_basis
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.noise import Noise, SeededNoise, SystemNoise
-from dimfree.release import LEARNED, WINDOW, release_mean
+from dimfree.release import AUTO, LEARNED, WINDOW, release_mean
 from dimfree.result import Release
 from dimfree.shape import Shape, as_shape
 
@@ -42,6 +43,7 @@ def make_private_mean(
     *,
     covariance: ArrayLike | None = None,
     shape: Shape | str | None = None,
+    basis: Any = AUTO,
     failure_probability: float = 0.01,
     outliers: float = 0.03,
     tails: str = "heavy",
@@ -69,6 +71,7 @@ def make_private_mean(
     budget = _budget(epsilon, delta, dimension)
     options: dict[str, Any] = {
         "shape": _opened_shape(covariance, shape, dimension),
+        "basis": _opened_basis(basis, dimension),
         "neighbours": RELATIONS[kind],
         "failure_probability": failure_probability,
         "outliers": outliers,
@@ -131,6 +134,12 @@ def _opened_shape(covariance: ArrayLike | None, shape: Shape | str | None, dimen
     """A known shape, made once for all calls; or the name of one that is learned."""
     learned = covariance is None and (shape is None or (isinstance(shape, str) and shape in LEARNED))
     return shape if learned else as_shape(covariance, shape, dimension)
+
+
+def _opened_basis(basis: Any, dimension: int) -> Any:
+    """A basis, made once for all calls; or what stands for none yet."""
+    check_basis(basis)
+    return basis if basis is None or (isinstance(basis, str) and basis == AUTO) else as_basis(basis, dimension)
 
 
 def _rehearse(dimension: int, options: dict[str, Any]) -> None:

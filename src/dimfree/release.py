@@ -24,6 +24,7 @@ from dimfree._validate import (
     check_whole,
     check_window,
 )
+from dimfree.bases import Basis, as_basis, check_basis
 from dimfree.bounded import release_basic, release_soft
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.device import device_memory_unspoken, place_of
@@ -48,6 +49,7 @@ TAILS = ("heavy", "gaussian")
 SCALES = ("known", "learn")
 MOST_STAGES = 20
 CAUTION = 0.7  # of failure_probability is shared out; the rest is for what the public models of honest data miss
+AUTO = "auto"
 WINDOW = (1e-6, 1e6)  # where an unknown scale is looked for, in the units of the records
 
 
@@ -68,6 +70,7 @@ def release_mean(
     stages: int | str = "auto",
     core_sample: int | str = "auto",
     window: Sequence[float] = WINDOW,
+    basis: object = AUTO,
     denoise: bool = False,
     unit: object = None,
     unit_rows: int | None = None,
@@ -86,7 +89,12 @@ def release_mean(
     `neighbours` "add-remove" protects the number of records too, "replace-one" takes it as public.
     `failure_probability` bounds the chance of a refusal on honest data. `outliers` is the share of arbitrary records
     tolerated (costs accuracy: more unstable records must be allowed for). `window` (low, high) says where an unknown
-    scale is looked for, in the units of the records. `denoise` shrinks the released mean towards its bulk, which is
+    scale is looked for, in the units of the records. `basis` says in which coordinates the noise is shaped: "auto" asks
+    the records, inside the budget, whether their own axes, a cosine transform over the order of the columns or learned
+    directions promise less noise than a spherical one; None keeps the own axes; "dct", "haar", "hadamard" (padded to a
+    power of two), an orthonormal matrix whose rows are the axes, or a SciPy LinearOperator: these (docs/guide.md says
+    what they cost in memory). Whatever it is, mean, noise_stddev and intervals are in the original coordinates.
+    `denoise` shrinks the released mean towards its bulk, which is
     free of charge and often nearer to the truth, but no longer unbiased.
     With a known covariance: `core` "auto" takes the one with the least predicted noise; `tails` "heavy" widens the
     friend radius by half over the Gaussian optimum, "gaussian" does not; `scale` "learn" takes the covariance as known
@@ -119,6 +127,7 @@ def release_mean(
         raise InvalidParameter(f"core={core!r} stands alone: leave stages='auto' and scale='known', or use 'stable'.")
     if relation is Neighbours.REPLACE_ONE and core in ("soft", "basic"):
         raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'.")
+    check_basis(basis)
     check_choice("on_invalid", on_invalid, ON_INVALID)
     check_unit_rows(unit, unit_rows)
     place = place_of(device)
@@ -130,7 +139,8 @@ def release_mean(
     learned = _learned_shape(covariance, shape)
     if learned:
         check_learned_options(learned, core, scale, stages)
-    space, model, spectrum = _believed(records, learned, covariance, shape, outliers, tails)
+    axes = _axes(basis, learned, records.dimension)
+    space, model, spectrum = _believed(records, learned, covariance, shape, axes, outliers, tails)
     run = Run(
         space,
         model,
@@ -144,6 +154,7 @@ def release_mean(
         (low, high),
         denoise,
         noise or SystemNoise(),
+        menu=learned == "auto" and _left_open(basis),
     )
     check_columns(records.dimension, budget.epsilon)
     name = _LEARNERS[learned] if learned else core
@@ -186,16 +197,33 @@ def _believed(
     learned: str | None,
     covariance: ArrayLike | None,
     shape: Shape | str | None,
+    axes: Basis | None,
     outliers: float,
     tails: str,
 ) -> tuple[Space, HonestModel, NDArray[np.float64]]:
     """The space to work in and what is believed of honest records there. Public."""
     if learned:
-        flat = np.ones(records.dimension)
-        return Space(records, Diagonal(flat)), HonestModel.unknown(outliers), flat
+        flat = np.ones(records.dimension if axes is None else axes.width)
+        return Space(records, Diagonal(flat), axes), HonestModel.unknown(outliers), flat
     known = as_shape(covariance, shape, records.dimension)
     spectrum = check_magnitude("covariance", known.spectrum(records.dimension))
     return Space(records, known), HonestModel.of(spectrum, outliers, tails), spectrum
+
+
+def _left_open(basis: object) -> bool:
+    return isinstance(basis, str) and basis == AUTO
+
+
+def _axes(basis: object, learned: str | None, dimension: int) -> Basis | None:
+    """The public coordinates asked for; None: the records' own, or whatever the records will say."""
+    if basis is None or _left_open(basis):
+        return None
+    if learned != "auto":
+        raise InvalidParameter(
+            "Expected basis to be left out: it is for shape='auto', where the shape of the noise is learned; "
+            "a known covariance has its own directions, and shape='paper' knows the records' axes only."
+        )
+    return as_basis(basis, dimension)
 
 
 class _Estimator(NamedTuple):

@@ -341,7 +341,7 @@ def _fields_of(document: dict[str, Any]) -> dict[str, Any]:
         **{f"_{name}": values.pop(name) for name in ("mean", "noise_stddev", "denoised")},
         **values,
         "_error_model": None if model is None else ErrorModel(**model),
-        "_shape": None if shape is None else LearnedShape(**shape),
+        "_shape": None if shape is None else LearnedShape.from_dict(shape),
         "guarantee": Guarantee.from_dict(values["guarantee"]),
         "ledger": ledger_from_dict(values["ledger"]),
     }

@@ -1,6 +1,7 @@
 """One run of an estimator: what it works on, and how its outcome is written down."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,12 @@ from numpy.typing import NDArray
 
 from dimfree.accounting.events import Branch, Gaussian, Ledger
 from dimfree.accounting.ledgers import AnyLedger
-from dimfree.beliefs import ErrorModel, LearnedShape
+from dimfree.beliefs import ErrorModel
 from dimfree.budget import Budget, Neighbours
 from dimfree.guarantee import Guarantee
 from dimfree.learn import denoised
 from dimfree.noise import Noise
+from dimfree.original import Answer
 from dimfree.records import Records
 from dimfree.result import Release
 from dimfree.shape import Diagonal
@@ -44,6 +46,7 @@ class Run:
     window: tuple[float, float]
     denoise: bool
     noise: Noise
+    menu: bool = False  # whether the coordinates that the noise is shaped in are chosen on the way
 
     @property
     def records(self) -> Records:
@@ -66,14 +69,32 @@ class Run:
     def refused(self, reason: str, method: str, ledger: AnyLedger, **public: float | str) -> Release:
         return Release.refused_because(reason, **self._common(method, ledger, public))
 
+    def answered(
+        self, answer: Answer, method: str, ledger: AnyLedger, public: dict[str, float], words: Mapping[str, float | str]
+    ) -> Release:
+        """A release whose shape was learned: what the learner says in the coordinates of the records."""
+        model = ErrorModel(
+            noise_principal=answer.noise_principal,
+            record_stddev=np.sqrt(answer.shape.variances),
+            record_principal=answer.record_principal,
+            records=public.get("averaged_at_least", public.get("count_at_least")),
+            clipping=answer.clipping,
+        )
+        return Release.released(
+            mean=answer.mean,
+            noise_stddev=np.sqrt(answer.variance),
+            error_model=model,
+            shape=answer.shape,
+            denoised=answer.denoised if self.denoise else None,
+            **self._common(method, ledger, {**public, **words}),
+        )
+
     def released(
         self,
         known: Knowledge,
         method: str,
         ledger: AnyLedger,
         public: dict[str, float],
-        learned: LearnedShape | None = None,
-        clipping: Floats | None = None,
         *,
         records_modelled: bool = True,
     ) -> Release:
@@ -84,24 +105,21 @@ class Run:
         """
         value, variance = known.combined()
         shape = self.space.shape
-        model = self._error_model(variance, public, learned) if records_modelled else ErrorModel()
+        model = self._error_model(variance, public) if records_modelled else ErrorModel()
         mean, stddev = shape.restore(value), np.sqrt(variance * shape.root_diagonal(self.space.dimension))
         return Release.released(
             mean=mean,
             noise_stddev=stddev,
-            error_model=replace(model, clipping=clipping),
-            shape=learned,
+            error_model=model,
             denoised=denoised(mean, stddev**2)[0] if self.denoise else None,
             **self._common(method, ledger, public),
         )
 
-    def _error_model(self, variance: Floats, public: dict[str, float], learned: LearnedShape | None) -> ErrorModel:
+    def _error_model(self, variance: Floats, public: dict[str, float]) -> ErrorModel:
         """Principal variances of noise and records, both functions of the shape, and a likely lower bound on n."""
         shape, dimension, scale = self.space.shape, self.space.dimension, public.get("scale", 1.0)
         counted = public.get("averaged_at_least", public.get("count_at_least"))
         records = public.get("weight_lower_bound") if counted is None else counted
-        if learned is not None:
-            return ErrorModel(record_stddev=np.sqrt(learned.variances), records=records)
         record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))
         if isinstance(shape, Diagonal):
             return ErrorModel(record_stddev=record_stddev, records=records)

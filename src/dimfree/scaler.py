@@ -103,7 +103,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RefusalWarning)  # an error says so instead
-            return PrivateMean(**options).fit(table, unit=unit).release_
+            return PrivateMean(**options, basis=None).fit(table, unit=unit).release_  # variances are what is wanted
 
     def _scale(self, release: Release) -> Any:
         """Standard deviations: those that were learned, or else those that were known."""

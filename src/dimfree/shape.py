@@ -53,6 +53,8 @@ class Shape(ABC):
     memory layout change nothing. Proof: proofs/exact_product.md.
     """
 
+    _measured: tuple[float, float] | None = None  # both gains, found on records that had no part in the shape
+
     def __init__(self, **parts: Any) -> None:
         self.__dict__.update(parts)  # what defines the shape; everything else is derived from it
         self.__dict__["_parts"] = tuple(parts)
@@ -123,6 +125,36 @@ class Shape(ABC):
         """The trace of M^{1/2}: what the noise costs."""
         return float(self.spectrum(dimension).sum())
 
+    def gain(self, dimension: int | None = None) -> float:
+        """How many times less noise than spherical noise adds to records of covariance M: sqrt(d tr M) / tr M^{1/2}.
+
+        A shape by `shape_from` tells what it found on rows that had no part in it instead. An `Isotropic` shape has no
+        `dimension` of its own.
+        """
+        roots = self.spectrum(self._width(dimension))
+        relative = roots / roots[0]  # squares of the roots themselves may leave the range of floats
+        by_formula = math.sqrt(relative.size * float(relative @ relative)) / float(relative.sum())
+        return self._measured[0] if self._measured else by_formula
+
+    def rotated_gain(self, dimension: int | None = None) -> float:
+        """How many times less noise than the variances of the columns alone would give: Σ sqrt(M_ii) / tr M^{1/2}.
+
+        One for a diagonal shape. Like `gain`, a shape by `shape_from` tells what it found; below one, the variances
+        alone are the better knowledge.
+        """
+        width = self._width(dimension)
+        by_formula = float(np.sqrt(self.covariance_diagonal(width)).sum()) / self.trace_root(width)
+        return self._measured[1] if self._measured else by_formula
+
+    def measured(self, gain: float, rotated_gain: float) -> Self:
+        """The same shape, which tells these gains: the formulas take M for the truth, which an estimate is not."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _measured=(gain, rotated_gain))
+        return other
+
+    def _width(self, dimension: int | None) -> int:
+        return _validate.check_count("dimension", self.dimension if dimension is None else dimension)
+
     def _check(self, dimension: int) -> None:
         if self.dimension is not None:
             _validate.check_dimension(f"a {type(self).__name__} shape", self.dimension, dimension)
@@ -148,8 +180,9 @@ class Shape(ABC):
     def __deepcopy__(self, memo: object) -> Self:
         return self  # frozen: a copy would only lose the read-only flags of its arrays
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        return type(self), tuple(getattr(self, part) for part in self.__dict__["_parts"])
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...], dict[str, Any]]:
+        parts = tuple(getattr(self, part) for part in self.__dict__["_parts"])
+        return type(self), parts, {"_measured": self._measured}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(dimension={self.dimension})"

@@ -11,6 +11,8 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from dimfree.bases.basis import Basis
+from dimfree.bases.memory import KEPT_BYTES
 from dimfree.device import Place
 from dimfree.device_rows import DeviceRows
 from dimfree.exact_product import LARGEST, saturate
@@ -21,7 +23,7 @@ from dimfree.threads import cores, in_order
 
 _BLOCK_ENTRIES = 2**19  # handed to a thread at a time: worth the handing over, small beside any memory
 _TILE_ENTRIES = 2**16  # worked on at a time: an array of so many and its successors stay in a core's own cache
-_KEPT_BYTES = 2**31  # rows that a shape mixes are kept in memory up to this size, else, or where they stream, made anew
+_FEWEST = 8  # rows of a tile that is rotated: fewer would be padded to so many
 _THREADED_BYTES = 2**24  # a smaller table is done before threads are started
 
 Result = TypeVar("Result")
@@ -30,10 +32,11 @@ Piece: TypeAlias = tuple[Rows, slice, Mask]  # valid rows, where they are from, 
 
 @dataclass(frozen=True, repr=False)
 class Space:
-    """Private: the records, and the public shape that rescales them."""
+    """Private: the records, the public basis that they are rotated into, and the public shape that rescales them."""
 
     records: Records
     shape: Shape
+    basis: Basis | None = None
     _kept: list[tuple[Rows, Mask]] = field(default_factory=list)
 
     @property
@@ -42,18 +45,23 @@ class Space:
 
     @property
     def dimension(self) -> int:
-        return self.records.dimension
+        return self.records.dimension if self.basis is None else self.basis.width
 
     @cached_property
     def units(self) -> Floats | None:
         """What each coordinate is divided by, if the shape leaves coordinates apart: rescaling may then be left to the
         map of entries that follows. None: the rows handed to `summed` and `listed` are rescaled."""
-        apart = isinstance(self.shape, Diagonal | Isotropic)
+        apart = self.basis is None and isinstance(self.shape, Diagonal | Isotropic)
         return self.shape.restore(np.ones(self.records.dimension)) if apart else None
 
-    def summed(self, of_rows: Callable[[Rows], Integers], size: int) -> Integers:
-        """Σ of whole numbers over pieces of the valid rows; their bounds must not matter to the function."""
-        return self._worked(partial(_sum_over, of_rows, size), None, partial(_added, size))
+    def summed(
+        self, of_rows: Callable[[Rows], Integers], size: int, among: Mask | None = None, *, tiles: bool = True
+    ) -> Integers:
+        """Σ of whole numbers over pieces of the valid rows (`among`: of these); their bounds must not matter.
+
+        Without `tiles` a piece is all of a block: for sums that are larger than a tile of rows.
+        """
+        return self._worked(partial(_sum_over if tiles else _sum_of_all, of_rows, size), among, partial(_added, size))
 
     def listed(self, of_rows: Callable[[Rows], Floats], among: Mask | None = None) -> Floats:
         """One number for each record (`among`: for each of these), zero for an invalid one."""
@@ -129,10 +137,12 @@ class Space:
 
     def _rescaling(self) -> Rescaling:
         """Of finite dense rows; knows nothing of the records."""
-        return self.shape.rescaling()
+        if self.basis is None:
+            return self.shape.rescaling()
+        return partial(_rotated_first, self.basis, self.shape.rescaling())
 
     def _block_rows(self) -> int:
-        return max(1, _BLOCK_ENTRIES // self.records.dimension)
+        return max(1, _BLOCK_ENTRIES // self.dimension)
 
     def _stays_sparse(self) -> bool:
         """Whether the records are sparse and rescaling acts on each coordinate by itself."""
@@ -140,11 +150,16 @@ class Space:
 
     def _is_large(self) -> bool:
         """Whether every pass reads and rescales the records anew."""
-        return self.records.streams or self._bytes() > _KEPT_BYTES
+        return self.records.streams or self._bytes() > KEPT_BYTES
 
     def _bytes(self) -> int:
         entries = self.records.stored if self._stays_sparse() else self.count * self.dimension
         return 8 * entries
+
+
+def _rotated_first(basis: Basis, rescaling: Rescaling, rows: Floats) -> Floats:
+    """What overflows saturates; what is then no number becomes zero: a function of its row alone."""
+    return rescaling(np.nan_to_num(basis.rotated(rows), copy=False, nan=0.0, posinf=LARGEST, neginf=-LARGEST))
 
 
 def _on_block(
@@ -161,6 +176,12 @@ def _on_kept(work: Callable[[Iterator[Piece], int], Result], block: tuple[tuple[
 
 def _sum_over(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[Piece], count: int) -> Integers:
     return _added(size, (of_rows(rows) for rows, _, _ in pieces))
+
+
+def _sum_of_all(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[Piece], count: int) -> Integers:
+    found = [rows for rows, _, _ in pieces]
+    dense = [rows for rows in found if isinstance(rows, np.ndarray)]
+    return _added(size, map(of_rows, [np.concatenate(dense)] if found and len(dense) == len(found) else found))
 
 
 def _added(size: int, parts: Iterable[Integers]) -> Integers:
@@ -187,7 +208,7 @@ def _pieces(rows: Rows, valid: Mask | None, among: Mask | None, rescaling: Resca
     if among is not None:
         rows, valid = _some(rows, among), None if valid is None else valid[among]
     at_once = rescaling is None and isinstance(rows, SparseRows | DeviceRows)
-    step = len(rows) if at_once else max(1, _TILE_ENTRIES // rows.shape[1])
+    step = len(rows) if at_once else max(_FEWEST if rescaling else 1, _TILE_ENTRIES // rows.shape[1])
     for start in range(0, len(rows), max(1, step)):
         place = slice(start, start + step)
         tile: Rows = rows[place] if rescaling is None else densely(rows[place])

@@ -66,6 +66,12 @@ class Knowledge:
         shares = zip(self._combined_shares(), self.outputs, strict=True)
         return value, _sum(share**2 * np.minimum(output.variance, 1e300) for share, output in shares)
 
+    def fresh(self) -> tuple[Floats, Floats]:
+        """How much of the first output is in the combination, and the noise variance of all the others in it."""
+        shares = self._combined_shares()
+        others = zip(shares[1:], self.outputs[1:], strict=True)
+        return shares[0], _sum([np.zeros_like(shares[0]), *(share**2 * output.variance for share, output in others)])
+
     def allowed_bias(self) -> Floats:
         """What the outputs' allowances add up to if they all point the same way."""
         return _sum(weight * np.sqrt(output.bias) for weight, output in zip(self._weights(), self.outputs, strict=True))

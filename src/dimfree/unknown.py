@@ -15,6 +15,9 @@ from dimfree.accounting.events import Tested
 from dimfree.adapt import Learner
 from dimfree.centre import calibrated, charged, core_mean, core_sample, released_size
 from dimfree.core import stable
+from dimfree.forecasts import OWN
+from dimfree.menu import Menu
+from dimfree.original import in_original
 from dimfree.result import Release
 from dimfree.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
 from dimfree.scale import learn_radius, pair_distances, radius_learnable
@@ -58,9 +61,10 @@ def release_unknown(run: Run) -> Release:
         return run.refused(UNSTABLE, "auto", ledger, **public)
     setting = StageSetting(run.space, size.count, run.relation, run.noise)
     learner = Learner.after_core(setting, mean, precision, share, learned)
-    learner.learn()  # P8, P10
+    learner.words["basis"] = OWN if run.space.basis is None else run.space.basis.name
+    (Menu(learner) if run.menu else learner).learn()  # P8, P10, P11, P12
     ledger = replace(ledger, after=tuple(learner.known.events))
-    return run.released(learner.known, "auto", ledger, public, learner.shape, learner.clipping)
+    return run.answered(in_original(learner), "auto", ledger, public, learner.words)
 
 
 def choose_core(run: Run, menu: Calibration, size: Size) -> StableChoice | None:

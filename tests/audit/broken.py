@@ -4,8 +4,21 @@ import inspect
 import textwrap
 
 from dimfree.core import soft
-from dimfree.mechanisms import bit, count, gaussian, laplace_count, search, sparse_vector, stable_histogram, top_k
+from dimfree.mechanisms import (
+    bit,
+    count,
+    directions,
+    gaussian,
+    laplace_count,
+    outer_sum,
+    search,
+    sparse_vector,
+    stable_histogram,
+    top_k,
+)
 
+_CLIPPED = "clipped_total(directions, EVEN, _squared)"
+_WHOLE = "np.rint(_squared(directions, slice(None), EVEN / BALL)).sum(axis=0).astype(np.int64)"
 _SPENT = "            lifted = bar + int(noise.laplace(scale, 1)[0])  # a threshold that gave an answer is spent\n"
 
 LINES = {  # name -> function, a line of it, what is written there instead
@@ -23,6 +36,11 @@ LINES = {  # name -> function, a line of it, what is written there instead
         "math.log(delta)",
         "math.log(10 * delta)",
     ),
+    "squares are not clipped": (directions._sums_of, _CLIPPED, _WHOLE),
+    "directions are too long": (directions.unit_steps, "LENGTH * _SHORTER", "1.01 * LENGTH * _SHORTER"),
+    "a weight without an end": (directions._weights, "where=lengths > 0), 1.0)", "where=lengths > 0), 9.0)"),
+    "half the noise of a number": (directions.noisy_number, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
+    "an exchange for an arrival": (outer_sum.noisy_togetherness, "_MOVES[relation]", "1.0"),
     "one rung too high": (bit.passes, "numerator(statistic)", "numerator(statistic + 1)"),
 }
 

@@ -30,10 +30,11 @@ def test_everything_that_draws_is_looked_at():
     for word in (
         *("count", "total weight", "core mean", "clipped mean", "scores", "group means", "search", "unit", "excess"),
         *("friend radius", "medians", "histograms of coordinates", "Laplace count", "heaviest", "sparse vector"),
+        *("unevenness", "weight of unevenness", "spread in a basis", "togetherness", "outer products"),
     ):
         assert word in said
     assert len(GAUSSIAN) + len(LAPLACE) + len(CHOICES) == len(CASES)
-    for word in ("clipped mean", "scores", "friend radius", "medians", "histograms"):
+    for word in ("clipped mean", "scores", "togetherness", "outer products", "friend radius", "medians", "histograms"):
         assert {f"{relation}" for relation in ("add-remove", "replace-one")} == {
             name.split(", ")[1] for name in CASES if name.startswith(word)
         }

@@ -20,9 +20,11 @@ from dimfree.audit.hunting.hunt import hunt
 from dimfree.audit.hunting.hunts import HUNTS
 from dimfree.audit.laws.exact import ShiftedGaussian
 from dimfree.audit.neighbours import SUITES, Pair, Place, huge, pairs
+from dimfree.audit.subjects.subject import whole_mu
 from dimfree.budget import Neighbours
+from dimfree.clip import BALL, to_ball
 from dimfree.core import basic, soft, stable
-from dimfree.mechanisms import friend_radius, stable_histogram
+from dimfree.mechanisms import friend_radius, outer_sum, stable_histogram
 from dimfree.noise import public_simulation
 
 ADD, REPLACE = Neighbours
@@ -83,6 +85,14 @@ def test_it_climbs_to_the_whole_radius(relation):
     assert hunt(quarry, tries=300).found >= 0.95 * EPSILON
 
 
+@pytest.mark.parametrize("name", ["outer products", "togetherness"])
+def test_it_climbs_to_the_root_of_two(name):
+    """Two directions at right angles: oblique ones where the diagonal is left out."""
+    quarry = only(HUNTS[f"{name}, replace-one"](EPSILON), dull(REPLACE, 4, 2))
+    assert hunt(quarry, tries=1).found < 0.3 * EPSILON
+    assert hunt(quarry, tries=400).found >= 0.95 * EPSILON
+
+
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_it_climbs_to_the_bound_of_the_stable_mean(relation):
     """P5 with no unstable record: strangers on the far side, which no move places at once."""
@@ -115,6 +125,9 @@ def forgets_the_number(share, relation):
     return 1.0
 
 
+ARRIVALS = dict.fromkeys(Neighbours, 1.0)  # an exchange of directions is charged as an arrival: 1 for √2
+
+
 def one_count(epsilon):
     """An item that moves between two cells changes two counts; the noise is for one."""
     return 1 / epsilon
@@ -124,6 +137,7 @@ TWINS = {
     "off by one in T": (stable, "stability", one_unstable_too_many, "stable mean, replace-one", 300),
     "weights stay": (stable, "sensitivity", weights_stay, "stable mean, unstable records, replace-one", 100),
     "forgets n": (friend_radius, "friend_average_sensitivity", forgets_the_number, "friend radius, add-remove", 60),
+    "directions are charged as arrivals": (outer_sum, "_MOVES", ARRIVALS, "togetherness, replace-one", 300),
     "one count moves": (
         stable_histogram,
         "laplace_scale",
@@ -161,6 +175,11 @@ BROKEN = (
     ("stretches for half the price", "sparse vector, add-remove"),
     ("half the noise of a mean", "stable mean, replace-one"),
     ("half the total", "soft core, add-remove"),
+    ("squares are not clipped", "unevenness, add-remove"),
+    ("squares are not clipped", "unevenness, replace-one"),
+    ("a weight without an end", "weight of unevenness, add-remove"),
+    ("half the noise of a number", "spread in a basis, add-remove"),
+    ("directions are too long", "outer products, add-remove"),
 )
 
 
@@ -170,6 +189,29 @@ def test_what_is_broken_in_place_is_caught(monkeypatch, what, name):
     broken(monkeypatch, what)
     quarry = HUNTS[name](EPSILON)
     assert hunt(quarry, tries=len(quarry.starts) + 150 * ("soft" not in name)).violated
+
+
+def test_an_exchange_of_outer_products_charged_as_an_arrival_is_caught(monkeypatch):
+    """1 for √2: a record along one axis, or along another."""
+    monkeypatch.setattr(outer_sum, "_MOVES", ARRIVALS)
+    assert not hunt(HUNTS["outer products, add-remove"](EPSILON), tries=60).violated
+    found = hunt(HUNTS["outer products, replace-one"](EPSILON), tries=60)
+    assert found.violated
+    assert found.found > 1.4 * EPSILON
+
+
+@pytest.mark.parametrize(("charged", "violated"), [(math.sqrt(2), True), (2.0, False)])
+def test_a_clipped_sketch_charged_as_if_it_had_no_signs_is_caught(charged, violated):
+    """√2·τ for 2τ: Σ clip(S·u, τ) of signed sketches, as noisy as if they were outer products."""
+    mu, sketch = whole_mu(EPSILON), np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0]])
+
+    def spread(table):
+        lengths = np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-300)
+        return to_ball(table / lengths @ sketch.T, 1.0).sum(axis=0) / BALL / (charged / mu)
+
+    quarry = hunted_sums.shifted("sketch", EPSILON, REPLACE, spread, Terrain((0.0, 1.0, -1.0)), size=4)
+    quarry = only(quarry, dull(REPLACE, 4, 2))
+    assert hunt(quarry, tries=200).violated is violated
 
 
 def test_the_soft_core_is_weighed_by_the_noise_it_draws(monkeypatch):

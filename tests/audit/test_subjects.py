@@ -53,6 +53,7 @@ def test_every_mechanism_is_sampled_under_every_relation_it_knows():
     assert len(set(names)) == len(names)
     for word in (
         *("clipped mean", "scores", "group means", "search", "friend radius", "unit of scores", "excess search"),
+        *("directions", "togetherness", "outer products"),
         *("k-th largest variance", "variance sum", "coordinate variances", "top variances", "variance profile"),
         *("stable", "recentred", "cheapest", "unknown scale", "auto", "paper", "sampled core"),
     ):

@@ -7,11 +7,12 @@ import numpy as np
 from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.audit.doors import Pooled
 from dimfree.audit.sampling import AMPLE, sample
-from dimfree.audit.subjects import cores, subjects, sums, votes
-from dimfree.audit.subjects.subject import DELTA, prepared, whole_mu
+from dimfree.audit.subjects import cores, pointing, subjects, sums, votes
+from dimfree.audit.subjects.subject import DELTA, of_tables, prepared, whole_mu
 from dimfree.bounded import soft_mean
 from dimfree.budget import Budget, Neighbours
 from dimfree.grouping import EMPTY
+from dimfree.mechanisms.directions import LENGTH
 from dimfree.noise import SeededNoise
 from dimfree.sample import fixed_sample
 from dimfree.tuning import default_bounded
@@ -94,12 +95,31 @@ def sample_of_fixed_size():
     return replace(sums.sampled_sum(EPSILON), draw=draw)
 
 
+def outer_products_of_far_records():
+    """A record three times as far from the origin, or across."""
+    across = np.array([[1.0, 1.0]] * 5), np.array([[3.0, 0.0]]), np.array([[0.0, 3.0]])
+    pairs = of_tables(Neighbours.REPLACE_ONE, far_axes=tuple(np.vstack([across[0], row]) for row in across[1:]))
+    return replace(pointing.outer_products(3.0, Neighbours.REPLACE_ONE), pairs=pairs)
+
+
+def records_for_directions():
+    """Outer products of records that nobody has divided by their lengths."""
+    mu = whole_mu(3.0)
+
+    def draw(table, noise):
+        steps = np.rint(LENGTH * np.asarray(table)).astype(np.int64)
+        return pointing.matrix_row(steps.T @ steps, mu, Neighbours.REPLACE_ONE, noise)
+
+    return replace(outer_products_of_far_records(), draw=draw)
+
+
 RIGHT = {
     "clipped mean": lambda: only(sums.clipped_mean(3.0, Neighbours.ADD_REMOVE), "clipping boundary"),
     "released count": lambda: only(sums.clipped_mean(EPSILON, Neighbours.ADD_REMOVE), "wide"),
     "soft core": lambda: only(subjects.soft(EPSILON), "far outlier"),
     "grouped variances": lambda: votes.grouped_variances(EPSILON),
     "sample": lambda: sums.sampled_sum(EPSILON),
+    "outer products": outer_products_of_far_records,
 }
 WRONG = {
     "half the noise": half_the_noise,
@@ -107,6 +127,7 @@ WRONG = {
     "radius from the data": radius_from_the_data,
     "groups by index": groups_by_index,
     "sample of fixed size": sample_of_fixed_size,
+    "records for directions": records_for_directions,
 }
 
 

@@ -12,7 +12,7 @@ from stats import sampling
 
 from dimfree import records
 from dimfree.baselines.huang_liang_yi import BISECTIONS, CENTRE, LENGTH, NOISE, coordinate_share, huang_liang_yi
-from dimfree.baselines.rotation import RotatedSpace, Rotation
+from dimfree.baselines.rotation import Rotation
 from dimfree.clip import norms
 from dimfree.errors import InvalidParameter
 from dimfree.mechanisms.clipped_sum import Ball
@@ -20,6 +20,7 @@ from dimfree.mechanisms.medians import balances
 from dimfree.mechanisms.search import STEPS
 from dimfree.noise import SeededNoise
 from dimfree.shape import Isotropic
+from dimfree.space import Space
 
 ADD, REPLACE = "add-remove", "replace-one"
 PUBLISHED_RHO = 0.024356  # zCDP that (1, 1e-6) is worth by the usual conversion
@@ -47,8 +48,8 @@ def far_away(stddevs, count, rng, distance=10.0):
 def test_there_and_back_is_where_one_was(rng, dimension):
     rotation, rows = Rotation(dimension), rng.normal(size=(7, dimension))
     rotated = rotation.rotated(rows)
-    assert rotated.shape == (7, rotation.padded)
-    assert dimension <= rotation.padded < 2 * dimension
+    assert rotated.shape == (7, rotation.width)
+    assert dimension <= rotation.width < 2 * dimension
     assert np.linalg.norm(rotated, axis=1) == pytest.approx(np.linalg.norm(rows, axis=1))
     assert np.array([rotation.restored(row) for row in rotated]) == pytest.approx(rows)
 
@@ -189,7 +190,7 @@ def test_one_record_weighs_one_in_every_balance_and_count(rng):
 
 def _answers(rows):
     """What the two searches would be asked at the origin, and about it at length 5."""
-    space = RotatedSpace(records.as_records(rows), Isotropic(1.0), rotation=Rotation(3))
+    space = Space(records.as_records(rows), Isotropic(1.0), Rotation(3))
     lengths = [norms(block, 8.0, Ball(np.zeros(4), 1.0, 8.0).offsets) for block in space.valid_blocks()]
     return balances(space.valid_blocks(), np.zeros(4)), int((np.concatenate(lengths) > 5).sum())
 

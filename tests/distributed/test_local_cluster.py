@@ -16,12 +16,15 @@ from typer.testing import CliRunner
 import dimfree
 from dimfree import cli, files
 from dimfree import release as hall
+from dimfree.bases import Cosine
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers
 from dimfree.noise import SeededNoise
 from dimfree.records import as_records
+from dimfree.shape import Isotropic
 from dimfree.sources import cluster as cluster_module
 from dimfree.sources.cluster import connected
 from dimfree.sources.progress import listening
+from dimfree.space import Space
 
 dask, da, distributed = needs("dask"), needs("dask.array"), needs("distributed")
 
@@ -78,6 +81,38 @@ def pids(client) -> dict[str, int]:
 def test_a_cluster_gives_the_release_of_the_table_in_memory(client, table, options):
     X = da.from_array(table, chunks=(200, 3)).persist()
     assert released(X, **options) == released(table, **options)
+
+
+def test_workers_rotate_as_this_process_does(client, table):
+    X = da.from_array(table, chunks=(200, 4)).persist()
+    assert released(X, basis="dct") == released(table, basis="dct")
+
+
+def test_a_worker_whose_transform_rounds_otherwise_is_one_sentence(client, table, capfd):
+    X = da.full((ROWS, 4), SECRET, chunks=(100, 4))
+    space = Space(as_records(X), Isotropic(1.0), Cosine(4))
+    assert space.summed(_rows_seen, 1).tolist() == [ROWS]
+    client.run(_round_otherwise, True)
+    try:
+        with pytest.raises(LostWorkers, match="other last bits") as error:
+            space.summed(_rows_seen, 1)
+        assert "123456" not in _everything_said(client, capfd) + str(error.value)
+    finally:
+        client.run(_round_otherwise, False)
+    assert space.summed(_rows_seen, 1).tolist() == [ROWS]
+
+
+def _rows_seen(rows):
+    return np.array([len(rows)])
+
+
+def _round_otherwise(other):
+    """From here on, or no longer, this worker is a machine with another SciPy."""
+    from dimfree.bases import cosine
+
+    cosine.__dict__.setdefault("_plain", cosine._transformed)
+    cosine._transformed = (lambda batch: np.nextafter(cosine._plain(batch), 1)) if other else cosine._plain
+    cosine._witness.cache_clear()
 
 
 def test_what_a_cluster_keeps_is_held_as_long_as_the_records(client, table):

@@ -148,7 +148,7 @@ def test_blocks_and_order_change_no_bit(seed, monkeypatch, block_entries, kept_b
     rows[3] = np.nan
     expected = clipped_sum(space_of(rows), ball_of(3, 0.8))
     monkeypatch.setattr(records_module, "_BLOCK_ENTRIES", block_entries)
-    monkeypatch.setattr(space_module, "_KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(space_module, "KEPT_BYTES", kept_bytes)
     shuffled = space_of(rng.permutation(rows))
     for _ in range(2):  # the second pass may come from memory
         assert (clipped_sum(shuffled, ball_of(3, 0.8)) == expected).all()

@@ -10,15 +10,17 @@ from recording import RecordingNoise
 from dimfree import adapt
 from dimfree.accounting.events import Gaussian
 from dimfree.adapt import Learner
+from dimfree.bases import Cosine, Hadamard
+from dimfree.bases.learned import LearnedAxes
 from dimfree.budget import Neighbours
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.scores import MOVES
 from dimfree.noise import SeededNoise
 from dimfree.records import open_records
 from dimfree.scale import LearnedRadius
-from dimfree.shape import Isotropic
+from dimfree.shape import Diagonal, Isotropic
 from dimfree.space import Space
-from dimfree.stages import StageSetting
+from dimfree.stages import Knowledge, Output, StageSetting
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 COUNT, DIMENSION, SHARE = 1500, 12, 0.05
@@ -179,3 +181,150 @@ def test_the_plan_looks_at_nothing_but_released_values(rows, monkeypatch):
     learner._norm(0.1)
     with pytest.raises(AssertionError, match="looked at"):
         learner.learn_variances()
+
+
+# other coordinates
+
+FAR = 3.0  # off in every coordinate: more than half of what is seen of a record from there
+
+
+def turned(rows, total, basis, noise=None):
+    """A learner that works in a public basis from the start."""
+    learner = learner_of(basis.rotated(rows), total, noise=noise)
+    space = Space(open_records(rows), Diagonal(np.ones(basis.width)), basis)
+    learner.setting = StageSetting(space, float(len(rows)), ADD, learner.setting.noise)
+    return learner
+
+
+def uneven_axes(scale=STDDEV):
+    directions = np.linalg.qr(np.random.default_rng(2).normal(size=(DIMENSION, 2)))[0]
+    return LearnedAxes(directions, np.sqrt(scale), np.sqrt(scale[::-1]))
+
+
+@both
+@budgets
+def test_recentring_leaves_noise_that_is_the_same_in_all_coordinates(rows, total, relation):
+    learner = learner_of(rows, total, relation, SeededNoise(4), off=FAR)
+    left = learner.left
+    assert learner.off() > 0.3
+    learner.recentre()
+    _, variance = learner.known.combined()
+    assert np.ptp(variance) <= 1e-12 * variance.mean()
+    low, high = adapt._RECENTRE_SHARES
+    assert low * total * (1 - 1e-9) <= left - learner.left <= high * total * (1 + 1e-9)
+    assert len(learner.known.outputs) <= 1 + adapt._RECENTRE_STAGES
+    learner.move_to(Cosine(DIMENSION))
+    assert learner.early is None
+
+
+def test_ordinary_stages_about_an_uneven_blur_do_not(rows):
+    """The twin: without `round_` the noise follows how sure each coordinate of the centre is."""
+    learner = learner_of(rows + np.linspace(0, 40, DIMENSION), 0.2, noise=SeededNoise(4))
+    learner.run_stages(0.05, 2)
+    variance = learner.known.combined()[1]
+    assert np.ptp(variance) > 1e-6 * variance.mean()
+
+
+NO_NEED = [(0.0, FAR, True), (math.inf, FAR, False), (0.0, 0.05, False)]
+
+
+@pytest.mark.parametrize(("small", "off", "stages"), NO_NEED)
+def test_where_noise_is_small_or_the_centre_near_no_pass_is_spent_on_a_better_one(
+    rows, monkeypatch, small, off, stages
+):
+    monkeypatch.setattr(adapt, "SMALL_NOISE", small)
+    learner = learner_of(rows, 0.2, off=off)
+    learner.learn()
+    purposes = [event.purpose for event in learner.known.events]
+    assert ("stage 1" in purposes[: purposes.index("variances")]) == stages
+
+
+@both
+def test_noise_over_sampling(rows, relation):
+    """Of a spherical release with all precision: radius √tr Σ, noise √d·√tr Σ/(n·√P), over √(tr Σ/n)."""
+    learner = learner_of(rows, 0.2, relation)
+    moves = 1 if relation is ADD else 2
+    assert learner.noise_over_sampling() == pytest.approx(moves * math.sqrt(DIMENSION / COUNT / 0.2))
+
+
+@pytest.mark.parametrize("basis", [None, Cosine(DIMENSION), Hadamard(DIMENSION)], ids=["own", "dct", "padded"])
+def test_own_variances_are_measured_and_paid_for(rows, basis):
+    learner = learner_of(rows, 2.0) if basis is None else turned(rows, 2.0, basis)
+    left, before, known = learner.left, len(learner.known.events), learner.known.combined()
+    stddev = learner.stddev
+    own = learner.measure_own()
+    asked = learner.known.events[before:]
+    assert [event.purpose for event in asked] == ["unit of the scores", "variances"]
+    assert uncharged(learner.setting.noise, asked) == []
+    assert precision(asked) == pytest.approx(left - learner.left, rel=1e-9)
+    assert own is learner.own
+    assert own.variances[:3] == pytest.approx(rows.var(axis=0)[:3], rel=0.35)
+    assert (own.variances[3:] < 0.2).all()
+    assert (learner.known.combined()[0] == known[0]).all()  # nothing else has changed
+    assert learner.stddev is stddev
+
+
+@pytest.mark.parametrize("basis", [Cosine(DIMENSION), Hadamard(DIMENSION)], ids=["dct", "padded"])
+def test_a_public_basis_measures_the_columns_once(rows, basis):
+    learner = turned(rows, 0.5, basis)
+    learner.learn()
+    sizes = [event.dimension for event in learner.known.events if event.purpose == "variances"]
+    assert len(learner.own.variances) == DIMENSION
+    assert len(learner.stddev) == basis.width
+    if basis.width != DIMENSION:
+        assert sizes.count(DIMENSION) == 1
+    assert precision(learner.known.events) <= 0.5 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("basis", [Cosine(DIMENSION), uneven_axes()], ids=["dct", "learned"])
+def test_moving_takes_along_what_is_known(rows, basis):
+    learner = learner_of(rows, 0.5)
+    learner.learn_variances()
+    learner.run_stages(0.3)
+    value, variance = learner.known.combined()
+    events, left, answer = list(learner.known.events), learner.left, learner.answer_so_far()
+    learner.move_to(basis)
+    assert answer[0] == pytest.approx(value)
+    assert learner.answer_so_far()[0] == pytest.approx(value)
+    assert (learner.known.events, learner.left) == (events, left)
+    assert learner.early == pytest.approx(variance)
+    assert (learner.setting.space.basis, learner.setting.space.dimension) == (basis, DIMENSION)
+    assert learner.known.combined()[1] == pytest.approx(basis.moved_variances(variance))
+    learner.run_stages(1.0)
+    assert learner.answer_so_far()[0] == pytest.approx(rows.mean(axis=0), abs=0.05)
+    assert uncharged(learner.setting.noise, learner.known.events[1:]) == []
+    assert precision(learner.known.events) <= 0.5 * (1 + 1e-12)
+
+
+def test_standard_deviations_after_a_move(rows):
+    """A rotation has equal ones of the same total; others are told."""
+    learner = learner_of(rows, 0.5)
+    learner.learn_variances()
+    total = float((learner.stddev**2).sum())
+    learner.move_to(Cosine(DIMENSION))
+    assert (learner.stddev**2).sum() == pytest.approx(total)
+    assert np.ptp(learner.stddev) == 0
+    learner.move_to(uneven_axes(), np.arange(1.0, DIMENSION + 1))
+    assert learner.stddev.tolist() == list(range(1, DIMENSION + 1))
+    assert (learner.ratio, learner.window) == (1.0, adapt.WINDOW)
+
+
+def test_stages_are_counted_through_a_move(rows):
+    learner = learner_of(rows, 0.5, off=FAR)
+    learner.recentre()
+    learner.move_to(Cosine(DIMENSION))
+    learner.first_round()
+    learner.last_round()
+    stages = [event.purpose for event in learner.known.events if event.purpose.startswith("stage ")]
+    assert stages == [f"stage {number + 1}" for number in range(len(stages))]
+    assert len(stages) >= 3
+
+
+def test_fresh_noise_and_that_of_the_first_output_make_up_the_whole(rng):
+    known = Knowledge()
+    for pull in (0.0, 0.3, 0.1, 0.2):
+        known.add(Output(rng.normal(size=4), np.exp(rng.normal(size=4)), rng.uniform(size=4), pull))
+        first, fresh = known.fresh()
+        assert first**2 * known.outputs[0].variance + fresh == pytest.approx(known.combined()[1])
+    assert (fresh > 0).all()
+    assert first != pytest.approx(known._weights()[0])  # clipping passes some of it on

@@ -119,7 +119,7 @@ def test_pictures_are_what_the_script_draws():
     spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs/pictures.py")
     pictures = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pictures)
-    for draw in (pictures.friends, pictures.stages, pictures.shape):
+    for draw in (pictures.friends, pictures.stages, pictures.shape, pictures.coordinates):
         assert (ROOT / f"docs/pictures/{draw.__name__}.svg").read_text(encoding="utf-8") == draw()
 
 

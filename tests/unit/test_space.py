@@ -29,7 +29,7 @@ def table(rng):
 
 
 def pieces(monkeypatch, block, tile, kept, threads):
-    for name, value in (("_BLOCK_ENTRIES", block), ("_TILE_ENTRIES", tile), ("_KEPT_BYTES", kept)):
+    for name, value in (("_BLOCK_ENTRIES", block), ("_TILE_ENTRIES", tile), ("KEPT_BYTES", kept)):
         monkeypatch.setattr(space_module, name, value)
     monkeypatch.setattr(space_module, "_THREADED_BYTES", 0)
     monkeypatch.setenv("DIMFREE_THREADS", str(threads))
@@ -87,7 +87,7 @@ def test_dividing_by_the_units_may_be_left_to_the_ball(rng):
 
 
 def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
-    monkeypatch.setattr(space_module, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(space_module, "KEPT_BYTES", 0)
     count, width = 20_000, 200
     entries = (np.ones(count), (np.arange(count), np.arange(count) % width))
     space = Space(open_records(sparse.csr_array(entries, shape=(count, width))), Dense(np.eye(width)))

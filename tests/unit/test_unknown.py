@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from charges import SEARCHES, precision, uncharged
+from charges import SCALARS, SEARCHES, precision, uncharged
 from recording import RecordingNoise
 
 from dimfree import release_mean, unknown
@@ -62,7 +62,8 @@ def test_totals_stay_within_the_branch(table, relation):
     assert ledger.delta() <= BUDGET["delta"]
     assert [event.purpose for event in ledger.searches] == ["friend radius"] * 3
     assert {event.purpose for event in ledger.after} >= {"mean", "variances", "unit of the scores", "stage 1"}
-    assert all(event.dimension == DIMENSION for event in ledger.after if event.purpose not in SEARCHES)
+    vectors = [event for event in ledger.after if event.purpose not in (*SEARCHES, *SCALARS)]
+    assert all(event.dimension == DIMENSION for event in vectors)
 
 
 def test_under_add_remove_the_whole_menu_is_charged_and_under_replace_one_a_branch(table):

@@ -12,7 +12,7 @@ import numpy as np
 
 from dimfree._validate import check_between
 from dimfree.baselines.frame import Floats, Frame, open_frame, unspoken
-from dimfree.baselines.rotation import RotatedSpace, Rotation
+from dimfree.baselines.rotation import Rotation
 from dimfree.budget import Neighbours
 from dimfree.clip import norms
 from dimfree.mechanisms import Measured
@@ -22,6 +22,7 @@ from dimfree.mechanisms.search import STEPS, noisy_search
 from dimfree.noise import Noise
 from dimfree.result import Release
 from dimfree.shape import Isotropic
+from dimfree.space import Space
 
 CENTRE, LENGTH, NOISE = 0.25, 0.0075, 0.7425  # shares of the precision
 BISECTIONS = 10  # of the range of a coordinate, and of that of the lengths
@@ -49,7 +50,7 @@ def huang_liang_yi(
     frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
     reach = check_between("radius", radius, 1e-60, 1e60)
     rotation = Rotation(frame.dimension)
-    space = RotatedSpace(frame.space.records, Isotropic(1.0), rotation=rotation)
+    space = Space(frame.space.records, Isotropic(1.0), basis=rotation)
     count_mu, mu = frame.count_mu(frame.mu)
     counted, costs = frame.count(count_mu)
     centre = _medians(frame, space, reach, mu * math.sqrt(CENTRE))
@@ -64,7 +65,7 @@ def huang_liang_yi(
     return frame.released("huang-liang-yi", mean, stddev, costs, radius=reach, count=count, clipping_radius=ball.radius)
 
 
-def _medians(frame: Frame, space: RotatedSpace, reach: float, mu: float) -> Measured[Floats]:
+def _medians(frame: Frame, space: Space, reach: float, mu: float) -> Measured[Floats]:
     """A rough centre: the median of every coordinate in the range that a rotated mean keeps to."""
     spread = reach * coordinate_share(space.dimension)
     widths = np.full(space.dimension, 2 * spread / 2**BISECTIONS)
@@ -77,7 +78,7 @@ def coordinate_share(dimension: int) -> float:
     return min(1.0, math.sqrt(2 * math.log(2 * dimension / _FAILURE) / dimension))
 
 
-def _length(frame: Frame, space: RotatedSpace, centre: Floats, reach: float, mu: float) -> Measured[float]:
+def _length(frame: Frame, space: Space, centre: Floats, reach: float, mu: float) -> Measured[float]:
     """A length that all but `shortened` records keep to.
 
     Clipping so many of them biases the mean by about what its noise weighs; as many again for the search's own noise.

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dimfree.cli.basis import basis_rows, check_basis_option, read_basis_option
 from dimfree.cli.ledger import ledger_rows, open_ledger
 from dimfree.cli.mean_groups import GroupTask, check_group_options, release_groups
 from dimfree.cli.output import REFUSED, check_places, places, show_card, write
 from dimfree.cli.progress import passing
+from dimfree.cli.public import check_public, gain_row, read_public_shape
 from dimfree.cli.report import check_page, command_text, page_place, write_page
 from dimfree.errors import InvalidParameter
 
@@ -49,10 +51,29 @@ def mean(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    shape_from: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PUBLIC",
+            help="Or a table of public records of the same kind, with the columns of DATA: the spread is theirs, and "
+            "the card tells what they promise. With --scale learn, up to one factor.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     shape: Annotated[
         str | None,
         typer.Option(
             help="Without --covariance: auto (the default) learns the spread, paper is the paper's Algorithm 2.",
+            rich_help_panel=_RULES,
+        ),
+    ] = None,
+    basis: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Coordinates in which the noise is shaped, undone in the release: auto asks the rows, within the "
+            "budget; none, dct, haar, hadamard, or a file with an orthonormal d × d matrix, axes in its rows, never "
+            "computed from DATA. Sparse rows become dense in them: 8 bytes a coordinate.",
             rich_help_panel=_RULES,
         ),
     ] = None,
@@ -238,6 +259,10 @@ def mean(
     """
     _check_promise(data, epsilon, delta, unit, unit_rows)
     _check_device(device)
+    check_public(shape_from, data, {"--covariance": covariance, "--shape": shape, "--group-by": group_by})
+    basis_path = check_basis_option(
+        basis, data, {"--covariance": covariance, "--shape-from": shape_from, "--group-by": group_by}
+    )
     _check_scheduler(scheduler, {"--unit": unit, "--group-by": group_by})
     book = open_ledger(ledger, dataset, purpose)
     options: dict[str, Any] = {
@@ -261,7 +286,8 @@ def mean(
         )
         release_groups(task, {**options, "scale": scale})
         return
-    inputs = {"DATA": data, "--covariance": covariance, "--ledger": ledger}
+    inputs = {"DATA": data, "--covariance": covariance, "--shape-from": shape_from, "--basis": basis_path}
+    inputs |= {"--ledger": ledger}
     check_places(inputs, out, json, force)
     check_page(report, [*inputs.items(), ("--json", json), ("--out", Path(out))], force)
     with _workers(scheduler) as workers:
@@ -270,6 +296,8 @@ def mean(
 
             records, whose = _read(data, unit, workers)
             matrix = None if covariance is None else read_covariance(covariance, records.columns)
+            axes = read_basis_option(basis, basis_path, records)
+            public = read_public_shape(shape_from, records.columns)
         with passing("Releasing"):
             from dimfree.release import release_mean
 
@@ -277,7 +305,8 @@ def mean(
                 records,
                 **options,
                 covariance=matrix,
-                shape=shape,
+                shape=public or shape,
+                **axes,
                 unit=whose,
                 neighbours=neighbours,
                 core=core,
@@ -288,7 +317,8 @@ def mean(
     write(release, not release.refused, out, json, force)
     spending = list(ledger_rows(book))
     write_page(release, report, force, command=command_text(context), rules=options, spending=spending)
-    rows = [*_rows(release, out, json), *page_place(report), *spending]
+    rows = [*_rows(release, out, json), *basis_rows(axes, records, release), *gain_row(shape_from, public)]
+    rows += [*page_place(report), *spending]
     show_card("Refused" if release.refused else "Released", rows, release.guarantee.private)
     if release.refused:
         raise typer.Exit(REFUSED)

@@ -107,6 +107,7 @@ def public_digest(estimator: str, run: Run) -> str:
             "core_sample": run.core_sample,
             "window": list(run.window),
             "denoise": bool(run.denoise),
+            "basis": "auto" if run.menu else None if run.space.basis is None else run.space.basis.name,
             "columns": run.space.dimension,
             "spectrum": spectrum,
         }

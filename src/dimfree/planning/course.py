@@ -22,6 +22,11 @@ _PURPOSES = {
     "unit of the scores": "variances",
     "variances": "variances",
     "clipping radius": "clipping radii",
+    "unevenness of the coordinates": "choice of coordinates",
+    "weight of the coordinates": "choice of coordinates",
+    "spread in the basis": "choice of coordinates",
+    "togetherness of the coordinates": "choice of coordinates",
+    "basis": "choice of coordinates",
 }
 
 

@@ -20,6 +20,7 @@ from dimfree.adapt import Learner
 from dimfree.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.gaussian import mean_event
+from dimfree.menu import Menu
 from dimfree.noise import SeededNoise
 from dimfree.planning.outlook import Outlook, outlook
 from dimfree.planning.question import Question
@@ -113,6 +114,9 @@ class _Thinned(Learner):
     def _sampling(self) -> float:
         return float(np.linalg.norm(self.stddev)) / math.sqrt(self.stands_for)
 
+    def noise_over_sampling(self) -> float:
+        return super().noise_over_sampling() * math.sqrt(self.stands_for / self.setting.count)
+
     @classmethod
     def standing_for(cls, count: float, learner: Learner) -> "_Thinned":
         return cls(**{field.name: getattr(learner, field.name) for field in fields(Learner)}, stands_for=count)
@@ -150,7 +154,7 @@ class _Run:
         setting = StageSetting(self.table.space, self.count, self.run.relation, self.noise)
         begun = Learner.after_core(setting, core, precision * self.table.factor**2, share, learned)
         learner = _Thinned.standing_for(self.size.count, begun)
-        learner.learn()
+        Menu(learner, turning=False).learn()  # columns are taken as uncorrelated
         known = learner.known
         return Simulated(known.combined()[1], self._excess(known), self._spent(known))
 

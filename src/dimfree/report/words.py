@@ -10,7 +10,7 @@ from dimfree.result import Release
 METHODS = {
     "auto": "Nothing was known beforehand. Number, scale, location and variances of the records were learned inside "
     "the budget: a stable core found the records that agree with most others, then all records were clipped about it "
-    "again and again, in a shape that follows the learned variances.",
+    "again and again, in a shape that follows the learned variances, in the coordinates that promised the least noise.",
     "recentred": "The spread of the records was known. A stable core found the records that agree with most others; "
     "all records were then clipped about it, stage by stage, and all outputs combined by their precision.",
     "stable": "The spread of the records was known. A stable core averaged the records that agree with most others, "
@@ -33,6 +33,13 @@ PARAMETERS = {
     "scale": "by how much the stated standard deviations were multiplied",
     "stages": "times that all records were clipped and averaged again",
     "block": "coordinates that the stages looked at together",
+    "basis": "coordinates in which the noise was shaped",
+    "forecast_own_axes": "noise of a spherical shape over that of one along the columns, at least",
+    "forecast_dct": "the same for one along the cosine transform of the columns, at least",
+    "forecast_learned": "the same for one along learned directions, at least; 0: not to be learned at this budget",
+    "forecast_refined": "noise of the shape along the columns over that of one with learned directions; 0: as above",
+    "promised_gain": "noise without the learned directions over that with them, as predicted from what was released",
+    "directions": "directions that stood out of the noise",
     "estimates": "what the released mean is a mean of",
     "top": "coordinates with a variance of their own",
     "group_size": "records in each group that voted",

@@ -5,6 +5,7 @@ from functools import partial
 
 from dimfree.audit.hunting.hunt import Quarry
 from dimfree.audit.hunting.hunted_cores import stability_bit, stable_core, stable_mean, tolerant_mean
+from dimfree.audit.hunting.hunted_directions import outer_products, spread, togetherness, unevenness, weight
 from dimfree.audit.hunting.hunted_sums import clipped_sum, excess, friend_radius, group_means, scores, unit
 from dimfree.audit.hunting.hunted_votes import choices, histogram, quantile, sparse
 from dimfree.audit.hunting.hunted_weights import basic_filter, soft_core
@@ -17,6 +18,11 @@ _OF_A_RELATION: dict[str, Callable[[float, Neighbours], Quarry]] = {
     "excess": excess,
     "unit of scores": unit,
     "friend radius": friend_radius,
+    "unevenness": unevenness,
+    "weight of unevenness": weight,
+    "spread in a basis": spread,
+    "togetherness": togetherness,
+    "outer products": outer_products,
     "stability bit": stability_bit,
     "stable mean": stable_mean,
     "stable mean, unstable records": tolerant_mean,

@@ -12,11 +12,14 @@ from scipy import sparse
 
 from dimfree.audit.numerics.calls import known_shapes
 from dimfree.audit.numerics.order import blocks_of
+from dimfree.bases.cosine import Cosine
+from dimfree.bases.learned import LearnedAxes
 from dimfree.clip import norms, to_ball
 from dimfree.core import friends
 from dimfree.core.friends import are_friends, friend_counts
 from dimfree.exact_product import SlicedMatrix
 from dimfree.grid import RADIUS, to_steps
+from dimfree.mechanisms.directions import Lookout
 from dimfree.noise import public_simulation
 from dimfree.rows import SparseRows
 from dimfree.shape import Dense, LowRank
@@ -71,6 +74,9 @@ def maps() -> dict[str, tuple[Callable[[Floats], Any], int]]:
         "grid": (lambda rows: to_steps(rows, 0.01), _WIDE),
         "clipping": (lambda rows: to_ball(rows, 3.0), _WIDE),
         "norms": (lambda rows: norms(rows, 30.0), _WIDE),
+        "directions": (Lookout(spread, 1 / spread).directions, _WIDE),
+        "cosine transform": (Cosine(_WIDE).rotated, _WIDE),
+        "learned axes": (LearnedAxes(turn[:, :3], spread, np.sqrt(spread)).rotated, _WIDE),
     }
 
 

@@ -11,19 +11,22 @@ import numpy as np
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Ranged
 from dimfree.audit.doors import Asked
-from dimfree.audit.numerics.order import BALL, ROWS, made_up, space_of
+from dimfree.audit.numerics.order import BALL, LOOKOUT, ROWS, made_up, space_of
+from dimfree.bases.cosine import Cosine
 from dimfree.budget import Neighbours
 from dimfree.core import soft
 from dimfree.grid import RADIUS
 from dimfree.mechanisms import Charged
 from dimfree.mechanisms.clipped_sum import noisy_clipped_mean
 from dimfree.mechanisms.count import noisy_count, noisy_total
+from dimfree.mechanisms.directions import EVEN, noisy_spread, noisy_unevenness, noisy_weight, sighted
 from dimfree.mechanisms.friend_radius import noisy_friend_radius
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells
 from dimfree.mechanisms.group_means import noisy_group_means
 from dimfree.mechanisms.laplace_count import laplace_count
 from dimfree.mechanisms.medians import noisy_medians
+from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
 from dimfree.mechanisms.quantile import private_quantile
 from dimfree.mechanisms.scores import Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import STEPS, noisy_search
@@ -61,7 +64,7 @@ class Case:
 
 
 def all_cases() -> list[Case]:
-    return [*_totals(), *_sums(), *_searches(), *_many(), *_votes()]
+    return [*_totals(), *_sums(), *_directions(), *_searches(), *_many(), *_votes()]
 
 
 def _totals() -> Iterator[Case]:
@@ -97,6 +100,25 @@ def _sums() -> Iterator[Case]:
         return noisy_group_means(np.abs(made_up()), 2.0, _MU, "audit", noise=noise)
 
     yield Case("group means", groups, _MU, 2.0 * math.sqrt(width), width + 1)  # M2
+
+
+def _directions() -> Iterator[Case]:
+    """What the menu asks of directions (P11), and their outer products (P12)."""
+    space = space_of(made_up())
+    seen, outer = sighted(space, LOOKOUT, Cosine(space.dimension)), outer_sum(space, LOOKOUT)
+    yield Case("unevenness", lambda noise: noisy_unevenness(seen, _MU, noise=noise), _MU, EVEN, 1)
+    yield Case("weight of unevenness", lambda noise: noisy_weight(seen, _MU, noise=noise), _MU, 1.0, 1)
+    yield Case("spread in a basis", lambda noise: noisy_spread(seen, _MU, noise=noise), _MU, 1.0, 1)
+    for relation, moves in ((Neighbours.ADD_REMOVE, 1.0), (Neighbours.REPLACE_ONE, math.sqrt(2))):
+
+        def together(noise: Noise, relation: Neighbours = relation) -> Charged[Any, Gaussian]:
+            return noisy_togetherness(outer, _MU, relation, noise=noise)
+
+        def products(noise: Noise, relation: Neighbours = relation) -> Charged[Any, Gaussian]:
+            return noisy_outer_sum(outer, _MU, relation, noise=noise)
+
+        yield Case(f"togetherness, {relation}", together, _MU, moves, 1)
+        yield Case(f"outer products, {relation}", products, _MU, moves, space.dimension * (space.dimension + 1) // 2)
 
 
 def _searches() -> Iterator[Case]:

@@ -6,6 +6,7 @@ list of all checks; each of the others is a room of its own.
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,17 +17,20 @@ from dimfree.audit.doors import Pooled
 from dimfree.audit.numerics.batches import predicate, recordwise
 from dimfree.audit.numerics.charges import charges
 from dimfree.audit.numerics.isolation import isolation
-from dimfree.audit.numerics.order import BALL, ROWS, made_up, order, space_of, storage
+from dimfree.audit.numerics.order import BALL, LOOKOUT, ROWS, made_up, order, space_of, storage
 from dimfree.audit.numerics.refusals import errors, extremes, invalid_rows, refusals
 from dimfree.audit.numerics.replay import lattice_points
 from dimfree.audit.numerics.silence import silence
+from dimfree.bases.cosine import Cosine
 from dimfree.budget import Neighbours
 from dimfree.grid import RADIUS
 from dimfree.mechanisms.clipped_sum import noisy_clipped_mean
 from dimfree.mechanisms.count import noisy_count, noisy_total
+from dimfree.mechanisms.directions import LENGTH, noisy_spread, noisy_unevenness, noisy_weight, sighted
 from dimfree.mechanisms.friend_radius import noisy_friend_radius
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.mechanisms.laplace_count import laplace_count
+from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
 from dimfree.mechanisms.quantile import private_quantile
 from dimfree.mechanisms.scores import Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import geometric_grid
@@ -76,7 +80,25 @@ def _lattice_cases(door: Noise) -> Iterator[tuple[str, int]]:
         yield f"clipped mean, {relation}", off_lattice(clipped.value, clipped.event, 210.7)
         scores = noisy_scores(space, Scoring(BALL.centre, 1.0, 3.0), 0.7, 0.4, relation, noise=door)
         yield f"scores, {relation}", off_lattice(scores.value, scores.event)
+    yield from _direction_cases(door)
     yield from _release_cases(door)
+
+
+def _direction_cases(door: Noise) -> Iterator[tuple[str, int]]:
+    """Numbers, and a matrix whose diagonal is counted in 29ths and the rest in 41sts of a step (P12)."""
+    space, relation = space_of(made_up()), Neighbours.REPLACE_ONE
+    seen, outer = sighted(space, LOOKOUT, Cosine(space.dimension)), outer_sum(space, LOOKOUT)
+    for found in (
+        noisy_unevenness(seen, 0.4, noise=door),
+        noisy_weight(seen, 0.4, noise=door),
+        noisy_spread(seen, 0.4, noise=door),
+        noisy_togetherness(outer, 0.4, relation, noise=door),
+    ):
+        yield found.event.purpose, off_lattice(found.value, found.event)
+    products = noisy_outer_sum(outer, 0.4, relation, noise=door)
+    whole, beside = replace(products.event, step=1.0), np.triu_indices(len(outer), 1)
+    steps = products.value * float(LENGTH) ** 2
+    yield "outer products", off_lattice(np.diagonal(steps), whole, 29.0) + off_lattice(steps[beside], whole, 41.0)
 
 
 def _release_cases(door: Noise) -> Iterator[tuple[str, int]]:

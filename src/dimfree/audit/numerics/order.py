@@ -18,17 +18,21 @@ import dimfree.core.distances
 import dimfree.core.friends
 import dimfree.core.products
 import dimfree.exact_product
+import dimfree.mechanisms.directions
 import dimfree.mechanisms.gaussian
 import dimfree.records
 import dimfree.space
 from dimfree.audit.doors import Asked
 from dimfree.audit.numerics import calls
+from dimfree.bases.cosine import Cosine
 from dimfree.budget import Neighbours
 from dimfree.core.friends import all_counts
 from dimfree.core.soft import soft_weights
 from dimfree.grid import on_grid
 from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
+from dimfree.mechanisms.directions import Lookout, sighted
 from dimfree.mechanisms.gaussian import rounded_mean
+from dimfree.mechanisms.outer_sum import outer_sum
 from dimfree.mechanisms.scores import Scoring, clipped_scores, noisy_scores
 from dimfree.noise import SeededNoise, public_simulation
 from dimfree.records import as_records
@@ -43,6 +47,7 @@ ROWS, COLUMNS = 211, 5
 BALL = Ball(np.array([0.1, -0.2, 0.3, 0.0, 0.7]), 1.0, 2.5)
 _BLOCK = Ball(BALL.centre, np.array([1.0, 0.7, 2.0, 1.0, 0.3]), 1.5, np.array([0, 3]))
 _SCORING = Scoring(BALL.centre, 1.0, 3.0)
+LOOKOUT = Lookout(BALL.centre, np.array([1.0, 0.7, 2.0, 1.0, 0.3]))
 _CUTS = (1, 64, 100, 210)
 _WITHOUT_COINS = ("soft", "stable", "recentred, Dense", "recentred, LowRank", "unknown scale", "auto")
 
@@ -74,11 +79,18 @@ def _scores(table: Any) -> Any:
     return noisy_scores(space_of(table), _SCORING, 0.7, 0.4, Neighbours.ADD_REMOVE, noise=Asked()).value
 
 
+def _directions(table: Any) -> list[int]:
+    seen = sighted(space_of(table), LOOKOUT, Cosine(COLUMNS))
+    return [*seen.squares.tolist(), seen.weight, seen.spread]
+
+
 SUMS: dict[str, Statistic] = {
     "clipped sum": lambda table: clipped_sum(space_of(table), BALL),
     "clipped sum of some coordinates": lambda table: clipped_sum(space_of(table), _BLOCK),
     "scores": _scores,
     "records beyond the score's norm": lambda table: clipped_scores(space_of(table), _SCORING, 0.1),
+    "directions": _directions,
+    "outer products": lambda table: outer_sum(space_of(table), LOOKOUT),
     "friend counts": lambda table: np.sort(all_counts(on_grid(space_of(table), 3.0))),
     "pairs of friends": _pairs,
     "weighted core mean": _core_sum,
@@ -168,6 +180,7 @@ _BLOCKS: tuple[tuple[Any, str, bool], ...] = (  # where, and whether counted in 
     (dimfree.core.distances, "_ROWS", False),
     (dimfree.core.distances, "_CELLS", True),
     (dimfree.core.products, "_CELLS", True),
+    (dimfree.mechanisms.directions, "_CELLS", True),
     (dimfree.mechanisms.gaussian, "_CELLS", True),
     (dimfree.exact_product, "_BLOCK_ENTRIES", True),
 )

@@ -3,7 +3,7 @@
 import math
 
 from dimfree.audit.neighbours import Place, Table
-from dimfree.audit.subjects import cores, looks, sums, votes
+from dimfree.audit.subjects import cores, looks, pointing, sums, votes
 from dimfree.audit.subjects.estimators import estimator
 from dimfree.audit.subjects.profiles import profile_of_variances
 from dimfree.audit.subjects.subject import DELTA, Floats, Subject, prepared, suite
@@ -22,6 +22,9 @@ _EITHER_RELATION = (
     looks.friend_radius,
     looks.unit_of_scores,
     looks.excess_search,
+    pointing.directions,
+    pointing.togetherness,
+    pointing.outer_products,
     votes.kth_largest,
     votes.sum_of_variances,
     votes.each_variance,

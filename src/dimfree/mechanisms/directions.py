@@ -1,0 +1,150 @@
+"""Where the records point, as seen from a released centre: a few noisy numbers that tell which coordinates would pay.
+
+A record's direction u is its offset from the centre over the length of it: at most 1 long whatever the record, so a sum
+over records moves little when one of them comes or goes. Whole numbers throughout (P11).
+Proof: proofs/mechanisms/directions.md.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dimfree.accounting.events import Gaussian
+from dimfree.bases.basis import Basis
+from dimfree.clip import BALL, clipped_total, squares
+from dimfree.mechanisms import Measured
+from dimfree.noise import Noise
+from dimfree.rows import Columns, Floats, Integers, Mask, Rows, densely
+from dimfree.sources.progress import during
+from dimfree.space import Space
+
+LENGTH = 2**15  # the length of a direction, in steps
+STEPS = 2**20  # grid steps to one unit of a released number
+EVEN = 0.3  # the length to which a vector of squared coordinates is clipped
+_FINE = 17  # bits of the largest coordinate of an offset: more than a direction keeps of it
+_EXACT = 53
+_CELLS = 2**19
+_SHORTER = 1 - 2.0**-40  # covers the rounding of a root, a quotient and a product
+
+
+@dataclass(frozen=True)
+class Lookout:
+    """Public: the centre that records are seen from, and what each coordinate's offset is divided by."""
+
+    centre: Floats
+    scale: Floats
+
+    def directions(self, rows: Rows) -> Floats:
+        """Every row's direction in whole steps, of length at most LENGTH; from the centre itself none: zeros."""
+        with np.errstate(all="ignore"):  # a warning would speak of records
+            offsets = densely(rows) - self.centre
+            offsets *= 1 / self.scale
+            offsets[~np.isfinite(offsets).all(axis=1)] = 0.0  # beyond the floats there is no direction
+            return unit_steps(offsets)
+
+    def before(self, units: Floats | None) -> "Lookout":
+        """The same for records whose coordinates are yet to be divided by the units; None: by nothing."""
+        return self if units is None else Lookout(self.centre * units, self.scale * units)
+
+
+def unit_steps(offsets: Floats) -> Floats:
+    """Finite rows as whole numbers of length at most LENGTH, toward zero; a function of each row alone.
+
+    Rows are first rounded to integers whose squares add up without rounding, so no order of summation matters.
+    """
+    bits = min(_FINE, (_EXACT - (offsets.shape[1] - 1).bit_length()) // 2)
+    exponents = np.frexp(np.abs(offsets).max(axis=1, initial=0.0))[1]
+    whole = np.rint(np.ldexp(offsets, (bits - exponents)[:, None]))
+    lengths = np.sqrt(np.vecdot(whole, whole))
+    factors = np.divide(LENGTH * _SHORTER, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return np.trunc(whole * factors[:, None])
+
+
+def some_rows(rows: Rows) -> Iterator[Rows]:
+    """A few rows at a time: sparse ones become dense on the way."""
+    step = max(1, _CELLS // rows.shape[1])
+    return (rows[start : start + step] for start in range(0, len(rows), step))
+
+
+@dataclass(frozen=True, repr=False)
+class Sighting:
+    """Private: three exact sums over directions u, from one pass."""
+
+    squares: Integers  # Σ k·u∘u, k = min(1, 0.3/|u∘u|₂), in steps of EVEN / BALL
+    weight: int  # Σ k, in 1/STEPS
+    spread: int  # Σ |T u|₁/√D, in 1/STEPS
+
+
+@during("directions of the records")
+def sighted(space: Space, lookout: Lookout, basis: Basis | None, among: Mask | None = None) -> Sighting:
+    """The sums over all valid records (`among`: over these) for the forecasts; T is the public basis, if any."""
+    size = space.dimension
+    total = space.summed(partial(_sums_of, lookout.before(space.units), basis), size + 2, among)
+    return Sighting(total[:size], int(total[size]), int(total[size + 1]))
+
+
+def _sums_of(lookout: Lookout, basis: Basis | None, rows: Rows) -> Integers:
+    total = np.zeros(rows.shape[1] + 2, dtype=np.int64)
+    for some in some_rows(rows):
+        directions = lookout.directions(some)
+        total[:-2] += clipped_total(directions, EVEN, _squared)
+        total[-2] += _weights(directions).sum()
+        total[-1] += 0 if basis is None else _spreads(directions, basis).sum()
+    return total
+
+
+def _weights(directions: Floats) -> Integers:
+    """k of each direction in 1/STEPS, at most 1; that of no direction is 1."""
+    lengths = np.sqrt(squares(directions, EVEN / BALL, _squared))
+    shares = np.minimum(np.divide(BALL, lengths, out=np.ones_like(lengths), where=lengths > 0), 1.0)
+    return np.floor(shares * STEPS).astype(np.int64)
+
+
+def _spreads(directions: Floats, basis: Basis) -> Integers:
+    """|T u|₁/√D of each direction in 1/STEPS, at most 1: sums of whole numbers, so they have no order."""
+    sums = np.abs(np.trunc(basis.rotated(directions))).sum(axis=1)
+    return np.minimum(np.floor(sums * (STEPS / (math.sqrt(basis.width) * LENGTH))), STEPS).astype(np.int64)
+
+
+def noisy_unevenness(seen: Sighting, mu: float, *, noise: Noise) -> Measured[float]:
+    """|Σ k·u∘u|₂: large where a few coordinates hold the offsets. Sensitivity 0.3 in both relations (P11): nothing is
+    negative, so the length is shortest without the record, and an exchange moves it no more than an arrival."""
+    length, purpose = whole_length(seen.squares), "unevenness of the coordinates"
+    return noisy_number(length, BALL, EVEN / BALL, mu, purpose, noise=noise)
+
+
+def noisy_weight(seen: Sighting, mu: float, *, noise: Noise) -> Measured[float]:
+    """Σ k, its normaliser. Sensitivity 1 in both relations (P11)."""
+    return noisy_number(seen.weight, STEPS, 1 / STEPS, mu, "weight of the coordinates", noise=noise)
+
+
+def noisy_spread(seen: Sighting, mu: float, *, noise: Noise) -> Measured[float]:
+    """Σ |T u|₁/√D: small where directions have few large coordinates in T. Sensitivity 1 in both relations (P11)."""
+    return noisy_number(seen.spread, STEPS, 1 / STEPS, mu, "spread in the basis", noise=noise)
+
+
+def _squared(values: Floats, columns: Columns, step: float) -> Floats:
+    return values * values * (1 / (float(LENGTH) ** 2 * step))
+
+
+def whole_length(vector: Integers) -> int:
+    """The Euclidean length of a vector of whole numbers, rounded down: exact, so it moves as the length does."""
+    sizes = np.abs(vector)
+    cut = [(shift, (sizes >> shift) & (2**26 - 1)) for shift in (0, 26, 52)]
+    limbs = [(shift, limb) for shift, limb in cut if limb.any()]
+    return math.isqrt(sum(_dot(a, b) << (i + j) for i, a in limbs for j, b in limbs))
+
+
+def _dot(a: Integers, b: Integers) -> int:
+    """Σ a·b without overflow, for factors below 2^26: 256 products at a time."""
+    products = np.ravel(a) * np.ravel(b)
+    return sum(np.add.reduceat(products, np.arange(0, len(products), 256)).tolist())
+
+
+def noisy_number(value: int, moves: int, step: float, mu: float, purpose: str, *, noise: Noise) -> Measured[float]:
+    """A whole number of steps that one record moves by at most `moves`."""
+    event = Gaussian(purpose, moves, moves / mu * (1 + 1e-15), 1, step)
+    return Measured((value + int(noise.gaussian(event.stddev, 1)[0])) * step, event)

@@ -1,0 +1,85 @@
+"""What was learned in whatever coordinates, said in those of the records. Sees no record.
+
+The noise of a release is Gaussian with a known covariance; here its diagonal and its principal variances are found, for
+error bars. Proof: proofs/original.md. Letters: V = noise variance of each coordinate the stages worked in, R = the map
+back from these.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.adapt import Learner
+from dimfree.bases.basis import Basis
+from dimfree.bases.learned import LearnedAxes
+from dimfree.beliefs import LearnedDirections, LearnedShape
+from dimfree.learn import denoised
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Everything a release says of the mean; `…_principal` are variances along common directions, None: the axes."""
+
+    mean: Floats
+    denoised: Floats
+    variance: Floats
+    clipping: Floats
+    shape: LearnedShape
+    noise_principal: Floats | None = None
+    record_principal: Floats | None = None
+
+
+def in_original(learner: Learner) -> Answer:
+    """The combination of all outputs and its noise, back in the coordinates of the records."""
+    value, variance = learner.known.combined()
+    shrunk, clipping, shape = denoised(value, variance)[0], learner.clipping, _shape(learner)
+    basis = learner.setting.space.basis
+    if basis is None:
+        return Answer(value, shrunk, variance, clipping, shape)
+    spread = np.sqrt(basis.diagonal(clipping**2))  # an allowance of unknown sign in every coordinate
+    common = (basis.restored(value), basis.restored(shrunk))
+    if learner.early is None or not isinstance(basis, LearnedAxes):
+        principal = (_kept(basis, variance), _kept(basis, learner.stddev**2))
+        return Answer(*common, basis.diagonal(variance), spread, shape, *principal)
+    covariance = _covariance(basis, learner.known.fresh(), learner.early)
+    of_records = _restored(basis, learner.stddev**2)
+    return Answer(*common, np.diagonal(covariance).copy(), spread, shape, _falling(covariance), _falling(of_records))
+
+
+def _shape(learner: Learner) -> LearnedShape:
+    shape = learner.own or learner.shape
+    if learner.spikes is None or learner.scale is None:
+        return shape
+    found = learner.spikes
+    directions = LearnedDirections(found.directions.T, found.shares, found.angles, learner.scale)
+    return LearnedShape(shape.variances, shape.log_stddev, directions)
+
+
+def _kept(basis: Basis, variances: Floats) -> Floats:
+    """Principal variances of a restored vector: all of them, or, where padding is dropped, no less than the largest d
+    (Cauchy's interlacing)."""
+    if basis.width == basis.dimension:
+        return variances
+    return np.sort(variances)[::-1][: basis.dimension].copy()
+
+
+def _restored(basis: Basis, variances: Floats) -> Floats:
+    """R·diag(variances)·Rᵀ."""
+    back = basis.restored(np.eye(basis.width))
+    return np.asarray((back.T * variances) @ back)
+
+
+def _covariance(basis: LearnedAxes, shares: tuple[Floats, Floats], early: Floats) -> Floats:
+    """That of the combination: of the stages' own noise, and of what was known before the coordinates were learned,
+    independent in the original ones."""
+    first, fresh = shares
+    carried = basis.carried(first)
+    return _restored(basis, fresh) + np.asarray((carried.T * early) @ carried)
+
+
+def _falling(covariance: Floats) -> Floats:
+    """Eigenvalues, largest first: paired so, those of two matrices bound the spread of their sum (Ky Fan)."""
+    return np.maximum(np.linalg.eigvalsh(covariance)[::-1], np.finfo(np.float64).tiny)

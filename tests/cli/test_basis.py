@@ -1,0 +1,103 @@
+"""`dimfree mean --basis`: a name or a file of public axes, and what is refused before the table is read."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from typer.testing import CliRunner
+
+import dimfree.release
+from dimfree import space
+from dimfree.bases import memory
+from dimfree.cli import app
+
+BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
+TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+
+
+@pytest.fixture
+def hall(monkeypatch):
+    """Hands everything on, without axes, and remembers what they were."""
+    asked, whole = [], dimfree.release.release_mean
+
+    def released(X, **options):
+        asked.append(options.pop("basis", "nothing said"))
+        return whole(X, **options)
+
+    monkeypatch.setattr(dimfree.release, "release_mean", released)
+    return asked
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    rows = rng.normal(size=(40, 3))
+    np.save("data.npy", rows)
+    np.savetxt("data.csv", rows, delimiter=",", header="a,b,c", comments="")
+    sparse.save_npz("data.npz", sparse.csr_array(rows))
+    np.save("axes.npy", TURN)
+    np.savez("axes.npz", basis=TURN, other=np.ones((2, 2)))
+    np.savetxt("axes.csv", TURN, delimiter=",", header="a,b,c", comments="")
+    np.savetxt("swapped.csv", TURN, delimiter=",", header="b,a,c", comments="")
+    np.save("vector.npy", np.ones(3))
+    np.save("turned.npy", TURN * 1j)
+    return tmp_path
+
+
+def run(*options, data="data.npy", expect=3):
+    """Forty rows are too few for any mean: refused, exit code 3, and nothing else is wrong."""
+    result = CliRunner().invoke(app, ["mean", data, *BUDGET, *map(str, options)])
+    assert result.exit_code == expect, result.output
+    assert "Traceback" not in result.output
+    return " ".join(result.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("name", ["haar", "auto"])
+def test_a_name_is_handed_on(folder, hall, name):
+    run("--basis", name)
+    assert hall == [name]
+
+
+def test_where_nothing_is_said_the_default_of_the_library_holds(folder, hall):
+    run()
+    run("--basis", "none")
+    assert hall == ["nothing said", None]
+
+
+@pytest.mark.parametrize("file", ["axes.npz", "axes.csv"])
+def test_a_matrix_comes_from_a_file(folder, hall, file):
+    run("--basis", file, data="data.csv")
+    assert hall[0] == pytest.approx(TURN)
+
+
+BAD = {
+    "a name that is none": (["--basis", "cosine"], "'cosine' to be auto, none, dct, hadamard, haar, or the path"),
+    "an ending": (["--basis", "axes.txt"], "ends in .npy or .npz or .csv or .parquet"),
+    "no file": (["--basis", "none.npy"], "none.npy does not exist"),
+    "a vector": (["--basis", "vector.npy"], "vector.npy cannot be used: expected a matrix (d, d) whose rows are"),
+    "complex": (["--basis", "turned.npy"], "turned.npy cannot be used: expected a matrix (d, d)"),
+    "the table itself": (["--basis", "data.csv"], "never DATA itself"),
+    "another order": (["--basis", "swapped.csv"], "names the columns of the records in another order"),
+    "a known spread": (["--basis", "dct", "--covariance", "vector.npy"], "--basis without --covariance"),
+    "public records": (["--basis", "dct", "--shape-from", "axes.npy"], "--basis without --shape-from"),
+    "groups": (["--basis", "auto", "--group-by", "a", "--groups", "x.txt"], "--basis without --group-by"),
+    "the output": (["--basis", "axes.npy", "--out", "axes.npy", "--force"], "to differ from --basis"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_used_is_said_and_nothing_is_released(folder, hall, case):
+    options, words = BAD[case]
+    assert words in run(*options, data="data.csv", expect=2)
+    assert hall == []
+
+
+@pytest.mark.parametrize(("basis", "width"), [("dct", 3), ("hadamard", 4), ("axes.npy", 3)])
+def test_the_card_says_what_rotated_sparse_rows_take(folder, hall, basis, width):
+    words = f"Rotated rows are dense, {8 * width} bytes each ({width} coordinates of 8 bytes): up to 2 GiB of them"
+    assert words in run("--basis", basis, data="data.npz")
+    assert "Rotated rows" not in run("--basis", basis)
+    assert "Rotated rows" not in run(data="data.npz")
+
+
+def test_as_many_rotated_rows_are_kept_as_is_said():
+    assert space.KEPT_BYTES == memory.KEPT_BYTES

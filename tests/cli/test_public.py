@@ -1,0 +1,91 @@
+"""`dimfree mean --shape-from`: public records say how DATA is spread, and the card what that promises."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import dimfree.release
+from dimfree.cli import app
+from dimfree.noise import SeededNoise
+from dimfree.public_shape import shape_from
+
+BASIS = np.linalg.qr(np.random.default_rng(0).standard_normal((12, 12)))[0]
+NAMES = [f"item_{i}" for i in range(12)]
+
+
+def drawn(count, seed):
+    return (np.random.default_rng([2, seed]).standard_normal((count, 12)) / np.arange(1, 13)) @ BASIS.T
+
+
+def written(path, rows, names=NAMES):
+    np.savetxt(path, rows, delimiter=",", header=",".join(names), comments="")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hall = dimfree.release.release_mean
+    monkeypatch.setattr(dimfree.release, "release_mean", lambda X, **given: hall(X, **given, noise=SeededNoise(3)))
+    written("data.csv", drawn(1500, 1))
+    written("public.csv", drawn(80, 2))
+
+
+def run(*words, expect=0):
+    runner = CliRunner(env={"COLUMNS": "400", "NO_COLOR": "1"})
+    result = runner.invoke(app, ["mean", "data.csv", "--epsilon", "2", "--delta", "1e-6", *words])
+    assert result.exit_code == expect, result.output
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def test_the_release_is_that_of_the_shape_and_the_card_tells_its_gains():
+    shape = shape_from(np.loadtxt("public.csv", delimiter=",", skiprows=1))
+    card = run("--shape-from", "public.csv", "--scale", "learn", "--json", "r.json", "-o", "m.csv").stderr
+    gains = f"{shape.gain():.3g} times less noise than spherical, {shape.rotated_gain():.3g} times less than"
+    assert re.search(f"public shape .*public.csv: {gains}", card)
+    X = np.loadtxt("data.csv", delimiter=",", skiprows=1)
+    expected = dimfree.release.release_mean(X, epsilon=2.0, delta=1e-6, shape=shape, scale="learn")
+    assert json.loads(Path("r.json").read_text())["mean"] == expected.mean.tolist()
+
+
+def test_without_public_records_the_card_says_nothing_of_them():
+    np.save("spread.npy", np.ones(12))
+    assert "public shape" not in run("--covariance", "spread.npy").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--shape-from", "public.csv", "--covariance", "public.csv"], "--shape-from or --covariance, not both"),
+        (["--shape-from", "public.csv", "--shape", "auto"], "--shape-from or --shape, not both"),
+        (["--shape-from", "public.csv", "--group-by", "item_0"], "--shape-from or --group-by, not both"),
+        (["--shape-from", "../data.csv"], "does not exist"),
+        (["--shape-from", "./data.csv"], "public records, never DATA itself"),
+        (["--shape-from", "public.csv", "-o", "public.csv", "--force"], "differ from --shape-from"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(words, message):
+    result = run(*words, expect=2)
+    assert result.stdout == ""
+    [line] = result.stderr.splitlines()
+    assert message in line
+
+
+@pytest.mark.parametrize(
+    ("rows", "names", "message"),
+    [
+        (drawn(80, 2), NAMES[::-1], "public.csv names the columns of the records in another order"),
+        (drawn(80, 2)[:, :5], NAMES[:5], "shape for 12 dimension(s), got one for 5"),
+        (np.where(np.eye(80, 12) > 0, np.nan, 1.0), NAMES, "public.csv cannot be used: public_X has an entry that is"),
+        (drawn(3, 2), NAMES, "public.csv cannot be used: Expected public_X with at least 5 rows, got 3"),
+    ],
+    ids=["order", "width", "missing", "few"],
+)
+def test_public_records_that_do_not_serve_are_one_sentence(rows, names, message):
+    written("public.csv", rows, names)
+    [line] = run("--shape-from", "public.csv", expect=2).stderr.splitlines()
+    assert message in line
