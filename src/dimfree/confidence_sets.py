@@ -52,7 +52,16 @@ class Uncertainty:
         spread = (
             self.noise_principal if self.sampling_principal is None else self.noise_principal + self.sampling_principal
         )
-        return length_quantile(spread, confidence, self.clipping)
+        return length_quantile(spread, confidence, self._shift(spread))
+
+    def _shift(self, spread: Floats) -> Floats | None:
+        """What clipping may move, beside variances: coordinate by coordinate where these are principal; where others
+        are, all of it along the largest variance, since its direction among them is not known."""
+        if self.clipping is None or np.array_equal(self.noise_principal, self.noise**2):
+            return self.clipping
+        shift = np.zeros_like(spread)
+        shift[np.argmax(spread)] = np.linalg.norm(self.clipping)
+        return shift
 
     def reach(self, confidence: float, *, simultaneous: bool) -> Floats:
         """The distance every coordinate stays within; a coordinate's learned variance counts with its uncertainty."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dimfree.bases.cosine import Cosine
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.directions import Lookout, Sighting, noisy_spread, noisy_unevenness, noisy_weight, sighted
-from dimfree.mechanisms.outer_sum import noisy_togetherness, outer_sum
+from dimfree.mechanisms.outer_sum import MOVES, noisy_togetherness, outer_sum
 from dimfree.rows import Mask
 from dimfree.sample import poisson_sample
 from dimfree.spikes import MOST_COLUMNS, smallest_share
@@ -22,7 +22,7 @@ from dimfree.stages import Knowledge, StageSetting
 
 SPHERICAL, OWN, DCT, LEARNED = "spherical", "own axes", "dct", "learned"
 WORTH = 1.03  # a gain below this is not worth other coordinates
-LITTLE = 1.15  # a gain of the own axes that is surely below this is not worth learning their variances
+LITTLE = 1.1  # a gain of the own axes that is surely below this is not worth learning their variances
 BLURRED = 0.7  # of a record's squared length, seen from the centre, that is the centre's own error: nothing is told
 _PESSIMISM = 1.5  # deviations of its noise by which a number is read on the unfavourable side
 _NORMAL = 0.8  # E|g|, g standard normal: |T u|₁/√D of a direction without any preference
@@ -98,7 +98,8 @@ class Look:
     def _cosine(self, seen: Sighting, known: Knowledge, mu: float) -> float:
         spread = noisy_spread(seen, mu, noise=self.setting.noise)
         known.events.append(spread.event)
-        return min(_NORMAL * self.count / max(_high(spread), 1.0), math.sqrt(self.setting.space.dimension))
+        fewest = (self.setting.count - _PESSIMISM * self.setting.count_stddev) * self.rate
+        return float(np.clip(_NORMAL * fewest / max(_high(spread), 1.0), 0.0, math.sqrt(self.setting.space.dimension)))
 
     def _own(self, uneven: float) -> float:
         """(|p|₂·√d)^{1/4}, p = shares of the squared length in each coordinate, without the centre's own error: that
@@ -116,7 +117,7 @@ class Look:
         found = noisy_togetherness(outer, spend(), self.setting.relation, noise=self.setting.noise)
         known.events.append(found.event)
         share = self._share(max(_low(found), 0.0) / self.count)
-        least = smallest_share(dimension, basis_mu, self.setting.count)
+        least = smallest_share(dimension, basis_mu / MOVES[self.setting.relation], self.setting.count)
         if share < max(_CLEARLY * least, _LEAST_TOGETHER):
             return 0.0
         return 1 / (math.sqrt(share / dimension) + math.sqrt(1 - share))

@@ -106,6 +106,7 @@ class StageSetting:
     count: float  # released or public number of records
     relation: Neighbours
     noise: Noise
+    count_stddev: float = 0.0  # of a released count; 0: public
 
 
 def stage(setting: StageSetting, known: Knowledge, ball: Ball, mu: float, clipping: "Clipping", purpose: str) -> None:

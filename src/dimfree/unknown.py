@@ -59,7 +59,7 @@ def release_unknown(run: Run) -> Release:
     mean = core_mean(run, choice, learned.radius, math.sqrt(share * precision), sampled)  # P5, P6
     if mean is None:
         return run.refused(UNSTABLE, "auto", ledger, **public)
-    setting = StageSetting(run.space, size.count, run.relation, run.noise)
+    setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
     learner = Learner.after_core(setting, mean, precision, share, learned)
     learner.words["basis"] = OWN if run.space.basis is None else run.space.basis.name
     (Menu(learner) if run.menu else learner).learn()  # P8, P10, P11, P12

@@ -40,7 +40,7 @@ LINES = {  # name -> function, a line of it, what is written there instead
     "directions are too long": (directions.unit_steps, "LENGTH * _SHORTER", "1.01 * LENGTH * _SHORTER"),
     "a weight without an end": (directions._weights, "where=lengths > 0), 1.0)", "where=lengths > 0), 9.0)"),
     "half the noise of a number": (directions.noisy_number, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
-    "an exchange for an arrival": (outer_sum.noisy_togetherness, "_MOVES[relation]", "1.0"),
+    "an exchange for an arrival": (outer_sum.noisy_togetherness, "MOVES[relation]", "1.0"),
     "one rung too high": (bit.passes, "numerator(statistic)", "numerator(statistic + 1)"),
 }
 

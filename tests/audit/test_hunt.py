@@ -137,7 +137,7 @@ TWINS = {
     "off by one in T": (stable, "stability", one_unstable_too_many, "stable mean, replace-one", 300),
     "weights stay": (stable, "sensitivity", weights_stay, "stable mean, unstable records, replace-one", 100),
     "forgets n": (friend_radius, "friend_average_sensitivity", forgets_the_number, "friend radius, add-remove", 60),
-    "directions are charged as arrivals": (outer_sum, "_MOVES", ARRIVALS, "togetherness, replace-one", 300),
+    "directions are charged as arrivals": (outer_sum, "MOVES", ARRIVALS, "togetherness, replace-one", 300),
     "one count moves": (
         stable_histogram,
         "laplace_scale",
@@ -193,7 +193,7 @@ def test_what_is_broken_in_place_is_caught(monkeypatch, what, name):
 
 def test_an_exchange_of_outer_products_charged_as_an_arrival_is_caught(monkeypatch):
     """1 for √2: a record along one axis, or along another."""
-    monkeypatch.setattr(outer_sum, "_MOVES", ARRIVALS)
+    monkeypatch.setattr(outer_sum, "MOVES", ARRIVALS)
     assert not hunt(HUNTS["outer products, add-remove"](EPSILON), tries=60).violated
     found = hunt(HUNTS["outer products, replace-one"](EPSILON), tries=60)
     assert found.violated

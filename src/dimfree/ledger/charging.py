@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dimfree import known, unknown
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered
 from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.bases.basis import Basis
 from dimfree.budget import Budget, Neighbours
 from dimfree.centre import calibrated
 from dimfree.errors import InvalidParameter
@@ -90,6 +93,14 @@ def _tested(estimator: str, run: Run) -> Ledger:
     return run.ledger((counted,), menu.menu)
 
 
+def _basis_digest(basis: Basis | None) -> str | None:
+    """Told apart by where a fixed public vector is taken."""
+    if basis is None:
+        return None
+    turned = basis.moved(np.arange(1.0, basis.dimension + 1) / basis.dimension)
+    return f"{basis.name} {hashlib.sha256(turned.tobytes()).hexdigest()}"
+
+
 def public_digest(estimator: str, run: Run) -> str:
     """SHA-256 of the public parameters of a run, the covariance among them: the same options, the same digest."""
     spectrum = hashlib.sha256(run.spectrum.tobytes()).hexdigest()
@@ -107,7 +118,7 @@ def public_digest(estimator: str, run: Run) -> str:
             "core_sample": run.core_sample,
             "window": list(run.window),
             "denoise": bool(run.denoise),
-            "basis": "auto" if run.menu else None if run.space.basis is None else run.space.basis.name,
+            "basis": "auto" if run.menu else _basis_digest(run.space.basis),
             "columns": run.space.dimension,
             "spectrum": spectrum,
         }

@@ -20,7 +20,7 @@ from dimfree.space import Space
 
 _UNIT = LENGTH**2  # steps to the outer product of a direction with itself
 _DIAGONAL, _BESIDE = 29, 41  # 41² < 2·29²: so weighted, half the matrix is no longer than 29 times the whole of it
-_MOVES = {
+MOVES = {
     Neighbours.ADD_REMOVE: 1.0,
     Neighbours.REPLACE_ONE: math.sqrt(2) * (1 + 1e-15),
 }  # of A, in its Frobenius norm (P12)
@@ -50,7 +50,7 @@ def noisy_togetherness(outer: Integers, mu: float, relation: Neighbours, *, nois
     """
     beside = outer.copy()
     np.fill_diagonal(beside, 0)
-    moves = math.ceil(STEPS * _MOVES[relation])
+    moves = math.ceil(STEPS * MOVES[relation])
     value = whole_length(beside) * STEPS // _UNIT
     return noisy_number(value, moves, 1 / STEPS, mu, "togetherness of the coordinates", noise=noise)
 
@@ -62,7 +62,7 @@ def noisy_outer_sum(outer: Integers, mu: float, relation: Neighbours, *, noise: 
     Released is the half matrix (29·A_ii, 41·A_ij), i < j, with equal noise in all its entries.
     """
     size = len(outer)
-    moves = math.ceil(_DIAGONAL * _UNIT * _MOVES[relation])
+    moves = math.ceil(_DIAGONAL * _UNIT * MOVES[relation])
     event = Gaussian("basis", moves, moves / mu * (1 + 1e-15), size * (size + 1) // 2, 1 / (_DIAGONAL * _UNIT))
     drawn = noise.gaussian(event.stddev, event.dimension)
     noisy, start = np.zeros((size, size)), 0

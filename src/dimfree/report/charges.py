@@ -12,7 +12,7 @@ _PLAIN = {
     "friend radius": "how far apart records are",
     "mean": "mean of the core",
     "unit of the scores": "scale of the variances",
-    "variances": "variances of the columns",
+    "variances": "variances of the coordinates",
     "clipping radius": "radii for clipping",
     "unevenness of the coordinates": "choice of coordinates: how unequal the columns are",
     "weight of the coordinates": "choice of coordinates: what that is measured against",
