@@ -108,6 +108,8 @@ def check_array(name: str, value: object, *, rank: int) -> NDArray[np.float64]:
         raw = np.asarray(value)
     except ValueError:
         raise InvalidParameter(f"Expected {name} to be one array of numbers, not lists of different lengths.") from None
+    if any(map(np.ma.is_masked, [value, *(value if isinstance(value, list | tuple) else ())])):
+        raise InvalidParameter(f"Expected {name} without masked entries: fill them with what is publicly known.")
     if raw.dtype.kind not in "iuf":
         raise InvalidParameter(f"Expected {name} to hold real numbers, got dtype {raw.dtype}: pass .astype(float).")
     if raw.ndim != rank or raw.size == 0:
@@ -216,10 +218,42 @@ def reject_operator(name: str, error: Exception) -> InvalidParameter:
 def reject_basis(value: object, names: Iterable[str]) -> InvalidParameter:
     """The error for something that is no basis."""
     listed = ", ".join(repr(name) for name in names)
+    shown = repr(value) if isinstance(value, str) else f"an object of type {type(value).__name__}"
     return InvalidParameter(
-        f"Expected basis to be 'auto', {listed}, or an orthonormal (d, d) matrix or operator whose rows are the basis "
-        f"vectors, or None for the columns as they are, got an object of type {type(value).__name__}."
+        f"Expected basis to be {listed}, or an orthonormal (d, d) matrix or scipy LinearOperator whose rows are the "
+        f"basis vectors, or None for the columns as they are, got {shown}."
     )
+
+
+def reject_own_basis(basis: object, why: str) -> InvalidParameter:
+    """The error for a Basis of the caller's own that breaks a promise on public vectors."""
+    return InvalidParameter(
+        f"Expected basis, a {type(basis).__name__}, to keep what dimfree.bases.Basis promises; on public vectors {why}."
+    )
+
+
+def check_same_columns(name: str, names: Sequence[str] | None, columns: Sequence[str] | None) -> None:
+    """Where both have names they are the same, in the same order; what has none goes by position.
+
+    Frames that were never given names count their columns: 0, 1, 2 and so on are none, unless they are out of order.
+    """
+    if not names or not columns or tuple(names) == tuple(columns):
+        return
+    if (_are_counted(names) or _are_counted(columns)) and sorted(names) != sorted(columns):
+        return
+    if len(names) != len(columns):
+        apart = f"it names {len(names)}, the records have {len(columns)}"
+    else:
+        at = next(place for place, name in enumerate(names) if name != columns[place])
+        apart = f"column {at + 1} is {names[at]!r} there and {columns[at]!r} in the records"
+    raise InvalidParameter(
+        f"Expected {name} to name the columns of the records, in their order: {apart}. Bring its columns into that "
+        "order under the same names, or pass the numbers without names, which go by position."
+    )
+
+
+def _are_counted(names: Sequence[str]) -> bool:
+    return list(names) == [str(place) for place in range(len(names))]
 
 
 def check_rank(name: str, rank: int, allowed: Sequence[int]) -> None:

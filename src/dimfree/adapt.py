@@ -17,6 +17,7 @@ from dimfree.budget import Neighbours
 from dimfree.learn import denoised, learned_variances
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.directions import Lookout
 from dimfree.mechanisms.scores import MOVES, Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import geometric_grid, queries
 from dimfree.scale import LearnedRadius
@@ -80,7 +81,7 @@ class Learner:
     own: LearnedShape | None = None  # variances of the original coordinates, where the stages use others
     early: Floats | None = None  # noise variances of what was known before the coordinates changed, if not all alike
     spikes: Spikes | None = None
-    scale: Floats | None = None  # what coordinates were divided by before directions were looked for
+    lookout: Lookout | None = None  # where directions were looked for from
     words: dict[str, float | str] = field(default_factory=dict)  # public: what was chosen, and why
 
     @classmethod

@@ -66,7 +66,8 @@ class LearnedDirections:
     these records show beyond columns that go each their own way. `shares` estimates the mean of (u·row)² over them.
     `angles`, in radians, bounds what noise has done: with 95 % confidence, each by itself, a row lies no farther from
     the span of the leading directions of that matrix before noise, those at least a quarter as strong as the row.
-    π/2: nothing is known. Another sample would have other leading directions; no bound speaks of that.
+    π/2: nothing is known. The centre's own error, as far as the released mean tells it, is allowed for, and a row that
+    is mostly that is left out. Another sample would have other leading directions; no bound speaks of that.
     """
 
     vectors: NDArray[np.float64]
@@ -79,8 +80,13 @@ class LearnedDirections:
         vectors = frozen_numbers("directions", np.ravel(self.vectors), count * dimension).reshape(count, dimension)
         shares, angles = frozen_numbers("shares", self.shares, count), frozen_numbers("angles", self.angles, count)
         scale = frozen_numbers("the scale of directions", self.scale, dimension)
-        if not count or not (scale > 0).all() or not ((shares >= 0) & (angles >= 0)).all():
-            raise InvalidParameter("Expected directions with shares and angles of at least 0 and a scale above 0.")
+        if not count or not (scale > 0).all() or not ((shares >= 0) & (shares <= 1)).all():
+            raise InvalidParameter("Expected directions with shares between 0 and 1 and a scale above 0.")
+        if (
+            not ((angles >= 0) & (angles <= np.pi / 2)).all()
+            or np.abs(vectors @ vectors.T - np.eye(count)).max() > 1e-6
+        ):
+            raise InvalidParameter("Expected orthonormal directions with angles between 0 and a right one.")
         return LearnedDirections(vectors, shares, angles, scale)
 
     def to_dict(self) -> dict[str, Any]:

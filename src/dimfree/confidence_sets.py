@@ -233,7 +233,11 @@ def _noise_sentence(size: str) -> str:
 def _sampling_sentence(size: str | None, *, learned: bool) -> str:
     if size is None:
         return "Sampling is not modelled: nothing is said of the population the records come from."
-    source = "released on the way and themselves uncertain" if learned else "that were given"
+    source = (
+        "released on the way and themselves uncertain, uncorrelated in the coordinates that the noise was shaped in"
+        if learned
+        else "that were given"
+    )
     return f"Sampling ({size}): a model, of independent records with the variances {source}."
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._validate import check_same_columns
 from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.records import Records, as_records
 from dimfree.sources.csv_text import CsvStream, CsvText, is_missing_cell, key_of, open_csv
@@ -142,25 +143,31 @@ def read_covariance(path: PathLike, columns: Sequence[str] | None = None) -> NDA
 
     With `columns`, the names of the records: the same names in another order are refused.
     """
-    matrix = _public_numbers(Path(path), "covariance", (1, 2), columns, "variances (d,) or a covariance (d, d)")
+    matrix, names = _public_numbers(Path(path), "covariance", (1, 2), "variances (d,) or a covariance (d, d)")
+    if names and columns and sorted(names) == sorted(columns) and names != tuple(columns):
+        raise InvalidFile(f"{path} names the columns of the records in another order: bring them into the same order.")
     return matrix.ravel() if 1 in matrix.shape else matrix
 
 
 def read_basis(path: PathLike, columns: Sequence[str] | None = None) -> NDArray[np.float64]:
-    """A matrix whose rows are the basis vectors, a column for each column of the records; `columns` as above."""
-    return _public_numbers(Path(path), "basis", (2,), columns, "a matrix (d, d) whose rows are the basis vectors,")
+    """A matrix whose rows are the basis vectors, a column for each column of the records.
+
+    With `columns`, the names of the records: a file with other names, or with these in another order, is refused.
+    """
+    matrix, names = _public_numbers(Path(path), "basis", (2,), "a matrix (d, d) whose rows are the basis vectors,")
+    check_same_columns(str(path), names, columns)
+    return matrix
 
 
 def _public_numbers(
-    path: Path, key: str, ranks: tuple[int, ...], columns: Sequence[str] | None, expected: str
-) -> NDArray[np.float64]:
+    path: Path, key: str, ranks: tuple[int, ...], expected: str
+) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """The numbers, and the names of their columns where the file has any."""
     source, names = _load(path, key=key, ranks=ranks)
     matrix = np.asarray(source.toarray() if hasattr(source, "toarray") else source)
     if matrix.ndim not in ranks or matrix.dtype.kind not in "biuf" or matrix.size == 0:
         raise InvalidFile(f"{path} cannot be used: expected {expected} of real numbers.")
-    if names and columns and sorted(names) == sorted(columns) and tuple(names) != tuple(columns):
-        raise InvalidFile(f"{path} names the columns of the records in another order: bring them into the same order.")
-    return matrix.astype(np.float64)
+    return matrix.astype(np.float64), names
 
 
 def _load(path: Path, *, key: str, ranks: tuple[int, ...]) -> Table:

@@ -88,8 +88,8 @@ class Menu:
     def _directions(self, spread: Floats) -> bool:
         """One release of the matrix of directions (P12); whether the coordinates it gives are worth moving to."""
         learner, setting = self.learner, self.learner.setting
-        centre, _ = learner.centre()
-        outer = outer_sum(setting.space, Lookout(centre, np.sqrt(spread)))
+        lookout = Lookout(learner.centre()[0], np.sqrt(spread))
+        outer = outer_sum(setting.space, lookout)
         found = noisy_outer_sum(outer, learner.spend(BASIS_SHARE), setting.relation, noise=setting.noise)
         learner.known.events.append(found.event)
         noise = found.event.stddev * found.event.step
@@ -97,6 +97,7 @@ class Menu:
         gain = promised_gain(spikes, spread)
         learner.words |= {"promised_gain": gain, "directions": len(spikes.shares)}
         if gain >= WORTH:
+            learner.lookout = lookout
             self._move_along(spikes, spread)
         return gain >= WORTH
 
@@ -104,7 +105,7 @@ class Menu:
         learner, weights = self.learner, coordinate_weights(spikes, spread)
         total = float((learner.stddev**2 / spread).sum())
         stddev = np.sqrt(coordinate_shares(spikes, len(spread)) * total) * weights
-        learner.words["basis"], learner.spikes, learner.scale = LEARNED, spikes, np.sqrt(spread)
+        learner.words["basis"], learner.spikes = LEARNED, spikes
         learner.own = learner.own or learner.shape
         learner.move_to(LearnedAxes(spikes.directions, np.sqrt(spread), weights), stddev)
 

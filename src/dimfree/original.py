@@ -15,6 +15,7 @@ from dimfree.bases.basis import Basis
 from dimfree.bases.learned import LearnedAxes
 from dimfree.beliefs import LearnedDirections, LearnedShape
 from dimfree.learn import denoised
+from dimfree.spikes import without_offset
 
 Floats = NDArray[np.float64]
 
@@ -35,12 +36,13 @@ class Answer:
 def in_original(learner: Learner) -> Answer:
     """The combination of all outputs and its noise, back in the coordinates of the records."""
     value, variance = learner.known.combined()
-    shrunk, clipping, shape = denoised(value, variance)[0], learner.clipping, _shape(learner)
+    shrunk, clipping = denoised(value, variance)[0], learner.clipping
     basis = learner.setting.space.basis
     if basis is None:
-        return Answer(value, shrunk, variance, clipping, shape)
+        return Answer(value, shrunk, variance, clipping, _shape(learner, value))
     spread = np.sqrt(basis.diagonal(clipping**2))  # an allowance of unknown sign in every coordinate
     common = (basis.restored(value), basis.restored(shrunk))
+    shape = _shape(learner, common[0])
     if learner.early is None or not isinstance(basis, LearnedAxes):
         principal = (_kept(basis, variance), _kept(basis, learner.stddev**2))
         return Answer(*common, basis.diagonal(variance), spread, shape, *principal)
@@ -49,12 +51,18 @@ def in_original(learner: Learner) -> Answer:
     return Answer(*common, np.diagonal(covariance).copy(), spread, shape, _falling(covariance), _falling(of_records))
 
 
-def _shape(learner: Learner) -> LearnedShape:
+def _shape(learner: Learner, mean: Floats) -> LearnedShape:
+    """The centre that directions were looked for from was off by about what the mean has moved since: a direction made
+    of that is not the records'."""
     shape = learner.own or learner.shape
-    if learner.spikes is None or learner.scale is None:
+    if learner.spikes is None or learner.lookout is None:
         return shape
-    found = learner.spikes
-    directions = LearnedDirections(found.directions.T, found.shares, found.angles, learner.scale)
+    offset = (mean - learner.lookout.centre) / learner.lookout.scale
+    length = float((shape.variances / learner.lookout.scale**2).sum())
+    found = without_offset(learner.spikes, offset, length)
+    if not len(found.shares):
+        return shape
+    directions = LearnedDirections(found.directions.T, found.shares, found.angles, learner.lookout.scale)
     return LearnedShape(shape.variances, shape.log_stddev, directions)
 
 

@@ -139,7 +139,7 @@ def release_mean(
     learned = _learned_shape(covariance, shape)
     if learned:
         check_learned_options(learned, core, scale, stages)
-    axes = _axes(basis, learned, records.dimension)
+    axes = _axes(basis, learned, covariance, shape, records)
     space, model, spectrum = _believed(records, learned, covariance, shape, axes, outliers, tails)
     run = Run(
         space,
@@ -214,16 +214,20 @@ def _left_open(basis: object) -> bool:
     return isinstance(basis, str) and basis == AUTO
 
 
-def _axes(basis: object, learned: str | None, dimension: int) -> Basis | None:
+def _axes(
+    basis: object, learned: str | None, covariance: ArrayLike | None, shape: Shape | str | None, records: Records
+) -> Basis | None:
     """The public coordinates asked for; None: the records' own, or whatever the records will say."""
     if basis is None or _left_open(basis):
         return None
     if learned != "auto":
+        if learned is None:
+            as_shape(covariance, shape, records.dimension)  # what is wrong there is said first
         raise InvalidParameter(
             "Expected basis to be left out: it is for shape='auto', where the shape of the noise is learned; "
             "a known covariance has its own directions, and shape='paper' knows the records' axes only."
         )
-    return as_basis(basis, dimension)
+    return as_basis(basis, records.dimension, records.columns)
 
 
 class _Estimator(NamedTuple):

@@ -113,9 +113,10 @@ class Release:
         return self._error_model or ErrorModel()
 
     def error_radius(self, confidence: float = 0.95, *, include_sampling: bool = False) -> float:
-        """The Euclidean distance that the noise stays within with the given confidence: exact, from the weighted
-        chi-square law. With `include_sampling` the distance from the population mean, by the model of the records.
-        A denoised mean adds its own distance from the unbiased one: safe, and wider than its likely error.
+        """The Euclidean distance that the noise stays within with the given confidence, from the weighted chi-square
+        law: exact, or, where an allowance for clipping is stated, no less. With `include_sampling` the distance from
+        the population mean, by the model of the records. A denoised mean adds its own distance from the unbiased one:
+        safe, and wider than its likely error.
         """
         check_probability("confidence", confidence)
         radius = self._spread(include_sampling).length(confidence)
@@ -124,9 +125,9 @@ class Release:
     def interval(
         self, confidence: float = 0.95, *, simultaneous: bool = False, include_sampling: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(low, high) for each coordinate; with `simultaneous` all at once. Of the noise alone, about what was averaged
-        of these records (the farthest clipped); with `include_sampling` for the population mean. About the unbiased
-        mean, so valid for any prior."""
+        """(low, high) for each coordinate; with `simultaneous` all at once. Of the noise, and an allowance for clipping
+        where one is stated, about what was averaged of these records (the farthest clipped); with `include_sampling`
+        for the population mean. About the unbiased mean, so valid for any prior."""
         check_probability("confidence", confidence)
         reach = self._spread(include_sampling).reach(confidence, simultaneous=simultaneous)
         return self.unbiased_mean - reach, self.unbiased_mean + reach

@@ -64,6 +64,21 @@ def _angles(seen: Floats, edge: float, noise: float) -> Floats:
     return np.asarray(np.arcsin(np.minimum((edge + _SURE * noise / 2) / lowered, 1.0)))
 
 
+def without_offset(spikes: Spikes, offset: Floats, length: float) -> Spikes:
+    """What is left when the records were seen from `offset` away from their mean, `length` being their mean squared
+    length: that adds offset·offsetᵀ/(length + |offset|²) to the shares, and turns a direction by its part beside it.
+
+    A direction that is mostly the offset's is none of the records'.
+    """
+    total = length + float(offset @ offset)
+    along = offset @ spikes.directions
+    shares = spikes.shares - along**2 / total
+    turned = np.abs(along) * float(np.linalg.norm(offset)) / total / np.maximum(shares, np.finfo(np.float64).tiny)
+    angles = np.arcsin(np.minimum(np.sin(spikes.angles) + turned, 1.0))
+    kept = shares > spikes.shares / 2
+    return Spikes(spikes.directions[:, kept], shares[kept], angles[kept])
+
+
 def smallest_share(dimension: int, mu: float, count: float) -> float:
     """λ_k/tr Σ of the weakest direction that a release of this precision finds."""
     return math.sqrt(dimension / 2) / (mu * count)

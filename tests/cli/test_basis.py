@@ -1,5 +1,7 @@
 """`dimfree mean --basis`: a name or a file of public axes, and what is refused before the table is read."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -9,6 +11,9 @@ import dimfree.release
 from dimfree import space
 from dimfree.bases import memory
 from dimfree.cli import app
+from dimfree.cli.basis import basis_rows
+from dimfree.noise import SeededNoise
+from dimfree.records import as_records
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
 TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
@@ -38,6 +43,8 @@ def folder(tmp_path, monkeypatch, rng):
     np.savez("axes.npz", basis=TURN, other=np.ones((2, 2)))
     np.savetxt("axes.csv", TURN, delimiter=",", header="a,b,c", comments="")
     np.savetxt("swapped.csv", TURN, delimiter=",", header="b,a,c", comments="")
+    np.savetxt("foreign.csv", TURN, delimiter=",", header="a,b,x", comments="")
+    np.savetxt("unnamed.csv", TURN, delimiter=",")
     np.save("vector.npy", np.ones(3))
     np.save("turned.npy", TURN * 1j)
     return tmp_path
@@ -63,9 +70,13 @@ def test_where_nothing_is_said_the_default_of_the_library_holds(folder, hall):
     assert hall == ["nothing said", None]
 
 
-@pytest.mark.parametrize("file", ["axes.npz", "axes.csv"])
-def test_a_matrix_comes_from_a_file(folder, hall, file):
-    run("--basis", file, data="data.csv")
+@pytest.mark.parametrize(
+    ("file", "data"),
+    [("axes.npz", "data.csv"), ("axes.csv", "data.csv"), ("unnamed.csv", "data.csv"), ("foreign.csv", "data.npy")],
+)
+def test_a_matrix_comes_from_a_file(folder, hall, file, data):
+    """By position where one of the two has no names."""
+    run("--basis", file, data=data)
     assert hall[0] == pytest.approx(TURN)
 
 
@@ -76,7 +87,11 @@ BAD = {
     "a vector": (["--basis", "vector.npy"], "vector.npy cannot be used: expected a matrix (d, d) whose rows are"),
     "complex": (["--basis", "turned.npy"], "turned.npy cannot be used: expected a matrix (d, d)"),
     "the table itself": (["--basis", "data.csv"], "never DATA itself"),
-    "another order": (["--basis", "swapped.csv"], "names the columns of the records in another order"),
+    "another order": (
+        ["--basis", "swapped.csv"],
+        "swapped.csv to name the columns of the records, in their order: column 1 is 'b'",
+    ),
+    "other names": (["--basis", "foreign.csv"], "foreign.csv to name the columns of the records, in their order"),
     "a known spread": (["--basis", "dct", "--covariance", "vector.npy"], "--basis without --covariance"),
     "public records": (["--basis", "dct", "--shape-from", "axes.npy"], "--basis without --shape-from"),
     "groups": (["--basis", "auto", "--group-by", "a", "--groups", "x.txt"], "--basis without --group-by"),
@@ -97,6 +112,30 @@ def test_the_card_says_what_rotated_sparse_rows_take(folder, hall, basis, width)
     assert words in run("--basis", basis, data="data.npz")
     assert "Rotated rows" not in run("--basis", basis)
     assert "Rotated rows" not in run(data="data.npz")
+
+
+FORECASTS = {"forecast_own_axes": 1.084, "forecast_dct": 1.44, "forecast_learned": 1.071}
+OVER = "forecast gains over spherical noise"
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (FORECASTS, f"dct ({OVER}: columns 1.08, dct 1.44, learned 1.07)"),
+        ({**FORECASTS, "forecast_learned": 0.0}, f"dct ({OVER}: columns 1.08, dct 1.44, learned not at this budget)"),
+        ({}, "dct"),
+    ],
+)
+def test_the_card_tells_what_the_choice_was_made_by(told, words):
+    release = SimpleNamespace(parameters={"basis": "dct", **told})
+    assert list(basis_rows({}, as_records(np.ones((2, 3))), release)) == [("basis", words)]
+
+
+def test_the_card_of_a_release_that_chose(folder, rng, monkeypatch):
+    whole = dimfree.release.release_mean
+    monkeypatch.setattr(dimfree.release, "release_mean", lambda X, **given: whole(X, **given, noise=SeededNoise(5)))
+    np.save("walks.npy", rng.normal(size=(1500, 64)).cumsum(axis=1))
+    assert f"({OVER}: columns " in run(data="walks.npy", expect=0)
 
 
 def test_as_many_rotated_rows_are_kept_as_is_said():

@@ -52,6 +52,20 @@ def test_the_release_is_that_of_the_shape_and_the_card_tells_its_gains():
     assert json.loads(Path("r.json").read_text())["mean"] == expected.mean.tolist()
 
 
+@pytest.mark.parametrize("unnamed", ["data", "public"])
+def test_where_one_of_the_two_has_no_names_columns_go_by_position(unnamed):
+    """The same release as with names on both."""
+    options = ["--scale", "learn", "--json", "r.json", "--force"]
+    run("--shape-from", "public.csv", *options)
+    expected = json.loads(Path("r.json").read_text())["mean"]
+    count, seed = {"data": (1500, 1), "public": (80, 2)}[unnamed]
+    np.savetxt(f"{unnamed}.csv", drawn(count, seed), delimiter=",")
+    other = "public" if unnamed == "data" else "data"
+    written(f"{other}.csv", *{"data": [drawn(1500, 1)], "public": [drawn(80, 2)]}[other], NAMES[::-1])
+    run("--shape-from", "public.csv", *options)
+    assert json.loads(Path("r.json").read_text())["mean"] == expected
+
+
 def test_without_public_records_the_card_says_nothing_of_them():
     np.save("spread.npy", np.ones(12))
     assert "public shape" not in run("--covariance", "spread.npy").stderr
@@ -78,12 +92,21 @@ def test_what_makes_no_sense_is_one_sentence(words, message):
 @pytest.mark.parametrize(
     ("rows", "names", "message"),
     [
-        (drawn(80, 2), NAMES[::-1], "public.csv names the columns of the records in another order"),
-        (drawn(80, 2)[:, :5], NAMES[:5], "shape for 12 dimension(s), got one for 5"),
+        (
+            drawn(80, 2),
+            NAMES[::-1],
+            "public.csv to name the columns of the records, in their order: column 1 is 'item_",
+        ),
+        (
+            drawn(80, 2),
+            [*NAMES[:-1], "age"],
+            "column 12 is 'age' there and 'item_11' in the records. Bring its columns",
+        ),
+        (drawn(80, 2)[:, :5], NAMES[:5], "in their order: it names 5, the records have 12"),
         (np.where(np.eye(80, 12) > 0, np.nan, 1.0), NAMES, "public.csv cannot be used: public_X has an entry that is"),
         (drawn(3, 2), NAMES, "public.csv cannot be used: Expected public_X with at least 5 rows, got 3"),
     ],
-    ids=["order", "width", "missing", "few"],
+    ids=["order", "names", "width", "missing", "few"],
 )
 def test_public_records_that_do_not_serve_are_one_sentence(rows, names, message):
     written("public.csv", rows, names)

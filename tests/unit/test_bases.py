@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sparse
 from scipy.linalg import hadamard
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from streams import needs
 
 from dimfree.baselines.rotation import Rotation
 from dimfree.bases import Basis, Cosine, Given, Haar, Hadamard, as_basis, check_basis, given
@@ -265,6 +266,9 @@ BAD = {
     "columns for rows": (np.array([[1.0, 0, 0], [1, 1, 0], [0, 0, 1]]), r"numpy.linalg.qr\(basis.T\)\[0\].T"),
     "operator that fails": (LinearOperator((3, 3), matvec=failing, dtype=float), "no such vector"),
     "a name": ("dtc", "'dct', 'hadamard', 'haar'"),
+    "the word none": ("none", r"or an orthonormal \(d, d\) matrix or scipy LinearOperator.*or None.*got 'none'"),
+    "masked": (np.ma.masked_array(np.eye(3), mask=np.eye(3) > 0), "basis without masked entries"),
+    "masked rows": ([*np.ma.masked_array(np.eye(3), mask=np.eye(3) > 0)], "basis without masked entries"),
     "auto": ("auto", "'dct', 'hadamard', 'haar'"),
     "nothing": (None, "real numbers"),
     "a number": (3.0, "object of type float"),
@@ -322,6 +326,133 @@ class Reversed(Basis):
 
     def restored(self, vector):
         return vector[::-1]
+
+
+def test_a_masked_array_without_masked_entries_is_an_array():
+    assert as_basis(np.ma.masked_array(np.eye(3), mask=np.zeros((3, 3))), 3).width == 3
+
+
+# A basis of the caller's own is tried on public vectors
+
+
+class Short(Reversed):
+    def rotated(self, rows):
+        return rows[:, 1:].copy()
+
+
+class Blowing(Reversed):
+    def rotated(self, rows):
+        return super().rotated(rows) * np.inf
+
+
+class OneWay(Reversed):
+    def restored(self, vector):
+        return vector
+
+
+class NearlyBack(Reversed):
+    def restored(self, vector):
+        return super().restored(vector) * (1 + 1e-5)
+
+
+class Column(Reversed):
+    def restored(self, vector):
+        return super().restored(vector)[None]
+
+
+class Neighbourly(Reversed):
+    """Adds a hundredth of a last bit of the row before."""
+
+    def rotated(self, rows):
+        return super().rotated(rows) + 1e-18 * np.roll(rows, 1, axis=0) * (len(rows) > 1)
+
+
+class PlaceBound(Reversed):
+    def rotated(self, rows):
+        found = super().rotated(rows)
+        found[8:] *= 1 + 2**-52
+        return found
+
+
+class Unfinished(Reversed):
+    def rotated(self, rows):
+        raise NotImplementedError("later")
+
+
+class Nameless(Reversed):
+    name = None
+
+
+BROKEN = {
+    Short: r"another shape than \(rows, width\)",
+    Blowing: "not finite",
+    OneWay: "`restored` does not undo `rotated`, within 1e-06",
+    NearlyBack: "`restored` does not undo `rotated`",
+    Column: "`restored` does not undo `rotated`",
+    Neighbourly: "other bits in a batch",
+    PlaceBound: "other bits in a batch",
+    Unfinished: "it raised NotImplementedError",
+    Nameless: "`name`",
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_promise_is_told(kind):
+    with pytest.raises(InvalidParameter, match=f"a {kind.__name__}, to keep what.*{BROKEN[kind]}"):
+        as_basis(kind(5), 5)
+
+
+def test_an_ordinary_product_is_told():
+    with pytest.raises(InvalidParameter, match=r"a Batched, to keep what.*other bits in a batch"):
+        as_basis(Batched(orthonormal(101), 101), 101)
+
+
+@every
+@pytest.mark.parametrize("dimension", [1, 2, 33, 1025])
+def test_the_bases_of_the_house_keep_their_promises(name, dimension):
+    basis = MAKERS[name](dimension)
+    assert as_basis(basis, dimension) is basis
+
+
+def test_few_rows_are_tried():
+    counted = []
+
+    class Counted(Reversed):
+        def rotated(self, rows):
+            counted.append(len(rows))
+            return super().rotated(rows)
+
+    as_basis(Counted(4), 4)
+    assert sum(counted) == 20
+
+
+# Frames have names
+
+
+FRAMES = {
+    "pandas": lambda rows, names: needs("pandas").DataFrame(rows, columns=names),
+    "polars": lambda rows, names: needs("polars").DataFrame(rows, schema=names, orient="row"),
+    "pyarrow": lambda rows, names: needs("pyarrow").table(dict(zip(names, rows.T, strict=True))),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_with_other_names_than_the_records_is_refused(kind):
+    T = orthonormal(3)
+    frame = FRAMES[kind](T, ["a", "b", "c"])
+    for columns in (None, ("a", "b", "c"), ("0", "1", "2")):
+        assert as_basis(frame, 3, columns).matrix == pytest.approx(T)
+    for columns in (("b", "a", "c"), ("a", "b", "x"), ("a", "b", "c", "d")):
+        with pytest.raises(InvalidParameter, match="basis to name the columns of the records, in their order"):
+            as_basis(frame, 3, columns)
+
+
+def test_columns_that_are_only_counted_have_no_names_but_an_order():
+    T, pandas = orthonormal(3), needs("pandas")
+    assert as_basis(pandas.DataFrame(T), 3, ("a", "b", "c")).matrix == pytest.approx(T)
+    assert as_basis(T, 3, ("a", "b", "c")).matrix == pytest.approx(T)
+    with pytest.raises(InvalidParameter, match="column 1 is '2' there and '0' in the records"):
+        as_basis(pandas.DataFrame(T)[[2, 0, 1]], 3, ("0", "1", "2"))
 
 
 def test_the_diagonal_of_a_basis_of_ones_own_follows_from_its_unit_vectors():

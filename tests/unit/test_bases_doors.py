@@ -108,3 +108,19 @@ class Untouched(SeededNoise):
 
     def gaussian(self, stddev, size):
         raise AssertionError("noise was drawn")
+
+
+def test_a_frame_of_axes_whose_columns_are_named_otherwise_is_refused():
+    pandas = pytest.importorskip("pandas")
+    names = ["a", "b", "c"]
+    table = pandas.DataFrame(np.random.default_rng(5).normal(size=(50, 3)), columns=names)
+    axes = pandas.DataFrame(np.eye(3), columns=names[::-1])
+    with pytest.raises(InvalidParameter, match="basis"):
+        dimfree.release_mean(table, epsilon=1, delta=1e-6, basis=axes, noise=SeededNoise(1))
+    named_alike = pandas.DataFrame(np.eye(3), columns=names)
+    assert dimfree.release_mean(table, epsilon=1, delta=1e-6, basis=named_alike, noise=SeededNoise(1)).dimension == 3
+
+
+def test_a_misspelt_shape_is_said_before_a_basis_that_does_not_go_with_it():
+    with pytest.raises(InvalidParameter, match="papr"):
+        dimfree.release_mean(np.zeros((5, 2)), epsilon=1, delta=1e-6, shape="papr", basis="dct", noise=SeededNoise(1))

@@ -14,6 +14,7 @@ from dimfree.bases.learned import LearnedAxes
 from dimfree.beliefs import LearnedShape
 from dimfree.budget import Neighbours
 from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.directions import Lookout
 from dimfree.noise import SeededNoise
 from dimfree.original import in_original
 from dimfree.records import open_records
@@ -196,7 +197,7 @@ def test_directions_are_told_with_the_scale_they_were_found_in():
     told(learner, plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
     assert in_original(learner).shape.directions is None
     learner.spikes = Spikes(DIRECTIONS, np.array([0.5, 0.2]), np.array([0.1, math.pi / 2]))
-    learner.scale = np.sqrt(UNEVEN)
+    learner.lookout = Lookout(learner.answer_so_far()[0], np.sqrt(UNEVEN))
     directions = in_original(learner).shape.frozen(WIDTH).directions
     assert np.array_equal(directions.vectors, DIRECTIONS.T)
     assert np.array_equal(directions.scale, np.sqrt(UNEVEN))

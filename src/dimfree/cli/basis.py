@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dimfree.result import Release
 
 OWN = "none"  # the columns as they are
+_FORECASTS = {"forecast_own_axes": "columns", "forecast_dct": "dct", "forecast_learned": "learned"}
 
 
 def check_basis_option(basis: str | None, data: Path, others: Mapping[str, object]) -> Path | None:
@@ -58,12 +59,22 @@ def basis_rows(asked: Mapping[str, Any], records: "Records", release: "Release")
     """For the card: the coordinates, and what they take in memory where the table is sparse, from the schema alone."""
     chosen = str(release.parameters.get("basis", ""))
     if chosen:
-        yield "basis", chosen
+        yield "basis", chosen + _forecasts(release.parameters)
     width = _turned_width(asked.get("basis", "auto"), chosen, records.dimension)
     if records.is_sparse and width is not None:
         from dimfree.bases.memory import memory_needed
 
         yield "memory", memory_needed(width)
+
+
+def _forecasts(told: Mapping[str, Any]) -> str:
+    """What was released to choose by, where anything was."""
+    gains = [
+        f"{name} {told[word]:.3g}" if told[word] else f"{name} not at this budget"
+        for word, name in _FORECASTS.items()
+        if word in told
+    ]
+    return f" (forecast gains over spherical noise: {', '.join(gains)})" if gains else ""
 
 
 def _turned_width(basis: Any, chosen: str, dimension: int) -> int | None:

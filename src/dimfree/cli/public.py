@@ -23,17 +23,15 @@ def check_public(shape_from: Path | None, data: Path, others: Mapping[str, objec
 
 
 def read_public_shape(shape_from: Path | None, columns: Sequence[str] | None) -> "Shape | None":
-    """The shape of a table of public records; the same names as DATA has, in another order, are refused."""
+    """The shape of a table of public records; names that are not those of DATA, in their order, are refused."""
     if shape_from is None:
         return None
+    from dimfree._validate import check_same_columns
     from dimfree.files import read_table
     from dimfree.public_shape import shape_from as fitted
 
     public = read_table(shape_from)
-    if columns and public.columns and sorted(public.columns) == sorted(columns) and public.columns != tuple(columns):
-        raise InvalidFile(
-            f"{shape_from} names the columns of the records in another order: bring them into the same order."
-        )
+    check_same_columns(str(shape_from), public.columns, columns)
     try:
         return fitted(public)
     except InvalidRecords as error:

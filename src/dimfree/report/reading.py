@@ -13,6 +13,7 @@ from dimfree.result import Release
 
 CLEAR, PRECISE, UNCERTAIN, LOST = range(4)
 WORDS = ("clear", "precise", "uncertain", "lost in noise")
+NOISE, NOISE_AND_CLIPPING = "noise", "noise and allowance for clipping"
 PRECISION = 0.1  # noise below this part of one record's standard deviation is small, whatever the mean
 
 Floats = NDArray[np.float64]
@@ -23,8 +24,9 @@ Places = NDArray[np.intp]
 class Reading:
     """The mean, its error bars and a verdict for each coordinate.
 
-    `low`, `high`: noise alone, each coordinate by itself. `all_low`, `all_high`: all coordinates at once, and with
-    sampling where the release models its records (`covers` says of what).
+    `low`, `high`: noise and, where there is one, the allowance for clipping (`bars` names them), each coordinate by
+    itself. `all_low`, `all_high`: all coordinates at once, and with sampling where the release models its records
+    (`covers` says of what).
     """
 
     mean: Floats
@@ -37,6 +39,7 @@ class Reading:
     spread: Floats | None  # of one record, where it was given or released
     shrunk: bool  # error bars stand about another point than the mean
     covers: str
+    bars: str  # what the shorter error bars are made of
     verdicts: Places
     threshold: float  # the strength from which on a coordinate is clear; the median where it differs
 
@@ -57,6 +60,7 @@ class Reading:
             spread=spread,
             shrunk=release.denoised,
             covers=box.covers,
+            bars=NOISE if release.error_model.clipping is None else NOISE_AND_CLIPPING,
             verdicts=_verdicts((low, high), together, release.noise_stddev, spread),
             threshold=float(np.median((together[1] - together[0]) / 2 / release.noise_stddev)),
         )

@@ -10,7 +10,7 @@ from dimfree.result import Release
 METHODS = {
     "auto": "Nothing was known beforehand. Number, scale, location and variances of the records were learned inside "
     "the budget: a stable core found the records that agree with most others, then all records were clipped about it "
-    "again and again, in a shape that follows the learned variances, in the coordinates that promised the least noise.",
+    "again and again, in a shape learned on the way.",
     "recentred": "The spread of the records was known. A stable core found the records that agree with most others; "
     "all records were then clipped about it, stage by stage, and all outputs combined by their precision.",
     "stable": "The spread of the records was known. A stable core averaged the records that agree with most others, "
@@ -21,6 +21,7 @@ METHODS = {
     "paper": "The paper's Algorithm 2 with sound constants: groups of one random half voted on the variances, the "
     "other half was averaged. The mean is about that half.",
 }
+_COORDINATES = " `basis` below says in which coordinates."
 _BASELINE = "Somebody else's estimator, kept for comparison."
 
 PARAMETERS = {
@@ -35,9 +36,12 @@ PARAMETERS = {
     "block": "coordinates that the stages looked at together",
     "basis": "coordinates in which the noise was shaped",
     "forecast_own_axes": "noise of a spherical shape over that of one along the columns, read cautiously",
-    "forecast_dct": "the same for one along the cosine transform of the columns",
-    "forecast_learned": "the same for one along learned directions; 0: not to be learned at this budget",
-    "forecast_refined": "noise of the shape along the columns over that of one with learned directions; 0: as above",
+    "forecast_dct": "noise of a spherical shape over that of one along the cosine transform of the columns, read "
+    "cautiously",
+    "forecast_learned": "noise of a spherical shape over that of one along learned directions, read cautiously; 0: not "
+    "to be learned at this budget and width",
+    "forecast_refined": "noise of a shape along the columns over that of one along learned directions, read "
+    "cautiously; 0: not to be learned at this budget and width",
     "promised_gain": "noise without the learned directions over that with them, as predicted from what was released",
     "directions": "directions that stood out of the noise",
     "estimates": "what the released mean is a mean of",
@@ -46,15 +50,55 @@ PARAMETERS = {
     "groups": "groups that voted",
     "stddev": "bound on the standard deviation of a column",
 }
+BASES = {
+    "own axes": "noise follows the variances of the columns",
+    "spherical": "noise alike in all columns: nothing promised to pay",
+    "dct": "noise follows variances in the cosine transform over the order of the columns",
+    "haar": "noise follows variances in the Haar wavelets over the order of the columns",
+    "hadamard": "noise follows variances in the Walsh–Hadamard transform of the columns",
+    "given": "noise follows variances along the public axes that were given",
+    "learned": "noise follows directions learned from the records",
+}
+MOST_DIRECTIONS = 5  # told in words; the release holds all of them
+_LEFT_OUT = "those that are mostly the released centre's own error are left out"
 
 
 def method_words(release: Release) -> str:
-    return METHODS.get(release.method, _BASELINE)
+    words = METHODS.get(release.method, _BASELINE)
+    return words + _COORDINATES if "basis" in release.parameters else words
 
 
 def parameter_rows(release: Release) -> list[tuple[str, str, str]]:
     """(name, value, meaning)."""
-    return [(name, _value(value), PARAMETERS.get(name, "")) for name, value in release.parameters.items()]
+    return [(name, _value(value), _meaning(release, name)) for name, value in release.parameters.items()]
+
+
+def _meaning(release: Release, name: str) -> str:
+    words = PARAMETERS.get(name, "")
+    if name == "basis":
+        return BASES.get(str(release.parameters[name]), words)
+    return f"{words}{_told_directions(release)}" if name == "directions" else words
+
+
+def _told_directions(release: Release) -> str:
+    """Share and angle of the strongest; one that stood out and is not in the release was mostly the centre's error."""
+    if release.parameters.get("basis") != "learned":
+        return "; they promised too little to shape the noise"
+    found = None if release.shape is None else release.shape.directions
+    pairs = [] if found is None else list(zip(found.shares.tolist(), found.angles.tolist(), strict=True))
+    told = [f"{_percent(share)} of the spread, turned by at most {_degrees(angle)}" for share, angle in pairs]
+    more = [f"and {len(told) - MOST_DIRECTIONS} more"] if len(told) > MOST_DIRECTIONS else []
+    fewer = [_LEFT_OUT] if len(told) < int(release.parameters["directions"]) else []
+    return f": {'; '.join(told[:MOST_DIRECTIONS] + more + fewer)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else "below 1 %"
+
+
+def _degrees(angle: float) -> str:
+    """A bound, so rounded up, but for what the change of units adds."""
+    return f"{math.ceil(math.degrees(angle) - 1e-9)}°"
 
 
 def _value(value: float | int | str) -> str:
