@@ -173,10 +173,10 @@ def release_mean(
 def _opened(X: object, unit: object, unit_rows: int | None, on_invalid: str) -> tuple[Records, dict[str, Any]]:
     """One record for each person, and the public words about what one person is."""
     if unit is None:
-        return as_records(X), {}
+        return as_records(X, on_invalid=on_invalid), {}
     table, keys = split_unit(X, unit)
     whose = {"unit": "person", "unit_column": keys.column, "unit_rows": unit_rows}
-    return person_records(as_records(table), keys, unit_rows, on_invalid), whose
+    return person_records(as_records(table, on_invalid=on_invalid), keys, unit_rows, on_invalid), whose
 
 
 def stated(release: Release, whose: dict[str, Any]) -> Release:
