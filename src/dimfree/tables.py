@@ -49,9 +49,7 @@ def source_of(X: Any, lenient: bool = False) -> tuple[Source, tuple[str, ...] | 
 
 def _from_array(X: Any, lenient: bool = False) -> NDArray[Any]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy warns of a masked entry in a list
-            array = _array_of(X, lenient)
+        array = _array_of(X, lenient)
     except (TypeError, ValueError):
         raise InvalidRecords(f"The records do not form a table of numbers. {ONE_ROW_EACH}") from None
     _check_rank(array.ndim)
@@ -65,17 +63,25 @@ def _from_array(X: Any, lenient: bool = False) -> NDArray[Any]:
 
 def _array_of(X: Any, lenient: bool) -> NDArray[Any]:
     """An array; a masked entry, which is a missing one, is NaN or None."""
-    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
-        return _array_of(np.ma.array(X), lenient)
     if isinstance(X, np.ma.MaskedArray):
         return _unmasked(X, lenient)
-    if isinstance(X, np.ndarray) or not lenient:
+    if isinstance(X, np.ndarray):
         return np.asarray(X)
+    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        return _unmasked(np.ma.array(X), lenient)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy warns of a masked entry
+        return _array_of_list(X, lenient)
+
+
+def _array_of_list(X: Any, lenient: bool) -> NDArray[Any]:
     try:
         array = np.asarray(X)
-    except ValueError:  # an entry that is a list itself
+    except ValueError:  # an entry that is a list itself, or rows of different lengths
+        if not lenient:
+            raise
         return np.asarray(X, dtype=object)
-    return array if array.dtype.kind in _REAL else np.asarray(X, dtype=object)  # each entry as it was
+    return np.asarray(X, dtype=object) if lenient and array.dtype.kind not in _REAL else array  # entries as they were
 
 
 def _unmasked(X: Any, lenient: bool) -> NDArray[Any]:
