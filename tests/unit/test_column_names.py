@@ -110,6 +110,15 @@ def test_names_in_an_h5ad_file(tmp_path):
     assert read_table(store_h5ad(path, np.eye(3), names=["0", "1", "2"])).columns == ("0", "1", "2")
 
 
+def test_names_of_the_variables_of_an_anndata():
+    """A stand-in of the same name: tables are told apart by it."""
+    parts = {"X": np.eye(2), "isbacked": False, "var_names": [SECRET, "672"]}
+    cells = type("AnnData", (), {**parts, "__module__": "anndata"})()
+    refusal_of(open_records, cells)
+    cells.var_names = ["TP53", "672"]
+    assert open_records(cells).columns == ("TP53", "672")
+
+
 def test_a_csv_whose_names_another_reader_made_of_a_record(tmp_path):
     """Not all of them are numbers, so the line is no record; but none is a name."""
     path = tmp_path / "t.csv"
