@@ -66,7 +66,7 @@ def lists(table: np.ndarray) -> pa.Table:
     return pa.table({"vector": pa.FixedSizeListArray.from_arrays(flat, table.shape[1])})
 
 
-def store_h5ad(path: Path, table) -> Path:
+def store_h5ad(path: Path, table, names=NAMES) -> Path:
     """As anndata writes it: X dense, or a group of the parts of a CSR matrix."""
     h5py = needs("h5py")
     with h5py.File(path, "w") as file:
@@ -79,5 +79,5 @@ def store_h5ad(path: Path, table) -> Path:
             file["X"] = table
         var = file.create_group("var")
         var.attrs["_index"] = "gene"
-        var.create_dataset("gene", data=list(NAMES), dtype=h5py.string_dtype())
+        var.create_dataset("gene", data=list(names), dtype=h5py.string_dtype())
     return path

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.column_names import are_counted
 from dimfree.errors import InvalidParameter
 
 
@@ -239,7 +240,7 @@ def check_same_columns(name: str, names: Sequence[str] | None, columns: Sequence
     """
     if not names or not columns or tuple(names) == tuple(columns):
         return
-    if (_are_counted(names) or _are_counted(columns)) and sorted(names) != sorted(columns):
+    if (are_counted(names) or are_counted(columns)) and sorted(names) != sorted(columns):
         return
     if len(names) != len(columns):
         apart = f"it names {len(names)}, the records have {len(columns)}"
@@ -250,10 +251,6 @@ def check_same_columns(name: str, names: Sequence[str] | None, columns: Sequence
         f"Expected {name} to name the columns of the records, in their order: {apart}. Bring its columns into that "
         "order under the same names, or pass the numbers without names, which go by position."
     )
-
-
-def _are_counted(names: Sequence[str]) -> bool:
-    return list(names) == [str(place) for place in range(len(names))]
 
 
 def check_rank(name: str, rank: int, allowed: Sequence[int]) -> None:

@@ -10,7 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from dimfree.column_names import check_names
 from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.records import as_records, plain_table
 from dimfree.release import AUTO, WINDOW, release_mean
 from dimfree.result import Release
 from dimfree.units import split_unit
@@ -90,7 +92,7 @@ class PrivateMean(BaseEstimator):
 
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
         """Release the mean of the rows of X. `y` is ignored and never read; `unit` holds one key for each row."""
-        table, whose = self._persons(open_table(X), unit)
+        table, whose = self._persons(open_table(X, self.on_invalid), unit)
         validate_data(self, headed(table), skip_check_array=True)  # names and width only, before any budget is spent
         self._store(release_mean(table, **{**self.get_params(deep=False), "unit": whose}))
         if self.release_.refused:
@@ -123,23 +125,34 @@ class PrivateMean(BaseEstimator):
 
 
 def headed(table: Any) -> Any:
-    """Something whose column names scikit-learn can read: the table, or for an AnnData a frame without rows."""
+    """Something whose column names scikit-learn can read: the table, or for an AnnData a frame without rows.
+
+    Names that could be a record are refused here: scikit-learn would store them and quote them.
+    """
     if not _is_anndata(table):
+        if _is_frame(table):
+            as_records(table[:0])
         return table
     import pandas as pd  # AnnData needs it, too
 
-    return pd.DataFrame(columns=[str(name) for name in table.var_names])
+    names = [str(name) for name in table.var_names]
+    check_names(names)
+    return pd.DataFrame(columns=names)
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "shape")
 
 
 def _is_anndata(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "anndata" and hasattr(X, "var_names")
 
 
-def open_table(X: Any) -> Any:
+def open_table(X: Any, on_invalid: str) -> Any:
     """X as something the front door opens. Errors are worded here because scikit-learn's and NumPy's would repeat
     entries of X or the number of its rows."""
-    is_frame = hasattr(X, "columns") and hasattr(X, "shape")
-    table = X if sparse.issparse(X) or is_frame or _is_anndata(X) else _numeric(X)
+    is_opened = sparse.issparse(X) or _is_frame(X) or _is_anndata(X)
+    table = X if is_opened else plain_table(X, on_invalid) if on_invalid == "neutral" else _numeric(X)
     if len(table.shape) != 2:
         hint = " Reshape your data: X.reshape(-1, 1) for one coordinate." if len(table.shape) == 1 else ""
         raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {len(table.shape)}.{hint}")

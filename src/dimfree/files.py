@@ -16,11 +16,11 @@ from dimfree._validate import check_same_columns
 from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.records import Records, as_records
 from dimfree.sources.csv_text import CsvStream, CsvText, is_missing_cell, key_of, open_csv
-from dimfree.sources.file_stream import reading, require
+from dimfree.sources.file_stream import reading, require, require_places
 from dimfree.sources.h5ad import open_h5ad
 from dimfree.sources.ipc import IpcStream
 from dimfree.sources.npy import NpyStream
-from dimfree.sources.parquet import ParquetStream
+from dimfree.sources.parquet import ParquetStream, opened
 from dimfree.sources.stream import SparseStream, Stream
 from dimfree.sources.zarr_folder import ZarrStream
 from dimfree.tables import Source, from_arrow
@@ -52,6 +52,7 @@ KeyedTable: TypeAlias = tuple[Source, tuple[str, ...] | None, list[Keyed]]  # an
 Content = TypeVar("Content")
 
 _CSV_GROWTH = 4  # two characters, the least that a number takes, become eight bytes
+_PLACES = ("indices", "indptr", "row", "col", "offsets")  # of the entries of a sparse matrix, whatever its format
 _SPARSE = "format"  # the entry by which scipy.sparse.save_npz marks its files
 
 
@@ -209,6 +210,7 @@ def _read_npz(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
         if _SPARSE in archive.files and "shape" in archive.files:
             from scipy.sparse import load_npz
 
+            require_places([archive[name] for name in _PLACES if name in archive.files])
             return load_npz(path), None
         if key in archive.files:
             return archive[key], None
@@ -221,9 +223,7 @@ def _read_npz(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
 
 def _read_parquet(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
     require_pyarrow()
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(path) as file:
+    with opened(path) as file:
         return from_arrow(file.read())
 
 

@@ -159,11 +159,11 @@ def _opened(
     """One record for each person in some group, the group of each, and the public words about what one person is."""
     table, labels = split_groups(X, groups, names)
     if unit is None:
-        records, labels = members(as_records(table), labels)
+        records, labels = members(as_records(table, on_invalid=on_invalid), labels)
         require_valid(records, on_invalid)  # before any noise is drawn
         return records, labels, {}
     table, keys = split_unit(table, unit)
-    people, labels = person_members(as_records(table), labels, keys, unit_rows, on_invalid)
+    people, labels = person_members(as_records(table, on_invalid=on_invalid), labels, keys, unit_rows, on_invalid)
     return people, labels, {"unit": "person", "unit_column": keys.column, "unit_rows": unit_rows}
 
 

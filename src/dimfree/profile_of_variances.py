@@ -102,7 +102,7 @@ def variance_profile(
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("on_invalid", on_invalid, ON_INVALID)
     with memory_unspoken():
-        records = as_records(X)
+        records = as_records(X, on_invalid=on_invalid)
     plan = _Plan.of(budget, relation, records.dimension)
     outcome = _Outcome(budget, relation, records.dimension, (noise := noise or SystemNoise()).private)
     if relation is Neighbours.REPLACE_ONE and not plan.suffices(records.dimension, full_groups(records.count, GROUP)):

@@ -177,7 +177,7 @@ def open_records(X: object, *, on_invalid: str = "raise") -> Records:
     `on_invalid="neutral"` is inside it: such a record is a friend of itself only and adds 0 to every sum.
     """
     check_choice("on_invalid", on_invalid, ON_INVALID)
-    records = as_records(X)
+    records = as_records(X, on_invalid=on_invalid)
     require_valid(records, on_invalid)
     return records
 
@@ -193,21 +193,25 @@ def require_valid(records: Records, on_invalid: str) -> None:
         )
 
 
-def as_records(X: object, columns: tuple[str, ...] | None = None) -> Records:
-    """Records after the checks of rank, type and width alone; no value is looked at. `columns` names the unnamed."""
+def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_invalid: str = "raise") -> Records:
+    """Records after the checks of rank, type, names and width. `columns` names the unnamed.
+
+    Under "neutral", where one entry may have decided the type of others, each is read by itself and what is no number
+    makes its own row invalid; under "raise" such a type is an error.
+    """
     if isinstance(X, Records):
         return X
     with np.errstate(all="ignore"):  # a warning or error would speak of records
-        source, names = source_of(X)
+        source, names = source_of(X, lenient=on_invalid == "neutral")
     if source.shape[1] == 0:
         raise InvalidRecords(f"The table has no columns. {ONE_ROW_EACH}")
     return Records(source, names or columns)
 
 
-def plain_table(X: object) -> Source:
+def plain_table(X: object, on_invalid: str = "raise") -> Source:
     """The numbers of a table as they are, what is not finite included: a dense array, or CSR. For transformers, whose
     output goes back to whoever holds the records; an error still speaks of the schema only."""
-    return as_records(X)._source
+    return as_records(X, on_invalid=on_invalid)._source
 
 
 def _dense(rows: Source) -> NDArray[np.float64]:

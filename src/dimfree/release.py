@@ -106,9 +106,10 @@ def release_mean(
     with `unit_rows`, a public number, the mean of the totals of each person's first rows, so many at most.
     `on_invalid` "raise" stops at a non-finite entry or a missing key, which tells the caller about the data and is not
     covered by the guarantee; "neutral" counts such a row and gives it no weight, and with `unit` leaves it out of the
-    record of its person. `device` "cuda" works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one, "cpu"
-    does not: the release is the same to the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded
-    where not enough is left); a refusal that public numbers alone decide, and an error of the table, cost nothing.
+    record of its person; an entry of a list or frame that is no number is then one that is not finite. `device` "cuda"
+    works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one, "cpu" does not: the release is the same to
+    the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded where not enough is left); a refusal
+    that public numbers alone decide, and an error of the table, cost nothing.
     `noise` is for tests; leave it None to be private.
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
@@ -173,10 +174,10 @@ def release_mean(
 def _opened(X: object, unit: object, unit_rows: int | None, on_invalid: str) -> tuple[Records, dict[str, Any]]:
     """One record for each person, and the public words about what one person is."""
     if unit is None:
-        return as_records(X), {}
+        return as_records(X, on_invalid=on_invalid), {}
     table, keys = split_unit(X, unit)
     whose = {"unit": "person", "unit_column": keys.column, "unit_rows": unit_rows}
-    return person_records(as_records(table), keys, unit_rows, on_invalid), whose
+    return person_records(as_records(table, on_invalid=on_invalid), keys, unit_rows, on_invalid), whose
 
 
 def stated(release: Release, whose: dict[str, Any]) -> Release:

@@ -131,7 +131,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         table = self._table(X)
         validate_data(self, headed(table), reset=False, skip_check_array=True)
-        source = plain_table(table)
+        source = plain_table(table, self.on_invalid)
         values = source.copy() if sparse.issparse(source) else np.array(source, dtype=np.float64)
         if self.on_invalid == "raise" and not np.isfinite(values.data if sparse.issparse(values) else values).all():
             raise InvalidRecords(
@@ -142,7 +142,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
 
     def _table(self, X: Any) -> Any:
         """Centring would fill a sparse table, an AnnData's as well."""
-        table = open_table(X)
+        table = open_table(X, self.on_invalid)
         if self.with_mean and (sparse.issparse(table) or (not hasattr(table, "columns") and _sparse_inside(table))):
             raise InvalidParameter("Expected with_mean=False for sparse X, since centring fills it: or X.toarray().")
         return table

@@ -64,11 +64,12 @@ def test_stages_have_an_end():
         release_mean(np.ones((9, 1)), epsilon=1.0, delta=1e-6, covariance=[1.0], stages=21)
 
 
-def test_a_number_too_large_for_a_float_is_a_typed_error():
+@pytest.mark.filterwarnings("ignore::dimfree.estimator.RefusalWarning")
+def test_a_number_too_large_for_a_float_is_a_typed_error_or_an_invalid_record():
+    model, table = PrivateMean(epsilon=1.0, delta=1e-6, covariance=[1.0]), np.array([[10**400]], dtype=object)
     with pytest.raises(InvalidRecords):
-        PrivateMean(epsilon=1.0, delta=1e-6, covariance=[1.0], on_invalid="neutral").fit(
-            np.array([[10**400]], dtype=object)
-        )
+        model.fit(table)
+    assert model.set_params(on_invalid="neutral").fit(table).release_.refused
 
 
 @pytest.mark.parametrize(("name", "budget"), [("epsilon", (1e-9, 1e-3)), ("delta", (1.0, 1e-15))])
@@ -101,7 +102,7 @@ def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation
 def test_running_out_of_memory_tells_nothing_of_the_table(monkeypatch, call, place):
     """NumPy's own sentence would name the shape of an array, and with it the number of records."""
 
-    def full(*_):
+    def full(*_, **__):
         raise MemoryError("Unable to allocate 244. MiB for an array with shape (32004000,)")
 
     monkeypatch.setattr(place, full)

@@ -6,6 +6,7 @@ import traceback
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
 from streams import needs, store, store_h5ad
@@ -198,6 +199,70 @@ def test_running_out_of_memory_in_a_pass_has_its_own_words(tmp_path, table, monk
     assert "271828" not in "".join(traceback.format_exception(caught.value))
 
 
+# ------------------------------------------------------------------------------------------------ Parquet checksums
+
+
+def with_one_byte_changed(path):
+    """In the numbers of the last page, where nothing but a checksum can tell."""
+    content = bytearray(path.read_bytes())
+    column = pq.ParquetFile(path).metadata.row_group(0).column(3)
+    content[column.data_page_offset + column.total_compressed_size - 100] ^= 1
+    path.write_bytes(bytes(content))
+    return path
+
+
+@pytest.fixture(params=[4, 200], ids=["narrow", "wide"])
+def checked(request, tmp_path):
+    """A file that is read whole or in slabs of columns, with a checksum for each page and nothing compressed."""
+    numbers = np.random.default_rng(3).standard_normal((300, request.param)) + SECRET
+    table = pa.table([pa.array(column) for column in numbers.T], names=[f"c{at}" for at in range(request.param)])
+    options = {"write_page_checksum": True, "use_dictionary": False, "compression": "none", "row_group_size": 100}
+    pq.write_table(table.append_column("who", pa.array(range(300))), tmp_path / "t.parquet", **options)
+    return tmp_path / "t.parquet"
+
+
+@pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
+def test_a_page_that_does_not_fit_its_checksum(checked, monkeypatch, large):
+    monkeypatch.setattr(files, "LARGE", large)
+    assert sum(len(rows) for rows, _ in files.read_table(checked).blocks()) == 300
+    with_one_byte_changed(checked)
+    for read in (files.read_table, lambda path: files.read_keyed_table(path, ["who"])[0]):
+        message = refusal_of(lambda read=read: list(read(checked).blocks()))
+        assert message.startswith(str(checked))
+        assert "damaged" in message
+    assert "damaged" in refusal_of(files.read_covariance, checked)
+
+
+def test_a_worker_compares_checksums(checked):
+    needs("dask")
+    with_one_byte_changed(checked)
+    assert "damaged" in refusal_of(lambda: list(files.read_table(checked, workers=2).blocks()))
+
+
+def test_no_release_of_a_page_that_does_not_fit(checked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with_one_byte_changed(checked)
+    command = [
+        "mean",
+        "t.parquet",
+        "--unit",
+        "who",
+        "--epsilon",
+        "4",
+        "--delta",
+        "1e-6",
+        "-o",
+        "m.csv",
+        "--json",
+        "r.json",
+    ]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2
+    assert "t.parquet" in result.stderr
+    assert "271828" not in result.output
+    assert not {"m.csv", "r.json"} & set(os.listdir())
+
+
 # ------------------------------------------------------------------------------------------------ zarr and h5ad
 
 
@@ -242,6 +307,23 @@ def test_what_is_no_csr(tmp_path):
     with h5py.File(path, "w") as file:
         file["obs"] = [1]
     assert "no matrix X" in refusal_of(files.read_table, path)
+
+
+@pytest.mark.parametrize("part", ["indptr", "indices"])
+@pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
+def test_fractions_for_places(tmp_path, monkeypatch, part, large):
+    """Rounded, they would move entries into other columns, or into the rows of other people."""
+    monkeypatch.setattr(files, "LARGE", large)
+    h5py = needs("h5py")
+    counts = sparse.csr_matrix(np.eye(4))
+    with h5py.File(store_h5ad(tmp_path / "t.h5ad", counts), "a") as file:
+        places = file["X"][part][:]
+        del file["X"][part]
+        file["X"][part] = places + (np.arange(len(places)) == 1) * 0.7
+    assert "not whole numbers" in refusal_of(files.read_table, tmp_path / "t.h5ad")
+    parts = {"data": counts.data, "indices": counts.indices, "indptr": counts.indptr, part: places + 0.5}
+    np.savez(tmp_path / "t.npz", format=b"csr", shape=counts.shape, **parts)
+    assert "not whole numbers" in refusal_of(files.read_table, tmp_path / "t.npz")
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def open_frame(
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("on_invalid", on_invalid, ON_INVALID)
-    records = as_records(X)
+    records = as_records(X, on_invalid=on_invalid)
     check_columns(records.dimension, budget.epsilon)
     require_valid(records, on_invalid)
     return Frame(Space(records, Isotropic(1.0)), budget, relation, noise or SystemNoise())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dimfree.errors import InvalidFile
 from dimfree.sources.stream import pieces
-from dimfree.tables import from_arrow
+from dimfree.tables import check_arrow_names, from_arrow
 
 SLAB_BYTES = 2**28  # of rows put together from columns; a larger part of a file is read so many times over
 
@@ -29,6 +29,7 @@ class Layout:
     @classmethod
     def of(cls, schema: Arrow, apart: Sequence[int] = ()) -> "Layout":
         places, types = [place for place in range(len(schema)) if place not in apart], schema.types
+        check_arrow_names(schema, apart)
         empty, names = from_arrow(schema.empty_table().select(places))
         if not empty.shape[1]:
             raise InvalidFile("it has no columns of numbers, expected one for every coordinate.")

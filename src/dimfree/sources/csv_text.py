@@ -12,11 +12,11 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.column_names import MISSING, check_names, number_in
 from dimfree.errors import InvalidFile
 from dimfree.sources.file_stream import FileStream
 from dimfree.sources.progress import during, heard
 
-_MISSING = frozenset({"", "na", "n/a", "null", "none"})  # beside nan, which is a number to float()
 _END = "\x00end\x00"  # a line of our own behind the last: a file that is cut inside quotes swallows it
 _OFTEN = 4096  # lines between two words about progress
 
@@ -120,7 +120,7 @@ def key_of(cell: str) -> str | None:
 
 def is_missing_cell(cell: str) -> bool:
     """Whether a cell of a .csv that holds this text holds no key."""
-    return cell.strip().lower() in _MISSING | {"nan"}
+    return cell.strip().lower() in MISSING | {"nan"}
 
 
 def _header(cells: list[str]) -> tuple[str, ...] | None:
@@ -128,13 +128,14 @@ def _header(cells: list[str]) -> tuple[str, ...] | None:
 
     A mixture is refused: taken as names, the numbers of a record would be published with the mean.
     """
-    numeric = [_number(cell) is not None for cell in cells]
+    numeric = [number_in(cell) is not None for cell in cells]
     if all(numeric):
         return None
     if any(numeric):
         raise InvalidFile(
             "its first line mixes names with numbers or empty cells, expected a name for every column and no index."
         )
+    check_names(cells)
     return tuple(cell.strip() for cell in cells)
 
 
@@ -142,16 +143,9 @@ def _numbers(cells: list[str], names: tuple[str, ...] | None) -> list[float]:
     try:
         return list(map(float, cells))  # the common case, fast
     except ValueError:
-        numbers = [_number(cell) for cell in cells]
+        numbers = [number_in(cell) for cell in cells]
     if None in numbers:
         column = numbers.index(None)
         title = repr(names[column]) if names else str(column + 1)
         raise InvalidFile(f"column {title} holds something that is not a number, expected numbers between commas.")
     return [number for number in numbers if number is not None]
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float("nan") if cell.strip().lower() in _MISSING else float(cell)
-    except ValueError:
-        return None

@@ -18,7 +18,7 @@ from dimfree.sources.dask_table import DaskTable, Place
 from dimfree.sources.file_stream import CHANGED, FileStream, StoredFile, rows_at_once
 from dimfree.sources.h5ad import DenseH5ad
 from dimfree.sources.npy import NpyStream
-from dimfree.sources.parquet import ParquetStream
+from dimfree.sources.parquet import ParquetStream, opened
 from dimfree.sources.partitions import Form
 from dimfree.sources.stream import Stream, pieces
 from dimfree.sources.zarr_folder import ZarrStream
@@ -162,19 +162,13 @@ def _parquet_between(stream: ParquetStream, first: int, last: int, rows: int) ->
 
 def _of_groups(stream: ParquetStream, groups: list[int], rows: int) -> Iterator[NDArray[Any]]:
     layout = stream._layout
-    with _opened(stream) as file:
+    with opened(stream.path) as file:
         layout.require(file.schema_arrow)
         for batch in file.iter_batches(max(rows, _BATCH_ENTRIES // layout.dimension), row_groups=groups):
             yield layout.rows(batch.select(layout.places))
 
 
 def _group_ends(stream: ParquetStream) -> list[int]:
-    with _opened(stream) as file:
+    with opened(stream.path) as file:
         counts = [int(file.metadata.row_group(group).num_rows) for group in range(file.num_row_groups)]
     return [0, *np.cumsum(counts, dtype=np.int64).tolist()]
-
-
-def _opened(stream: ParquetStream) -> Any:
-    from pyarrow.parquet import ParquetFile
-
-    return ParquetFile(stream.path, pre_buffer=False)

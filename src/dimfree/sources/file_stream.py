@@ -5,7 +5,7 @@ A parser's own words may quote records, so only the kind of trouble is told.
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.util import find_spec
@@ -51,6 +51,12 @@ def require(package: str, ending: str, extra: str) -> None:
         found = False
     if not found:
         raise InvalidFile(f"{ending} needs {package}: install it with pip install 'dimfree[{extra}]'.")
+
+
+def require_places(parts: Iterable[Any]) -> None:
+    """An error where the places of a sparse matrix are fractions: rounded, they would be other places."""
+    if not all(part.dtype.kind in "iu" for part in parts):
+        raise InvalidFile("its sparse matrix is damaged: the places of its entries are not whole numbers.")
 
 
 def rows_at_once(row_bytes: int, tall: int) -> int:

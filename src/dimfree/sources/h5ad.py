@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from dimfree.column_names import check_names
 from dimfree.errors import InvalidFile
 from dimfree.records import as_records
-from dimfree.sources.file_stream import CHANGED, FileStream, StoredFile, require, rows_at_once
+from dimfree.sources.file_stream import CHANGED, FileStream, StoredFile, require, require_places, rows_at_once
 from dimfree.sources.stream import SparseStream, pieces
 from dimfree.tables import from_sparse
 
@@ -87,6 +88,7 @@ def _sparse_shape(group: Any) -> tuple[int, int]:
 
 
 def _check_pointers(indptr: NDArray[Any], count: int, group: Any) -> None:
+    require_places([group["indptr"], group["indices"]])
     fits = indptr.ndim == 1 and len(indptr) == count + 1 and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
     if not fits or {len(group["data"]), len(group["indices"])} != {int(indptr[-1])}:
         raise InvalidFile("its X is damaged: the parts of the CSR matrix do not fit each other.")
@@ -101,4 +103,5 @@ def _names(file: Any, width: int) -> tuple[str, ...] | None:
     names = tuple(index.asstr()[:])
     if len(names) != width:
         raise InvalidFile("its X is not as wide as its var is long, expected one column for every variable.")
+    check_names(names)
     return names

@@ -27,7 +27,7 @@ class ParquetStream(FileStream):
         require("pyarrow", ".parquet", "files")
         super().__init__(path)
         self._among: NDArray[np.bool_] | None = None  # None: all rows
-        with _opened(path) as file:
+        with opened(path) as file:
             self._layout = Layout.of(file.schema_arrow, places(file.schema_arrow.names, keys))
             self.shape = int(file.metadata.num_rows), self._layout.dimension
         self.columns, self.dtype = self._layout.names, self._layout.dtype
@@ -46,12 +46,12 @@ class ParquetStream(FileStream):
 
     def keys(self, name: str) -> Arrow:
         """A column that was left out."""
-        with _opened(self.path) as file:
+        with opened(self.path) as file:
             return file.read(columns=[name]).column(name)
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
         layout = self._layout
-        with _opened(self.path, _BUFFERS // len(layout.schema)) as file:
+        with opened(self.path, _BUFFERS // len(layout.schema)) as file:
             layout.require(file.schema_arrow)
             if self._narrow:
                 for batch in file.iter_batches(batch_size=max(rows, _BATCH_ENTRIES // layout.dimension)):
@@ -75,7 +75,8 @@ class ParquetStream(FileStream):
         return self._layout.slabs(among, _WIDTH, read, rows)
 
 
-def _opened(path: Path, buffer: int = 0) -> Any:
+def opened(path: Path, buffer: int = 0) -> Any:
+    """For every read of a .parquet: pages that were written with a checksum are compared with it."""
     from pyarrow.parquet import ParquetFile
 
-    return ParquetFile(path, pre_buffer=False, buffer_size=buffer)
+    return ParquetFile(path, pre_buffer=False, buffer_size=buffer, page_checksum_verification=True)

@@ -1,0 +1,53 @@
+"""Names of columns: they are published with every release, so a record that was taken for them must be refused.
+
+A reader that expects a header (pandas.read_csv without header=None) makes names of the first record of a file that has
+none. Such names hold no letter but in numbers and in the few words that stand for an empty cell or for truth.
+"""
+
+import re
+from collections.abc import Sequence
+
+from dimfree.errors import InvalidRecords
+
+MISSING = frozenset({"", "na", "n/a", "null", "none"})  # cells of text that hold nothing, beside nan
+
+_WORDS = MISSING | {"<na>", "#n/a", "nat", "true", "false"}
+_EMPTY = re.compile(r"Unnamed: \d+(_level_\d+)?")  # what pandas calls a column whose name is empty
+_REPEATED = re.compile(r"(_duplicated_|[.-])\d+$")  # what polars, pandas and AnnData add to a repeated name
+
+_NEED = (
+    "Expected a column name with a letter. All names here could be the first record of a table without a header, and "
+    "names are published with the mean. Read such a table without a header (header=None in pandas, has_header=False in "
+    "polars); if these are names, such as years, put a letter in front (X.add_prefix('y') in pandas)."
+)
+
+
+def check_names(names: Sequence[str], judged: Sequence[str] | None = None) -> None:
+    """An error where all names could be cells of a record, unless they count the columns: 0, 1, 2 and so on.
+
+    `judged` are the names of the columns that hold numbers, where others hold something else. The error quotes no name.
+    """
+    cells = judged or names
+    if cells and not are_counted(names) and all(map(_could_be_a_cell, cells)):
+        raise InvalidRecords(_NEED)
+
+
+def are_counted(names: Sequence[str]) -> bool:
+    """Whether these are the names of columns that were never given any."""
+    return list(names) == [str(place) for place in range(len(names))]
+
+
+def number_in(cell: str) -> float | None:
+    """The number in a cell of text, NaN where it is empty; None where it holds something else."""
+    try:
+        return float("nan") if cell.strip().lower() in MISSING else float(cell)
+    except ValueError:
+        return None
+
+
+def _could_be_a_cell(name: str) -> bool:
+    return not any(map(str.isalpha, name)) or _holds_a_value(name) or _holds_a_value(_REPEATED.sub("", name))
+
+
+def _holds_a_value(text: str) -> bool:
+    return number_in(text) is not None or text.strip().lower() in _WORDS or _EMPTY.fullmatch(text.strip()) is not None
