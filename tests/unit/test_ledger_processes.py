@@ -86,10 +86,10 @@ def test_a_twin_that_reads_before_it_locks_overspends(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     ledger = Ledger(path, "d", epsilon=1.0, delta=1e-6)
     with store.reading(path, 1) as transaction:
-        stale = transaction.entries("d")
+        stale = transaction.ends("d").last
     ledger.debit(0.9, 1e-7)
     with pytest.raises(InvalidFile, match="never changed"), store.writing(path, 1) as transaction:
-        transaction.append(store.Entry.following(stale[-1], "d", "now", DEBIT, {"epsilon": 0.9}))
+        transaction.append(store.Entry.following(stale, "d", "today", DEBIT, {"epsilon": 0.9}, "{}"))
     assert ledger.account().debits == 1
 
 
