@@ -193,6 +193,9 @@ class Ledger:
         return found
 
     def _make(self, transaction: Transaction, terms: Terms) -> None:
+        """A new ledger; the whole file is checked, since a damaged one may hide that there was one already."""
+        if problems := transaction.problems():
+            raise InvalidFile(self._damaged(problems[0]))
         sums = Sums(Account(terms.budget))
         transaction.append(Entry.following(None, self.dataset, _today(), OPENED, terms.to_dict(), sums.text))
 

@@ -153,7 +153,7 @@ def _connected(path: Path, timeout: float) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("PRAGMA fullfsync = ON")  # macOS: fsync alone leaves rows in the drive's own cache
         yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the second: SQLite quoted damaged text in its message
         _unusable(path, error)
     finally:
         if connection is not None:
@@ -207,7 +207,7 @@ def _expected_schema() -> list[tuple[str, ...]]:
     return found
 
 
-def _unusable(path: Path, error: sqlite3.Error) -> NoReturn:
+def _unusable(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> NoReturn:
     """SQLite's words, as a sentence with a remedy; they speak of the file and never of a row."""
     name = getattr(error, "sqlite_errorname", "") or ""
     known = next((remedy for code, remedy in _REMEDIES.items() if name.startswith(code)), _DAMAGED)
