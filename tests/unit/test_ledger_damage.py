@@ -128,7 +128,7 @@ def test_changed_bytes_never_give_budget_back(tmp_path: Path, sound: Sound) -> N
 
 @pytest.mark.slow
 def test_many_changed_bytes_never_give_budget_back(tmp_path: Path, sound: Sound) -> None:
-    fuzzed(tmp_path / "study.db", sound, seed=2, times=6000)
+    fuzzed(tmp_path / "study.db", sound, seed=2, times=3000)
 
 
 def test_every_byte_of_the_header_may_be_wrong(tmp_path: Path, sound: Sound) -> None:

@@ -93,6 +93,23 @@ def test_a_twin_that_reads_before_it_locks_overspends(tmp_path: Path) -> None:
     assert ledger.account().debits == 1
 
 
+def test_processes_that_all_make_the_ledger_at_once_make_one(tmp_path: Path) -> None:
+    path, ready = tmp_path / "study.db", FORK.Barrier(WORKERS)
+
+    def make() -> None:
+        ready.wait(30)
+        Ledger(path, "d", **TOTAL).debit(0.01, 1e-9)
+
+    processes = [FORK.Process(target=make) for _ in range(WORKERS)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0] * WORKERS
+    assert Ledger(path, "d").account().debits == WORKERS
+    assert Ledger(path, "d").verify() == []
+
+
 def in_child(action) -> int:
     """The exit code, or minus the signal, of a forked child that runs `action`."""
     child = FORK.Process(target=action)

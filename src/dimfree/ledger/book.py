@@ -26,7 +26,11 @@ _DAMAGED = (
     "The ledger of {dataset!r} in {path!r} is damaged or was changed: {first} Nothing was charged. 'dimfree ledger "
     "verify' says what is wrong; restore the file from a copy, and count every release since then as spent."
 )
-_EXCHANGED = "The ledger of {dataset!r} in {path!r} is not the one that was opened: open it again. Nothing was charged."
+_EXCHANGED = (
+    "The ledger of {dataset!r} in {path!r} is not the one that was opened: another file, or an older copy, was put in "
+    "its place. Nothing was charged. Put the newest copy back, count every release that it lacks as spent, and open it "
+    "again."
+)
 
 
 @dataclass(frozen=True)

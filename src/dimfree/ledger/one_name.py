@@ -20,8 +20,8 @@ def check_one_name(path: Path) -> None:
     """Raises InvalidFile if the file at this resolved path is known to have another name."""
     if path.stat().st_nlink > 1:
         raise InvalidFile(
-            f"{str(path)!r} has a second name (a hard link): remove all names but one, and then open it by that one. "
-            f"{_WHY}"
+            f"{str(path)!r} has a second name (a hard link): remove all names but one, and open it by that one. If a "
+            f"file ending in -journal lies beside one of the names, keep that name. {_WHY}"
         )
     if os.fsencode(path) in mount_points():
         raise InvalidFile(
