@@ -102,8 +102,10 @@ def test_verify_says_which_entry_is_wrong(book: str) -> None:
     kept = runner.invoke(app, ["ledger", "verify", book, *BOOK, "--head", "0" * 64])
     assert kept.exit_code == 1
     with sqlite3.connect(book) as connection:
+        [trigger] = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'entries_never_change'").fetchone()
         connection.execute("DROP TRIGGER entries_never_change")
         connection.execute("UPDATE entries SET body = replace(body, '0.5', '0.1') WHERE number = 1")
+        connection.execute(trigger)
     wrong = runner.invoke(app, ["ledger", "verify", book, *BOOK])
     assert wrong.exit_code == 1
     assert "Entry 1 was changed" in wrong.stderr

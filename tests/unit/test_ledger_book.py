@@ -49,6 +49,18 @@ def test_a_release_is_charged_and_its_outcome_noted(path: Path, X: np.ndarray) -
     assert ledger.verify() == []
 
 
+def test_days_tell_nothing_of_how_long_a_release_took(path: Path, monkeypatch) -> None:
+    days = iter(["2026-01-30", "2026-01-31"])
+    with monkeypatch.context() as patched:
+        patched.setattr("dimfree.ledger.book._today", lambda: next(days))
+        ledger = Ledger(path, dataset="d", **TOTAL)
+        charged = ledger.debit(1.0, 1e-6)
+    charged.noted(refused=False)  # much later
+    assert [entry.day for entry in ledger.entries()] == ["2026-01-30", "2026-01-31", "2026-01-31"]
+    ledger.debit(1.0, 1e-6)
+    assert len(ledger.entries()[-1].day) == len("2026-01-31")  # and no time of day
+
+
 def test_a_refusal_is_charged_and_noted_as_one(path: Path) -> None:
     ledger = Ledger(path, dataset="d", **TOTAL)
     assert release_mean(np.empty((0, 2)), ledger=ledger, **ASKED).refused

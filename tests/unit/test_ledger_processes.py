@@ -86,11 +86,28 @@ def test_a_twin_that_reads_before_it_locks_overspends(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     ledger = Ledger(path, "d", epsilon=1.0, delta=1e-6)
     with store.reading(path, 1) as transaction:
-        stale = transaction.entries("d")
+        stale = transaction.ends("d").last
     ledger.debit(0.9, 1e-7)
     with pytest.raises(InvalidFile, match="never changed"), store.writing(path, 1) as transaction:
-        transaction.append(store.Entry.following(stale[-1], "d", "now", DEBIT, {"epsilon": 0.9}))
+        transaction.append(store.Entry.following(stale, "d", "today", DEBIT, {"epsilon": 0.9}, "{}"))
     assert ledger.account().debits == 1
+
+
+def test_processes_that_all_make_the_ledger_at_once_make_one(tmp_path: Path) -> None:
+    path, ready = tmp_path / "study.db", FORK.Barrier(WORKERS)
+
+    def make() -> None:
+        ready.wait(30)
+        Ledger(path, "d", **TOTAL).debit(0.01, 1e-9)
+
+    processes = [FORK.Process(target=make) for _ in range(WORKERS)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0] * WORKERS
+    assert Ledger(path, "d").account().debits == WORKERS
+    assert Ledger(path, "d").verify() == []
 
 
 def in_child(action) -> int:

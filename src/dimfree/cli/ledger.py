@@ -5,6 +5,7 @@ import io
 import json as json_text
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,15 +19,15 @@ if TYPE_CHECKING:
     from dimfree.ledger.book import Ledger
     from dimfree.ledger.chain import Entry
 
-WRONG = 1  # the exit code of a book that does not hold together
+WRONG = 1  # the exit code of a ledger that is damaged or was changed
 
-File = Annotated[Path, typer.Argument(metavar="LEDGER", help="The SQLite file that holds the books.")]
-Dataset = Annotated[str, typer.Option(help="Which data set, as it was named when its book was opened.")]
+File = Annotated[Path, typer.Argument(metavar="LEDGER", help="The SQLite file that holds the ledgers.")]
+Dataset = Annotated[str, typer.Option(help="Which data set, as it was named when its ledger was opened.")]
 
 
 def create(
     ledger: File,
-    dataset: Annotated[str, typer.Option(help="A name for the data set: one book for the same people.")],
+    dataset: Annotated[str, typer.Option(help="A name for the data set: one ledger for the same people.")],
     epsilon: Annotated[float, typer.Option(help="Total privacy loss of all releases together; it never changes.")],
     delta: Annotated[float, typer.Option(help="Slack in that promise, of all releases together.")],
     neighbours: Annotated[str, typer.Option(help="add-remove or replace-one, for every release.")] = "add-remove",
@@ -35,7 +36,7 @@ def create(
         typer.Option(metavar="COLUMN", help="The column that says whose each row is; without it a row is a person."),
     ] = None,
 ) -> None:
-    """Open the book of a data set: a total that all its releases share.
+    """Open the ledger of a data set: a total that all its releases share.
 
     Example: two releases about the same patients, and no more than agreed.
 
@@ -48,7 +49,8 @@ def create(
       dimfree ledger show study.db
 
     The charge is on disk before any noise is drawn. Keep the file where only
-    the people who release can write.
+    the people who release can write. It must have one name: no hard links, and
+    in a container mount the folder that holds it, not the file.
     """
     from dimfree.ledger.book import Ledger, books
 
@@ -90,15 +92,17 @@ def verify(
     dataset: Dataset,
     head: Annotated[str | None, typer.Option(help="A digest that was kept elsewhere: it must still be there.")] = None,
 ) -> None:
-    """Check chain and sums of a book; say which entry is wrong.
+    """Check every entry of a ledger, its sums and the file; say what is wrong.
 
     Example: against the digest that was noted after the last release.
 
       dimfree ledger verify study.db --dataset trial-7 --head 3fa0...
 
-    The entries hold each other by digests, so a change in one shows. Somebody
-    who can write the file can also write all of it anew, or put an old copy in
-    its place: only a head that was kept elsewhere tells. Exit code 1: wrong.
+    A debit reads the first and the last entries only, so that it stays quick;
+    this command reads all of them. The entries hold each other by digests, so
+    a change in one shows. Somebody who can write the file can also write all of
+    it anew, or put an old copy in its place: only a head that was kept elsewhere
+    tells. Exit code 1: wrong.
     """
     from dimfree.ledger.book import Ledger, verified
 
@@ -117,13 +121,13 @@ def export(
     out: Annotated[str, typer.Option("--out", "-o", help=".json or .csv file; - prints JSON.")] = "-",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write every entry of a book as JSON or CSV, digests included.
+    """Write every entry of a ledger as JSON or CSV, digests included.
 
     Example: for the privacy officer's files.
 
       dimfree ledger export study.db --dataset trial-7 -o trial-7.csv
 
-    Everything in a book is public: parameters, promises, prices, times.
+    Everything in a ledger is public: parameters, promises, prices, days.
     """
     from dimfree.ledger.book import Ledger
     from dimfree.writing import STDOUT, check_target, draft_text, publish_together
@@ -141,11 +145,11 @@ def export(
 
 
 def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "Ledger | None":
-    """The book that `dimfree mean` charges; None where none was named. Opened before any table is read."""
+    """The ledger that `dimfree mean` charges; None where none was named. Opened before any table is read."""
     if path is None and dataset is None and purpose is None:
         return None
     if path is None or dataset is None:
-        raise InvalidParameter("Expected --ledger FILE and --dataset NAME together: the file and whose book in it.")
+        raise InvalidParameter("Expected --ledger FILE and --dataset NAME together: the file and whose ledger in it.")
     from dimfree.ledger.book import Ledger
 
     return Ledger(path, dataset, purpose=purpose or "")
@@ -180,21 +184,23 @@ def _print_table(book: "Ledger") -> None:
 
     from dimfree.ledger.rows import shown_rows
 
-    table = Table("entry", "time", "what", "purpose", "epsilon", "delta", "spent", "outcome", box=None)
+    table = Table("entry", "day", "what", "purpose", "epsilon", "delta", "spent", "outcome", box=None)
     for row in shown_rows(book.entries()):
         table.add_row(*row)
     Console(markup=False, highlight=False).print(table)
 
 
 def _json(entries: "Sequence[Entry]") -> str:
-    rows = [{**vars(entry), "body": entry.content} for entry in entries]
+    rows = [{**vars(entry), "body": entry.content, "sums": json_text.loads(entry.sums)} for entry in entries]
     return json_text.dumps(rows, indent=1) + "\n"
 
 
 def _csv(entries: "Sequence[Entry]") -> str:
     """Names chosen by people are quoted so that no spreadsheet takes one for a formula."""
+    from dimfree.ledger.chain import Entry
+
     text = io.StringIO()
-    writer = csv.DictWriter(text, ["dataset", "number", "time", "event", "body", "previous", "digest"])
+    writer = csv.DictWriter(text, [field.name for field in fields(Entry)])
     writer.writeheader()
     for entry in entries:
         shown = f"'{entry.dataset}" if entry.dataset[:1] in "=+-@\t" else entry.dataset

@@ -1,47 +1,66 @@
 """Rows that hold each other: every entry carries the digest of the one before it, so that a change shows.
 
 A chain proves nothing to somebody who may rewrite all of it: keep the digest of the last entry (the head) elsewhere,
-and `verify` can tell whether that entry is still in its place.
+and `verify` can tell whether that entry is still in its place. Every entry holds a random nonce: entries that say the
+same have different digests, so entries that were taken off the end and then made again do not pass for the old ones.
 """
 
 import hashlib
 import json
-from collections.abc import Sequence
+import secrets
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 GENESIS = "0" * 64  # before the first entry
 OPENED, DEBIT, OUTCOME = "opened", "debit", "outcome"
+_NONCE_BYTES = 16  # drawn from the system; no record and no release depends on them
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)  # from damaged text
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of a book: public, and never changed."""
+    """One row of a ledger: public, and never changed."""
 
     dataset: str
     number: int
-    time: str
+    day: str  # to the day: a finer time would tell how long a release took
     event: str
     body: str  # canonical JSON
+    sums: str  # canonical JSON: what was spent up to and with this entry
+    nonce: str
     previous: str
     digest: str
 
     @classmethod
-    def following(cls, last: "Entry | None", dataset: str, time: str, event: str, content: dict[str, Any]) -> "Entry":
+    def following(
+        cls, last: "Entry | None", dataset: str, day: str, event: str, content: dict[str, Any], sums: str
+    ) -> "Entry":
         number, previous = (0, GENESIS) if last is None else (last.number + 1, last.digest)
-        body = canonical(content)
-        return cls(dataset, number, time, event, body, previous, _digest(dataset, number, time, event, body, previous))
+        parts = (dataset, number, day, event, canonical(content), sums, secrets.token_hex(_NONCE_BYTES), previous)
+        return cls(*parts, digest=_digest(*parts))
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the body says; a body that is no JSON object raises ValueError."""
+        """What the body says; a body that is no JSON object raises one of UNREADABLE."""
         found = json.loads(self.body)
         if not isinstance(found, dict):
             raise ValueError("The body of an entry is a JSON object.")
         return found
 
-    def computed_digest(self) -> str:
-        return _digest(self.dataset, self.number, self.time, self.event, self.body, self.previous)
+    @property
+    def changed(self) -> bool:
+        """Whether the entry is not what was written: its digest does not fit it."""
+        parts = (self.dataset, self.number, self.day, self.event, self.body, self.sums, self.nonce, self.previous)
+        return self.digest != _digest(*parts)
+
+
+class Ends(NamedTuple):
+    """What a debit reads of a ledger, however long it is: the first entry, the last two, and the stored head."""
+
+    first: Entry | None
+    before: Entry | None  # the last but one
+    last: Entry | None
+    head: tuple[int, str] | None  # number and digest of the last entry, as stored beside the entries
 
 
 def canonical(content: dict[str, Any]) -> str:
@@ -59,15 +78,14 @@ def _digest(*parts: str | int) -> str:
     return hashlib.sha256(json.dumps(parts, separators=(",", ":"), default=repr).encode()).hexdigest()
 
 
-def broken_links(entries: Sequence[Entry]) -> list[str]:
-    """One sentence for every entry that is not what the chain says it should be."""
-    found, previous = [], GENESIS
-    for place, entry in enumerate(entries):
-        if entry.number != place:
-            found.append(f"Entry {entry.number} stands where entry {place} should: one is missing or was put in.")
-        if entry.previous != previous:
-            found.append(f"Entry {entry.number} does not follow the entry before it: that one was changed or removed.")
-        if entry.digest != entry.computed_digest():
-            found.append(f"Entry {entry.number} was changed after it was written: its digest does not fit it.")
-        previous = entry.digest
+def broken_links(entry: Entry, before: Entry | None) -> list[str]:
+    """One sentence for everything in which an entry is not the one that follows `before`; None: nothing is before."""
+    place, previous = (0, GENESIS) if before is None else (before.number + 1, before.digest)
+    found = []
+    if entry.number != place:
+        found.append(f"Entry {entry.number} stands where entry {place} should: one is missing or was put in.")
+    if entry.previous != previous:
+        found.append(f"Entry {entry.number} does not follow the entry before it: that one was changed or removed.")
+    if entry.changed:
+        found.append(f"Entry {entry.number} was changed after it was written: its digest does not fit it.")
     return found

@@ -52,7 +52,7 @@ def terms_of(budget: Budget, relation: Neighbours, whose: Mapping[str, Any]) -> 
 
 
 def check_ledger(ledger: object) -> None:
-    """A book, or none; checked before any table is opened."""
+    """A ledger, or none; checked before any table is opened."""
     if not isinstance(ledger, Book | None):
         kind = type(ledger).__name__
         raise InvalidParameter(

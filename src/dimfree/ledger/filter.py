@@ -1,6 +1,6 @@
 """Whether a debit is within the total, whatever earlier outputs led to it: a privacy filter (L2).
 
-A book begins by adding up promises. As soon as a box holds more of the releases asked for than adding does, what is
+A ledger begins by adding up promises. As soon as a box holds more of the releases asked for than adding does, what is
 left becomes a box: a moment of fixed order and a reserve, of which every later debit takes its price. All sums are
 exact. Proof: proofs/ledger/filter.md.
 """
@@ -53,7 +53,7 @@ class Debit:
 
 @dataclass(frozen=True)
 class Account:
-    """What a book holds and what was spent of it; all numbers are public."""
+    """What a ledger holds and what was spent of it; all numbers are public."""
 
     total: Budget
     added_epsilon: Exact = _ZERO

@@ -1,4 +1,4 @@
-"""What is left in a book, in words, and the largest release that would fit."""
+"""What is left in a ledger, in words, and the largest release that would fit."""
 
 import math
 from collections.abc import Callable

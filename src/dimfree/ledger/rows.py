@@ -1,80 +1,146 @@
-"""The entries of a book and what they mean: opened with a total, debits in turn, outcomes as information."""
+"""The entries of a ledger and what they mean: opened with a total, debits in turn, outcomes as information."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from dimfree.budget import Budget
-from dimfree.ledger.chain import DEBIT, OUTCOME, Entry, broken_links
-from dimfree.ledger.filter import Account, Box, Debit
+from dimfree.ledger.chain import DEBIT, OUTCOME, UNREADABLE, Ends, Entry, broken_links
+from dimfree.ledger.filter import Account, Debit
 from dimfree.ledger.spending import Price
+from dimfree.ledger.sums import Sums, box_of, box_to_dict
 from dimfree.ledger.terms import Terms
 
 OUTCOMES = ("released", "refused")
+_NO_TERMS = "Entry 0 does not state the terms of the ledger."
+_NO_END = "The last entries, or the head that is stored beside them, are missing."
 
 
 def debit_to_dict(debit: Debit) -> dict[str, Any]:
     """The numbers of a debit, as an entry holds them."""
-    box = debit.opens and {"order": debit.opens.order, "moment": debit.opens.moment, "reserve": debit.opens.reserve}
     price = debit.price and {"moment": debit.price.moment, "reserve": debit.price.reserve}
-    return {"epsilon": debit.budget.epsilon, "delta": debit.budget.delta, "price": price, "opens": box}
+    opens = box_to_dict(debit.opens)
+    return {"epsilon": debit.budget.epsilon, "delta": debit.budget.delta, "price": price, "opens": opens}
 
 
 def debit_of(said: dict[str, Any]) -> Debit:
-    price, box = said["price"], said["opens"]
-    return Debit(Budget(said["epsilon"], said["delta"]), price and Price(**price), box and Box(**box))
+    price = said["price"]
+    return Debit(Budget(said["epsilon"], said["delta"]), price and Price(**price), box_of(said["opens"]))
 
 
-def account_of(entries: Sequence[Entry]) -> Account:
-    """The sums over a book; raises ValueError, naming the entry, where they do not hold."""
-    account = Account(Terms.from_entry(entries[0]).budget)
-    for entry in entries[1:]:
-        if entry.event == DEBIT:
-            after = account.admitted(_read(entry))
-            if after is None:
-                raise ValueError(f"Entry {entry.number} spends more than was left.")
-            account = after
-        elif entry.event != OUTCOME:
-            raise ValueError(f"Entry {entry.number} is neither a debit nor an outcome.")
-    return account
+def next_sums(before: Sums | None, entry: Entry) -> Sums:
+    """The sums with this entry; raises ValueError, naming it, where they do not hold or are not those it carries."""
+    found = Sums(Account(_terms(entry).budget)) if before is None else _added(before, entry)
+    if entry.sums != found.text:
+        raise ValueError(f"Entry {entry.number} does not carry the sums up to it.")
+    return found
 
 
-def _read(entry: Entry) -> Debit:
+def _terms(entry: Entry) -> Terms:
     try:
-        said = entry.content
-        debit = debit_of(said)
-        numbers = (debit.price.moment, debit.price.reserve) if debit.price else ()
-        if not all(0 <= number < math.inf for number in numbers) or not isinstance(said["private"], bool):
-            raise ValueError
-    except (ValueError, TypeError, LookupError):
+        return Terms.from_entry(entry)
+    except UNREADABLE:
+        raise ValueError(_NO_TERMS) from None
+
+
+def _added(before: Sums, entry: Entry) -> Sums:
+    if entry.event == OUTCOME:
+        _check_outcome(entry)
+        return before
+    if entry.event != DEBIT:
+        raise ValueError(f"Entry {entry.number} is neither a debit nor an outcome.")
+    try:
+        debit, private = _read(entry)
+        after = before.after(debit, private=private)
+    except UNREADABLE:
         raise ValueError(f"Entry {entry.number} does not say what it spends.") from None
-    return debit
+    if after is None:
+        raise ValueError(f"Entry {entry.number} spends more than was left.")
+    return after
 
 
-class Examined(NamedTuple):
-    """Everything that is wrong with a book, one sentence each, and its sums where they could be formed."""
+def _read(entry: Entry) -> tuple[Debit, bool]:
+    said = entry.content
+    debit, private = debit_of(said), said["private"]
+    numbers = (debit.price.moment, debit.price.reserve) if debit.price else ()
+    if not all(0 <= number < math.inf for number in numbers) or not isinstance(private, bool):
+        raise ValueError("Expected a price that gives nothing back.")
+    if not isinstance(said["what"], str) or not isinstance(said["purpose"], str):
+        raise ValueError("Expected words.")
+    return debit, private
 
-    problems: list[str]
-    account: Account | None
 
-
-def examined(entries: Sequence[Entry], head: str | None = None) -> Examined:
-    """Chain and sums of a book, and whether a digest that was kept elsewhere is still in its place."""
-    found, account = broken_links(entries), None
+def _check_outcome(entry: Entry) -> None:
     try:
-        account = account_of(entries)
-    except (ValueError, TypeError, LookupError) as error:
-        found.append(str(error) if str(error).startswith("Entry") else "Entry 0 does not state the terms of the book.")
-    if head is not None and head not in {entry.digest for entry in entries}:
+        fits = entry.content["outcome"] in OUTCOMES and 0 < int(entry.content["debit"]) < entry.number
+    except UNREADABLE:
+        fits = False
+    if not fits:
+        raise ValueError(f"Entry {entry.number} does not say what became of a debit.")
+
+
+class Standing(NamedTuple):
+    """Where a ledger stands: what it promises, what was spent, and the entry that the next one follows."""
+
+    terms: Terms
+    sums: Sums
+    last: Entry
+
+
+def standing_of(ends: Ends) -> Standing:
+    """Where a ledger stands, from its two ends alone; raises ValueError where these do not hold together.
+
+    The sums before the last entry are taken from the entry before it, and not added up again: a change in between is
+    found by `examined`, and has no part in what the next debit is charged against.
+    """
+    first, before, last, head = ends
+    if first is None or last is None or head != (last.number, last.digest):
+        raise ValueError(_NO_END)
+    problems = broken_links(first, None)
+    if before is not None:
+        problems += broken_links(last, before)
+        problems += [f"Entry {before.number} was changed after it was written."] if before.changed else []
+    if problems:
+        raise ValueError(problems[0])
+    terms = _terms(first)
+    sums = next_sums(None if before is None else _carried(before), last)
+    if sums.account.total != terms.budget:
+        raise ValueError(f"Entry {last.number} is about another total than entry 0.")
+    return Standing(terms, sums, last)
+
+
+def _carried(entry: Entry) -> Sums:
+    try:
+        return Sums.read(entry.sums)
+    except ValueError:
+        raise ValueError(f"Entry {entry.number} does not carry the sums up to it.") from None
+
+
+def examined(entries: Iterable[Entry], head: tuple[int, str] | None, kept: str | None = None) -> list[str]:
+    """Everything that is wrong with a whole ledger, one sentence each: its chain, its sums, its head.
+
+    `head` is the one that is stored beside the entries; `kept` is a digest that was kept elsewhere.
+    """
+    found: list[str] = []
+    last: Entry | None = None
+    sums: Sums | None = None
+    summing, seen = True, kept is None
+    for entry in entries:
+        found += broken_links(entry, last)
+        if summing:
+            try:
+                sums = next_sums(sums, entry)
+            except ValueError as error:
+                found.append(str(error))
+                summing = False  # later sums would be wrong as well
+        seen, last = seen or entry.digest == kept, entry
+    if last is None or head != (last.number, last.digest):
+        found.append(_NO_END)
+    if not seen:
         found.append(
-            "No entry has the digest that was kept: the book was rewritten, or entries were taken off its end."
+            "No entry has the digest that was kept: the ledger was rewritten, or entries were taken off its end."
         )
-    return Examined(found, account)
-
-
-def all_private(entries: Sequence[Entry]) -> bool:
-    """Whether every debit was for system noise; with seeded noise nothing is promised."""
-    return all(entry.content["private"] for entry in entries if entry.event == DEBIT)
+    return found
 
 
 def outcomes_of(entries: Sequence[Entry]) -> dict[int, str]:
@@ -84,7 +150,7 @@ def outcomes_of(entries: Sequence[Entry]) -> dict[int, str]:
 
 
 def shown_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
-    """Each debit for a table: entry, time, what, purpose, epsilon, delta, share of the total, outcome."""
+    """Each debit for a table: entry, day, what, purpose, epsilon, delta, share of the total, outcome."""
     outcomes, account = outcomes_of(entries), Account(Terms.from_entry(entries[0]).budget)
     rows: list[tuple[str, ...]] = []
     for entry in entries:
@@ -93,5 +159,5 @@ def shown_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
             account = account.after(debit_of(said))
             words = (said["what"] + ("" if said["private"] else " (seeded noise)"), said["purpose"])
             numbers = (f"{said['epsilon']:.6g}", f"{said['delta']:.3g}", f"{account.spent - before:+.1%}")
-            rows.append((str(entry.number), entry.time, *words, *numbers, outcomes.get(entry.number, "interrupted?")))
+            rows.append((str(entry.number), entry.day, *words, *numbers, outcomes.get(entry.number, "interrupted?")))
     return rows

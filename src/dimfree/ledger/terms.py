@@ -1,4 +1,4 @@
-"""What a book promises in all, about whom: settled when it is opened, and the same ever after."""
+"""What a ledger promises in all, about whom: settled when it is opened, and the same ever after."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ RULE = 1  # raise it whenever an older version would add up differently
 
 @dataclass(frozen=True)
 class Terms:
-    """What a book promises in all, about whom; settled when it is opened."""
+    """What a ledger promises in all, about whom; settled when it is opened."""
 
     budget: Budget
     neighbours: Neighbours
@@ -32,10 +32,11 @@ class Terms:
 
     @classmethod
     def from_entry(cls, entry: Entry) -> "Terms":
-        """The terms that the first entry of a book states."""
+        """The terms that the first entry of a ledger states."""
         said = entry.content
-        if entry.event != OPENED or said["rule"] != RULE:
-            raise ValueError("The first entry of a book states its terms.")
+        named = said["unit_column"] is None or isinstance(said["unit_column"], str)
+        if entry.event != OPENED or said["rule"] != RULE or said["unit"] not in ("row", "person") or not named:
+            raise ValueError("The first entry of a ledger states its terms.")
         return cls(
             Budget(said["epsilon"], said["delta"]), Neighbours(said["neighbours"]), said["unit"], said["unit_column"]
         )
@@ -52,7 +53,9 @@ def asked_terms(epsilon: object, delta: object, neighbours: str | Neighbours | N
     if epsilon is None and delta is None:
         return None
     if epsilon is None or delta is None:
-        raise InvalidParameter("Expected epsilon and delta together: the total of the book. Leave out both to reopen.")
+        raise InvalidParameter(
+            "Expected epsilon and delta together: the total of the ledger. Leave out both to reopen."
+        )
     budget = Budget(epsilon, delta)  # type: ignore[arg-type]
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
@@ -68,7 +71,7 @@ def _unit(unit: object) -> tuple[str, str | None]:
 
 
 def check_agreement(found: Terms, asked: Terms | None, neighbours: object, unit: object, dataset: str) -> None:
-    """What is said again when a book is reopened is what was said when it was opened."""
+    """What is said again when a ledger is reopened is what was said when it was opened."""
     if asked is not None and asked.budget != found.budget:
         raise InvalidParameter(
             f"The ledger of {dataset!r} was opened with epsilon={found.budget.epsilon!r}, "
