@@ -72,7 +72,8 @@ class Walk:
         return both
 
     def bit(self, branch: Tested) -> bool:
-        """T moves by at most one, as far as the ladder can tell; whether what follows it can be compared (P5, P6)."""
+        """T moves by at most one, as far as the ladder can tell. Returns whether both are 2 at least: only then is
+        anything promised of what follows (P5, P6)."""
         rungs, places = branch.ladder.rungs, []
         for entry in self.pair():
             (numerator,) = entry.statistic()
@@ -80,7 +81,7 @@ class Walk:
             places.append([place for place, rung in enumerate(rungs) if rung == numerator])
         apart = min((abs(k - j) for k in places[0] for j in places[1]), default=0)
         self.moves.within("stability", apart**2, 1)
-        return min(max(found, default=0) for found in places) >= 2
+        return all(min(found, default=0) >= 2 for found in places)
 
     def ledger(self, ledger: Ledger, lowest: float) -> None:
         """`lowest` is the released lower bound on a total weight; beyond the total itself nothing is promised."""
