@@ -14,6 +14,7 @@ from dimfree.mechanisms.count import _STEPS
 CASES = [(name, relation) for name, way in WAYS.items() for relation in way.relations]
 PLACES = {"paper": (17, 18, 19, 20, 21)}  # some in either half
 FEWER = ("groups", "menu", "paper, many")  # these take longer
+COURSES = {"correlated": "learned", "smooth": "dct", "spherical": "spherical", "uneven": "own axes"}
 SHARP = {  # how near to their charge the extreme neighbours bring the statistics of a run
     "number of records": 0.9999,
     "friend radius": 0.9,

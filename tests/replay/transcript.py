@@ -60,7 +60,7 @@ class Draw:
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         others = [part for part in inputs if part is not self]
-        assert ufunc is np.add and method == "__call__" and len(others) == 1, "noise is added, and nothing else"
+        assert (ufunc, method, len(others)) == (np.add, "__call__", 1), "noise is added, and nothing else"
         return self._added(others[0], [int(number) for number in np.ravel(others[0])])
 
     def _added(self, statistic, numbers):
