@@ -46,7 +46,7 @@ class Sign:
         return self
 
     def __radd__(self, statistic: int) -> int:
-        """P(statistic + Z >= 0): halfway between whole steps the continuous law agrees to 1e-13, so wide is the noise."""
+        """P(statistic + Z >= 0): halfway between two steps the continuous law agrees to 1e-13, so wide is the noise."""
         return RESERVED if self.door.fork(float(ndtr((statistic + 0.5) / self.stddev))) else -RESERVED
 
     def __array_ufunc__(self, *_, **__):

@@ -65,48 +65,49 @@ EXCHANGED = {
     "an exchange for an arrival": (clipped_sum.noisy_clipped_mean, "_MOVES[relation]", "1", "stable, diagonal"),
     "an exchange of scores for an arrival": (scores.noisy_scores, "MOVES[relation]", "1.0", "menu, uneven"),
 }
+SEED = 3
 FAR = {"the bit is offered twice its statistic", "a steeper filter"}  # seen where many records lie apart
 
 
-def caught(way: Way, relation: str, seed: int) -> bool:
+def caught(way: Way, relation: str) -> bool:
     """Whether some pair of neighbouring tables complains."""
     table = way.table(np.random.default_rng(1))
-    return any(way.replayed(pair, relation, seed).complaints for pair in neighbours(table, relation, 17))
+    return any(way.replayed(pair, relation, SEED).complaints for pair in neighbours(table, relation, 17))
 
 
-def crowded(way: Way, seed: int) -> bool:
+def crowded(way: Way) -> bool:
     """The same among records of which a third lies apart, each from all others."""
     table = way.table(np.random.default_rng(1))
     for far in range(1, len(table) // 2, 3):
         apart = table.copy()
         apart[-far:] += 1e3 * np.arange(1, far + 1)[:, None]
         pairs = neighbours(apart, "add-remove", 17, ("far", "the mean"))
-        if any(way.replayed(pair, "add-remove", seed).complaints for pair in pairs):
+        if any(way.replayed(pair, "add-remove", SEED).complaints for pair in pairs):
             return True
     return False
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_twin_is_caught(name, seed, monkeypatch):
+def test_twin_is_caught(name, monkeypatch):
     *line, way = LINES[name]
     changed_line(monkeypatch, *line)
-    assert crowded(WAYS[way], seed) if name in FAR else caught(WAYS[way], ADDED[0], seed)
+    assert crowded(WAYS[way]) if name in FAR else caught(WAYS[way], ADDED[0])
 
 
 @pytest.mark.parametrize("name", EXCHANGED)
-def test_twin_under_replace_one_is_caught(name, seed, monkeypatch):
+def test_twin_under_replace_one_is_caught(name, monkeypatch):
     *line, way = EXCHANGED[name]
     changed_line(monkeypatch, *line)
-    assert caught(WAYS[way], BOTH[1], seed)
+    assert caught(WAYS[way], BOTH[1])
 
 
 @pytest.mark.parametrize("way", ["stable, diagonal", "basic"])
-def test_the_right_ones_pass_where_many_lie_apart(way, seed):
+def test_the_right_ones_pass_where_many_lie_apart(way):
     """The partner of the twins that show there only."""
-    assert not crowded(WAYS[way], seed)
+    assert not crowded(WAYS[way])
 
 
-def test_groups_by_the_place_of_a_row_are_caught(seed):
+def test_groups_by_the_place_of_a_row_are_caught():
     """When a record leaves, all behind it are in another group."""
 
     def call(table, neighbours, **rest):
@@ -116,4 +117,4 @@ def test_groups_by_the_place_of_a_row_are_caught(seed):
     way = Way(call, ordinary)
     table = ordinary(np.random.default_rng(1), rows=300)
     (pair,) = neighbours(table, "add-remove", 17, ("the mean",))
-    assert way.replayed(pair, "add-remove", seed).complaints
+    assert way.replayed(pair, "add-remove", SEED).complaints

@@ -13,7 +13,8 @@ from dimfree.mechanisms.count import _STEPS
 
 CASES = [(name, relation) for name, way in WAYS.items() for relation in way.relations]
 PLACES = {"paper": (17, 18, 19, 20, 21)}  # some in either half
-FEWER = ("groups", "menu", "paper, many")  # these take longer
+FEWER = ("groups", "menu", "paper, many", "auto, ", "persons", "sparse")  # these take longer
+FIXED = 3  # the seed of tests about the tables and the courses themselves
 COURSES = {"correlated": "learned", "smooth": "dct", "spherical": "spherical", "uneven": "own axes"}
 SHARP = {  # how near to their charge the extreme neighbours bring the statistics of a run
     "number of records": 0.9999,
@@ -46,17 +47,17 @@ def test_nothing_moves_by_more_than_its_charge(name, relation, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("draw", range(3))
+@pytest.mark.parametrize("draw", range(2))
 @pytest.mark.parametrize(("name", "relation"), CASES)
 def test_nothing_moves_by_more_than_its_charge_on_more_tables(name, relation, draw, seed):
     way = WAYS[name]
     rng = np.random.default_rng((seed, draw))
     table = way.table(rng) * rng.choice([1e-3, 1.0, 50.0] if name.startswith(("auto", "menu")) else [1.0])
-    for place in (0, int(rng.integers(len(table))), len(table) - 1):
-        assert shares_of(way, relation, neighbours(table, relation, place), int(rng.integers(100)))
+    place = int(rng.choice([0, rng.integers(len(table)), len(table) - 1]))
+    assert shares_of(way, relation, neighbours(table, relation, place), int(rng.integers(100)))
 
 
-def test_the_neighbours_are_extreme(seed):
+def test_the_neighbours_are_extreme():
     """The comparison could not fail if the statistics hardly moved."""
     table = ordinary(np.random.default_rng(1))
     largest = shares_of(WAYS["auto"], "add-remove", neighbours(table, "add-remove", 17), seed)
@@ -69,16 +70,16 @@ def test_the_neighbours_are_extreme(seed):
     ("name", "basis"),
     [("correlated", "learned"), ("smooth", "dct"), ("spherical", "spherical"), ("uneven", "own axes")],
 )
-def test_the_menu_takes_every_course(name, basis, seed):
+def test_the_menu_takes_every_course(name, basis):
     """Otherwise the replays above would pass some of the mechanisms by."""
     way = WAYS[f"menu, {name}"]
-    found = way.call(way.table(np.random.default_rng(1)), noise=FirstRun(seed=seed))
+    found = way.call(way.table(np.random.default_rng(1)), noise=FirstRun(seed=FIXED))
     assert found.parameters["basis"] == basis
 
 
-def test_algorithm_2_learns_variances_of_their_own(seed):
+def test_algorithm_2_learns_variances_of_their_own():
     way = WAYS["paper, many groups"]
-    assert way.call(way.table(np.random.default_rng(1)), noise=FirstRun(seed=seed)).parameters["top"] > 0
+    assert way.call(way.table(np.random.default_rng(1)), noise=FirstRun(seed=FIXED)).parameters["top"] > 0
 
 
 @pytest.mark.parametrize("name", ["stable, diagonal", "auto", "soft", "basic", "sparse, auto", "variance profile"])
