@@ -49,9 +49,14 @@ def broken(monkeypatch, name):
     """Break one thing by its name."""
     if name == "half the total":
         return monkeypatch.setattr(soft, "TOTAL_SENSITIVITY", soft.TOTAL_SENSITIVITY / 2)
-    function, right, wrong = LINES[name]
+    return changed_line(monkeypatch, *LINES[name])
+
+
+def changed_line(monkeypatch, function, right, wrong):
+    """The function with one line of it written otherwise, for everybody who imported it."""
+    function = inspect.unwrap(function)
     source = textwrap.dedent(inspect.getsource(function))
     assert source.count(right) == 1
     scope = dict(function.__globals__)
     exec(source.replace(right, wrong), scope)
-    return monkeypatch.setattr(function, "__code__", scope[function.__name__].__code__)
+    return monkeypatch.setattr(function, "__code__", inspect.unwrap(scope[function.__name__]).__code__)

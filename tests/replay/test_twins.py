@@ -1,0 +1,120 @@
+"""Broken twins: one line of a mechanism is wrong, and the replay of whole runs must say so."""
+
+import numpy as np
+import pytest
+from audit.broken import changed_line
+from replay.neighbours import neighbours
+from replay.ways import ADDED, BOTH, WAYS, Way, grouped, ordinary
+
+from dimfree import centre, clip
+from dimfree.adapt import Learner
+from dimfree.core import basic, stable
+from dimfree.mechanisms import clipped_sum, count, directions, friend_radius, group_means, outer_sum, scores, search
+
+SEEN = "clipped_total(ball.seen(rows),"
+ABOUT_THE_BATCH = "clipped_total(ball.seen(rows - np.nanmean(np.where(np.isfinite(rows), rows, np.nan), axis=0)),"
+COUNTED = "noisy_count(run.records.count,"
+NAN_TWICE = "noisy_count(2 * run.records.count - sum(len(rows) for rows in run.space.valid_blocks()),"
+
+LINES = {  # name -> function, a line of it, what is written there instead, where it shows
+    "0.7 of a clipped sum": (
+        clipped_sum.noisy_clipped_mean,
+        "purpose, moves * 2**bits,",
+        "purpose, 0.7 * moves * 2**bits,",
+        "stable, diagonal",
+    ),
+    "0.7 of a search": (search.noisy_search, "(purpose, steps *", "(purpose, 0.7 * steps *", "auto"),
+    "0.7 of a count": (count.noisy_count, 'records", _STEPS,', 'records", 0.7 * _STEPS,', "stable, diagonal"),
+    "0.7 of a total": (count.noisy_total, "sensitivity * _STEPS", "0.7 * sensitivity * _STEPS", "soft"),
+    "0.7 of the scores": (scores.noisy_scores, '"variances", moves', '"variances", 0.7 * moves', "auto"),
+    "0.7 of a number": (directions.noisy_number, "(purpose, moves,", "(purpose, 0.7 * moves,", "menu, smooth"),
+    "0.7 of the outer products": (
+        outer_sum.noisy_outer_sum,
+        "_UNIT * MOVES",
+        "_UNIT * 0.7 * MOVES",
+        "menu, correlated",
+    ),
+    "0.7 of the group means": (group_means._event, "moves = 2 *", "moves = 1.4 *", "variance profile"),
+    "0.7 of the friend average": (
+        friend_radius.friend_average_sensitivity,
+        "return float(moves)",
+        "return 0.7 * float(moves)",
+        "stable, learned scale",
+    ),
+    "rounding after clipping": (clip._shortened, "np.trunc(", "np.rint(", "stable, diagonal"),
+    "no number beyond the cap": (clip._held, "np.clip(steps, -_CAP, _CAP, out=steps)", "pass", "stable, diagonal"),
+    "a NaN row counts twice": (centre.released_size, COUNTED, NAN_TWICE, "stable, diagonal"),
+    "offsets from the mean of the batch": (clipped_sum._clipped_total, SEEN, ABOUT_THE_BATCH, "stable, isotropic"),
+    "divided by the true count": (
+        clipped_sum.noisy_clipped_mean,
+        "event.step / count",
+        "event.step / space.count",
+        "stable, diagonal",
+    ),
+    "half the noise": (
+        clipped_sum.noisy_clipped_mean,
+        "gaussian(event.stddev,",
+        "gaussian(event.stddev / 2,",
+        "stable, diagonal",
+    ),
+    "the bit is offered twice its statistic": (stable.stability, "return k\n", "return 2 * k\n", "stable, diagonal"),
+    "a search that nobody pays": (Learner.learn_variances, "[unit.event, measured.event]", "[measured.event]", "auto"),
+    "a steeper filter": (basic.keep, "2 * counts - n", "5 * counts - 3 * n", "basic"),
+}
+EXCHANGED = {
+    "an exchange for an arrival": (clipped_sum.noisy_clipped_mean, "_MOVES[relation]", "1", "stable, diagonal"),
+    "an exchange of scores for an arrival": (scores.noisy_scores, "MOVES[relation]", "1.0", "menu, uneven"),
+}
+SEED = 3
+FAR = {"the bit is offered twice its statistic", "a steeper filter"}  # seen where many records lie apart
+
+
+def caught(way: Way, relation: str) -> bool:
+    """Whether some pair of neighbouring tables complains."""
+    table = way.table(np.random.default_rng(1))
+    return any(way.replayed(pair, relation, SEED).complaints for pair in neighbours(table, relation, 17))
+
+
+def crowded(way: Way) -> bool:
+    """The same among records of which a third lies apart, each from all others."""
+    table = way.table(np.random.default_rng(1))
+    for far in range(1, len(table) // 2, 3):
+        apart = table.copy()
+        apart[-far:] += 1e3 * np.arange(1, far + 1)[:, None]
+        pairs = neighbours(apart, "add-remove", 17, ("far", "the mean"))
+        if any(way.replayed(pair, "add-remove", SEED).complaints for pair in pairs):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_twin_is_caught(name, monkeypatch):
+    *line, way = LINES[name]
+    changed_line(monkeypatch, *line)
+    assert crowded(WAYS[way]) if name in FAR else caught(WAYS[way], ADDED[0])
+
+
+@pytest.mark.parametrize("name", EXCHANGED)
+def test_twin_under_replace_one_is_caught(name, monkeypatch):
+    *line, way = EXCHANGED[name]
+    changed_line(monkeypatch, *line)
+    assert caught(WAYS[way], BOTH[1])
+
+
+@pytest.mark.parametrize("way", ["stable, diagonal", "basic"])
+def test_the_right_ones_pass_where_many_lie_apart(way):
+    """The partner of the twins that show there only."""
+    assert not crowded(WAYS[way])
+
+
+def test_groups_by_the_place_of_a_row_are_caught():
+    """When a record leaves, all behind it are in another group."""
+
+    def call(table, neighbours, **rest):
+        marked = np.column_stack([np.where(np.arange(len(table)) % 2, 1.0, -1.0), table])
+        return grouped(covariance=np.ones(marked.shape[1]))(marked, neighbours, **rest)
+
+    way = Way(call, ordinary)
+    table = ordinary(np.random.default_rng(1), rows=300)
+    (pair,) = neighbours(table, "add-remove", 17, ("the mean",))
+    assert way.replayed(pair, "add-remove", SEED).complaints

@@ -1,0 +1,167 @@
+"""Every way to release something, on a small table on which it answers, and its replay on a neighbouring table."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from replay.moves import Moves, compared
+from replay.neighbours import Pair
+from replay.transcript import Diverged, FirstRun, SecondRun
+from scipy import sparse
+
+from dimfree import release_mean, release_means
+from dimfree.means import Means
+from dimfree.profile_of_variances import variance_profile
+from dimfree.shape import Dense, Diagonal, Isotropic, LowRank
+
+BOTH = ("add-remove", "replace-one")
+ADDED = ("add-remove",)
+ROWS = 160
+BUDGET = {"epsilon": 20.0, "delta": 1e-3}
+SCARCE = {"epsilon": 3.0, "delta": 1e-2}  # noise matters: the menu of coordinates asks
+
+
+@dataclass(frozen=True)
+class Way:
+    """`call(table, noise=…)` releases; `table` makes ordinary records for it."""
+
+    call: Callable[..., Any]
+    table: Callable[[np.random.Generator], np.ndarray]
+    relations: tuple[str, ...] = BOTH
+
+    def replayed(self, pair: Pair, relation: str, seed: int, **first: Any) -> Moves:
+        return replayed(partial(self.call, neighbours=relation), pair, FirstRun(seed=seed, **first))
+
+
+def replayed(call, pair: Pair, first: FirstRun, second: SecondRun | None = None) -> Moves:
+    valid = np.isfinite(pair.here).all(axis=1)
+    second = second or SecondRun(first=first, removed=pair.removed, valid=valid)
+    here = call(pair.here, noise=first)
+    try:
+        there = call(pair.there, noise=second)
+    except Diverged as found:
+        return Moves([str(found)])
+    return compared(first, second, (here, there), (runs_of(here), runs_of(there)))
+
+
+def runs_of(outcome) -> list:
+    """Of every run in order: what it cost, and the lower bound that its noise rests on, if it does."""
+    if not isinstance(outcome, Means):
+        return [(outcome.ledger, lowest(outcome))]
+    overall = [] if outcome.overall is None else [(outcome.overall.ledger, lowest(outcome.overall))]
+    return overall + [(getattr(one.ledger, "runs", [one.ledger])[-1], lowest(one)) for one in outcome.releases.values()]
+
+
+def lowest(outcome) -> float:
+    return getattr(outcome, "parameters", {}).get("weight_lower_bound", -np.inf)
+
+
+def ordinary(rng, rows=ROWS, columns=3):
+    return rng.normal(size=(rows, columns)) * np.geomspace(1, 0.2, columns) + 0.3
+
+
+def correlated(rng, rows=300, columns=24):
+    """Mostly along one oblique line, whose signs no cosine follows."""
+    line = np.where(np.arange(columns) ** 2 % 7 < 3, 1.0, -1.0) / np.sqrt(columns)
+    return 4 * rng.normal(size=(rows, 1)) * line + 0.2 * rng.normal(size=(rows, columns))
+
+
+def smooth(rng, rows=400, columns=24):
+    """Columns that follow each other."""
+    return np.cumsum(rng.normal(size=(rows, columns)), axis=1)
+
+
+def spherical(rng, rows=400, columns=24):
+    return rng.normal(size=(rows, columns))
+
+
+def uneven(rng, rows=400, columns=24):
+    return rng.normal(size=(rows, columns)) * np.geomspace(1, 1e-3, columns)
+
+
+def mean(**options):
+    return partial(release_mean, on_invalid="neutral", **{**BUDGET, **options})
+
+
+def as_sparse(**options):
+    def call(table, **rest):
+        return release_mean(sparse.csr_array(table), on_invalid="neutral", **{**BUDGET, **options}, **rest)
+
+    return call
+
+
+def thin(rng):
+    table = ordinary(rng, columns=6)
+    table[np.abs(table) < 0.4] = 0.0
+    return table
+
+
+def profile(table, **rest):
+    return variance_profile(table, on_invalid="neutral", **BUDGET, **rest)
+
+
+def persons(**options):
+    """Every record is one person with two rows about it; rows of all persons are mixed."""
+
+    def call(table, **rest):
+        keys = np.concatenate([np.arange(len(table)), np.arange(len(table))[::-1]]) + 1000
+        rows = np.concatenate([table, table[::-1]])
+        return release_mean(rows, unit=keys, on_invalid="neutral", **{**BUDGET, **options}, **rest)
+
+    return call
+
+
+def grouped(**options):
+    """Groups by the first coordinate's sign bit: a function of the record; NaN is in the first group."""
+
+    def call(table, neighbours, **rest):
+        labels = np.where(np.signbit(table[:, 0]), "below", "above")
+        return release_means(
+            table, groups=labels, keys=["above", "below"], on_invalid="neutral", **{**BUDGET, **options}, **rest
+        )
+
+    return call
+
+
+VARIANCES = np.array([1.0, 0.5, 0.1])
+TURN = np.linalg.qr(np.arange(9.0).reshape(3, 3) + np.eye(3))[0]
+KNOWN = {
+    "isotropic": {"shape": Isotropic(1.0)},
+    "diagonal": {"shape": Diagonal(VARIANCES)},
+    "dense": {"shape": Dense(TURN * VARIANCES @ TURN.T)},
+    "low rank": {"shape": LowRank(TURN[:, :1], [2.0], 1.0)},
+}
+STABLE = {"covariance": VARIANCES, "core": "stable"}
+
+WAYS: Mapping[str, Way] = {
+    **{f"stable, {name}": Way(mean(core="stable", **shape), ordinary) for name, shape in KNOWN.items()},
+    "stable core alone": Way(mean(**STABLE, stages=0), ordinary),
+    "stable, Gaussian tails": Way(mean(**STABLE, tails="gaussian"), ordinary),
+    "stable, learned scale": Way(mean(**STABLE, scale="learn"), ordinary),
+    "stable, a sample": Way(mean(**STABLE, core_sample=100), ordinary),
+    "cheapest core": Way(mean(covariance=VARIANCES), ordinary),
+    "soft": Way(mean(covariance=VARIANCES, core="soft"), ordinary, ADDED),
+    "basic": Way(mean(covariance=VARIANCES, core="basic"), ordinary, ADDED),
+    "auto": Way(mean(), ordinary),
+    "auto, one column": Way(mean(), partial(ordinary, columns=1)),
+    "auto, own axes only": Way(mean(basis=None), ordinary),
+    "auto, a sample": Way(mean(core_sample=100), ordinary),
+    **{f"auto, {name}": Way(mean(basis=name), partial(ordinary, columns=5)) for name in ("dct", "haar", "hadamard")},
+    "auto, given basis": Way(mean(basis=TURN.T), ordinary),
+    "menu, correlated": Way(mean(epsilon=2.0, delta=1e-2), correlated),
+    "menu, smooth": Way(mean(**SCARCE), smooth),
+    "menu, spherical": Way(mean(**SCARCE), spherical),
+    "menu, uneven": Way(mean(**SCARCE), uneven),
+    "paper": Way(mean(shape="paper"), partial(ordinary, rows=400)),
+    "paper, many groups": Way(mean(shape="paper", epsilon=60.0), partial(ordinary, rows=1500)),
+    "variance profile": Way(profile, ordinary),
+    "sparse, auto": Way(as_sparse(), thin),
+    "sparse, known": Way(as_sparse(covariance=np.ones(6), core="stable"), thin),
+    "persons": Way(persons(), ordinary),
+    "persons, a sample": Way(persons(core_sample=100), ordinary, ADDED),
+    "persons, totals": Way(persons(unit_rows=1, covariance=VARIANCES), ordinary),
+    "groups": Way(grouped(), partial(ordinary, rows=400), ADDED),
+    "groups, known": Way(grouped(covariance=VARIANCES), partial(ordinary, rows=300), ADDED),
+}
