@@ -1,13 +1,14 @@
 """Where a release goes: places are checked before anything is spent, filled all at once, and told on a card."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dimfree.cli.course import current
-from dimfree.cli.rescue import Rescued, abandon_stdout, released_all_the_same, rescue
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.cli.rescue import Rescued, abandon_stdout, reason_of, released_all_the_same, rescue
+from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Places:
         """Whatever can stop the writing stops it here; no file is two of them, nor one of the inputs."""
         from dimfree.files import TABLES
 
+        if self.prints and sys.stdout is None:
+            raise InvalidParameter("Standard output is closed: open it, or name a file with --out.")
         taken = {path.resolve(): name for name, path in inputs.items() if path}
         out = None if self.prints else Path(self.out)
         for name, path, allowed in (
@@ -88,11 +91,11 @@ class Places:
         current().printing = True
         try:
             write_mean(STDOUT, release)
-        except InvalidFile as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, a release that is paid for is not lost
             abandon_stdout()
             if self.json is None:
                 rescue(release, error, to_stdout=False)
-            raise Rescued(f"{error} {released_all_the_same(release)}") from None
+            raise Rescued(f"{reason_of(error)} {released_all_the_same(release)}") from None
         current().printing = False
         current().written.append("standard output")
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from dimfree.cli.course import current
 from dimfree.errors import DimfreeError
 
 if TYPE_CHECKING:
@@ -25,8 +26,13 @@ def rescue(release: "Release | Means", error: Exception, *, to_stdout: bool) -> 
     where = (to_stdout and _printed(text)) or _filed(text) or _told(text)
     if os.environ.get("DIMFREE_TRACEBACK") and not isinstance(error, DimfreeError):
         raise error
-    why = str(error) if isinstance(error, DimfreeError) else f"The outputs failed ({type(error).__name__})."
-    raise Rescued(f"{why} {released_all_the_same(release)} Its record (JSON) is {where}: keep it.") from None
+    released = released_all_the_same(release)
+    raise Rescued(f"{reason_of(error)} {released} Its record (JSON) is {where}: keep it.") from None
+
+
+def reason_of(error: Exception) -> str:
+    """The words of an error where they are ours, else its kind."""
+    return str(error) if isinstance(error, DimfreeError) else f"The outputs failed ({type(error).__name__})."
 
 
 def released_all_the_same(release: "Release | Means") -> str:
@@ -36,11 +42,12 @@ def released_all_the_same(release: "Release | Means") -> str:
 
 def abandon_stdout() -> None:
     """Point stdout nowhere, or the interpreter complains once more when it flushes on the way out."""
-    with suppress(OSError, ValueError):  # there is no descriptor where stdout is captured or closed
+    with suppress(OSError, ValueError, AttributeError):  # no descriptor where stdout is captured, closed or none
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _printed(text: str) -> str:
+    current().printing = True
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
