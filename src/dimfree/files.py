@@ -4,6 +4,7 @@ A small table is read whole, a large one block by block on every pass (sources/)
 A file that cannot be used is refused with a sentence that names the path and the schema, never a cell or a line.
 """
 
+import importlib
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -238,7 +239,13 @@ def _read_keyed_ipc(path: Path, keys: tuple[str, ...]) -> KeyedTable:
 
 
 def require_pyarrow() -> None:
+    """To write: loaded here, so that a broken installation shows before anything is spent."""
     require("pyarrow", ".parquet", "files")
+    try:
+        importlib.import_module("pyarrow.parquet")
+    except Exception as error:  # noqa: BLE001 - whatever a broken package raises
+        kind = type(error).__name__
+        raise InvalidFile(f".parquet needs pyarrow, which cannot be loaded ({kind}): install it anew.") from None
 
 
 def _read_csv(path: Path, key: str, ranks: tuple[int, ...]) -> Table:

@@ -7,15 +7,13 @@ import csv
 import io
 import os
 import sys
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from dimfree.drafts import Draft, prove_writable, publish_together, refuse_existing
 from dimfree.errors import InvalidFile, RefusedRelease
 from dimfree.files import TABLES, PathLike, known_ending, require_pyarrow
 from dimfree.means import Means
@@ -25,45 +23,27 @@ STDOUT = "-"
 LONG_TABLES = (".csv", ".parquet")  # endings of a table of groups: it has words in it
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A file that is complete on disk under a temporary name beside its target."""
-
-    target: Path
-    temporary: Path
-    force: bool
-
-    def publish(self) -> None:
-        """Give the file its name in one step; without force, never to the loss of another file."""
-        try:
-            if self.force or not _link(self.temporary, self.target):
-                self.temporary.replace(self.target)
-        except FileExistsError:
-            _refuse_existing(self.target)
-        except OSError as error:
-            _unwritable(self.target, error)
-        finally:
-            self.discard()
-
-    def discard(self) -> None:
-        with suppress(OSError):
-            self.temporary.unlink(missing_ok=True)
-
-
 def check_target(path: PathLike, *, force: bool = False, endings: Sequence[str] = TABLES) -> None:
-    """Everything that can be known to stop a later write; call it before any budget is spent."""
-    ending = known_ending(Path(path), endings)
-    target = Path(path).resolve()  # a link is followed, so that it stays a link
+    """Everything that can be known to stop a later write, proved by a draft; call it before any budget is spent."""
+    _check_place(path, force, endings)
+    if Path(path).suffix.lower() == ".parquet":
+        require_pyarrow()
+    prove_writable(Path(path))
+
+
+def _check_place(path: PathLike, force: bool, endings: Sequence[str]) -> None:
+    known_ending(Path(path), endings)
+    target = Path(path).resolve()
     if target.is_dir():
         raise InvalidFile(f"{path} is a folder: pass the path of a file.")
     if not target.parent.is_dir():
         raise InvalidFile(f"{path} cannot be written: its folder does not exist, create it first.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InvalidFile(f"{path} cannot be written: its folder is not writable.")
+    if target.exists() and not target.is_file():
+        raise InvalidFile(f"{path} is not a regular file: pass another path.")
     if not force and target.exists():
-        _refuse_existing(Path(path))
-    if ending == ".parquet":
-        require_pyarrow()
+        refuse_existing(Path(path))
 
 
 def write_mean(path: PathLike, release: Release | Means, *, force: bool = False) -> None:
@@ -74,18 +54,18 @@ def write_mean(path: PathLike, release: Release | Means, *, force: bool = False)
     if str(path) == STDOUT:
         _print(mean_csv(release))
     else:
-        draft_mean(path, release, force=force).publish()
+        publish_together([draft_mean(path, release, force=force)])
 
 
 def write_text(path: PathLike, text: str, *, force: bool = False) -> None:
     """Write text whole or not at all, in UTF-8."""
-    draft_text(path, text, force=force).publish()
+    publish_together([draft_text(path, text, force=force)])
 
 
 def draft_mean(path: PathLike, release: Release | Means, *, force: bool = False) -> Draft:
-    """The mean on disk, but not yet under its name: several drafts can be published together."""
-    check_target(path, force=force, endings=TABLES if isinstance(release, Release) else LONG_TABLES)
-    return _draft(Path(path), _encoded(release, Path(path).suffix.lower()), force)
+    """The mean as a file that is not yet on disk: several drafts are published together."""
+    _check_place(path, force, TABLES if isinstance(release, Release) else LONG_TABLES)
+    return Draft(Path(path), _encoded(release, Path(path).suffix.lower()), force)
 
 
 def draft_text(path: PathLike, text: str, *, force: bool = False) -> Draft:
@@ -94,21 +74,8 @@ def draft_text(path: PathLike, text: str, *, force: bool = False) -> Draft:
 
 def draft_bytes(path: PathLike, content: bytes, *, force: bool = False) -> Draft:
     """A file of any kind, such as a picture."""
-    check_target(path, force=force, endings=(Path(path).suffix.lower(),))
-    return _draft(Path(path), content, force)
-
-
-def publish_together(drafting: Sequence[Callable[[], Draft]]) -> None:
-    """All files or none: each is complete on disk before the first gets its name."""
-    drafts: list[Draft] = []
-    try:
-        for draft_one in drafting:
-            drafts.append(draft_one())
-        for draft in drafts:
-            draft.publish()
-    finally:
-        for draft in drafts:
-            draft.discard()
+    _check_place(path, force, (Path(path).suffix.lower(),))
+    return Draft(Path(path), content, force)
 
 
 def mean_csv(release: Release | Means) -> str:
@@ -158,42 +125,3 @@ def _print(text: str) -> None:
             f"The mean could not be printed to standard output: {reason}; part of it may have been seen, so count the"
             " budget as spent, and write to a file next time."
         ) from None
-
-
-def _draft(path: Path, content: bytes, force: bool) -> Draft:
-    target = path.resolve()
-    draft = Draft(target, target.parent / f".dimfree-{os.getpid()}-{time.monotonic_ns()}.part", force)
-    try:
-        with draft.temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # a full disk must speak now, while the old file is still there
-    except OSError as error:
-        draft.discard()
-        _unwritable(path, error)
-    except BaseException:  # an interrupt leaves nothing behind either
-        draft.discard()
-        raise
-    return draft
-
-
-def _link(temporary: Path, target: Path) -> bool:
-    """Name the file only if the name is free, in one step; False where the file system has no hard links."""
-    try:
-        target.hardlink_to(temporary)
-    except FileExistsError:
-        raise
-    except OSError:
-        if target.exists():
-            raise FileExistsError from None
-        return False
-    return True
-
-
-def _refuse_existing(path: Path) -> NoReturn:
-    raise InvalidFile(f"{path} already exists: choose another name, or pass --force (force=True) to replace it.")
-
-
-def _unwritable(path: Path, error: OSError) -> NoReturn:
-    reason = (error.strerror or "unknown error").lower()
-    raise InvalidFile(f"{path} could not be written and was left as it was: {reason}; choose another place.") from None

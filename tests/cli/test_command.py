@@ -135,7 +135,10 @@ def test_a_full_device_behind_stdout_is_no_traceback(tmp_path):
             stderr=subprocess.PIPE,
             text=True,
         )
-    assert done.returncode == 2
+    assert done.returncode == 4
     assert "Traceback" not in done.stderr
     assert "standard output" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+    [rescued] = tmp_path.glob("dimfree-rescue-*.json")
+    assert str(rescued) in done.stderr
+    assert dimfree.Release.from_json(rescued.read_text()).mean.shape == (2,)

@@ -245,8 +245,9 @@ def test_an_interrupt_leaves_nothing(folder, hall):
     assert sorted(path.name for path in folder.iterdir()) == ["cov.npy", "data.csv", "data.npy"]
 
 
-@pytest.mark.parametrize("nth", [1, 2])
-def test_a_full_disk_leaves_neither_file(folder, hall, monkeypatch, nth):
+@pytest.mark.parametrize(("nth", "spent"), [(1, False), (2, False), (3, True), (4, True)])
+def test_a_full_disk_leaves_neither_file(folder, hall, monkeypatch, nth, spent):
+    """The first two are proofs, before anything is spent."""
     Path("mean.csv").write_text("old")
     calls = []
 
@@ -256,7 +257,13 @@ def test_a_full_disk_leaves_neither_file(folder, hall, monkeypatch, nth):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", fsync)
-    assert "no space left" in sentence_of("-o", "mean.csv", "--json", "r.json", "--force")
+    result = run("-o", "mean.csv", "--json", "r.json", "--force", expect=4 if spent else 2)
+    assert "no space left" in result.stderr
+    assert len(hall.calls) == spent
+    assert (result.stdout != "") == spent
+    if spent:
+        np.testing.assert_array_equal(Release.from_json(result.stdout).mean, [0.5, 1.5])
+        assert "The release is made all the same, with epsilon=1.0 and delta=1e-06." in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["cov.npy", "data.csv", "data.npy", "mean.csv"]
     assert Path("mean.csv").read_text() == "old"
 

@@ -8,7 +8,6 @@ from pages import of_groups, released
 from typer.testing import CliRunner
 
 from dimfree.cli import app
-from dimfree.errors import InvalidFile
 from dimfree.report import page
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
@@ -72,24 +71,29 @@ def test_wrong_place_is_told_before_anything_is_spent(words, said):
     assert Path("old.html").read_text() == "mine"
 
 
-def test_interrupt_while_the_page_is_made_keeps_the_mean(monkeypatch, folder):
+def test_interrupt_while_the_page_is_made_leaves_neither(monkeypatch, folder):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(page, "report_html", interrupted)
-    mean("-o", "mean.csv", "--report", "page.html", expect=130)
-    assert Path("mean.csv").exists()
+    assert "no mean is out" in mean("-o", "mean.csv", "--report", "page.html", expect=130).stderr
     assert not [path for path in folder.iterdir() if path.suffix in (".html", ".part")]
+    assert not Path("mean.csv").exists()
 
 
-def test_full_disk_under_the_page_says_that_the_release_stands(monkeypatch):
-    def full(*_, **__):
-        raise InvalidFile("page.html could not be written.")
+def test_page_that_cannot_be_made_does_not_lose_the_release(monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError("271828")
 
-    monkeypatch.setattr(page, "write_text", full)
-    result = mean("-o", "mean.csv", "--report", "page.html", expect=2)
-    assert "The release itself stands" in result.stderr
-    assert Path("mean.csv").exists()
+    whole = page.report_html
+    monkeypatch.setattr(page, "report_html", fail)
+    result = mean("-o", "mean.csv", "--report", "page.html", expect=4)
+    assert "The outputs failed (ZeroDivisionError). The release is made all the same" in result.stderr
+    assert "271828" not in result.output
+    assert not Path("mean.csv").exists()
+    Path("record.json").write_text(result.stdout)
+    monkeypatch.setattr(page, "report_html", whole)
+    run("report", "record.json", "page.html")
 
 
 def test_groups_have_one_page():

@@ -17,11 +17,12 @@ import dimfree
 from dimfree import cli, files
 from dimfree import release as hall
 from dimfree.bases import Cosine
-from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers
+from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
 from dimfree.noise import SeededNoise
 from dimfree.records import as_records
 from dimfree.shape import Isotropic
 from dimfree.sources import cluster as cluster_module
+from dimfree.sources import workers
 from dimfree.sources.cluster import connected
 from dimfree.sources.progress import listening
 from dimfree.space import Space
@@ -31,6 +32,7 @@ dask, da, distributed = needs("dask"), needs("dask.array"), needs("distributed")
 ROWS = 1500
 KNOWN = {"covariance": np.array([1.0, 4.0, 0.25, 1.0]), "core_sample": 500}
 SECRET = 123456.78125
+OWN = dimfree.__version__
 
 
 @pytest.fixture(autouse=True)
@@ -185,6 +187,78 @@ def test_a_broken_partition_leaves_no_value_in_any_log(client, capfd):
     assert "123456" in _everything_said(client, capfd)
 
 
+@pytest.mark.parametrize("error", [ValueError, FileNotFoundError, TimeoutError, ModuleNotFoundError])
+def test_a_graph_that_fails_is_not_a_loss_of_workers(client, error):
+    X = da.full((ROWS, 4), SECRET, chunks=(300, 4)).map_blocks(_raises, error, dtype=float, meta=np.zeros((0, 0)))
+    with pytest.raises(InvalidRecords, match=f"own dask graph failed with {error.__name__}.*Compute the table") as told:
+        released(X, **KNOWN)
+    assert "123456" not in str(told.value)
+    assert "died" not in str(told.value)
+    assert told.value.__suppress_context__
+
+
+def test_a_graph_without_memory_is_lack_of_memory(client):
+    X = da.full((ROWS, 4), SECRET, chunks=(300, 4)).map_blocks(_raises, MemoryError, dtype=float, meta=np.zeros((0, 0)))
+    with pytest.raises(OutOfMemory):
+        released(X, **KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("sys.modules['dimfree'] = None", "has no dimfree"),
+        ("kept.__version__ = '0.0.9'", "has dimfree 0.0.9"),
+        ("del kept.__version__", "does not load"),
+    ],
+)
+def test_a_worker_with_another_dimfree_is_named_before_anything_is_charged(client, tmp_path, table, change, said):
+    book = dimfree.Ledger(tmp_path / "study.db", "trial-7", epsilon=9, delta=1e-4)
+    path, X = store(tmp_path / "t.npy", table), da.from_array(table, chunks=(200, 4))
+    other = sorted(pids(client))[1]
+    pretend(client, change, [other])
+    expected = f"{said}.*this process has dimfree {OWN}: install"
+    try:
+        with pytest.raises(LostWorkers, match=expected) as told:
+            released(X, ledger=book, **KNOWN)
+        assert other in str(told.value)
+        with pytest.raises(LostWorkers, match=expected):
+            released(files.read_table(path, workers=2), ledger=book, **KNOWN)
+        with pytest.raises(LostWorkers, match=expected), connected(client.scheduler.address):
+            pass
+        command = ["mean", str(path), "--epsilon", "4", "--delta", "1e-6", "--scheduler", client.scheduler.address]
+        result = CliRunner().invoke(cli.app, [*command, "--ledger", str(book.path), "--dataset", "trial-7"])
+        assert (result.exit_code, said in result.stderr) == (2, True)
+        assert book.account().debits == 0
+    finally:
+        pretend(client, "", [other])
+    assert released(X, ledger=book, **KNOWN) == released(table, **KNOWN)
+
+
+def pretend(client, change, workers=None):
+    """From here on these workers have another dimfree, or none; "" brings their own back. Text needs no module."""
+    text = f"""
+import sys
+import dimfree as kept
+kept = sys.__dict__.setdefault("kept_dimfree", kept)
+{change}
+"""
+    if not change:
+        text = f"import sys\nsys.modules['dimfree'] = sys.kept_dimfree\nsys.kept_dimfree.__version__ = {OWN!r}"
+    client.run(exec, text, workers=workers)
+
+
+def test_a_worker_that_joins_later_is_asked_as_well(client, table):
+    records = as_records(da.from_array(table, chunks=(200, 4)))
+    assert cluster_module.computed([dask.delayed(len)("ab")], [1]) == [2]
+    workers._alike[client].clear()  # as if they were new
+    pretend(client, "kept.__version__ = '0.0.9'")
+    try:
+        with pytest.raises(LostWorkers, match=r"has dimfree 0\.0\.9"):
+            released(records, **KNOWN)
+    finally:
+        pretend(client, "")
+
+
 def test_nobody_is_warned_of_how_much_is_sent(client, tmp_path, table, recwarn):
     """Dask tells the size of a large graph; ours is that of the masks, a bit for every row."""
     apart = files.read_table(store(tmp_path / "t.npy", table), workers=2)
@@ -203,8 +277,8 @@ def _fails(rows, among):
     raise ZeroDivisionError(str(rows[0, 0]))
 
 
-def _raises(rows):
-    raise ValueError(f"cannot use {rows[0, 0]}")
+def _raises(rows, error=ValueError):
+    raise error(f"cannot use {rows[0, 0]}")
 
 
 def _everything_said(client, capfd) -> str:
@@ -308,7 +382,7 @@ def test_without_workers_nobody_waits_for_ever(table, monkeypatch):
 
 def test_a_scheduler_that_goes_away_in_mid_run(table, monkeypatch):
     monkeypatch.setattr(cluster_module, "PATIENCE", 3.0)
-    monkeypatch.setattr(cluster_module, "_ANSWER", 2.0)
+    monkeypatch.setattr(workers, "ANSWER", 2.0)
     cluster = local_cluster(1)
     client = distributed.Client(cluster)
     X = da.from_array(table, chunks=(100, 4)).map_blocks(_slowly, dtype=float, meta=np.zeros((0, 0)))

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from dimfree.accounting.events import Ledger
 from dimfree.budget import Budget, Neighbours
+from dimfree.drafts import publish_together
 from dimfree.errors import InvalidFile, RefusedRelease
 from dimfree.means import Means
 from dimfree.result import Guarantee, Release
-from dimfree.writing import check_target, draft_mean, mean_csv, publish_together, write_mean, write_text
+from dimfree.writing import check_target, draft_mean, mean_csv, write_mean, write_text
 
 KINDS = ["npy", "npz", "csv", "parquet"]
 
@@ -144,18 +145,6 @@ def test_arrays_have_no_room_for_names_of_groups(tmp_path):
 # ------------------------------------------------------------------------------------------------ whole or not at all
 
 
-def test_several_files_or_none(tmp_path):
-    def broken():
-        raise OSError(errno.ENOSPC, "full")
-
-    first = lambda: draft_mean(tmp_path / "m.csv", a_release())  # noqa: E731
-    with pytest.raises(OSError, match="full"):
-        publish_together([first, broken])
-    assert list(tmp_path.iterdir()) == []
-    publish_together([first])
-    assert [path.name for path in tmp_path.iterdir()] == ["m.csv"]
-
-
 def test_missing_pyarrow_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "dimfree[files]" in refusal_of(check_target, tmp_path / "out.parquet")
@@ -177,7 +166,7 @@ def test_a_file_that_appears_after_the_check_survives(tmp_path, monkeypatch, lin
         monkeypatch.setattr(os, "link", failing(errno.EPERM))
     draft = draft_mean(tmp_path / "m.csv", a_release())
     write(tmp_path / "m.csv", "theirs")
-    assert "already exists" in refusal_of(draft.publish)
+    assert "already exists" in refusal_of(publish_together, [draft])
     assert (tmp_path / "m.csv").read_text() == "theirs"
     assert len(list(tmp_path.iterdir())) == 1
 

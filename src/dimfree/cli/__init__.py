@@ -1,6 +1,7 @@
 """The command line: one file per command; parse here, compute there. Product to stdout, talk to stderr.
 
-Exit codes: 0 released, 1 a mistake in dimfree itself (or found by the audit), 2 bad input, 3 refused, 130 interrupted.
+Exit codes: 0 released, 1 a mistake in dimfree itself (or found by the audit), 2 bad input, 3 refused,
+4 released but not written where it should be; 130, 143 and 129 interrupted by Ctrl-C, SIGTERM and SIGHUP.
 """
 
 import functools
@@ -15,15 +16,17 @@ from dimfree import __version__
 from dimfree.cli.audit import audit
 from dimfree.cli.compare import compare
 from dimfree.cli.compose import compose
+from dimfree.cli.course import Course, begun
 from dimfree.cli.doctor import doctor
 from dimfree.cli.ledger import create, export, show, verify
 from dimfree.cli.mean import mean
 from dimfree.cli.plan import plan
 from dimfree.cli.report import report
+from dimfree.cli.rescue import Rescued
 from dimfree.cli.tradeoff import tradeoff
 from dimfree.errors import DimfreeError
 
-MISTAKE, BAD_INPUT, INTERRUPTED = 1, 2, 130
+MISTAKE, BAD_INPUT, UNWRITTEN, INTERRUPTED = 1, 2, 4, 130
 
 P = ParamSpec("P")
 
@@ -33,16 +36,18 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        course = Course()
         try:
-            command(*args, **kwargs)
+            with begun(course):
+                command(*args, **kwargs)
         except typer.Exit:
             raise
         except DimfreeError as error:
-            _leave(str(error), BAD_INPUT)
-        except KeyboardInterrupt:
-            _leave("Interrupted; no file is half-written.", INTERRUPTED)
+            _leave(course.failed(str(error)), UNWRITTEN if isinstance(error, Rescued) else BAD_INPUT)
+        except KeyboardInterrupt as error:
+            _leave(course.interrupted(), getattr(error, "code", INTERRUPTED))
         except Exception as error:  # noqa: BLE001 - a mistake of ours; even then the data stay inside
-            _leave_mistake(error)
+            _leave_mistake(error, course)
 
     return run
 
@@ -52,14 +57,14 @@ def _leave(sentence: str, code: int) -> None:
     raise typer.Exit(code) from None
 
 
-def _leave_mistake(error: Exception) -> None:
+def _leave_mistake(error: Exception, course: Course) -> None:
     if os.environ.get("DIMFREE_TRACEBACK"):
         raise error
-    _leave(
+    sentence = (
         f"A mistake in dimfree ({type(error).__name__}); details are hidden because they may quote records: "
-        "set DIMFREE_TRACEBACK=1 to see them, and report them without the data.",
-        MISTAKE,
+        "set DIMFREE_TRACEBACK=1 to see them, and report them without the data."
     )
+    _leave(course.failed(sentence), MISTAKE)
 
 
 app = typer.Typer(

@@ -1,7 +1,6 @@
 """What the commands with an axis have in common: lists of values, a picture and a table of numbers as files."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -44,12 +43,13 @@ def write_places(
     found: "Comparison | Tradeoff", drawn: Callable[[str], bytes], chart: Path | None, out: Path | None, force: bool
 ) -> None:
     """The numbers and the picture, all or none; `drawn` gives the picture in the format of an ending."""
-    from dimfree.writing import draft_bytes, draft_text, publish_together
+    from dimfree.drafts import publish_together
+    from dimfree.writing import draft_bytes, draft_text
 
-    drafting = []
+    drafts = []
     if out is not None:
         text = found.to_json() if out.suffix.lower() == ".json" else found.to_markdown()
-        drafting.append(partial(draft_text, out, text, force=force))
+        drafts.append(draft_text(out, text, force=force))
     if chart is not None:
-        drafting.append(partial(draft_bytes, chart, drawn(chart.suffix.lower()), force=force))
-    publish_together(drafting)
+        drafts.append(draft_bytes(chart, drawn(chart.suffix.lower()), force=force))
+    publish_together(drafts)

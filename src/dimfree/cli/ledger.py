@@ -6,7 +6,6 @@ import json as json_text
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -130,7 +129,7 @@ def export(
     Everything in a ledger is public: parameters, promises, prices, days.
     """
     from dimfree.ledger.book import Ledger
-    from dimfree.writing import STDOUT, check_target, draft_text, publish_together
+    from dimfree.writing import STDOUT, check_target, write_text
 
     if out != STDOUT:
         check_target(out, force=force, endings=(".json", ".csv"))
@@ -141,7 +140,7 @@ def export(
     if out == STDOUT:
         sys.stdout.write(text)
     else:
-        publish_together([partial(draft_text, out, text, force=force)])
+        write_text(out, text, force=force)
 
 
 def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "Ledger | None":
@@ -150,19 +149,21 @@ def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> 
         return None
     if path is None or dataset is None:
         raise InvalidParameter("Expected --ledger FILE and --dataset NAME together: the file and whose ledger in it.")
-    from dimfree.ledger.book import Ledger
+    from dimfree.cli.charging import ToldLedger
 
-    return Ledger(path, dataset, purpose=purpose or "")
+    return ToldLedger(path, dataset, purpose=purpose or "")
 
 
 def ledger_rows(book: "Ledger | None") -> Iterator[tuple[str, str]]:
-    """What is left, for a card; the release is done, so trouble with the file is told and no more."""
+    """What is left, for a card; the release is done, so trouble with the file is told, and loses nothing."""
     if book is None:
         return
     try:
         yield "ledger", f"{book.statement()} Head: {book.head}"
     except InvalidFile as error:
         yield "ledger", str(error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the release is not written yet
+        yield "ledger", f"It cannot be read ({type(error).__name__})."
 
 
 def _summary(book: "Ledger") -> dict[str, Any]:

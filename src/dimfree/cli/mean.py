@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dimfree.cli.basis import basis_rows, check_basis_option, read_basis_option
+from dimfree.cli.course import current
 from dimfree.cli.ledger import ledger_rows, open_ledger
 from dimfree.cli.mean_groups import GroupTask, check_group_options, release_groups
-from dimfree.cli.output import REFUSED, check_places, places, show_card, write
+from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import passing
 from dimfree.cli.public import check_public, gain_row, read_public_shape
-from dimfree.cli.report import check_page, command_text, page_place, write_page
+from dimfree.cli.report import command_text, page_place, page_text
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -256,7 +258,10 @@ def mean(
     Exit code 0: released; of groups, at least one. 2: bad input, nothing was
     released. 3: refused, because the rows are too few or too far apart; the
     budget is spent, no mean is written, --json and --report still tell of it.
+    4: an output could not be written; the budget is spent, and the release
+    record is on standard output or in a file that is named.
     """
+    current().spends = True
     _check_promise(data, epsilon, delta, unit, unit_rows)
     _check_device(device)
     check_public(shape_from, data, {"--covariance": covariance, "--shape": shape, "--group-by": group_by})
@@ -265,6 +270,7 @@ def mean(
     )
     _check_scheduler(scheduler, {"--unit": unit, "--group-by": group_by})
     book = open_ledger(ledger, dataset, purpose)
+    places, command = Places(out, json, report, force), command_text(context)
     options: dict[str, Any] = {
         **({} if book is None else {"ledger": book}),
         "epsilon": epsilon,
@@ -281,15 +287,12 @@ def mean(
         elsewhere = {"--neighbours": neighbours, "--shape": shape, "--core": core, "--stages": stages}
         elsewhere |= {"--device": device}
         group_by, groups = check_group_options(group_by, groups, unit, elsewhere)
-        task = GroupTask(
-            data, group_by, groups, unit, covariance, out, json, force, report, command_text(context), ledger
-        )
+        task = GroupTask(data, group_by, groups, unit, covariance, places, command, ledger)
         release_groups(task, {**options, "scale": scale})
         return
     inputs = {"DATA": data, "--covariance": covariance, "--shape-from": shape_from, "--basis": basis_path}
     inputs |= {"--ledger": ledger}
-    check_places(inputs, out, json, force)
-    check_page(report, [*inputs.items(), ("--json", json), ("--out", Path(out))], force)
+    places.check(inputs)
     with _workers(scheduler) as workers:
         with passing("Reading"):
             from dimfree.files import read_covariance
@@ -314,10 +317,10 @@ def mean(
                 device=device,
                 stages=int(stages) if stages.isdigit() else stages,
             )
-    write(release, not release.refused, out, json, force)
     spending = list(ledger_rows(book))
-    write_page(release, report, force, command=command_text(context), rules=options, spending=spending)
-    rows = [*_rows(release, out, json), *basis_rows(axes, records, release), *gain_row(shape_from, public)]
+    page = partial(page_text, release, command=command, rules=options, spending=spending)
+    places.write(release, not release.refused, page)
+    rows = [*_rows(release, places), *basis_rows(axes, records, release), *gain_row(shape_from, public)]
     rows += [*page_place(report), *spending]
     show_card("Refused" if release.refused else "Released", rows, release.guarantee.private)
     if release.refused:
@@ -371,7 +374,7 @@ def _check_scheduler(scheduler: str | None, others: Mapping[str, str | None]) ->
             )
 
 
-def _rows(release: "Release", out: str, json: Path | None) -> Iterator[tuple[str, str]]:
+def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
     yield "promise", release.guarantee.statement()
     yield "estimates", release.guarantee.estimates
     yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
@@ -381,7 +384,7 @@ def _rows(release: "Release", out: str, json: Path | None) -> Iterator[tuple[str
     else:
         yield "method", release.method
         yield "noise", _noise_range(release)
-    yield from places(not release.refused, out, json)
+    yield from places.rows(not release.refused)
 
 
 def _noise_range(release: "Release") -> str:

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dimfree.cli.ledger import ledger_rows
-from dimfree.cli.output import REFUSED, check_places, places, show_card, write
+from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import working
-from dimfree.cli.report import check_page, page_place, write_page
+from dimfree.cli.report import page_place, page_text
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -31,21 +32,18 @@ class GroupTask:
     groups: Path
     unit: str | None
     covariance: Path | None
-    out: str
-    json: Path | None
-    force: bool
-    report: Path | None = None
-    command: str | None = None
-    ledger: Path | None = None
+    places: Places
+    command: str
+    ledger: Path | None
 
     def __post_init__(self) -> None:
         """Whatever can fail without the data fails here."""
         from dimfree.writing import LONG_TABLES
 
-        if Path(self.out).suffix.lower() in (".npy", ".npz"):
+        if Path(self.places.out).suffix.lower() in (".npy", ".npz"):
             raise InvalidParameter(
-                f"Expected --out {self.out!r} to end in {' or '.join(LONG_TABLES)} with --group-by: the table names "
-                "groups and columns beside the numbers."
+                f"Expected --out {self.places.out!r} to end in {' or '.join(LONG_TABLES)} with --group-by: the table "
+                "names groups and columns beside the numbers."
             )
         if self.groups.resolve() == self.data.resolve():
             raise InvalidParameter("Expected --groups to be a file of public names, never DATA itself.")
@@ -55,8 +53,7 @@ class GroupTask:
             "--groups": self.groups,
             "--ledger": self.ledger,
         }
-        check_places(inputs, self.out, self.json, self.force, LONG_TABLES)
-        check_page(self.report, [*inputs.items(), ("--json", self.json), ("--out", Path(self.out))], self.force)
+        self.places.check(inputs, LONG_TABLES)
 
 
 def check_group_options(
@@ -88,9 +85,9 @@ def release_groups(task: GroupTask, options: Mapping[str, Any]) -> None:
 
         means = release_means(records, groups=groups, keys=names, unit=whose, covariance=matrix, tell=tell, **options)
     released = len(means.refused) < len(means)
-    write(means, released, task.out, task.json, task.force)
     spending = list(ledger_rows(options.get("ledger")))
-    write_page(means, task.report, task.force, command=task.command, rules=options, spending=spending)
+    page = partial(page_text, means, command=task.command, rules=options, spending=spending)
+    task.places.write(means, released, page)
     title = "Released" if not means.refused else "Released in part" if released else "Refused"
     show_card(title, [*_rows(means, task), *spending], means.guarantee.private)
     if not released:
@@ -131,8 +128,8 @@ def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
         yield "reason", means.overall.refusal
     if done:
         yield "noise", _noise_range(done)
-    yield from places(bool(done), task.out, task.json)
-    yield from page_place(task.report)
+    yield from task.places.rows(bool(done))
+    yield from page_place(task.places.report)
 
 
 def _reasons(means: "Means") -> dict[str, list[str]]:

@@ -1,79 +1,112 @@
 """Where a release goes: places are checked before anything is spent, filled all at once, and told on a card."""
 
-import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.cli.course import current
+from dimfree.cli.rescue import Rescued, abandon_stdout, reason_of, released_all_the_same, rescue
+from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
+    from dimfree.drafts import Draft
     from dimfree.means import Means
     from dimfree.result import Release
 
 REFUSED = 3  # the exit code
 
 
-def check_places(
-    inputs: Mapping[str, Path | None],
-    out: str,
-    json: Path | None,
-    force: bool,
-    endings: Sequence[str] | None = None,
-) -> None:
-    """Whatever can stop the writing stops it here; no file is two of them."""
-    from dimfree.files import TABLES
-    from dimfree.writing import STDOUT, check_target
+@dataclass(frozen=True)
+class Places:
+    """The options that say where a release goes."""
 
-    taken = {path.resolve(): name for name, path in inputs.items() if path}
-    for name, path, allowed in (
-        ("--out", None if out == STDOUT else Path(out), endings or TABLES),
-        ("--json", json, (".json",)),
-    ):
-        if path is None:
-            continue
-        check_target(path, force=force, endings=allowed)
+    out: str
+    json: Path | None
+    report: Path | None
+    force: bool
+
+    @property
+    def prints(self) -> bool:
+        return self.out == "-"
+
+    def check(self, inputs: Mapping[str, Path | None], endings: Sequence[str] | None = None) -> None:
+        """Whatever can stop the writing stops it here; no file is two of them, nor one of the inputs."""
+        from dimfree.files import TABLES
+
+        if self.prints and sys.stdout is None:
+            raise InvalidParameter("Standard output is closed: open it, or name a file with --out.")
+        taken = {path.resolve(): name for name, path in inputs.items() if path}
+        out = None if self.prints else Path(self.out)
+        for name, path, allowed in (
+            ("--out", out, endings or TABLES),
+            ("--json", self.json, (".json",)),
+            ("--report", self.report, (".html",)),
+        ):
+            if path is not None:
+                self._check_one(name, path, allowed, taken)
+                taken[path.resolve()] = name
+
+    def _check_one(self, name: str, path: Path, allowed: Sequence[str], taken: Mapping[Path, str]) -> None:
+        from dimfree.writing import check_target
+
         if path.resolve() in taken:
             raise InvalidParameter(f"Expected {name}={str(path)!r} to differ from {taken[path.resolve()]}.")
-        taken[path.resolve()] = name
+        check_target(path, force=self.force, endings=allowed)
+        if name == "--report":
+            from dimfree.report.charts import require_report
 
+            require_report()
 
-def write(release: "Release | Means", released: bool, out: str, json: Path | None, force: bool) -> None:
-    """The files, all or none, then what is printed; where nothing was released, the record alone."""
-    from dimfree.writing import STDOUT, draft_mean, draft_text, publish_together, write_mean
+    def write(self, release: "Release | Means", released: bool, page: Callable[[], str]) -> None:
+        """The files, all or none, then what is printed; where nothing was released, record and page alone.
 
-    drafting = []
-    if released and out != STDOUT:
-        drafting.append(partial(draft_mean, out, release, force=force))
-    if json is not None:
-        drafting.append(partial(draft_text, json, release.to_json(), force=force))
-    publish_together(drafting)
-    if released and out == STDOUT:
+        The release is paid for: if it cannot be written, its record goes elsewhere, and the error says where.
+        """
+        from dimfree.drafts import publish_together
+
+        try:
+            drafts = self._drafts(release, released, page)
+            publish_together(drafts, lambda: current().written.extend(str(draft.path) for draft in drafts))
+        except Exception as error:  # noqa: BLE001 - whatever it is, a release that is paid for is not lost
+            rescue(release, error, to_stdout=True)
+        if released and self.prints:
+            self._print(release)
+
+    def _drafts(self, release: "Release | Means", released: bool, page: Callable[[], str]) -> "list[Draft]":
+        from dimfree.writing import draft_mean, draft_text
+
+        drafts = [draft_mean(self.out, release, force=self.force)] if released and not self.prints else []
+        if self.json is not None:
+            drafts.append(draft_text(self.json, release.to_json(), force=self.force))
+        if self.report is not None:
+            drafts.append(draft_text(self.report, page(), force=self.force))
+        return drafts
+
+    def _print(self, release: "Release | Means") -> None:
+        from dimfree.writing import STDOUT, write_mean
+
+        current().printing = True
         try:
             write_mean(STDOUT, release)
-        except InvalidFile:
-            _abandon_stdout()
-            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, a release that is paid for is not lost
+            abandon_stdout()
+            if self.json is None:
+                rescue(release, error, to_stdout=False)
+            raise Rescued(f"{reason_of(error)} {released_all_the_same(release)}") from None
+        current().printing = False
+        current().written.append("standard output")
 
-
-def _abandon_stdout() -> None:
-    """Point stdout nowhere, or the interpreter complains once more when it flushes on the way out."""
-    with suppress(OSError):  # there is no descriptor where stdout is captured
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def places(released: bool, out: str, json: Path | None) -> Iterator[tuple[str, str]]:
-    """Where everything is, for a card."""
-    if not released:
-        yield "mean", "not written"
-    else:
-        yield "mean", "standard output" if out == "-" else out
-    if json is not None:
-        yield "record", str(json)
+    def rows(self, released: bool) -> Iterator[tuple[str, str]]:
+        """Where everything is, for a card."""
+        if not released:
+            yield "mean", "not written"
+        else:
+            yield "mean", "standard output" if self.prints else self.out
+        if self.json is not None:
+            yield "record", str(self.json)
 
 
 def show_card(title: str, rows: Iterable[tuple[str, str]], private: bool) -> None:

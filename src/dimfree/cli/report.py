@@ -1,7 +1,7 @@
 """`dimfree report`: a page about a release from its record; `dimfree mean --report` writes the same page at once."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,16 +9,12 @@ import typer
 
 from dimfree.cli.compose import read_record
 from dimfree.cli.progress import working
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
     from dimfree.means import Means
     from dimfree.result import Release
-
-_WRITTEN = (
-    "The release itself stands, and its budget is spent; `dimfree report` makes the page from its record (--json)."
-)
 
 
 def report(
@@ -44,7 +40,7 @@ def report(
 
     Exit code 0: written. 2: bad input.
     """
-    check_page(page, [("RECORD", record)], force)
+    _check_page(page, record, force)
     with working("Writing the report"):
         from dimfree.report.page import write_report
 
@@ -52,37 +48,21 @@ def report(
     typer.echo(f"Written: {page}", err=True)
 
 
-def check_page(page: Path | None, taken: Iterable[tuple[str, Path | None]], force: bool) -> None:
-    """Whatever can stop a report stops it here, before anything is spent; no file is two of them."""
-    if page is None:
-        return
+def _check_page(page: Path, record: Path, force: bool) -> None:
+    """Whatever can stop a report stops it here."""
     from dimfree.report.page import check_report_place
 
     check_report_place(page, force=force)
-    for name, path in taken:
-        if path is not None and path.resolve() == page.resolve():
-            raise InvalidParameter(f"Expected the report {str(page)!r} to differ from {name}.")
+    if record.resolve() == page.resolve():
+        raise InvalidParameter(f"Expected the report {str(page)!r} to differ from RECORD.")
 
 
-def write_page(
-    release: "Release | Means",
-    page: Path | None,
-    force: bool,
-    *,
-    command: str | None,
-    rules: Mapping[str, Any],
-    spending: Sequence[tuple[str, str]] = (),
-) -> None:
-    """The page of a release that is already written: if it fails, no number is lost."""
-    if page is None:
-        return
-    from dimfree.report.page import write_report
+def page_text(release: "Release | Means", **known: Any) -> str:
+    """The page of a release, with the command, the rules and the spending as `report_html` takes them."""
+    from dimfree.report.page import report_html
 
     with working("Writing the report"):
-        try:
-            write_report(release, page, force=force, command=command, rules=rules, spending=spending)
-        except InvalidFile as error:
-            raise InvalidFile(f"{error} {_WRITTEN}") from None
+        return report_html(release, **known)
 
 
 def page_place(page: Path | None) -> Iterator[tuple[str, str]]:

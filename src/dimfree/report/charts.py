@@ -4,7 +4,7 @@ The colours are those of a light page; the style sheet swaps them, by the attrib
 """
 
 import html
-import importlib.util
+import importlib
 import math
 import re
 from collections.abc import Sequence
@@ -31,9 +31,14 @@ Rows = list[dict[str, Any]]
 
 
 def require_report() -> None:
-    """Whatever a report needs beyond dimfree itself is there; call it before any budget is spent."""
-    if any(importlib.util.find_spec(name) is None for name in _NEEDED):
-        raise InvalidParameter("A report needs Jinja and Altair: install them with pip install 'dimfree[report]'.")
+    """Load whatever a report needs beyond dimfree itself; call it before any budget is spent."""
+    try:
+        for name in _NEEDED:
+            importlib.import_module(name)
+    except Exception:  # noqa: BLE001 - missing, or whatever a broken package raises
+        raise InvalidParameter(
+            "A report needs Jinja and Altair: install them with pip install 'dimfree[report]'."
+        ) from None
 
 
 def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:

@@ -9,24 +9,28 @@ import asyncio
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
-from dimfree.errors import InvalidParameter, LostWorkers
+from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers
 from dimfree.sources.partitions import Failure
 from dimfree.sources.progress import heard
+from dimfree.sources.workers import ANSWER, Client, check_workers, threads_of
 
 PATIENCE = 30.0  # seconds without any worker, or for a scheduler to answer
 _TICK = 0.1  # seconds between two words about progress
 _LOOK = 1.0  # seconds between two looks at the workers
-_ANSWER = 10.0  # seconds for a scheduler to say who its workers are
 
 Task: TypeAlias = Any  # dask's Delayed; dask ships no types
-Client: TypeAlias = Any  # distributed's
 
 _LOST = (
     "The work was lost with the workers ({kind}): too many of them died, or the scheduler or their memory gave way. "
     "Nothing was released."
+)
+_GRAPH = (
+    "The table's own dask graph failed with {kind}; details are hidden because they may quote records. Compute the "
+    "table alone to see them, mend it and try again. Nothing was released."
 )
 _NOBODY = "The scheduler has had no workers for {seconds:g} seconds, or is gone: start some and try again. {nothing}"
 _NOTHING = "Nothing was released."
@@ -37,6 +41,7 @@ def computed(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
     if not tasks:
         return []
     client = client_in_force()
+    check_workers(client)  # some may have come since the table was opened
     results = _here(tasks, sizes) if client is None else _on_cluster(client, tasks, sizes)
     for result in results:
         if isinstance(result, Failure):
@@ -73,15 +78,16 @@ def connected(address: str) -> Iterator[int]:
         yield _threads(client)
     finally:
         with suppress(Exception):
-            client.close(timeout=_ANSWER)
+            client.close(timeout=ANSWER)
 
 
 def _threads(client: Client) -> int:
     until = time.monotonic() + PATIENCE
-    while not (workers := _workers(client)):
+    while not (workers := threads_of(client)):
         if time.monotonic() > until:
             raise LostWorkers(_NOBODY.format(seconds=PATIENCE, nothing=_NOTHING))
         time.sleep(_TICK)
+    check_workers(client)
     return sum(workers.values())
 
 
@@ -102,8 +108,10 @@ def _here(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
             return list(dask.compute(*tasks, traverse=False))
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - what the caller's own graph raises may quote records
+    except BrokenProcessPool as error:
         raise LostWorkers(_LOST.format(kind=type(error).__name__)) from None
+    except Exception as error:  # noqa: BLE001 - our tasks raise nothing: the caller's own graph, which may quote records
+        raise InvalidRecords(_GRAPH.format(kind=type(error).__name__)) from None
 
 
 def _on_cluster(client: Client, tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
@@ -114,11 +122,23 @@ def _on_cluster(client: Client, tasks: Sequence[Task], sizes: Sequence[int]) -> 
             futures = client.compute(list(tasks), traverse=False)
         return _gathered(client, futures, sizes)
     except BaseException as error:
+        raised = _raised(futures, error)
         with suppress(Exception, asyncio.CancelledError):
             client.cancel(futures)
         if isinstance(error, LostWorkers | KeyboardInterrupt | SystemExit):
             raise
-        raise LostWorkers(_LOST.format(kind=type(error).__name__)) from None
+        if not raised:
+            raise LostWorkers(_LOST.format(kind=type(error).__name__)) from None
+        if isinstance(error, MemoryError):
+            raise MemoryError from None
+        raise InvalidRecords(_GRAPH.format(kind=type(error).__name__)) from None
+
+
+def _raised(futures: Sequence[Any], error: BaseException) -> bool:
+    """A task raised this on a worker that lives. Our tasks raise nothing, so it is one of the caller's own graph."""
+    from distributed.scheduler import KilledWorker
+
+    return not isinstance(error, KilledWorker) and any(future.status == "error" for future in futures)
 
 
 def _gathered(client: Client, futures: list[Any], sizes: Sequence[int]) -> list[Any]:
@@ -160,16 +180,8 @@ class _Watch:
         now = time.monotonic()
         if now < self._next:
             return
-        if _workers(self._client):
+        if threads_of(self._client):
             self._seen = time.monotonic()
         elif now - self._seen > PATIENCE:
             raise LostWorkers(_NOBODY.format(seconds=PATIENCE, nothing=_NOTHING))
         self._next = time.monotonic() + _LOOK
-
-
-def _workers(client: Client) -> dict[str, int]:
-    """Threads by worker; none where the scheduler does not answer."""
-    try:
-        return dict(client.sync(client.scheduler.ncores, callback_timeout=_ANSWER))
-    except Exception:  # noqa: BLE001 - a scheduler that is gone fails in many ways
-        return {}

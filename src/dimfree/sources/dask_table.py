@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dimfree.errors import InvalidRecords
-from dimfree.sources.cluster import computed
+from dimfree.sources.cluster import client_in_force, computed
 from dimfree.sources.partitions import (
     Form,
     Job,
@@ -28,6 +28,7 @@ from dimfree.sources.partitions import (
 )
 from dimfree.sources.progress import during
 from dimfree.sources.stream import Stream, pieces
+from dimfree.sources.workers import check_workers
 
 _FETCHED_ENTRIES = 2**24  # brought here at a time, where partitions are smaller
 
@@ -141,7 +142,8 @@ def _of_parts(
     lengths: Sequence[float],
     names: tuple[str, ...] | None = None,
 ) -> DaskTable:
-    """Lengths that are not known are counted where the partitions lie, once."""
+    """Lengths that are not known are counted where the partitions lie, once; before, unfit workers are refused."""
+    check_workers(client_in_force())
     unknown = [part for part, length in zip(parts, lengths, strict=True) if np.isnan(length)]
     found = iter(computed([_task(partial(counted, form), part) for part in unknown], [1] * len(unknown)))
     counts = [int(next(found) if np.isnan(length) else length) for length in lengths]

@@ -1,0 +1,203 @@
+"""`dimfree mean`: what would stop the writing stops before the charge; what stops it later loses no release."""
+
+import errno
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dimfree import Ledger, Release
+from dimfree.cli import app, output
+from dimfree.cli import rescue as rescue_module
+from dimfree.errors import InvalidParameter
+from dimfree.means import Means
+
+PRIVATE = "271828"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(3).normal(size=(400, 2)) + float(PRIVATE)
+    np.savetxt("people.csv", X, delimiter=",", header="age,income", comments="")
+    rows = [f"{a},{b},{'north' if i % 2 else 'south'}" for i, (a, b) in enumerate(X.tolist())]
+    Path("staff.csv").write_text("\n".join(["age,income,region", *rows]))
+    Path("regions.txt").write_text("north\nsouth\n")
+    np.save("variances.npy", np.ones(2))
+    Ledger("study.json", "trial-7", epsilon=9, delta=1e-4)
+    return tmp_path
+
+
+def run(*words, grouped=False, expect):
+    options = ["staff.csv", "--group-by", "region", "--groups", "regions.txt"]
+    options = options if grouped else ["people.csv", "--core", "soft"]
+    options += ["--epsilon", "2", "--delta", "1e-6", "--covariance", "variances.npy"]
+    options += ["--ledger", "study.json", "--dataset", "trial-7"]
+    result = CliRunner().invoke(app, ["mean", *options, *words])
+    assert result.exit_code == expect, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def debits():
+    return Ledger("study.json", "trial-7").account().debits
+
+
+def full_from(nth, monkeypatch):
+    calls, whole = [], os.fsync
+
+    def fsync(descriptor):
+        calls.append(1)
+        if len(calls) >= nth:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        whole(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+
+# ------------------------------------------------------------------------------------------------ before the charge
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-o", "study.json", "--force"], "differ from --ledger"),
+        (["--json", "study.json", "--force"], "differ from --ledger"),
+        (["--json", "link.json", "--force"], "differ from --ledger"),
+        (["-o", "people.csv", "-o", "staff.csv", "--force"], "differ from DATA"),
+        (["--report", "nowhere/page.html"], "folder does not exist"),
+        (["--report", "folder.html"], "is a folder"),
+        (["--json", "pipe.json", "--force"], "not a regular file"),
+    ],
+)
+def test_places_that_cannot_be_written(grouped, words, said):
+    Path("link.json").symlink_to("study.json")
+    Path("folder.html").mkdir()
+    os.mkfifo("pipe.json")
+    words = ["-o", "people.csv", "--force"] if "staff.csv" in words and not grouped else words
+    assert said in run(*words, grouped=grouped, expect=2).stderr
+    assert debits() == 0
+
+
+def test_standard_output_that_is_closed(monkeypatch):
+    monkeypatch.setattr(output.sys, "stdout", None)
+    with pytest.raises(InvalidParameter, match="Standard output is closed"):
+        output.Places("-", None, None, False).check({})
+    output.Places("m.csv", None, None, False).check({})
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        ("pyarrow", ["-o", "m.parquet"]),
+        ("pyarrow.parquet", ["-o", "m.parquet"]),  # there, but broken
+        ("jinja2", ["--report", "p.html"]),
+        ("vl_convert", ["--report", "p.html"]),
+    ],
+)
+def test_packages_that_cannot_be_loaded(monkeypatch, grouped, package, words):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert "install" in run(*words, grouped=grouped, expect=2).stderr
+    assert debits() == 0
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_disk_that_is_full_already(monkeypatch, folder, grouped, nth):
+    before = sorted(path.name for path in folder.iterdir())
+    full_from(nth, monkeypatch)
+    result = run("-o", "m.csv", "--json", "r.json", "--report", "p.html", grouped=grouped, expect=2)
+    assert "no space left" in result.stderr
+    assert (debits(), sorted(path.name for path in folder.iterdir())) == (0, before)
+
+
+# ------------------------------------------------------------------------------------------------ after the charge
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_disk_that_fills_in_the_meantime(monkeypatch, folder, grouped):
+    before = sorted(path.name for path in folder.iterdir())
+    full_from(3, monkeypatch)  # two proofs, two drafts
+    result = run("-o", "m.csv", "--json", "r.json", grouped=grouped, expect=4)
+    found = (Means if grouped else Release).from_json(result.stdout)
+    assert not found.refused
+    words = " ".join(result.stderr.split())
+    for said in (
+        "m.csv could not be written and was left as it was: no space left on device",
+        "Its record (JSON) is on standard output: keep it.",
+        "epsilon=2.0 and delta=1e-06, entry 1 of 'trial-7'",
+    ):
+        assert said in words
+    assert (debits(), sorted(path.name for path in folder.iterdir())) == (1, before)
+
+
+def test_a_refusal_is_kept_as_well(monkeypatch):
+    np.savetxt("people.csv", np.zeros((3, 2)), delimiter=",", header="age,income", comments="")
+    full_from(3, monkeypatch)
+    result = run("-o", "m.csv", "--json", "r.json", expect=4)
+    assert json.loads(result.stdout)["mean"] is None
+
+
+class Broken:
+    """A standard output that takes nothing."""
+
+    encoding = "utf-8"
+
+    def write(self, text):
+        raise OSError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    def flush(self):
+        pass
+
+    def fileno(self):
+        raise OSError
+
+
+def broken_stdout(monkeypatch):
+    """From the moment at which the release is made."""
+    from dimfree.ledger.book import Charged
+
+    whole = Charged.noted
+
+    def noted(self, **known):
+        whole(self, **known)
+        monkeypatch.setattr(sys, "stdout", Broken())
+
+    monkeypatch.setattr(Charged, "noted", noted)
+
+
+def test_standard_output_that_breaks_leaves_a_named_file(monkeypatch, folder):
+    broken_stdout(monkeypatch)
+    result = run(expect=4)
+    [rescued] = folder.glob("dimfree-rescue-*.json")
+    assert not Release.from_json(rescued.read_text()).refused
+    assert f"in {str(rescued)!r}" in result.stderr
+
+
+def test_standard_output_that_breaks_beside_a_record(monkeypatch, folder):
+    broken_stdout(monkeypatch)
+    result = run("--json", "r.json", expect=4)
+    assert not Release.from_json(Path("r.json").read_text()).refused
+    assert not list(folder.glob("dimfree-rescue-*"))
+    assert "Written: r.json. Charged to the ledger and spent: epsilon=2.0" in result.stderr
+
+
+def test_neither_disk_nor_standard_output(monkeypatch, folder):
+    """The folder for temporary files, and in the end standard error."""
+    broken_stdout(monkeypatch)
+    (folder / "spare").mkdir()
+    monkeypatch.setattr(rescue_module.tempfile, "gettempdir", lambda: str(folder / "spare"))
+    whole = rescue_module._kept
+    monkeypatch.setattr(rescue_module, "_kept", lambda path, text: path.parent.name == "spare" and whole(path, text))
+    run(expect=4)
+    assert len(list((folder / "spare").iterdir())) == 1
+    full_from(2, monkeypatch)  # a proof, then everything
+    record, _, sentence = run("-o", "m.csv", expect=4).stderr.rpartition("}")
+    assert not Release.from_json(record + "}").refused
+    assert "above, on standard error" in sentence
