@@ -38,7 +38,7 @@ class Shown(Protocol):
 
 
 def release_frame(release: Shown, library: str, confidence: float, **bars: bool) -> Any:
-    """coordinate, mean, noise_stddev, lower, upper, noise_over_spread of one release; `bars` are those of `Release.interval`."""
+    """The columns of `Release.to_frame` for one release; `bars` are those of `Release.interval`."""
     make = _maker(library)
     return make(_columns(release, confidence, bars))
 

@@ -42,13 +42,13 @@ def learned_shape(look: VarianceLook, mean: Floats, mean_variance: Floats) -> Le
 
     A score tells of σ² + e². The last released mean tells e up to its own error, of variance `mean_variance`.
     """
-    atoms, posterior = _posterior(look, look.centre - mean, mean_variance)
-    least, most = _quantiles(atoms, posterior)
-    resolved = least >= _RESOLVED * (look.noise + mean_variance / look.unit)
-    with np.errstate(divide="ignore"):
-        below = np.where(resolved, 0.25 * np.log(look.variances / (least * look.unit)), np.inf)
-    above = np.maximum(0.25 * np.log(most * look.unit / look.variances), 0.0)
-    log_above = np.hypot(above, _MODEL_ERROR)
+    with np.errstate(all="ignore"):  # quotients out of range end at 0 or infinity: not resolved
+        least, most = _quantiles(*_posterior(look, look.centre - mean, mean_variance))
+        resolved = least >= _RESOLVED * (look.noise + mean_variance / look.unit)
+        believed = np.log(look.variances / look.unit)
+        below = np.where(resolved, 0.25 * (believed - np.log(least)), np.inf)
+        above = 0.25 * (np.log(most) - believed)
+    log_above = np.hypot(np.maximum(above, 0.0), _MODEL_ERROR)
     log_stddev = np.maximum(log_above, np.hypot(np.maximum(below, 0.0), _MODEL_ERROR))
     return LearnedShape(look.variances, np.where(log_stddev > VAGUE, np.inf, log_stddev), log_above=log_above)
 

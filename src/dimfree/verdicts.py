@@ -35,5 +35,5 @@ def noise_line(releases: Sequence[Release]) -> str:
     found = np.concatenate([verdicts(release) for release in releases])
     precise, lost, unlearned = (int((found == verdict).sum()) for verdict in (PRECISE, LOST, UNLEARNED))
     have = "columns have" if len(found) > 1 else "column has"
-    line = f"{precise} of {len(found)} {have} noise below a tenth of their spread, {lost} above one of their spread"
-    return line if not unlearned else f"{line}; {unlearned}: spread not learned, so this is not known"
+    line = f"{precise} of {len(found)} {have} noise below a tenth of the spread, {lost} above one spread"
+    return line if not unlearned else f"{line}; spread not learned: {unlearned}, whose noise may be above it"
