@@ -195,6 +195,7 @@ def test_principal_variances_of_the_records_are_those_of_their_model():
 def test_directions_are_told_with_the_scale_they_were_found_in():
     learner = learner_in(None)
     told(learner, plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
+    learner.look = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
     assert in_original(learner).shape.directions is None
     learner.spikes = Spikes(DIRECTIONS, np.array([0.5, 0.2]), np.array([0.1, math.pi / 2]))
     learner.lookout = Lookout(learner.answer_so_far()[0], np.sqrt(UNEVEN))

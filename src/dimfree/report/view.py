@@ -148,7 +148,7 @@ def _row(reading: Reading, place: int, names: list[str]) -> Row:
 def _over_spread(reading: Reading, place: int) -> str:
     ratio = float(reading.over_spread[place])
     if not math.isfinite(ratio):
-        return "not learned"
+        return "–"
     return f"{'≤ ' if reading.bounded else ''}{digits(ratio, 2)}"
 
 
