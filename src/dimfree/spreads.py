@@ -16,7 +16,7 @@ from dimfree.beliefs import LearnedShape
 from dimfree.mechanisms.scores import phi_inverse
 
 VAGUE = 1.0  # of ln σ: a column less sure than this is not learned
-_MODEL_ERROR = 0.25  # of ln σ: records are neither normal nor all unclipped; twice this covers any light-tailed law
+_MODEL_ERROR = 0.3  # of ln σ: records are neither normal nor all unclipped; twice this covers any light-tailed law
 _TAIL = 0.0228  # on either side, as beyond two standard deviations of a normal law
 _RESOLVED = 0.5  # of the noise: how much of it a variance may lie below before nothing tells it from 0
 _ANY = 2.0  # columns: what the prior holds of spreads that the fitted columns do not show
