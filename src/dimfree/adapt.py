@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.bases.basis import Basis
-from dimfree.beliefs import LearnedShape
 from dimfree.budget import Neighbours
 from dimfree.learn import denoised, learned_variances
 from dimfree.mechanisms import Measured
@@ -25,6 +24,7 @@ from dimfree.schedule import good_enough
 from dimfree.shape import Diagonal
 from dimfree.sources.progress import during
 from dimfree.spikes import Spikes
+from dimfree.spreads import VarianceLook
 from dimfree.stages import (
     NARROW,
     WINDOW,
@@ -75,10 +75,10 @@ class Learner:
     trace: float
     stddev: Floats
     log_variance: Floats
-    blurred: Floats | float = 0.0  # by how much ln σ was lowered for the centre's own blur, which is uncertain, too
+    look: VarianceLook | None = None  # the last variance release, in the coordinates of the time
     ratio: float = 1.0  # last found: clipping radius over the predicted length of a record
     window: tuple[float, float] = WINDOW  # where to look for it next
-    own: LearnedShape | None = None  # variances of the original coordinates, where the stages use others
+    own: VarianceLook | None = None  # of the original coordinates, where the stages use others
     early: Floats | None = None  # noise variances of what was known before the coordinates changed, if not all alike
     spikes: Spikes | None = None
     lookout: Lookout | None = None  # where directions were looked for from
@@ -97,10 +97,6 @@ class Learner:
         left = precision * (1 - share)
         no_idea = np.full(dimension, math.inf)
         return cls(setting, known, precision, left, 2 * learned.radius, learned.trace, np.sqrt(typical), no_idea)
-
-    @property
-    def shape(self) -> LearnedShape:
-        return LearnedShape(self.stddev**2, np.sqrt(self.log_variance + self.blurred**2))
 
     @property
     def clipping(self) -> Floats:
@@ -144,7 +140,7 @@ class Learner:
             self.learn_variances()
         self.run_stages(1.0)
 
-    def measure_own(self) -> LearnedShape:
+    def measure_own(self) -> VarianceLook:
         """Variances of the original coordinates, for error bars alone: the noise will not have their shape."""
         value, variance = self.answer_so_far()
         setting = replace(
@@ -153,7 +149,8 @@ class Learner:
         own = replace(self, setting=setting, known=Knowledge([Output(value, variance)], [], [[1.0]]))
         own.stddev = np.full(len(value), math.sqrt(self.trace / len(value)))
         own.learn_variances(_OWN_SHARES)
-        self.left, self.own = own.left, own.shape
+        assert own.look is not None  # just learned
+        self.left, self.own = own.left, own.look
         self.known.events += own.known.events
         return self.own
 
@@ -168,7 +165,7 @@ class Learner:
         self.setting = replace(self.setting, space=space)
         equal = math.sqrt(float((self.stddev**2).sum()) / basis.width)
         self.stddev = np.full(basis.width, equal) if stddev is None else stddev
-        self.log_variance, self.blurred = np.full(basis.width, _GUESSED), 0.0
+        self.log_variance, self.look = np.full(basis.width, _GUESSED), None
         self.ratio, self.window = 1.0, WINDOW
 
     def answer_so_far(self) -> tuple[Floats, Floats]:
@@ -206,12 +203,13 @@ class Learner:
         measured = noisy_scores(setting.space, scoring, unit.value, mu, setting.relation, noise=setting.noise)
         self.known.events += [unit.event, measured.event]
         noise = measured.event.stddev * measured.event.step / setting.count
-        learned = learned_variances(measured.value / setting.count, noise, unit.value * self.stddev**2)
+        scores, units = measured.value / setting.count, unit.value * self.stddev**2
+        learned = learned_variances(scores, noise, units)
         before = self.stddev**2 * _lean(self._rank) ** 2
         self.stddev = np.sqrt(np.maximum(learned.second_moments - blur, _FLOOR * learned.second_moments))
         self.known.allow(self.stddev**2 * _lean(self._rank) ** 2 / before)
         self.log_variance = learned.log_stddev_variance
-        self.blurred = 0.5 * np.log(learned.second_moments / self.stddev**2)
+        self.look = VarianceLook(self.stddev**2, centre, scores, noise, units)
         self.ratio, self.window = 1.0, WINDOW  # found in another shape
 
     def _norm(self, mu: float) -> float:

@@ -1,5 +1,6 @@
 """What a release lets its reader believe beyond the mean: the model behind error bars, and a learned shape. Public."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,13 +105,27 @@ class LearnedDirections:
 class LearnedShape:
     """Variances learned privately on the way to a mean, and how sure they are. Already paid for: a public value.
 
-    `log_stddev` is the standard deviation, under the fitted prior, of the natural logarithm of each coordinate's
-    standard deviation: 0.1 means about 10 %.
+    `variances` are those that shaped the noise. `log_stddev` is the standard deviation of the natural logarithm of each
+    coordinate's standard deviation: 0.1 means about 10 %. It is infinite where the spread was not learned: the released
+    score does not stand out of its noise, so that the variance may be far too large, and only a bound above is known.
+    `log_above` is the same on the upper side alone, and always finite. In JSON an infinite entry is null.
     """
 
     variances: NDArray[np.float64]
     log_stddev: NDArray[np.float64]
     directions: LearnedDirections | None = None  # where a learned basis shaped the noise
+    log_above: NDArray[np.float64] | None = None  # None: as log_stddev
+
+    @property
+    def learned(self) -> NDArray[np.bool_]:
+        """Which coordinates' spread was learned."""
+        return np.isfinite(self.log_stddev)
+
+    def stddev_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(low, high) for each standard deviation, about 95 % sure each; low is 0 where it was not learned."""
+        stddev = np.sqrt(self.variances)
+        above = self.log_stddev if self.log_above is None else self.log_above
+        return stddev * np.exp(-2 * self.log_stddev), stddev * np.exp(2 * above)
 
     def diagonal(self) -> Diagonal:
         """As a `shape=` for a later release about other records."""
@@ -118,20 +133,36 @@ class LearnedShape:
 
     def frozen(self, dimension: int) -> "LearnedShape":
         variances = frozen_numbers("learned variances", self.variances, dimension)
-        log_stddev = frozen_numbers("log_stddev", self.log_stddev, dimension)
-        if not (variances > 0).all() or not (log_stddev >= 0).all():
-            raise InvalidParameter("Expected learned variances above 0 and log_stddev of at least 0.")
+        log_stddev = _frozen_uncertainty(self.log_stddev, dimension)
+        above = log_stddev if self.log_above is None else self.log_above
+        log_above = frozen_numbers("log_above", above, dimension)
+        if not (variances > 0).all() or not (log_stddev >= 0).all() or not (log_above >= 0).all():
+            raise InvalidParameter("Expected learned variances above 0, log_stddev and log_above of at least 0.")
         directions = None if self.directions is None else self.directions.frozen(dimension)
-        return LearnedShape(variances, log_stddev, directions)
+        return LearnedShape(variances, log_stddev, directions, log_above)
 
     def to_dict(self) -> dict[str, Any]:
-        numbers = {"variances": self.variances.tolist(), "log_stddev": self.log_stddev.tolist()}
+        numbers: dict[str, Any] = {"variances": self.variances.tolist()}
+        numbers["log_stddev"] = [each if math.isfinite(each) else None for each in self.log_stddev.tolist()]
+        if self.log_above is not None:
+            numbers["log_above"] = self.log_above.tolist()
         return numbers if self.directions is None else numbers | {"directions": self.directions.to_dict()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "LearnedShape":
         directions = data.get("directions")
-        return cls(**data | {"directions": None if directions is None else LearnedDirections(**directions)})
+        log_stddev = [math.inf if each is None else each for each in data["log_stddev"]]
+        found = {"directions": None if directions is None else LearnedDirections(**directions)}
+        return cls(**data | found | {"log_stddev": np.array(log_stddev)})
 
     def __repr__(self) -> str:
-        return f"<LearnedShape: variances and log_stddev of {len(self.variances)} coordinates>"
+        known = f"{int(self.learned.sum())} of {len(self.variances)} coordinates learned"
+        return f"<LearnedShape: variances and log_stddev, {known}>"
+
+
+def _frozen_uncertainty(value: NDArray[np.float64], dimension: int) -> NDArray[np.float64]:
+    """Like `frozen_numbers`, but infinity is an answer: not learned."""
+    array = np.array(value)
+    unknown = array == np.inf if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+    frozen_numbers("log_stddev", np.where(unknown, 0, array), dimension)
+    return np.frombuffer(array.astype(np.float64).tobytes(), dtype=np.float64)

@@ -31,7 +31,7 @@ class Uncertainty:
     noise_principal: Floats
     sampling: Floats | None  # None: not modelled, so the set speaks of these records
     sampling_principal: Floats | None
-    log_stddev: Floats | None  # of the logarithm of `sampling`; None: its variances were given
+    log_stddev: Floats | None  # of the logarithm of `sampling`, upwards; None: its variances were given
     clipping: Floats | None  # None: not modelled
 
     @classmethod
@@ -41,7 +41,7 @@ class Uncertainty:
             return cls(noise, principal, None, None, None, model.clipping)
         sampling = model.record_stddev / np.sqrt(model.records)
         spread = sampling**2 if model.record_principal is None else model.record_principal / model.records
-        return cls(noise, principal, sampling, spread, None if learned is None else learned.log_stddev, model.clipping)
+        return cls(noise, principal, sampling, spread, None if learned is None else learned.log_above, model.clipping)
 
     @property
     def covers(self) -> str:

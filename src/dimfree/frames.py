@@ -31,13 +31,14 @@ class Shown(Protocol):
     def mean(self) -> Floats: ...
     @property
     def noise_stddev(self) -> Floats: ...
+    def noise_over_spread(self) -> Floats: ...
     def interval(
         self, confidence: float = ..., *, simultaneous: bool = ..., include_sampling: bool = ...
     ) -> tuple[Floats, Floats]: ...
 
 
 def release_frame(release: Shown, library: str, confidence: float, **bars: bool) -> Any:
-    """coordinate, mean, noise_stddev, lower, upper of one release; `bars` are those of `Release.interval`."""
+    """The columns of `Release.to_frame` for one release; `bars` are those of `Release.interval`."""
     make = _maker(library)
     return make(_columns(release, confidence, bars))
 
@@ -57,12 +58,14 @@ def means_frame(releases: Mapping[Any, Shown], library: str, confidence: float, 
 
 def _columns(release: Shown, confidence: float, bars: Mapping[str, bool]) -> Columns:
     lower, upper = release.interval(confidence, **bars)
+    over_spread = release.noise_over_spread()
     return {
         "coordinate": list(release.columns or map(str, range(release.dimension))),
         "mean": release.mean.tolist(),
         "noise_stddev": release.noise_stddev.tolist(),
         "lower": lower.tolist(),
         "upper": upper.tolist(),
+        "noise_over_spread": np.where(np.isfinite(over_spread), over_spread, np.nan).tolist(),
     }
 
 

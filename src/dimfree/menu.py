@@ -106,7 +106,7 @@ class Menu:
         total = float((learner.stddev**2 / spread).sum())
         stddev = np.sqrt(coordinate_shares(spikes, len(spread)) * total) * weights
         learner.words["basis"], learner.spikes = LEARNED, spikes
-        learner.own = learner.own or learner.shape
+        learner.own = learner.own or learner.look
         learner.move_to(LearnedAxes(spikes.directions, np.sqrt(spread), weights), stddev)
 
     def _look(self, scale: Floats) -> Look:

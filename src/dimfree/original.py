@@ -5,7 +5,7 @@ error bars. Proof: proofs/original.md. Letters: V = noise variance of each coord
 back from these.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from dimfree.bases.learned import LearnedAxes
 from dimfree.beliefs import LearnedDirections, LearnedShape
 from dimfree.learn import denoised
 from dimfree.spikes import without_offset
+from dimfree.spreads import learned_shape
 
 Floats = NDArray[np.float64]
 
@@ -39,22 +40,26 @@ def in_original(learner: Learner) -> Answer:
     shrunk, clipping = denoised(value, variance)[0], learner.clipping
     basis = learner.setting.space.basis
     if basis is None:
-        return Answer(value, shrunk, variance, clipping, _shape(learner, value))
+        return Answer(value, shrunk, variance, clipping, _shape(learner, value, variance + clipping**2))
     spread = np.sqrt(basis.diagonal(clipping**2))  # an allowance of unknown sign in every coordinate
     common = (basis.restored(value), basis.restored(shrunk))
-    shape = _shape(learner, common[0])
     if learner.early is None or not isinstance(basis, LearnedAxes):
+        diagonal = basis.diagonal(variance)
+        shape = _shape(learner, common[0], diagonal + spread**2)
         principal = (_kept(basis, variance), _kept(basis, learner.stddev**2))
-        return Answer(*common, basis.diagonal(variance), spread, shape, *principal)
+        return Answer(*common, diagonal, spread, shape, *principal)
     covariance = _covariance(basis, learner.known.fresh(), learner.early)
-    of_records = _restored(basis, learner.stddev**2)
-    return Answer(*common, np.diagonal(covariance).copy(), spread, shape, _falling(covariance), _falling(of_records))
+    diagonal, of_records = np.diagonal(covariance).copy(), _restored(basis, learner.stddev**2)
+    shape = _shape(learner, common[0], diagonal + spread**2)
+    return Answer(*common, diagonal, spread, shape, _falling(covariance), _falling(of_records))
 
 
-def _shape(learner: Learner, mean: Floats) -> LearnedShape:
+def _shape(learner: Learner, mean: Floats, mean_variance: Floats) -> LearnedShape:
     """The centre that directions were looked for from was off by about what the mean has moved since: a direction made
-    of that is not the records'."""
-    shape = learner.own or learner.shape
+    of that is not the records'. Spreads are told with the same care (`spreads`)."""
+    look = learner.own or learner.look
+    assert look is not None  # every course learns variances in the records' own coordinates
+    shape = learned_shape(look, mean, mean_variance)
     if learner.spikes is None or learner.lookout is None:
         return shape
     offset = (mean - learner.lookout.centre) / learner.lookout.scale
@@ -63,7 +68,7 @@ def _shape(learner: Learner, mean: Floats) -> LearnedShape:
     if not len(found.shares):
         return shape
     directions = LearnedDirections(found.directions.T, found.shares, found.angles, learner.lookout.scale)
-    return LearnedShape(shape.variances, shape.log_stddev, directions)
+    return replace(shape, directions=directions)
 
 
 def _kept(basis: Basis, variances: Floats) -> Floats:

@@ -104,7 +104,8 @@ class Release:
 
     @property
     def shape(self) -> LearnedShape | None:
-        """The variances learned on the way, with their uncertainty; None where the shape was known."""
+        """The variances learned on the way, with their uncertainty, infinite where a column's spread was not learned;
+        None where the shape was known."""
         return self._shape
 
     @property
@@ -143,12 +144,28 @@ class Release:
         spread = self._spread(self._records_modelled)
         return ConfidenceBox.about(self.unbiased_mean, spread, confidence, simultaneous=simultaneous)
 
+    def spread_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """(low, high) for the standard deviation of one record in each column: as stated by the user, where both are
+        the same, or as learned, about 95 % sure each, low being 0 where it was not learned. None: nothing is known."""
+        if self._shape is not None:
+            return self._shape.stddev_bounds()
+        stated = self.error_model.record_stddev
+        return None if stated is None else (stated, stated)
+
+    def noise_over_spread(self) -> NDArray[np.float64]:
+        """At most so many standard deviations of one record is the noise of each column; infinite where the spread was
+        not learned. A refused release raises RefusedRelease."""
+        bounds = self.spread_bounds()
+        low = np.zeros_like(self.noise_stddev) if bounds is None else bounds[0]
+        with np.errstate(divide="ignore"):
+            return self.noise_stddev / low
+
     def with_learned(self, shape: LearnedShape | None) -> Self:
         """The same release, whose shape was not given but learned in an earlier run, with its uncertainty."""
         model = self._error_model or ErrorModel()
         if shape is None or model.record_stddev is None:
             return self
-        return replace(self, _shape=LearnedShape(model.record_stddev**2, shape.log_stddev))
+        return replace(self, _shape=replace(shape, variances=model.record_stddev**2, directions=None))
 
     @property
     def _records_modelled(self) -> bool:
@@ -175,8 +192,9 @@ class Release:
         simultaneous: bool = False,
         include_sampling: bool = False,
     ) -> Any:
-        """A table with a row for each coordinate, "pandas", "polars" or "pyarrow": coordinate, mean, noise_stddev, and
-        lower and upper as `interval` gives them. A refused release raises RefusedRelease."""
+        """A table with a row for each coordinate, "pandas", "polars" or "pyarrow": coordinate, mean, noise_stddev,
+        lower and upper as `interval` gives them, and noise_over_spread, missing where the spread was not learned. A
+        refused release raises RefusedRelease."""
         from dimfree.frames import release_frame
 
         return release_frame(self, library, confidence, simultaneous=simultaneous, include_sampling=include_sampling)

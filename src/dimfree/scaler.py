@@ -20,6 +20,10 @@ from dimfree.shape import as_shape
 _OWN = ("with_mean", "with_std")
 
 
+class SpreadWarning(UserWarning):
+    """The standard deviations of some columns were not learned: they are divided by what may be far too wide."""
+
+
 class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Centre X by its private mean and divide by standard deviations that were learned privately or are known.
 
@@ -29,15 +33,16 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
     centred, not a release.
 
     Not what `StandardScaler` computes: the mean carries noise, and standard deviations that were learned are noisy
-    looks shrunk together, which serves the mean. Columns that vary far less than the widest ones may come out too wide
-    by several times: bring columns to similar public units first, or pass the publicly known `covariance` or `shape`,
-    whose standard deviations are then used. Every `fit` spends the whole budget again, also inside a cross-validation.
-    A refused release raises RefusedRelease, and its budget is spent.
+    looks shrunk together, which serves the mean. The spread of columns that vary far less than the widest ones is not
+    learned: `scale_` is then what shaped their noise, and may be far too wide. `learned_` says which columns were
+    learned, and `fit` warns of others (SpreadWarning). Bring columns to similar public units first, or pass the
+    publicly known `covariance` or `shape`, whose standard deviations are then used. Every `fit` spends the whole budget
+    again, also inside a cross-validation. A refused release raises RefusedRelease, and its budget is spent.
 
     `with_mean` and `with_std` choose what is done; the other parameters are those of `release_mean`. Keys that say
     whose each row is go to `fit(X, unit=keys)`. Sparse X is for `with_mean=False` only.
 
-    After `fit`: `mean_` and `scale_` of shape (d,), None where not asked for; `release_`, `guarantee_`;
+    After `fit`: `mean_`, `scale_` and `learned_` of shape (d,), None where not asked for; `release_`, `guarantee_`;
     `n_features_in_` and, when X has column names, `feature_names_in_`.
     """
 
@@ -89,6 +94,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
             )
         self.release_, self.guarantee_ = release, release.guarantee
         self.scale_ = self._scale(release) if self.with_std else None
+        self.learned_ = _learned(release) if self.with_std else None
         self.mean_ = release.mean if self.with_mean else None
         return self
 
@@ -156,6 +162,19 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = not self.with_mean
         tags.input_tags.allow_nan = self.on_invalid == "neutral"
         return tags
+
+
+def _learned(release: Release) -> Any:
+    """Which columns' standard deviations are known, learned or stated; warns, in public words, where some are not."""
+    known = np.ones(release.dimension, dtype=bool) if release.shape is None else release.shape.learned
+    if not known.all():
+        warnings.warn(
+            f"The spread of {int((~known).sum())} of {release.dimension} columns was not learned: scale_ may be far "
+            "too wide there (see learned_). Bring columns to similar public units, or pass a public covariance=.",
+            SpreadWarning,
+            stacklevel=3,
+        )
+    return known
 
 
 def _sparse_inside(table: Any) -> bool:

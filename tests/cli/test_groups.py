@@ -94,6 +94,7 @@ def test_a_long_table_to_stdout_and_talk_to_stderr(folder, data, seed):
         assert phrase in words
     assert "east: The number of records is too small" in words
     assert f"standard deviation {min(row[3] for row in rows):.4g} to" in words
+    assert "over all groups, 4 of 4 columns have noise below a tenth of the spread, 0 above one spread" in words
     assert "standard output" in words
     assert "Not private: the noise was seeded." in words
 

@@ -95,6 +95,11 @@ def test_csv_to_stdout_and_talk_to_stderr(folder, hall):
         assert word in result.stderr
 
 
+def test_the_card_tells_the_noise_beside_the_spread(folder, hall):
+    words = " ".join(run().stderr.replace("│", " ").split())
+    assert "0 of 2 columns have noise below a tenth of the spread, 0 above one spread; spread not learned: 2" in words
+
+
 @pytest.mark.parametrize("kind", ["npy", "npz", "csv", "parquet"])
 def test_files_get_the_product_and_stdout_stays_empty(folder, hall, kind):
     result = run("-o", f"mean.{kind}", "--json", "release.json")

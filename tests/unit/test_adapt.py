@@ -123,9 +123,9 @@ def test_the_variances_are_learned(rows):
     """Without noise the large coordinates come out right, and the small ones small."""
     learner = learner_of(rows, 2.0)
     learner.learn()
-    assert learner.shape.variances[:3] == pytest.approx(STDDEV[:3] ** 2, rel=0.35)
-    assert (learner.shape.variances[3:] < 0.15).all()
-    assert (learner.shape.log_stddev >= 0).all()
+    assert learner.look.variances[:3] == pytest.approx(STDDEV[:3] ** 2, rel=0.35)
+    assert (learner.look.variances[3:] < 0.15).all()
+    assert (learner.log_variance >= 0).all()
     value, variance = learner.known.combined()
     assert np.abs(value - rows.mean(axis=0)).max() < 0.03
     assert variance[0] > 3 * variance[-1]
@@ -163,8 +163,8 @@ def test_any_number_of_coordinates(dimension):
 def test_any_scale(rows, scale):
     learner = learner_of(rows * scale, 0.2, noise=SeededNoise(3), off=0.05 * scale)
     learner.learn()
-    assert np.isfinite(learner.shape.variances).all()
-    assert (learner.shape.variances > 0).all()
+    assert np.isfinite(learner.look.variances).all()
+    assert (learner.look.variances > 0).all()
 
 
 def test_the_plan_looks_at_nothing_but_released_values(rows, monkeypatch):

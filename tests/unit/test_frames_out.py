@@ -17,7 +17,7 @@ from dimfree.records import as_records
 
 NAMES = ["age", "größe", "a,b"]
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "shape": None, "covariance": np.ones(3)}
-SHOWN = ["coordinate", "mean", "noise_stddev", "lower", "upper"]
+SHOWN = ["coordinate", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from dimfree.bases.cosine import Cosine
 from dimfree.bases.hadamard import Hadamard
 from dimfree.bases.learned import LearnedAxes
-from dimfree.beliefs import LearnedShape
 from dimfree.original import in_original
+from dimfree.spreads import VarianceLook
 from dimfree.stages import Knowledge, Output
 
 WIDTH = 6
@@ -22,7 +22,7 @@ def learner_of(basis, known, early=None):
         known=known,
         clipping=np.zeros(width),
         setting=SimpleNamespace(space=SimpleNamespace(basis=basis)),
-        own=LearnedShape(np.ones(WIDTH), np.zeros(WIDTH)),
+        own=VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)),
         spikes=None,
         scale=None,
         stddev=np.ones(width),

@@ -11,7 +11,6 @@ from stats import sampling
 from dimfree.adapt import Learner
 from dimfree.bases import Cosine, Given, Haar, Hadamard
 from dimfree.bases.learned import LearnedAxes
-from dimfree.beliefs import LearnedShape
 from dimfree.budget import Neighbours
 from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.directions import Lookout
@@ -21,6 +20,7 @@ from dimfree.records import open_records
 from dimfree.shape import Diagonal
 from dimfree.space import Space
 from dimfree.spikes import Spikes
+from dimfree.spreads import VarianceLook
 from dimfree.stages import Clipping, Knowledge, Output, StageSetting, stage
 
 FALSE_ALARM = 1e-6
@@ -67,7 +67,7 @@ def answer_to(way, pushes):
     if basis is not None:
         learner.move_to(basis)
         told(learner, later, pushes[len(first) :])
-    learner.own = LearnedShape(np.ones(WIDTH), np.zeros(WIDTH))
+    learner.own = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
     return in_original(learner)
 
 
@@ -118,7 +118,7 @@ def test_noise_that_was_unequal_before_the_axes_changed_is_not_forgotten():
     learner.move_to(basis)
     assert np.ptp(learner.early) > 0.1
     told(learner, later, [np.zeros(WIDTH)] * len(later))
-    learner.own, learner.early = LearnedShape(np.ones(WIDTH), np.zeros(WIDTH)), None
+    learner.own, learner.early = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)), None
     assert in_original(learner).variance != pytest.approx(np.diagonal(covariance_of(way)), rel=1e-2)
 
 
@@ -134,7 +134,7 @@ def drawn_anew(way, seed, times):
         learner.move_to(basis)
     before, width = learner.known, learner.setting.space.dimension
     ball = Ball(before.combined()[0], np.linspace(0.5, 2, width), 2.0)
-    learner.own, answers = LearnedShape(np.ones(WIDTH), np.zeros(WIDTH)), []
+    learner.own, answers = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)), []
     for time in range(times):
         setting = StageSetting(learner.setting.space, float(RECORDS), Neighbours.ADD_REMOVE, SeededNoise(seed + time))
         learner.known = Knowledge([*before.outputs], [], [*before._shares])
@@ -177,7 +177,7 @@ def test_clipping_has_its_length_in_any_orthonormal_coordinates():
     for basis in (PUBLIC["dct"], PUBLIC["haar"], PUBLIC["given"], learned_axes(np.ones(WIDTH))):
         learner = learner_in(basis)
         told(learner, plan_of(1, WIDTH, 3), [np.zeros(WIDTH)] * 3)
-        learner.own = LearnedShape(np.ones(WIDTH), np.zeros(WIDTH))
+        learner.own = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
         assert np.linalg.norm(in_original(learner).clipping) == pytest.approx(np.linalg.norm(learner.clipping))
 
 
@@ -186,7 +186,7 @@ def test_principal_variances_of_the_records_are_those_of_their_model():
     told(learner, plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
     basis = learned_axes(UNEVEN)
     learner.move_to(basis, np.linspace(3, 1, WIDTH))
-    learner.own = LearnedShape(np.ones(WIDTH), np.zeros(WIDTH))
+    learner.own = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
     back = basis.restored(np.eye(WIDTH))
     model = (back.T * np.linspace(3, 1, WIDTH) ** 2) @ back
     assert in_original(learner).record_principal == pytest.approx(np.linalg.eigvalsh(model)[::-1])
@@ -195,6 +195,7 @@ def test_principal_variances_of_the_records_are_those_of_their_model():
 def test_directions_are_told_with_the_scale_they_were_found_in():
     learner = learner_in(None)
     told(learner, plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
+    learner.look = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
     assert in_original(learner).shape.directions is None
     learner.spikes = Spikes(DIRECTIONS, np.array([0.5, 0.2]), np.array([0.1, math.pi / 2]))
     learner.lookout = Lookout(learner.answer_so_far()[0], np.sqrt(UNEVEN))

@@ -35,7 +35,7 @@ def test_page_tells_promise_spending_mean_plan_method_and_origin():
     page = page_of(NAMED, command="dimfree mean people.csv --epsilon 1 --delta 1e-6")
     assert page.headings == [
         "Private mean of 3 columns", "What was promised", "For one person", "In symbols", "What was spent",
-        "The released mean", "Noise against signal", "Planned against actual noise", "Method and parameters",
+        "The released mean", "Noise against spread", "Signs", "Planned against actual noise", "Method and parameters",
         "How to reproduce, how to cite", "Cite",
     ]  # fmt: skip
     assert NAMED.guarantee.statement() in page.text
@@ -47,9 +47,9 @@ def test_page_tells_promise_spending_mean_plan_method_and_origin():
 
 def test_table_shows_the_released_numbers_to_two_digits_of_the_noise():
     page = page_of(NAMED)
-    assert "age 1.50 ± 0.49 0.25 6.00 0.025 clear" in page.text
-    assert "score 0.01 ± 0.49 0.25 0.0400 0.025 precise" in page.text
-    assert "3 of 3 coordinates are usable" in page.text
+    assert "age 1.50 ± 0.49 0.25 0.025 precise 6.00" in page.text
+    assert "score 0.01 ± 0.49 0.25 0.025 precise 0.0400" in page.text
+    assert "3 of 3 columns have noise below a tenth of the spread, 0 above one spread." in page.text
 
 
 def test_digest_is_that_of_the_record_on_disk(tmp_path):

@@ -1,27 +1,28 @@
-"""Which coordinates are usable is decided by the rule that the page states, and what is shown is chosen by strength."""
+"""A page counts the verdicts and the signs that are sure, and what it shows is chosen by strength."""
 
 import numpy as np
 import pytest
 from pages import released
 from scipy.stats import norm
 
-from dimfree.report.reading import CLEAR, LOST, PRECISE, UNCERTAIN, Reading, drawn_places, drawn_ranks
+from dimfree.report.reading import Reading, drawn_places, drawn_ranks
 
 
-def test_verdicts_follow_the_intervals():
-    alone, together = norm.ppf(0.975), norm.ppf((1 + 0.95**0.25) / 2)  # Šidák over four coordinates
-    strengths = np.array([together * 1.001, -together * 1.001, (alone + together) / 2, alone * 0.999])
+def test_signs_follow_the_intervals_and_decide_nothing_else():
+    together = norm.ppf((1 + 0.95**0.25) / 2)  # Šidák over four coordinates
+    strengths = together * np.array([1.001, -1.001, 0.999, 0.5])
     reading = Reading.of(released(0.25 * strengths, 0.25), 0.95)
-    assert reading.verdicts.tolist() == [CLEAR, CLEAR, UNCERTAIN, LOST]
-    assert reading.usable == 2
+    assert reading.clear == 2
     assert reading.threshold == pytest.approx(together, rel=1e-9)
-    assert dict(reading.counts()) == {"clear": 2, "precise": 0, "uncertain": 1, "lost in noise": 1}
+    assert dict(reading.counts()) == {"precise": 0, "rough": 0, "lost in noise": 0, "spread not learned": 4}
+    assert not reading.compared
 
 
-@pytest.mark.parametrize(("spread", "verdict"), [(2.51, PRECISE), (2.49, LOST), (None, LOST)])
-def test_small_noise_against_the_spread_is_precise(spread, verdict):
-    reading = Reading.of(released([0.0], 0.25, spread=spread, records=100.0), 0.95)
-    assert reading.verdicts.tolist() == [verdict]
+def test_counts_are_those_of_the_verdicts():
+    reading = Reading.of(released([0.0, 9.0], 0.25, spread=2.51, records=100.0), 0.95)
+    assert reading.precise == 2
+    assert reading.line.startswith("2 of 2 columns have noise below a tenth of the spread, 0 above one spread")
+    assert reading.over_spread == pytest.approx([0.25 / 2.51] * 2)
 
 
 def test_longer_bars_contain_the_shorter_and_speak_of_the_population():

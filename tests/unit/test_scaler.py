@@ -24,7 +24,7 @@ from dimfree.noise import SeededNoise
 from dimfree.records import open_records
 from dimfree.release import release_mean
 from dimfree.result import Release
-from dimfree.scaler import PrivateStandardScaler
+from dimfree.scaler import PrivateStandardScaler, SpreadWarning
 from dimfree.shape import Dense, Isotropic
 
 STDDEVS = np.array([1.0, 3.0, 0.5])
@@ -298,4 +298,17 @@ def test_clones_and_pickles(fitted):
 
 def test_nothing_else_is_stored(fitted):
     stored = set(vars(fitted)) - set(vars(PrivateStandardScaler(**BUDGET)))
-    assert stored == {"mean_", "scale_", "release_", "guarantee_", "n_features_in_", "feature_names_in_"}
+    assert stored == {"mean_", "scale_", "learned_", "release_", "guarantee_", "n_features_in_", "feature_names_in_"}
+
+
+def test_columns_that_were_not_learned_are_named_and_warned_of():
+    """The narrow column is divided by what shaped its noise: said, not hidden."""
+    rows = np.random.default_rng(42).normal(size=(2000, 2)) * [1000.0, 0.001]
+    with pytest.warns(SpreadWarning, match="spread of 1 of 2 columns was not learned"):
+        found = PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(rows)
+    assert found.learned_.tolist() == [True, False]
+
+
+@pytest.mark.filterwarnings("error::dimfree.scaler.SpreadWarning")
+def test_stated_standard_deviations_are_known():
+    assert scaler().fit(table()).learned_.all()

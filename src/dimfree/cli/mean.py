@@ -375,6 +375,8 @@ def _check_scheduler(scheduler: str | None, others: Mapping[str, str | None]) ->
 
 
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
+    from dimfree.verdicts import noise_line
+
     yield "promise", release.guarantee.statement()
     yield "estimates", release.guarantee.estimates
     yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
@@ -384,6 +386,7 @@ def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
     else:
         yield "method", release.method
         yield "noise", _noise_range(release)
+        yield "against spread", noise_line([release])
     yield from places.rows(not release.refused)
 
 

@@ -118,6 +118,8 @@ def _read(task: GroupTask) -> tuple["Records", "Keyed", "Keys | None"]:
 
 
 def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
+    from dimfree.verdicts import noise_line
+
     done = [release for release in means.values() if not release.refused]
     yield "promise", means.statement()
     yield "estimates", f"{means.guarantee.estimates}, in each group"
@@ -128,6 +130,7 @@ def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
         yield "reason", means.overall.refusal
     if done:
         yield "noise", _noise_range(done)
+        yield "against spread", f"over all groups, {noise_line(done)}"
     yield from task.places.rows(bool(done))
     yield from page_place(task.places.report)
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from dimfree.errors import InvalidParameter
 from dimfree.report.names import shown_name
-from dimfree.report.reading import WORDS, Places, Reading, drawn_ranks
+from dimfree.report.reading import Places, Reading, drawn_ranks
+from dimfree.verdicts import WORDS
 
 INK, MUTED, GRID = "#1f2430", "#667085", "#e4e7ec"
-COLOURS = ("#1d5fb0", "#0e8a7b", "#b45f06", "#98a2b3")  # of the verdicts, in their order
-SHAPES = ("circle", "diamond", "triangle-up", "cross")
+COLOURS = ("#0e8a7b", "#1d5fb0", "#b45f06", "#98a2b3")  # of the verdicts, in their order
+SHAPES = ("diamond", "circle", "triangle-up", "cross")
 PALE = "#a9b4c4"  # the longer error bars
 NAMED = 30  # so many rows have their names beside them
 MOST_DRAWN = 300
@@ -63,7 +64,7 @@ def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:
 
 
 def strength_chart(reading: Reading) -> str:
-    """Signal to noise by rank, with the line from which on a coordinate is clear."""
+    """Mean over noise by rank, with the line from which on a sign is sure."""
     import altair as alt
 
     order, ranks = reading.strongest(), drawn_ranks(reading.dimension, MOST_DRAWN)
@@ -90,7 +91,7 @@ def strength_chart(reading: Reading) -> str:
         axis=alt.Axis(values=[10.0**power for power in range(-2, 13)], format=",~f"),
     )
     line = alt.Chart(alt.InlineData(values=[{"at": reading.threshold}]))
-    words = f"clear above {reading.threshold:.3g}"
+    words = f"sign sure above {reading.threshold:.3g}"
     return _svg(
         alt.layer(
             line.mark_rule(strokeDash=[5, 4], color=MUTED, strokeWidth=1.2).encode(y=alt.Y("at:Q")),

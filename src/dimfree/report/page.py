@@ -121,8 +121,8 @@ def _rendered(template: str, **values: Any) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from dimfree.report.charges import spelt
-    from dimfree.report.reading import PRECISION, WORDS
     from dimfree.report.words import number, power, with_code
+    from dimfree.verdicts import PRECISION, WORDS
 
     environment = Environment(
         loader=PackageLoader("dimfree.report"),

@@ -1,4 +1,4 @@
-"""A released mean read coordinate by coordinate: which ones stand out from their noise. Post-processing: free.
+"""A released mean read coordinate by coordinate: its noise beside its spread, and beside itself. Post-processing: free.
 
 Letters: z = |mean| / standard deviation of the noise, a coordinate's strength.
 """
@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.result import Release
+from dimfree.verdicts import PRECISE, WORDS, noise_line, verdicts
 
-CLEAR, PRECISE, UNCERTAIN, LOST = range(4)
-WORDS = ("clear", "precise", "uncertain", "lost in noise")
 NOISE, NOISE_AND_CLIPPING = "noise", "noise and allowance for clipping"
-PRECISION = 0.1  # noise below this part of one record's standard deviation is small, whatever the mean
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -36,19 +34,22 @@ class Reading:
     high: Floats
     all_low: Floats
     all_high: Floats
-    spread: Floats | None  # of one record, where it was given or released
+    over_spread: Floats  # noise over the spread of one record, at most; infinite: not known
+    bounded: bool  # the spread is known up to a factor only
+    line: str  # the noise beside the spread, in one sentence
     shrunk: bool  # error bars stand about another point than the mean
     covers: str
     bars: str  # what the shorter error bars are made of
     verdicts: Places
-    threshold: float  # the strength from which on a coordinate is clear; the median where it differs
+    clear: int  # how many means have a sure sign, all at once
+    threshold: float  # the strength from which on a sign is sure; the median where it differs
 
     @classmethod
     def of(cls, release: Release, confidence: float) -> Self:
         """Of a release that was not refused."""
         low, high = release.interval(confidence)
         together = release.interval(confidence, simultaneous=True)
-        box, spread = release.confidence_box(confidence), release.error_model.record_stddev
+        box = release.confidence_box(confidence)
         return cls(
             mean=release.mean,
             noise=release.noise_stddev,
@@ -57,11 +58,14 @@ class Reading:
             high=high,
             all_low=box.low,
             all_high=box.high,
-            spread=spread,
+            over_spread=release.noise_over_spread(),
+            bounded=release.shape is not None,
+            line=noise_line([release]),
             shrunk=release.denoised,
             covers=box.covers,
             bars=NOISE if release.error_model.clipping is None else NOISE_AND_CLIPPING,
-            verdicts=_verdicts((low, high), together, release.noise_stddev, spread),
+            verdicts=verdicts(release),
+            clear=int(((together[0] > 0) | (together[1] < 0)).sum()),
             threshold=float(np.median((together[1] - together[0]) / 2 / release.noise_stddev)),
         )
 
@@ -70,9 +74,14 @@ class Reading:
         return len(self.mean)
 
     @property
-    def usable(self) -> int:
-        """How many coordinates are clear or precise."""
-        return int((self.verdicts <= PRECISE).sum())
+    def precise(self) -> int:
+        """How many coordinates have noise below a tenth of their spread."""
+        return int((self.verdicts == PRECISE).sum())
+
+    @property
+    def compared(self) -> bool:
+        """Whether any coordinate's noise can be compared with its spread."""
+        return bool(np.isfinite(self.over_spread).any())
 
     def counts(self) -> list[tuple[str, int]]:
         """(verdict, how many), in the order of the verdicts."""
@@ -81,15 +90,6 @@ class Reading:
     def strongest(self) -> Places:
         """All coordinates, the strongest first; equal ones in the order of the table."""
         return np.argsort(-self.strength, kind="stable")
-
-
-def _verdicts(
-    alone: tuple[Floats, Floats], together: tuple[Floats, Floats], noise: Floats, spread: Floats | None
-) -> Places:
-    """Clear: zero is outside, all coordinates at once. Uncertain: outside this coordinate's own interval only."""
-    clear, leaning = ((low > 0) | (high < 0) for low, high in (together, alone))
-    precise = np.zeros_like(clear) if spread is None else noise <= PRECISION * spread
-    return np.select([clear, precise, leaning], [CLEAR, PRECISE, UNCERTAIN], LOST).astype(np.intp)
 
 
 def drawn_places(reading: Reading, most: int) -> Places:

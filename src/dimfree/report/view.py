@@ -1,5 +1,6 @@
 """One release laid out for a page: words, numbers as text, pictures as markup. A template only puts them in order."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +12,11 @@ from dimfree.confidence_sets import ConfidenceBall
 from dimfree.report.charts import MOST_DRAWN, mean_chart, strength_chart, text_of_chart
 from dimfree.report.names import shown_names
 from dimfree.report.planned import Planned, planned_noise
-from dimfree.report.reading import WORDS, Places, Reading, drawn_places
+from dimfree.report.reading import Places, Reading, drawn_places
 from dimfree.report.remedies import cost_of_refusal, next_steps
 from dimfree.report.words import beside, digits, method_words, number, parameter_rows
 from dimfree.result import Release
+from dimfree.verdicts import WORDS
 
 MOST_ROWS, MOST_IN_ORDER = 60, 100  # coordinates in the table; so many are listed in their own order
 FEW_ROWS, FEW_DRAWN = 12, 120  # for one group among several
@@ -32,7 +34,7 @@ class Row:
     interval: str
     noise: str
     strength: str
-    spread: str | None
+    over_spread: str
     verdict: str
 
 
@@ -131,7 +133,6 @@ def _row(reading: Reading, place: int, names: list[str]) -> Row:
     noise, mean = float(reading.noise[place]), float(reading.mean[place])
     low, high = float(reading.low[place]), float(reading.high[place])
     around = beside(noise, (high - low) / 2)
-    spread = None if reading.spread is None else digits(noise / float(reading.spread[place]), 2)
     return Row(
         place=str(place),
         name=names[place],
@@ -139,9 +140,16 @@ def _row(reading: Reading, place: int, names: list[str]) -> Row:
         interval=_range(beside(noise, low), beside(noise, high)) if reading.shrunk else f"± {around}",
         noise=beside(noise, noise),
         strength=digits(float(reading.strength[place]), 3),
-        spread=spread,
+        over_spread=_over_spread(reading, place),
         verdict=WORDS[reading.verdicts[place]],
     )
+
+
+def _over_spread(reading: Reading, place: int) -> str:
+    ratio = float(reading.over_spread[place])
+    if not math.isfinite(ratio):
+        return "–"
+    return f"{'≤ ' if reading.bounded else ''}{digits(ratio, 2)}"
 
 
 def _range(low: str, high: str) -> str:

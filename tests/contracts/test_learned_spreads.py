@@ -1,0 +1,82 @@
+"""What a release says of its columns' spread is true: no garbage is called precise, and log_stddev is honest."""
+
+import numpy as np
+import pytest
+from mixed_units import HELD_OUT, SETTLED, WIDE_WINDOW
+from sklearn.datasets import load_breast_cancer
+
+from dimfree import SeededNoise, release_mean
+from dimfree.report.reading import Reading
+from dimfree.verdicts import LOST, PRECISE, ROUGH, UNLEARNED, noise_line, verdicts
+
+SEEDS = 3
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer().data
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 8.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_column_with_more_noise_than_spread_is_called_usable(cancer, epsilon, seed):
+    """Thirty columns from 0.003 to 570 wide. It was '30 of 30 usable', with noise of up to 300 standard deviations."""
+    release = release_mean(cancer, epsilon=epsilon, delta=1e-6, noise=SeededNoise(seed))
+    truth, found = release.noise_stddev / cancer.std(axis=0), verdicts(release)
+    assert (truth > 1).sum() >= 15
+    assert (truth[found == PRECISE] <= 0.1).all()
+    assert (truth[found == ROUGH] <= 1).all()
+    assert (found == PRECISE).any()
+    assert (found == UNLEARNED).sum() + (found == LOST).sum() >= (truth > 1).sum()
+    reading = Reading.of(release, 0.95)
+    assert reading.line == noise_line([release])
+    assert reading.line.startswith(f"{(found == PRECISE).sum()} of 30 columns have noise below a tenth of the spread")
+
+
+def test_noise_in_alike_columns_is_called_precise():
+    """Standardised columns: the spread is learned, and the release is not belittled."""
+    table = 1e6 + np.random.default_rng(42).normal(size=(2000, 20))
+    release = release_mean(table, epsilon=2.0, delta=1e-6, noise=SeededNoise(42))
+    assert (verdicts(release) == PRECISE).all()
+
+
+def test_error_bars_of_unlearned_columns_are_finite_and_cover(cancer):
+    release = release_mean(cancer, epsilon=2.0, delta=1e-6, noise=SeededNoise(42))
+    assert np.isinf(release.shape.log_stddev).any()
+    low, high = release.interval(0.95, include_sampling=True, simultaneous=True)
+    assert np.isfinite(low).all()
+    assert np.isfinite(high).all()
+    assert (release.confidence_box(0.95).high >= release.interval(0.95)[1]).all()
+    assert np.isfinite(release.confidence_ball(0.95).radius)
+
+
+def looked_at(tables):
+    """(ln σ̂ - ln σ, log_stddev, noise over true spread, verdict) of every column that varies, over all releases."""
+    found = []
+    for place, (make, epsilon) in enumerate(tables.values()):
+        for seed in range(SEEDS):
+            table = make(np.random.default_rng([42, place, seed]))
+            options = {"window": WIDE_WINDOW} if table.std(axis=0).max() > 1e5 else {}
+            release = release_mean(table, epsilon=epsilon, delta=1e-6, noise=SeededNoise(seed), **options)
+            if release.refused:
+                continue
+            varies, truth = table.std(axis=0) > 0, table.std(axis=0)
+            with np.errstate(divide="ignore"):
+                error = 0.5 * np.log(release.shape.variances) - np.log(truth)
+                over = release.noise_stddev / truth
+            parts = np.array([error, release.shape.log_stddev, over, verdicts(release)])
+            found.append(parts[:, varies])
+    return np.concatenate(found, axis=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tables", [SETTLED, HELD_OUT], ids=["settled", "held out"])
+def test_log_stddev_is_honest(tables):
+    error, log_stddev, over, verdict = looked_at(tables)
+    learned = np.isfinite(log_stddev)
+    assert learned.sum() > 500  # it does not say "not learned" of everything
+    assert (np.abs(error) <= 2 * log_stddev).mean() >= 0.93
+    assert (np.abs(error[learned]) <= 2 * log_stddev[learned]).mean() >= 0.93
+    assert (np.abs(error) <= 2 * 0.3).mean() < 0.7  # what the same number for all columns would say is rejected
+    assert (over[verdict == PRECISE] <= 0.1).mean() >= 0.99
+    assert (over[verdict == ROUGH] <= 1).mean() >= 0.99
