@@ -136,6 +136,7 @@ def release_mean(
         records, whose = _opened(X, unit, unit_rows, on_invalid)
         records = records.on(place) if device is not None else records
         records = records.where_it_lies() if device in (None, "cuda") else records
+    check_columns(records.dimension, budget.epsilon)
     learned = _learned_shape(covariance, shape)
     if learned:
         check_learned_options(learned, core, scale, stages)
@@ -156,7 +157,6 @@ def release_mean(
         noise or SystemNoise(),
         menu=learned == "auto" and _left_open(basis),
     )
-    check_columns(records.dimension, budget.epsilon)
     name = _LEARNERS[learned] if learned else core
     estimator = _ESTIMATORS[name]
     with (
