@@ -16,8 +16,7 @@ from dimfree.sources.progress import during
 from dimfree.space import Space
 
 RADIUS = 2**20  # the friend radius, in steps
-EDGE = 2.0**61  # coordinates are held within ±EDGE: differences fit 64 bits
-REACH = 2.0**60  # in steps: a record with a coordinate there or beyond is off the grid
+EDGE = 2.0**61  # in steps: a record with a coordinate there or beyond is off the grid; differences fit 64 bits
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +48,7 @@ def on_grid(space: Space, radius: float, sampled: Mask | None = None, capacity: 
 
 def are_on_grid(largest: Floats, step: float) -> Mask:
     """Which records the grid of this step reaches, by the largest absolute value of each."""
-    return largest < REACH * step
+    return largest < EDGE * step
 
 
 def rows_to_steps(rows: Rows, step: float) -> IntegerRows:

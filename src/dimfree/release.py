@@ -110,6 +110,9 @@ def release_mean(
     does not: the release is the same to the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded
     where not enough is left); a refusal that public numbers alone decide, and an error of the table, cost nothing.
     `noise` is for tests; leave it None to be private.
+
+    Not covered by the guarantee: running time, and part of the memory taken. The core's buffers are sized by public
+    numbers; the table's own size shows, and the operating system's memory is its own affair (docs/limits.md).
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)

@@ -233,6 +233,14 @@ def test_the_verbs_of_a_space(rng, small_blocks, shape, streams):
         assert pair_distances(gpu, chosen).friend_pairs(2.0) == pair_distances(here, chosen).friend_pairs(2.0)
 
 
+def test_records_off_the_grid_are_only_counted(rng):
+    table = rng.standard_normal((40, 3))
+    table[4], table[9, 1], table[20, 2] = 1e300, 2.0**41, -(2.0**42)
+    here, gpu = (on_grid(Space(as_records(table).on(place), Isotropic(1.0)), 1.0) for place in (None, HERE))
+    assert (here.invalid, gpu.invalid) == (3, 3)
+    np.testing.assert_array_equal(gpu.values.toarray(), here.values)
+
+
 def test_an_array_is_copied_once_and_streams_every_time(rng, monkeypatch):
     tables, blocks = [], []
     monkeypatch.setattr(Place, "table", _counting(Place.table, tables))

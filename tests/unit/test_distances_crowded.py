@@ -15,7 +15,7 @@ def pairs_one_by_one(rows, radius):
     """Σ_j c_j by the definition, in Python integers."""
     z = to_steps(rows, radius / RADIUS).astype(object)
     close = ((z[:, None] - z[None]) ** 2).sum(axis=2) <= RADIUS**2
-    off = np.abs(rows).max(axis=1) >= 2.0**60 * radius / RADIUS
+    off = np.abs(rows).max(axis=1) >= 2.0**61 * radius / RADIUS
     close[off] = close[:, off] = False
     np.fill_diagonal(close, True)
     return int(close.sum())

@@ -1,4 +1,4 @@
-"""One record does not decide whether the memory suffices: the peak of a whole release is the same for its neighbours."""
+"""One record does not decide whether the memory suffices: neighbours have the same peak over a whole release."""
 
 import tracemalloc
 

@@ -19,15 +19,16 @@ from dimfree.core.device_offsets import DeviceOffsets
 from dimfree.core.friends import NEAR, within_radius
 from dimfree.core.products import Offsets, about, middle
 from dimfree.device_rows import DeviceRows, Tensor, beside, here, namespace
-from dimfree.grid import RADIUS, REACH, are_on_grid, rows_to_steps, to_steps
+from dimfree.grid import EDGE, RADIUS, are_on_grid, rows_to_steps, to_steps
 from dimfree.rows import Floats, Mask, Rows, densely, minus, peaks, width
 from dimfree.threads import cores, in_order
 
 _ROWS = 512  # of a tile of the table
 _DEVICE_ROWS = 2048  # the same, on a GPU
-_CELLS = 2**16  # entries of rows whose pairs are decided one by one
+_SCREENED = 64  # rows of a tile whose pairs are screened, or listed, at a time: small arrays beside the tile
+_CELLS = 2**15  # entries of rows whose pairs are decided one by one
 _DEVICE_CELLS = 2**22
-_STEP_CELLS = 2**18  # entries of rows that are rounded to steps and multiplied
+_STEP_CELLS = 2**16  # entries of rows that are rounded to steps and multiplied
 _CROWD = 256  # where more than one pair of a tile in so many is in doubt, all are multiplied faster
 _THREADS = 4  # each works on a tile; the products have threads of their own
 _SPARE = 1 + 1e-6  # covers the rounding of the bounds themselves
@@ -43,7 +44,7 @@ class PairDistances:
     invalid: int
     peaks: Floats  # the largest absolute value in each row
     centre: Floats  # that many rows are near, if there is one
-    limits: Floats | Tensor  # (tile, which of the two, row, later row), where the rows are
+    limits: Floats | Tensor  # (tile, which of the two radii, row, later row), where the rows are
 
     @classmethod
     def of(cls, rows: Rows, invalid: int, capacity: int = 0) -> "PairDistances":
@@ -76,22 +77,40 @@ class PairDistances:
     def _threads(self) -> int:
         return 1 if isinstance(self.rows, DeviceRows) else min(cores(), _THREADS)
 
-    def _fill(self, offsets: Offsets | DeviceOffsets, squares: Floats, numbered: tuple[int, tuple[slice, slice]]) -> None:
+    def _fill(
+        self, offsets: Offsets | DeviceOffsets, squares: Floats, numbered: tuple[int, tuple[slice, slice]]
+    ) -> None:
         """The two radii of the pairs of a tile; infinite where a row is not the earlier one of two."""
         place, (rows, columns) = numbered
         squared = _squared(offsets, squares, rows, columns)
-        xp, both = namespace(squared), self.limits[place, :, : squared.shape[0], : squared.shape[1]]
         error = (self.rows.shape[1] + 100) * 2.0**-50 * squares  # of the float sums behind each row's part
-        doubt = beside(squared, error[rows, None]) + beside(squared, error[columns])
-        doubt[~xp.isfinite(squared)] = math.inf  # out of range: the sums say nothing of such a pair
-        squared[xp.isinf(doubt)] = 0.0
-        peak = xp.maximum(beside(squared, self.peaks[rows, None]), beside(squared, self.peaks[columns]))
-        blur = math.sqrt(self.rows.shape[1]) * 2.0**-52 * _SPARE * peak  # of quotients by the step, but for their rint
-        peak *= RADIUS / REACH  # the grid reaches both from this radius on
-        both[0] = xp.maximum(xp.sqrt(xp.clip(squared - doubt, 0.0, math.inf)) - blur, peak)
-        both[1] = xp.maximum(xp.sqrt(squared + doubt) + blur, peak)
+        both = self.limits[place, :, : squared.shape[0], : squared.shape[1]]
+        for start in range(0, len(squared), _SCREENED):
+            some = slice(start, start + _SCREENED)
+            doubt, peak = (beside(squared, each[columns]) for each in (error, self.peaks))
+            doubt = beside(squared, error[rows][some, None]) + doubt
+            peak = namespace(squared).maximum(beside(squared, self.peaks[rows][some, None]), peak)
+            self._screen(squared[some], doubt, peak, both[:, some])
         if rows == columns:
             both[:, beside(squared, np.tri(len(squared), dtype=np.bool_))] = math.inf
+
+    def _screen(
+        self, squared: Floats | Tensor, doubt: Floats | Tensor, peak: Floats | Tensor, both: Floats | Tensor
+    ) -> None:
+        """From squared distances, how far they may be off, and the larger peak of each pair; overwrites all."""
+        xp = namespace(squared)
+        unknown = ~xp.isfinite(squared)  # out of range: the sums say nothing of such a pair
+        squared[unknown], doubt[unknown] = 0.0, math.inf
+        least, most = squared - doubt, squared
+        most += doubt
+        xp.sqrt(xp.clip(least, 0.0, math.inf, out=least), out=least)
+        xp.sqrt(most, out=most)
+        blur = math.sqrt(self.rows.shape[1]) * 2.0**-52 * _SPARE * peak  # of quotients by the step, but for their rint
+        least -= blur
+        most += blur
+        peak *= RADIUS / EDGE  # the grid reaches both from this radius on
+        xp.maximum(least, peak, out=both[0])
+        xp.maximum(most, peak, out=both[1])
 
     def _friends_in(self, radius: float, numbered: tuple[int, tuple[slice, slice]]) -> int:
         """How many pairs of a tile are friends."""
@@ -99,12 +118,13 @@ class PairDistances:
         height, across = rows.stop - rows.start, columns.stop - columns.start
         blur = math.sqrt(self.rows.shape[1]) / RADIUS * _SPARE  # of rint, in radii
         surely = self.limits[place, 1, :height, :across] <= radius * (1 - blur)
-        perhaps = (self.limits[place, 0, :height, :across] <= radius * (1 + blur)) & ~surely
-        doubts = int(perhaps.sum())
+        perhaps = self.limits[place, 0, :height, :across] <= radius * (1 + blur)
+        sure, doubts = _count(surely), _count(perhaps) - _count(surely)  # who is surely a friend is perhaps one
         if not doubts:
-            return int(surely.sum())
+            return sure
+        perhaps ^= surely
         doubtful = perhaps if isinstance(perhaps, np.ndarray) else here(perhaps)
-        return int(surely.sum()) + self._decided(doubtful, doubts, rows, columns, radius / RADIUS)
+        return sure + self._decided(doubtful, doubts, rows, columns, radius / RADIUS)
 
     def _decided(self, perhaps: Mask, doubts: int, rows: slice, columns: slice, step: float) -> int:
         """How many of the doubtful pairs of a tile are friends, in integers."""
@@ -115,8 +135,12 @@ class PairDistances:
             near, within = _by_products(self.rows, self.centre, rows, columns, step)
             friends = int(np.count_nonzero(within & near & perhaps))
             perhaps &= ~near
-        left, right = np.nonzero(perhaps)
-        return friends + self._one_by_one(left + rows.start, right + columns.start, step)
+        for start in range(0, len(perhaps), _SCREENED):
+            left, right = np.nonzero(perhaps[start : start + _SCREENED])
+            left += rows.start + start
+            right += columns.start
+            friends += self._one_by_one(left, right, step)
+        return friends
 
     def _one_by_one(self, left: Pairs, right: Pairs, step: float) -> int:
         cells = _DEVICE_CELLS if isinstance(self.rows, DeviceRows) else _CELLS
@@ -131,6 +155,10 @@ def _tiles(count: int, size: int) -> list[tuple[slice, slice]]:
     """Consecutive rows against the same and against all later ones."""
     parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
     return [(rows, columns) for place, rows in enumerate(parts) for columns in parts[place:]]
+
+
+def _count(marked: Mask | Tensor) -> int:
+    return int(np.count_nonzero(marked)) if isinstance(marked, np.ndarray) else int(marked.sum())
 
 
 def _empty(rows: Rows, shape: tuple[int, ...]) -> Floats | Tensor:
@@ -162,11 +190,12 @@ def _by_products(table: Floats, about: Floats, rows: slice, columns: slice, step
     across = max(1, _STEP_CELLS // max(products.shape))
     for start in range(0, len(centre), across):
         block = slice(start, start + across)
-        left, right = (_in_steps(table[part, block], step, centre[block]) for part in (rows, columns))
+        left = _in_steps(table[rows, block], step, centre[block])
+        right = left if rows == columns else _in_steps(table[columns, block], step, centre[block])
         products += left @ right.T
         left_squares += np.einsum("ij,ij->i", left, left)
         right_squares += np.einsum("ij,ij->i", right, right)
-    near = np.maximum(left_squares[:, None], right_squares) <= NEAR**2 * (1 - 1e-6)
+    near = (left_squares <= NEAR**2 * (1 - 1e-6))[:, None] & (right_squares <= NEAR**2 * (1 - 1e-6))
     products *= 2
     products -= left_squares[:, None]
     return near, products >= right_squares - float(RADIUS) ** 2
