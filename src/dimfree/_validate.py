@@ -292,8 +292,16 @@ def check_learned_options(shape: str, core: str, scale: str, stages: object) -> 
         )
 
 
+MOST_COLUMNS = 2**22  # what the error bounds of proofs/core/friends.md and proofs/core/distances.md are stated for
+
+
 def check_columns(dimension: int, epsilon: float) -> None:
-    """Not so many columns that the grid of the noise is too coarse for them."""
+    """Not so many columns that exact comparisons are unproved, or that the grid of the noise is too coarse for them."""
+    if dimension > MOST_COLUMNS:
+        raise InvalidParameter(
+            f"Expected at most {MOST_COLUMNS} columns, got {dimension}: exact comparisons of records are proved up to"
+            " there. Drop columns, or release them in parts that share the budget."
+        )
     if dimension > 3e7 * epsilon:
         raise InvalidParameter(
             f"Expected at most {int(3e7 * epsilon)} columns at epsilon={epsilon!r}, got {dimension}: the grid of the"

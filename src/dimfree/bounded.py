@@ -31,9 +31,9 @@ def release_soft(run: Run) -> Release:
     return soft_mean(run, default_bounded(branch, run.model), run.ledger((), (branch,), chosen=0))
 
 
-def soft_mean(run: Run, choice: BoundedChoice, ledger: Ledger, **public: float) -> Release:
-    """Weights without a test, behind a noisy lower bound on their total (P2, P3)."""
-    integers = on_grid(run.space, choice.radius)
+def soft_mean(run: Run, choice: BoundedChoice, ledger: Ledger, capacity: int = 0, **public: float) -> Release:
+    """Weights without a test, behind a noisy lower bound on their total (P2, P3); `capacity` as in `on_grid`."""
+    integers = on_grid(run.space, choice.radius, capacity=capacity)
     weights = soft.soft_weights(all_counts(integers))
     total = noisy_total(
         soft.total_weight(weights), soft.TOTAL_SENSITIVITY, choice.bound_mu, "total weight", noise=run.noise

@@ -64,10 +64,10 @@ def core_sample(run: Run, size: Size) -> Mask | None:
 
 
 def core_mean(
-    run: Run, core: StableChoice, radius: float, mu: float, sampled: Mask | None
+    run: Run, core: StableChoice, radius: float, mu: float, sampled: Mask | None, capacity: int = 0
 ) -> Measured[NDArray[np.float64]] | None:
-    """The stable core's noisy mean, or None where the bit refuses (P4, P5, P5', P6)."""
-    integers = on_grid(run.space, radius, sampled)
+    """The stable core's noisy mean, or None where the bit refuses (P4, P5, P5', P6); `capacity` as in `on_grid`."""
+    integers = on_grid(run.space, radius, sampled, capacity)
     counts = all_counts(integers)
     statistic = stable.stability(counts, core.full_share, core.budget)  # P4
     if core.floor is not None:
@@ -82,5 +82,7 @@ def weighted_mean(
     run: Run, integers: IntegerRecords, weights: NDArray[np.int64], moves: float, mu: float, radius: float
 ) -> Measured[NDArray[np.float64]]:
     """The noisy weighted mean of records on the grid of the given radius; `moves` in grid steps."""
-    weights = weights[: len(integers.values)]  # an invalid record adds nothing, whatever its weight
+    weights = weights[
+        : len(integers.values)
+    ]  # an invalid record, or one off the grid, adds nothing, whatever its weight
     return noisy_mean(integers.values, weights, moves, mu, radius / RADIUS, noise=run.noise)

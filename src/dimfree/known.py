@@ -18,7 +18,7 @@ from dimfree.mechanisms import Measured
 from dimfree.result import Release
 from dimfree.rows import Mask
 from dimfree.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
-from dimfree.scale import learn_scale, learnable
+from dimfree.scale import learn_scale, learnable, pair_distances
 from dimfree.schedule import Moments, Schedule, best_schedule, clip_level
 from dimfree.shape import Diagonal
 from dimfree.stages import Clipping, Honest, Knowledge, Output, StageSetting, recentre, unsearched
@@ -36,7 +36,8 @@ def release_known(run: Run, *, bounded: bool = False) -> Release:
     size, before = released_size(run, menu)
     schedule = choose_known(run, menu, size)
     if isinstance(schedule, BoundedChoice):
-        return soft_mean(run, schedule, run.ledger(before, menu.menu, chosen=len(menu.tested)), count=size.count)
+        ledger = run.ledger(before, menu.menu, chosen=len(menu.tested))
+        return soft_mean(run, schedule, ledger, size.capacity(1.0), count=size.count)
     if schedule is None:
         return run.refused(TOO_FEW, "stable", run.ledger(before, menu.menu), count=size.count)
     menu_used, chosen = charged(run, menu, schedule.branch)
@@ -44,7 +45,9 @@ def release_known(run: Run, *, bounded: bool = False) -> Release:
     sampled = core_sample(run, size)
     if run.learn_scale:
         search_mu = schedule.branch.search_mu
-        learned = learn_scale(run.space, sampled, run.model.radii, search_mu, run.relation, noise=run.noise)
+        pairs = pair_distances(run.space, sampled, size.capacity(size.rate))
+        learned = learn_scale(pairs, run.model.radii, search_mu, run.relation, noise=run.noise)
+        del pairs  # before the core needs its place
         ledger, factor = replace(ledger, searches=learned.events), learned.factor
         if not learned.found:
             return run.refused(NO_SCALE, "stable", ledger, count=size.count)
@@ -98,7 +101,7 @@ def _recentred(
     core, radius = schedule.core, schedule.core.radius * factor
     public = size.public | {"radius": radius, "full_share": float(core.full_share), "scale": factor}
     method = "recentred" if schedule.stage_mus else "stable"
-    mean = core_mean(run, core, radius, schedule.core_mu, sampled)
+    mean = core_mean(run, core, radius, schedule.core_mu, sampled, size.capacity(size.rate))
     if mean is None:
         return run.refused(UNSTABLE, method, ledger, **public)
     known = Knowledge()

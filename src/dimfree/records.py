@@ -92,6 +92,10 @@ class Records:
         """Consecutive blocks of at most `rows` rows: read-only dense float64, and the mask of the valid rows."""
         return map(_masked, self._unmasked(rows))
 
+    def looked_at(self, rows: int) -> Iterator[tuple[NDArray[np.float64], Mask]]:
+        """`blocks` with invalid rows as they are: no copy of a block tells that it has one."""
+        return ((block, are_finite(block)) for block in self._unmasked(rows))
+
     def mapped(
         self,
         work: Callable[[Rows, Mask | None], Result],

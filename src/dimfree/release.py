@@ -111,6 +111,9 @@ def release_mean(
     the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded where not enough is left); a refusal
     that public numbers alone decide, and an error of the table, cost nothing.
     `noise` is for tests; leave it None to be private.
+
+    Not covered by the guarantee: running time, and part of the memory taken. The core's buffers are sized by public
+    numbers; the table's own size shows, and the operating system's memory is its own affair (docs/limits.md).
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
@@ -137,6 +140,7 @@ def release_mean(
         records, whose = _opened(X, unit, unit_rows, on_invalid)
         records = records.on(place) if device is not None else records
         records = records.where_it_lies() if device in (None, "cuda") else records
+    check_columns(records.dimension, budget.epsilon)
     learned = _learned_shape(covariance, shape)
     if learned:
         check_learned_options(learned, core, scale, stages)
@@ -157,7 +161,6 @@ def release_mean(
         noise or SystemNoise(),
         menu=learned == "auto" and _left_open(basis),
     )
-    check_columns(records.dimension, budget.epsilon)
     name = _LEARNERS[learned] if learned else core
     estimator = _ESTIMATORS[name]
     with (

@@ -133,17 +133,29 @@ def densely(rows: Table) -> NDArray[Any]:
     return rows.toarray() if isinstance(rows, SparseRows | DeviceRows) else rows
 
 
-def stacked(parts: Iterable[Table], shape: tuple[int, int], dtype: type) -> Any:
-    """The parts, all of one kind, one below the other; `shape` has room for all of them."""
-    waiting: Iterator[Any] = iter(parts)
+def peaks(rows: Rows) -> Floats:
+    """The largest absolute value in each row; no number where an entry is none."""
+    if isinstance(rows, SparseRows | DeviceRows):
+        return rows.peaks()
+    return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+
+
+def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype: type) -> Any:
+    """The marked rows of the parts, all of one kind, one below the other; `shape` has space for all of them.
+
+    Dense rows go straight to their place: whether a part has unmarked rows does not show in the memory taken.
+    """
+    waiting: Iterator[tuple[Any, Mask]] = iter(parts)
     first = next(waiting, None)
-    if isinstance(first, SparseRows):
-        return SparseRows(sparse.vstack([first.matrix, *(part.matrix for part in waiting)], format="csr"))
-    if isinstance(first, DeviceRows):
-        return DeviceRows.stacked([first, *waiting])
-    table: NDArray[Any] = np.empty(shape if first is not None else (0, shape[1]), dtype=dtype)
+    if first is not None and not isinstance(first[0], np.ndarray):
+        kept = [rows if marked.all() else rows[marked] for rows, marked in chain([first], waiting)]
+        if isinstance(kept[0], DeviceRows):
+            return DeviceRows.stacked(kept)
+        return SparseRows(sparse.vstack([rows.matrix for rows in kept], format="csr"))
+    table: NDArray[Any] = np.empty(shape, dtype=dtype)
     filled = 0
-    for part in () if first is None else chain([first], waiting):
-        table[filled : filled + len(part)] = part
-        filled += len(part)
+    for rows, marked in () if first is None else chain([first], waiting):
+        which = np.flatnonzero(marked)
+        rows.take(which, axis=0, out=table[filled : filled + len(which)], mode="clip")  # "raise" would make a copy
+        filled += len(which)
     return table[:filled]

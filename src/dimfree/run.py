@@ -25,9 +25,14 @@ from dimfree.tuning import HonestModel
 Floats = NDArray[np.float64]
 
 TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."
-UNSTABLE = "The stability test did not pass: too few records, too many of them far from the others, or bad luck."
+UNSTABLE = (
+    "The stability test did not pass: too few records, too many of them far from the others, all of them too far from"
+    " zero for their spread, or bad luck."
+)
 NO_SCALE = "The scale of the records was not found within the public window."
-LOW_WEIGHT = "Too few records agree with each other at the given covariance and budget."
+LOW_WEIGHT = (
+    "Too few records agree with each other at the given covariance and budget, or they lie too far from zero for it."
+)
 
 
 @dataclass(frozen=True, repr=False)

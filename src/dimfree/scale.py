@@ -16,7 +16,7 @@ from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_f
 from dimfree.mechanisms.search import count_stddev, geometric_grid
 from dimfree.noise import Noise
 from dimfree.radius import FriendRadii
-from dimfree.rows import Mask, stacked
+from dimfree.rows import Mask, gathered
 from dimfree.sources.progress import during
 from dimfree.space import Space
 
@@ -40,10 +40,9 @@ class LearnedScale:
 
 
 def learn_scale(
-    space: Space, sampled: Mask | None, radii: FriendRadii, mu: float, relation: Neighbours, *, noise: Noise
+    pairs: PairDistances, radii: FriendRadii, mu: float, relation: Neighbours, *, noise: Noise
 ) -> LearnedScale:
     """The median distance between records, coarse then fine, over the one that the shape predicts."""
-    pairs = pair_distances(space, sampled)
     expected = radii.typical(float(_SHARE))
     each = mu * math.sqrt(0.5)
     window = expected * geometric_grid(1 / WINDOW, WINDOW, _COARSE)
@@ -106,8 +105,8 @@ def radius_learnable(count: float, window: tuple[float, float], mu: float, relat
 
 
 @during("distances in the core's sample")
-def pair_distances(space: Space, sampled: Mask | None) -> PairDistances:
-    """Distances among the (sampled) valid records; the invalid ones are counted."""
+def pair_distances(space: Space, sampled: Mask | None, capacity: int = 0) -> PairDistances:
+    """Distances among the (sampled) valid records; the invalid ones are counted. `capacity` as in `on_grid`."""
     size = space.count if sampled is None else int(sampled.sum())
-    rows = stacked(space.valid_blocks(sampled), (size, space.dimension), np.float64)
-    return PairDistances.of(rows, size - len(rows))
+    rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64)
+    return PairDistances.of(rows, size - len(rows), capacity)

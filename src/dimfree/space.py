@@ -73,18 +73,22 @@ class Space:
 
     def valid_blocks(self, sampled: Mask | None = None) -> Iterator[Rows]:
         """The valid rows alone, rescaled, among the sampled ones: an invalid record adds nothing to any sum."""
+        for rows, chosen in self.chosen_blocks(sampled):
+            yield rows if chosen.all() else rows[chosen]
+
+    def chosen_blocks(self, sampled: Mask | None = None) -> Iterator[tuple[Rows, Mask]]:
+        """Blocks of rescaled rows, each with the mask of those that are valid and sampled; others may hold anything."""
         if self.records.place is not None:
-            yield from self._placed(self.records.place, sampled)
+            for placed in self._placed(self.records.place, sampled):
+                yield placed, np.ones(len(placed), dtype=np.bool_)
             return
         if sampled is not None and self._is_large() and not self._stays_sparse():
-            some = replace(self, records=self.records.chosen(sampled), _kept=[])  # the others are not read
-            yield from (rows if valid.all() else rows[valid] for rows, valid in some._passing())
+            yield from replace(self, records=self.records.chosen(sampled), _kept=[])._passing()  # others are not read
             return
         start = 0
         for rows, valid in self.blocks():
-            chosen = valid if sampled is None else valid & sampled[start : start + len(rows)]
+            yield rows, valid if sampled is None else valid & sampled[start : start + len(rows)]
             start += len(rows)
-            yield rows if chosen.all() else rows[chosen]
 
     def _worked(
         self,
@@ -119,12 +123,18 @@ class Space:
         yield from self._kept
 
     def _passing(self) -> Iterator[tuple[Rows, Mask]]:
-        """An invalid row is zero."""
-        given = self.records.sparse_blocks() if self._stays_sparse() else self.records.blocks(self._block_rows())
+        """An invalid row is zero, or, where coordinates are apart and rows dense, whatever it was."""
+        given: Iterator[tuple[Rows, Mask]]
+        if self._stays_sparse():
+            given = self.records.sparse_blocks()
+        elif self.units is not None:
+            given = self.records.looked_at(self._block_rows())
+        else:
+            given = self.records.blocks(self._block_rows())
         return ((self._rescaled(rows), valid) for rows, valid in given)
 
     def _rescaled(self, rows: Rows) -> Rows:
-        """Of finite rows. Entry by entry the same quotients in sparse rows as in dense ones; zero stays zero."""
+        """Of valid rows. Entry by entry the same quotients in sparse rows as in dense ones; zero stays zero."""
         if self.units is not None and (self.units == 1).all():
             return rows  # no second copy of the entries
         if isinstance(rows, SparseRows) and self.units is not None:

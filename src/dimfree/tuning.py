@@ -26,6 +26,7 @@ _FULL_SHARES = tuple(Fraction(k, stable.THOUSANDTHS) for k in range(560, 996, 15
 _EXTRA_LOSERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _BOUND_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of a branch's precision, for the noisy lower bound
 _DEFAULT_BOUND_SHARE = 0.3
+_FAR_OFF = 7.0  # deviations
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,16 @@ class Size:
         expected = self.rate * self.public["count_at_least"]
         coins = 2 * math.sqrt(expected) if self.rate < 1 and self.stddev is not None else 0.0
         return max(1.0, expected - coins)
+
+    def capacity(self, rate: float) -> int:
+        """More records than a share `rate` of all will be, but for a chance of one in a million. Public.
+
+        It sizes buffers before any record is looked at, so that their size tells nothing but n̂.
+        """
+        if self.stddev is None:
+            return math.ceil(rate * self.count)
+        expected = rate * max(self.count + _FAR_OFF * self.stddev, 1.0)
+        return math.ceil(expected + (_FAR_OFF * math.sqrt(expected) if rate < 1 else 0.0)) + 1
 
     def bound(self, steps: int, failure: float) -> tuple[int | None, int]:
         """(n_0, n_low) of the core's sample: add/remove neighbours that both have T* >= 2 have n >= n_low (P5')."""

@@ -47,16 +47,17 @@ def release_unknown(run: Run) -> Release:
     menu_used, chosen = charged(run, menu, choice.branch)
     sampled = core_sample(run, size)
     looked_at, search_mu = max(size.count * size.rate, 1.0), choice.branch.search_mu
-    learned = learn_radius(  # M5'; the table of distances ends with the call, before the core needs its place
-        pair_distances(run.space, sampled), run.window, looked_at, search_mu, run.relation, noise=run.noise
-    )
+    capacity = size.capacity(size.rate)
+    pairs = pair_distances(run.space, sampled, capacity)
+    learned = learn_radius(pairs, run.window, looked_at, search_mu, run.relation, noise=run.noise)  # M5'
+    del pairs  # before the core needs its place
     ledger = run.ledger(before, menu_used, chosen=chosen, searches=learned.events)
     public = size.public | {"radius": learned.radius}
     if not learned.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
     share = core_share(choice, learned.radius, learned.trace, run.space.dimension)
-    mean = core_mean(run, choice, learned.radius, math.sqrt(share * precision), sampled)  # P5, P6
+    mean = core_mean(run, choice, learned.radius, math.sqrt(share * precision), sampled, capacity)  # P5, P6
     if mean is None:
         return run.refused(UNSTABLE, "auto", ledger, **public)
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)

@@ -27,7 +27,7 @@ from dimfree.mechanisms.gaussian import rounded_mean
 from dimfree.mechanisms.scores import Scoring
 from dimfree.noise import SeededNoise
 from dimfree.records import Records, are_finite, as_records
-from dimfree.rows import stacked
+from dimfree.rows import densely
 from dimfree.scale import pair_distances
 from dimfree.shape import Dense, Diagonal, Isotropic
 from dimfree.sources.stream import Stream
@@ -180,7 +180,7 @@ def test_weighted_means(rng, monkeypatch):
 
 @pytest.mark.parametrize("wild", [False, True])
 def test_pairs_at_any_radius(rng, monkeypatch, wild):
-    monkeypatch.setattr(device_offsets, "_TABLE_ROWS", 16)
+    monkeypatch.setattr(distances, "_DEVICE_ROWS", 16)
     rows = rng.standard_normal((50, 4))
     if wild:
         rows[3], rows[4], rows[:2] = 1e300, 1e160, 1e17
@@ -224,13 +224,21 @@ def test_the_verbs_of_a_space(rng, small_blocks, shape, streams):
     np.testing.assert_array_equal(gpu.listed(norms), here.listed(norms))
     np.testing.assert_array_equal(gpu.listed(norms, sampled), here.listed(norms, sampled))
     for chosen in (None, sampled):
-        parts, plain = list(gpu.valid_blocks(chosen)), stacked(here.valid_blocks(chosen), (83, 4), np.float64)
+        parts, plain = list(gpu.valid_blocks(chosen)), np.concatenate(list(here.valid_blocks(chosen)))
         assert all(isinstance(part, DeviceRows) for part in parts)
-        np.testing.assert_array_equal(stacked(iter(parts), (83, 4), np.float64).toarray(), plain)
+        np.testing.assert_array_equal(np.concatenate([densely(part) for part in parts]), plain)
         integers = on_grid(gpu, 2.0, chosen)
         assert (integers.values.toarray() == on_grid(here, 2.0, chosen).values).all()
         assert integers.invalid == on_grid(here, 2.0, chosen).invalid
         assert pair_distances(gpu, chosen).friend_pairs(2.0) == pair_distances(here, chosen).friend_pairs(2.0)
+
+
+def test_records_off_the_grid_are_only_counted(rng):
+    table = rng.standard_normal((40, 3))
+    table[4], table[9, 1], table[20, 2] = 1e300, 2.0**41, -(2.0**42)
+    here, gpu = (on_grid(Space(as_records(table).on(place), Isotropic(1.0)), 1.0) for place in (None, HERE))
+    assert (here.invalid, gpu.invalid) == (3, 3)
+    np.testing.assert_array_equal(gpu.values.toarray(), here.values)
 
 
 def test_an_array_is_copied_once_and_streams_every_time(rng, monkeypatch):

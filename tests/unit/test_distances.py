@@ -1,5 +1,6 @@
 """Friend pairs at any radius: the integer predicate pair by pair, whatever the location, the order and the company."""
 
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from dimfree.core.distances import PairDistances
 from dimfree.grid import RADIUS, to_steps
 from dimfree.rows import SparseRows
 
-ON_GRID = 2.0**60  # in steps: a record with a coordinate there or beyond is nobody's friend
+ON_GRID = 2.0**61  # in steps: a record with a coordinate there or beyond is nobody's friend
 
 
 def friends_of(rows, others, radius):
@@ -140,18 +141,37 @@ def test_the_table_brackets_the_true_squared_distances(seed, location, dimension
     rng = np.random.default_rng(seed)
     rows = location + rng.normal(size=(5, dimension)) * np.exp(3 * rng.normal(size=(5, 1)))
     rows[2] = rows[0]
-    pairs = PairDistances.of(rows, 0)
-    left_ends, right_ends = pairs.ends(np.arange(10))
-    for left, right, least, most in zip(left_ends, right_ends, pairs.least, pairs.most, strict=True):
+    first, second = PairDistances.of(rows, 0).limits[0, :, :5, :5]
+    for left, right in zip(*np.triu_indices(5, k=1), strict=True):
+        reached = np.abs(rows[[left, right]]).max() * RADIUS / ON_GRID  # the radius from which on the grid has both
+        apart = Fraction(first[left, right]) if first[left, right] > reached else 0
+        assert first[left, right] >= reached
         true = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(rows[left], rows[right], strict=True))
-        assert Fraction(least) <= true <= Fraction(most)
+        assert apart**2 <= true <= Fraction(second[left, right]) ** 2
 
 
-def test_the_pairs_come_in_the_order_of_a_triangle(monkeypatch):
-    for count in range(6):
-        pairs = PairDistances.of(np.zeros((count, 1)), 0)
-        expected = np.triu_indices(count, k=1)
-        assert np.array_equal(pairs.ends(np.arange(len(pairs.least))), expected)
+@pytest.mark.parametrize("location", [0.0, 1e8, 1e11, 1e12, 1e15])
+@pytest.mark.parametrize("dimension", [1, 30])
+def test_below_one_radius_no_friends_from_the_other_on_friends(seed, location, dimension):
+    rng = np.random.default_rng(seed)
+    rows = location + rng.normal(size=(6, dimension)) * np.exp(2 * rng.normal(size=(6, 1)))
+    first, second = PairDistances.of(rows, 0).limits[0, :, :6, :6]
+    blur = dimension**0.5 / RADIUS * (1 + 1e-6)
+    for i, j in zip(*np.triu_indices(6, k=1), strict=True):
+        if first[i, j] > 1e-6:
+            assert not friends_of(rows[[i]], rows[[j]], first[i, j] / (1 + blur) * (1 - 1e-12))[0, 0]
+        assert friends_of(rows[[i]], rows[[j]], second[i, j] / (1 - blur) * (1 + 1e-12))[0, 0]
+
+
+def test_every_pair_is_in_one_tile(monkeypatch):
+    monkeypatch.setattr(distances, "_ROWS", 4)
+    for count in range(14):
+        seen = np.zeros((count, count), dtype=int)
+        pairs = PairDistances.of(np.zeros((count, 1)), 0, capacity=9)
+        for place, (rows, columns) in enumerate(pairs.tiles):
+            height, across = rows.stop - rows.start, columns.stop - columns.start
+            seen[rows, columns] += np.isfinite(pairs.limits[place, 0, :height, :across])
+        assert np.array_equal(seen, np.triu(np.ones_like(seen), k=1))
 
 
 @pytest.mark.parametrize("crowded", [1, 3, 16])
@@ -170,15 +190,29 @@ def test_a_full_column_far_from_zero_leaves_the_screen_narrow(seed, location):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(25, 30)) * (rng.random((25, 30)) < 0.2)
     rows[:, 3] += location
-    sparse_pairs = PairDistances.of(as_sparse(rows), 0)
-    assert (sparse_pairs.most - sparse_pairs.least).max() < 1e-9
+    assert widest_band(PairDistances.of(as_sparse(rows), 0)) < 1e-9 + location * 1e-14
     assert_exact(rows, gaps(rows)[::50])
 
 
 def test_the_screen_is_narrow_for_ordinary_records(seed):
     """Otherwise everything would be decided in integers, exactly but slowly."""
-    pairs = PairDistances.of(1e6 + np.random.default_rng(seed).normal(size=(20, 50)), 0)
-    assert (pairs.most - pairs.least).max() < 1e-9
+    assert widest_band(PairDistances.of(1e6 + np.random.default_rng(seed).normal(size=(20, 50)), 0)) < 1e-8
+
+
+def test_a_far_record_widens_no_band_but_its_own(seed):
+    """How far a pair's quotients may be off is read from its two rows, not from the farthest of all."""
+    rows = np.random.default_rng(seed).normal(size=(30, 400))
+    rows[-1, 0] = 2e13
+    assert widest_band(PairDistances.of(rows, 0)) > 0.1
+    assert widest_band(PairDistances.of(rows, 0), among=29) < 1e-9
+
+
+def widest_band(pairs, among=None):
+    """Between the two radii of a pair of the first rows, all of one tile, at most."""
+    count = len(pairs.rows) if among is None else among
+    first, second = pairs.limits[0, :, :count, :count]
+    earlier = np.triu_indices(count, k=1)
+    return (second[earlier] - first[earlier]).max()
 
 
 # invalid records, small tables
@@ -197,7 +231,7 @@ def test_no_records_and_one():
 
 
 def test_records_off_the_grid_are_nobodys_friends():
-    """At a radius 2^40 times smaller than a coordinate even equal records are strangers, at a larger one not."""
+    """At a radius 2^41 times smaller than a coordinate even equal records are strangers, at a larger one not."""
     rows = np.full((2, 1), 2.0**41)
     assert PairDistances.of(rows, 0).friend_pairs(1.0) == 2
     assert PairDistances.of(rows, 0).friend_pairs(4.0) == 4
@@ -214,18 +248,57 @@ def test_the_table_shows_nothing():
     assert "7.25" not in repr(PairDistances.of(np.full((2, 1), 7.25), 0))
 
 
-def test_the_memory_taken_does_not_tell_of_a_record_off_the_grid(seed):
-    """A far outlier must not decide whether the machine's memory suffices: its pairs are crossed out one by one."""
-    import tracemalloc
-
-    rows = np.random.default_rng(seed).normal(size=(1500, 2))
-    wild = rows.copy()
-    wild[17, 0] = 1e300
-    peaks = []
-    for table in (rows, wild):
-        pairs = PairDistances.of(table, 0)
-        tracemalloc.start()
-        pairs.friend_pairs(1.0)
-        peaks.append(tracemalloc.get_traced_memory()[1])
+def traced(work):
+    """The most memory that the work takes, in bytes."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
         tracemalloc.stop()
-    assert peaks[1] < 1.05 * peaks[0] + 2**18
+
+
+@pytest.mark.parametrize("far", [0.0, 40.0, 1e6, 2e13, 1e20, 1e300])
+def test_the_memory_taken_does_not_tell_of_a_record(seed, far, monkeypatch):
+    """A far record must not decide whether the machine's memory suffices, at whatever radius is asked."""
+    monkeypatch.setenv("DIMFREE_THREADS", "1")
+    rows = np.random.default_rng(seed).normal(size=(700, 400))
+    wild = rows.copy()
+    wild[17], wild[17, 0] = 0.0, far
+
+    def asked(table):
+        pairs = PairDistances.of(table, 0)
+        for radius in (20.0, 28.0, 28.2, 40.0, 1e6):
+            pairs.friend_pairs(radius)
+
+    before, after = traced(lambda: asked(rows)), traced(lambda: asked(wild))
+    assert abs(after - before) < 2**14
+
+
+ON_THE_RADIUS = {
+    "near the centre": np.eye(700, 600) * 0.5**0.5,
+    "far from it": np.concatenate([np.arange(1024) % 2, np.full(1400, 1000)])[:, None] * np.eye(1, 2),
+}
+
+
+@pytest.mark.parametrize("where", ON_THE_RADIUS)
+def test_pairs_in_doubt_take_no_more_memory_than_the_table(monkeypatch, where):
+    """All or half of the pairs of some tiles at exactly the radius: decided by products, or one by one."""
+    monkeypatch.setenv("DIMFREE_THREADS", "1")
+    rows, taken = ON_THE_RADIUS[where], []
+    for radius in (0.1, 1.0):  # nothing is in doubt at the first
+        taken.append(traced(lambda radius=radius: PairDistances.of(rows, 0).friend_pairs(radius)))
+    assert abs(taken[1] - taken[0]) < 2**14
+
+
+def test_the_space_taken_is_for_a_public_number_of_records(monkeypatch):
+    monkeypatch.setenv("DIMFREE_THREADS", "1")
+    rows = np.random.default_rng(1).normal(size=(1000, 3))
+    few, many = (traced(lambda n=n: PairDistances.of(rows[:n], 0, capacity=1100).friend_pairs(2.0)) for n in (960, 961))
+    assert abs(few - many) < 2**14
+    assert few > 6 * 2 * 8 * 512**2  # three tiles of rows, although two would do
+
+
+def test_more_records_than_there_is_space_for_are_counted(seed):
+    rows = np.random.default_rng(seed).normal(size=(600, 2))
+    assert PairDistances.of(rows, 0, capacity=5).friend_pairs(1.0) == PairDistances.of(rows, 0).friend_pairs(1.0)

@@ -54,6 +54,14 @@ def test_no_record_raises_a_floating_point_error(core):
     assert found.method in ("recentred", "stable", "soft", "basic")
 
 
+@pytest.mark.parametrize("options", [{}, {"covariance": np.ones(2**22 + 1)}, {"basis": "hadamard"}, {"shape": "paper"}])
+def test_more_columns_than_the_proofs_speak_of_are_an_error(options):
+    """proofs/core/friends.md and distances.md bound rounding errors for at most 2^22 columns."""
+    table = sparse.csr_array((3, 2**22 + 1))
+    with pytest.raises(InvalidParameter, match="at most 4194304 columns, got 4194305"):
+        release_mean(table, epsilon=1.0, delta=1e-6, **options)
+
+
 def test_noise_that_would_saturate_is_refused():
     with pytest.raises(NoiseMisuse, match="64-bit"):
         SystemNoise().gaussian(2.0**80, 1)

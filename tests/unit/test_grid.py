@@ -1,17 +1,22 @@
-"""Records on the integer grid: rounded one by one, held at the edge, invalid ones only counted."""
+"""Records on the integer grid: rounded one by one; invalid ones and those off the grid only counted."""
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from dimfree import records
-from dimfree.grid import EDGE, RADIUS, on_grid
+from dimfree.core.distances import PairDistances
+from dimfree.core.friends import all_counts
+from dimfree.grid import RADIUS, are_on_grid, on_grid
 from dimfree.records import open_records
+from dimfree.rows import densely
 from dimfree.shape import Dense, Diagonal, Isotropic
 from dimfree.space import Space
 
 
 def grid(table, radius=RADIUS, shape=None, sampled=None):
-    opened = open_records(np.asarray(table, dtype=np.float64), on_invalid="neutral")
+    plain = table if sparse.issparse(table) else np.asarray(table, dtype=np.float64)
+    opened = open_records(plain, on_invalid="neutral")
     return on_grid(Space(opened, shape or Isotropic(1.0)), radius, sampled)
 
 
@@ -32,15 +37,44 @@ def test_a_record_is_rescaled_first():
     assert found.values.tolist() == [[4, 9]]
 
 
-def test_coordinates_beyond_the_edge_are_held_there():
-    found = grid([[1e300, -1e300, 2.0**62, -(2.0**61), 2.0**60]])
-    edge = int(EDGE)
-    assert found.values.tolist() == [[edge, -edge, edge, -edge, edge // 2]]
+OFF = [1e300, -1e300, 2.0**62, 2.0**61, -(2.0**61)]
 
 
-def test_a_division_that_overflows_is_held_at_the_edge():
-    found = grid([[1.7e308, -1.7e308]], radius=1e-250)
-    assert found.values.tolist() == [[int(EDGE), -int(EDGE)]]
+@pytest.mark.parametrize("far", OFF)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_record_off_the_grid_is_only_counted(far, form):
+    """Held at the edge, records that have nothing in common would be friends there."""
+    found = grid(form(np.array([[1.0, 2.0], [far, 0.0], [3.0, far], [2.0**60, -5.0]])))
+    assert densely(found.values).tolist() == [[1, 2], [2**60, -5]]
+    assert (found.invalid, found.count) == (2, 4)
+
+
+def test_a_division_that_overflows_is_off_the_grid():
+    found = grid([[1.7e308, -1.7e308], [0.0, 0.0]], radius=1e-250)
+    assert found.values.tolist() == [[0, 0]]
+    assert found.count == 2
+
+
+def test_records_off_the_grid_are_their_own_friends_only():
+    counts = all_counts(grid([[1e300, 0.0]] * 5 + [[1.0, 1.0]] * 3))
+    assert counts.tolist() == [3] * 3 + [1] * 5
+
+
+@pytest.mark.parametrize("step", [1.0, 3.7e-9, 2e40])
+def test_the_edge_is_that_of_the_distances(step):
+    """The search for a radius and the core have one idea of who is on the grid."""
+    peaks = 2.0**61 * step * np.array([1 - 2.0**-52, 1.0, 1 + 2.0**-52])
+    assert are_on_grid(peaks, step).tolist() == [True, False, False]
+    rows = np.repeat(peaks[:, None], 2, axis=0)
+    assert PairDistances.of(rows, 0).friend_pairs(step * RADIUS) == 6 + 2
+
+
+def test_the_table_has_space_for_a_public_number():
+    records = open_records(np.ones((3, 2)), on_invalid="neutral")
+    found = on_grid(Space(records, Isotropic(1.0)), RADIUS, capacity=50)
+    assert found.values.base.shape == (50, 2)
+    assert found.values.tolist() == np.ones((3, 2)).tolist()
+    assert len(on_grid(Space(records, Isotropic(1.0)), RADIUS, capacity=1).values) == 3
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dimfree.rows import SparseRows, densely, minus, one_row, stacked, width
+from dimfree.rows import SparseRows, densely, gathered, minus, one_row, peaks, width
 
 TABLE = np.array([[0.0, 2.0, 0.0, -5.0], [0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
 
@@ -53,14 +53,19 @@ def test_one_row_is_not_an_unusually_full_one(rows):
     assert one_row(TABLE, np.array([2, 1])).tolist() == [TABLE[2].tolist()]
 
 
-def test_stacking(rows):
-    assert stacked(iter([rows, rows[:0], rows[2:]]), (8, 4), np.float64).toarray().tolist() == [
-        *TABLE.tolist(),
-        *TABLE[2:].tolist(),
-    ]
-    assert stacked(iter([TABLE, TABLE[:1]]), (8, 4), np.float64).tolist() == [*TABLE.tolist(), TABLE[0].tolist()]
-    nothing = stacked(iter([]), (0, 4), np.int64)
+def test_gathering(rows):
+    some = np.array([False, True, True, False])
+    expected = [*TABLE.tolist(), *TABLE[1:3].tolist()]
+    for given in (rows, TABLE):
+        parts = [(given, np.ones(4, dtype=bool)), (given[:0], some[:0]), (given, some), (given, some & ~some)]
+        assert densely(gathered(iter(parts), (9, 4), np.float64)).tolist() == expected
+    nothing = gathered(iter([]), (3, 4), np.int64)
     assert (nothing.shape, nothing.dtype) == ((0, 4), np.int64)
+
+
+def test_peaks(rows):
+    assert peaks(rows).tolist() == peaks(TABLE).tolist() == np.abs(TABLE).max(axis=1).tolist()
+    assert np.isnan(peaks(np.array([[1.0, np.nan]])))[0]
 
 
 def test_densely(rows):

@@ -1,4 +1,4 @@
-"""Records about a centre on a GPU: products, friend counts and bounds on distances, by large tiles.
+"""Records about a centre on a GPU: products, friend counts and squared distances, by large tiles.
 
 Whole numbers of norm at most NEAR have exact products in any order (friends); of floats the error is covered by the
 bound of `distances`, whatever the order. Proofs: proofs/core/friends.md, proofs/core/distances.md, proofs/device.md.
@@ -14,7 +14,6 @@ from dimfree.grid import RADIUS
 from dimfree.rows import Floats, Integers, Mask
 
 _ROWS = 4096  # tile of rows
-_TABLE_ROWS = 1024  # the same, of a table of bounds, which takes some arrays of that height
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,27 +51,10 @@ class DeviceOffsets:
                     counts[column] += friends.sum(0)
         return here(counts)
 
-    def bounds(self, squares: Floats, error: Floats) -> tuple[Tensor, Tensor]:
-        """Of the squared distance of every pair, at least and at most: the first row's pairs first."""
-        torch, count, filled = namespace(self.tensor), len(squares), 0
-        least, most = torch.empty((2, count * (count - 1) // 2), dtype=torch.float64, device=self.tensor.device)
-        for start in range(0, count, _TABLE_ROWS):
-            squared, doubt = self._screened(beside(self.tensor, squares), beside(self.tensor, error), start)
-            place = torch.arange(start, count, device=self.tensor.device)
-            upper = place > place[: len(squared), None]
-            span = slice(filled, filled + int(upper.sum()))
-            least[span], most[span] = (squared - doubt)[upper], (squared + doubt)[upper]
-            filled = span.stop
-        return least, most
-
-    def _screened(self, squares: Tensor, error: Tensor, start: int) -> tuple[Tensor, Tensor]:
-        """Squared distances of a tile's rows to their own and all later rows, and how far they may be off."""
-        rows = slice(start, start + _TABLE_ROWS)
-        squared = squares[rows, None] + squares[start:] - (self.tensor[rows] @ self.tensor[start:].T).mul_(2)
-        doubt = error[rows, None] + error[start:]
-        doubt[~squared.isfinite()] = float("inf")  # out of range: the table says nothing of such a pair
-        squared[doubt.isinf()] = 0.0
-        return squared, doubt
+    def squared_distances(self, squares: Floats, rows: slice, columns: slice) -> Tensor:
+        """Of every pair of two rows, by float sums."""
+        lengths = beside(self.tensor, squares)
+        return lengths[rows, None] + lengths[columns] - (self.tensor[rows] @ self.tensor[columns].T).mul_(2)
 
 
 def within_radius(offsets: DeviceRows) -> Mask:

@@ -1,186 +1,206 @@
-"""How many pairs are friends at any radius: one table of approximate distances, exact decisions.
+"""How many pairs are friends at any radius: two radii for every pair, exact decisions between them.
 
 The predicate at radius u is the one of `friends`: whole-number records in steps of u / 2^20; a record off the grid is
-nobody's friend. A float table screens the pairs; those that its error or the rounding to steps could turn are decided
-in integers. So each pair's part of the count is a symmetric function of two records. Proof: proofs/core/distances.md.
+nobody's friend. Floats tell for every pair below which radius it is surely apart and from which on surely together; in
+between it is decided in integers. So each pair's part of the count is a symmetric function of two records, and so is
+how wide its band is. Proof: proofs/core/distances.md.
+
+Memory: the table has space for a public number of records, and a thread works on one tile of public size at a time.
 """
 
 import math
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.core.device_offsets import DeviceOffsets
 from dimfree.core.friends import NEAR, within_radius
-from dimfree.core.products import DenseOffsets, Offsets, about, middle
-from dimfree.device_rows import DeviceRows, Tensor, here
-from dimfree.grid import EDGE, RADIUS, rows_to_steps, to_steps
-from dimfree.rows import Floats, Integers, Mask, Rows, SparseRows, densely, minus, width
+from dimfree.core.products import Offsets, about, middle
+from dimfree.device_rows import DeviceRows, Tensor, beside, here, namespace
+from dimfree.grid import EDGE, RADIUS, are_on_grid, rows_to_steps, to_steps
+from dimfree.rows import Floats, Mask, Rows, densely, minus, peaks, width
 from dimfree.threads import cores, in_order
 
-_CELLS = 2**22
-_ROWS = 512  # tile of the table
-_CROWD = 256  # where more than one pair in so many is in doubt, all are multiplied faster
-_THREADS = 4  # each holds a strip of it; the products have threads of their own
+_ROWS = 512  # of a tile of the table
+_DEVICE_ROWS = 2048  # the same, on a GPU
+_SCREENED = 64  # rows of a tile whose pairs are screened, or listed, at a time: small arrays beside the tile
+_CELLS = 2**15  # entries of rows whose pairs are decided one by one
+_DEVICE_CELLS = 2**22
+_STEP_CELLS = 2**16  # entries of rows that are rounded to steps and multiplied
+_CROWD = 256  # where more than one pair of a tile in so many is in doubt, all are multiplied faster
+_THREADS = 4  # each works on a tile; the products have threads of their own
+_SPARE = 1 + 1e-6  # covers the rounding of the bounds themselves
 
 Pairs = NDArray[np.intp]
 
 
 @dataclass(frozen=True, repr=False)
 class PairDistances:
-    """Private: rows, and bounds on the squared distance of every pair, the first row's pairs first."""
+    """Private: rows, and two radii of every pair: below the first no friends, from the second on friends."""
 
     rows: Rows
     invalid: int
     peaks: Floats  # the largest absolute value in each row
-    least: Floats | Tensor  # where the rows are
-    most: Floats | Tensor
+    centre: Floats  # that many rows are near, if there is one
+    limits: Floats | Tensor  # (tile, which of the two radii, row, later row), where the rows are
 
     @classmethod
-    def of(cls, rows: Rows, invalid: int) -> "PairDistances":
+    def of(cls, rows: Rows, invalid: int, capacity: int = 0) -> "PairDistances":
+        """Of finite rows; with space for `capacity` of them, or for more if there are more."""
+        size = _DEVICE_ROWS if isinstance(rows, DeviceRows) else _ROWS
+        space = len(_tiles(max(len(rows), capacity), size))
+        limits, centre = _empty(rows, (space, 2, size, size)), middle(rows)
+        table = cls(rows, invalid, peaks(rows), densely(centre)[0], limits)
         with np.errstate(all="ignore"):  # a warning would speak of records
-            offsets = about(rows, np.arange(len(rows)), middle(rows))
-            squares = offsets.squares()
-            error = (rows.shape[1] + 100) * 2.0**-50 * squares  # of the float sums behind each row's part
-            if isinstance(offsets, DeviceOffsets):
-                return cls(rows, invalid, _peaks(rows), *offsets.bounds(squares, error))
-            least, most = _bounds(offsets, squares, error)
-        return cls(rows, invalid, _peaks(rows), least, most)
+            offsets = about(rows, np.arange(len(rows)), centre)
+            fill = partial(table._fill, offsets, offsets.squares())
+            for _ in in_order(fill, list(enumerate(table.tiles)), table._threads):
+                pass  # a tile is filled where it is computed: none waits for its turn
+        return table
 
     @property
     def count(self) -> int:
         return len(self.rows) + self.invalid
 
+    @property
+    def tiles(self) -> list[tuple[slice, slice]]:
+        return _tiles(len(self.rows), self.limits.shape[-1])
+
     def friend_pairs(self, radius: float) -> int:
         """Σ_j c_j at this radius: ordered pairs of friends, every record its own."""
-        step = radius / RADIUS
-        beyond = self.peaks >= EDGE / 2 * step  # off the grid: nobody's friends
-        largest = float(self.peaks[~beyond].max(initial=0.0))
-        blur = math.sqrt(self.rows.shape[1]) * (step + 2.0**-52 * largest) * (1 + 1e-6)  # of quotients and their rint
-        surely = self.most <= max(0.0, radius - blur) ** 2
-        perhaps = (self.least <= (radius + blur) ** 2) & ~surely
-        for row in np.flatnonzero(beyond):  # one by one: whether there are any must not show in the memory taken
-            for places in self._places(int(row)):
-                surely[places] = perhaps[places] = False
-        return self.count + 2 * (_count(surely) + self._decided(_where(perhaps), step))
+        found = in_order(partial(self._friends_in, radius), list(enumerate(self.tiles)), self._threads)
+        return self.count + 2 * sum(found)
 
-    def ends(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
-        """The two rows of each pair, by its place in the table."""
-        begins = self._begins()
-        left = np.searchsorted(begins, pairs, side="right") - 1
-        return left, pairs - begins[left] + left + 1
+    @property
+    def _threads(self) -> int:
+        return 1 if isinstance(self.rows, DeviceRows) else min(cores(), _THREADS)
 
-    def _places(self, row: int) -> tuple[Pairs, slice]:
-        """Where the table keeps a row's pairs with earlier and with later rows."""
-        begins, earlier = self._begins(), np.arange(row)
-        return begins[:row] + row - earlier - 1, slice(begins[row], begins[row] + len(self.rows) - 1 - row)
+    def _fill(
+        self, offsets: Offsets | DeviceOffsets, squares: Floats, numbered: tuple[int, tuple[slice, slice]]
+    ) -> None:
+        """The two radii of the pairs of a tile; infinite where a row is not the earlier one of two."""
+        place, (rows, columns) = numbered
+        squared = _squared(offsets, squares, rows, columns)
+        error = (self.rows.shape[1] + 100) * 2.0**-50 * squares  # of the float sums behind each row's part
+        both = self.limits[place, :, : squared.shape[0], : squared.shape[1]]
+        for start in range(0, len(squared), _SCREENED):
+            some = slice(start, start + _SCREENED)
+            doubt, peak = (beside(squared, each[columns]) for each in (error, self.peaks))
+            doubt = beside(squared, error[rows][some, None]) + doubt
+            peak = namespace(squared).maximum(beside(squared, self.peaks[rows][some, None]), peak)
+            self._screen(squared[some], doubt, peak, both[:, some])
+        if rows == columns:
+            both[:, beside(squared, np.tri(len(squared), dtype=np.bool_))] = math.inf
 
-    def _begins(self) -> Pairs:
-        """The place of each row's first pair with a later one."""
-        later = np.arange(len(self.rows))[::-1]
-        return np.cumsum(later) - later
+    def _screen(
+        self, squared: Floats | Tensor, doubt: Floats | Tensor, peak: Floats | Tensor, both: Floats | Tensor
+    ) -> None:
+        """From squared distances, how far they may be off, and the larger peak of each pair; overwrites all."""
+        xp = namespace(squared)
+        unknown = ~xp.isfinite(squared)  # out of range: the sums say nothing of such a pair
+        squared[unknown], doubt[unknown] = 0.0, math.inf
+        least, most = squared - doubt, squared
+        most += doubt
+        xp.sqrt(xp.clip(least, 0.0, math.inf, out=least), out=least)
+        xp.sqrt(most, out=most)
+        blur = math.sqrt(self.rows.shape[1]) * 2.0**-52 * _SPARE * peak  # of quotients by the step, but for their rint
+        least -= blur
+        most += blur
+        peak *= RADIUS / EDGE  # the grid reaches both from this radius on
+        xp.maximum(least, peak, out=both[0])
+        xp.maximum(most, peak, out=both[1])
 
-    def _decided(self, doubtful: Pairs, step: float) -> int:
-        """How many of the doubtful pairs are friends, in integers."""
-        if isinstance(self.rows, np.ndarray) and _CROWD * len(doubtful) > len(self.least):
-            friends, doubtful = self._by_products(self.rows, doubtful, step)
-            return friends + self._one_by_one(doubtful, step)
-        return self._one_by_one(doubtful, step)
+    def _friends_in(self, radius: float, numbered: tuple[int, tuple[slice, slice]]) -> int:
+        """How many pairs of a tile are friends."""
+        place, (rows, columns) = numbered
+        height, across = rows.stop - rows.start, columns.stop - columns.start
+        blur = math.sqrt(self.rows.shape[1]) / RADIUS * _SPARE  # of rint, in radii
+        surely = self.limits[place, 1, :height, :across] <= radius * (1 - blur)
+        perhaps = self.limits[place, 0, :height, :across] <= radius * (1 + blur)
+        sure, doubts = _count(surely), _count(perhaps) - _count(surely)  # who is surely a friend is perhaps one
+        if not doubts:
+            return sure
+        perhaps ^= surely
+        doubtful = perhaps if isinstance(perhaps, np.ndarray) else here(perhaps)
+        return sure + self._decided(doubtful, doubts, rows, columns, radius / RADIUS)
 
-    def _one_by_one(self, doubtful: Pairs, step: float) -> int:
-        chunk, friends = max(1, _CELLS // width(self.rows)), 0
-        for start in range(0, len(doubtful), chunk):
-            left, right = self.ends(doubtful[start : start + chunk])
-            offsets = minus(rows_to_steps(self.rows[left], step), rows_to_steps(self.rows[right], step))
-            friends += int(within_radius(offsets).sum())
+    def _decided(self, perhaps: Mask, doubts: int, rows: slice, columns: slice, step: float) -> int:
+        """How many of the doubtful pairs of a tile are friends, in integers."""
+        friends = 0
+        there = are_on_grid(self.peaks, step)
+        perhaps &= there[rows, None] & there[columns]
+        if isinstance(self.rows, np.ndarray) and _CROWD * doubts > perhaps.size:
+            near, within = _by_products(self.rows, self.centre, rows, columns, step)
+            friends = int(np.count_nonzero(within & near & perhaps))
+            perhaps &= ~near
+        for start in range(0, len(perhaps), _SCREENED):
+            left, right = np.nonzero(perhaps[start : start + _SCREENED])
+            left += rows.start + start
+            right += columns.start
+            friends += self._one_by_one(left, right, step)
         return friends
 
-    def _by_products(self, rows: Floats, doubtful: Pairs, step: float) -> tuple[int, Pairs]:
-        """How many pairs of two records near the middle are friends, by the exact products of `friends`; the others."""
-        centre = to_steps(densely(middle(rows))[0], step)
-        offsets = StepOffsets(rows, np.arange(len(rows)), centre, step)
-        squares = offsets.squares()
-        strips = np.searchsorted(doubtful, [*self._begins()[::_ROWS], len(self.least)])
-        decide = partial(_decided_in_strip, self, offsets, squares)
-        work = [doubtful[first:last] for first, last in pairwise(strips) if last > first]
-        found = list(in_order(decide, work, min(cores(), _THREADS)))
-        return sum(friends for friends, _ in found), np.concatenate([doubtful[:0], *(left for _, left in found)])
+    def _one_by_one(self, left: Pairs, right: Pairs, step: float) -> int:
+        cells = _DEVICE_CELLS if isinstance(self.rows, DeviceRows) else _CELLS
+        chunk, friends = max(1, cells // width(self.rows)), 0
+        for start in range(0, len(left), chunk):
+            pair = (rows_to_steps(self.rows[ends[start : start + chunk]], step) for ends in (left, right))
+            friends += int(within_radius(minus(next(pair), next(pair))).sum())
+        return friends
 
 
-def _decided_in_strip(table: PairDistances, offsets: Offsets, squares: Floats, pairs: Pairs) -> tuple[int, Pairs]:
-    """Of some pairs whose first rows are of one tile: how many are friends, and the pairs that are not both near."""
-    left, right = table.ends(pairs)
-    near = np.maximum(squares[left], squares[right]) <= NEAR**2 * (1 - 1e-6)
-    start, friends = int(left[0]) // _ROWS * _ROWS, 0
-    rows = np.arange(start, min(start + _ROWS, len(squares)))
-    for first in range(start, len(squares), _ROWS):
-        some = near & (right >= first) & (right < first + _ROWS)
-        if some.any():
-            products = offsets.products(rows, np.arange(first, min(first + _ROWS, len(squares))))
-            i, j = left[some], right[some]
-            friends += int((2 * products[i - start, j - first] - squares[i] >= squares[j] - float(RADIUS) ** 2).sum())
-    return friends, pairs[~near]
-
-
-@dataclass(frozen=True, repr=False)
-class StepOffsets(DenseOffsets):
-    """Private: of rows in whole steps, which are rounded block by block as they are needed."""
-
-    step: float
-
-    def _offsets(self, rows: Integers | slice, block: slice) -> Floats:
-        return (to_steps(self.records[self.which[rows], block], self.step) - self.centre[block]).astype(np.float64)
+def _tiles(count: int, size: int) -> list[tuple[slice, slice]]:
+    """Consecutive rows against the same and against all later ones."""
+    parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
+    return [(rows, columns) for place, rows in enumerate(parts) for columns in parts[place:]]
 
 
 def _count(marked: Mask | Tensor) -> int:
     return int(np.count_nonzero(marked)) if isinstance(marked, np.ndarray) else int(marked.sum())
 
 
-def _where(marked: Mask | Tensor) -> Pairs:
-    return np.flatnonzero(marked) if isinstance(marked, np.ndarray) else here(marked.nonzero()[:, 0])
+def _empty(rows: Rows, shape: tuple[int, ...]) -> Floats | Tensor:
+    if isinstance(rows, DeviceRows):
+        torch = namespace(rows.tensor)
+        return torch.empty(shape, dtype=torch.float64, device=rows.tensor.device)
+    return np.empty(shape)
 
 
-def _peaks(rows: Rows) -> Floats:
-    if isinstance(rows, SparseRows | DeviceRows):
-        return rows.peaks()
-    return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+def _squared(offsets: Offsets | DeviceOffsets, squares: Floats, rows: slice, columns: slice) -> Floats | Tensor:
+    """Squared distances of a tile, by float sums; as a fresh array, where the rows are."""
+    if isinstance(offsets, DeviceOffsets):
+        return offsets.squared_distances(squares, rows, columns)
+    squared = offsets.products(np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop))
+    squared *= -2
+    squared += squares[rows, None]
+    squared += squares[columns]
+    return squared
 
 
-def _bounds(offsets: Offsets, squares: Floats, error: Floats) -> tuple[Floats, Floats]:
-    """Of the squared distance of every pair, at least and at most."""
-    count = len(squares)
-    pairs = count * (count - 1) // 2
-    bounds = np.empty(pairs), np.empty(pairs)
-    strips = range(0, count, _ROWS)
-    for _ in in_order(partial(_fill, bounds, offsets, squares, error), strips, min(cores(), _THREADS)):
-        pass  # a strip is filled where it is computed: none waits for its turn
-    return bounds
+def _by_products(table: Floats, about: Floats, rows: slice, columns: slice, step: float) -> tuple[Mask, Mask]:
+    """Of the pairs of a tile: which have two records near the centre, and which of those are friends.
+
+    By the exact products of `friends` about the centre in whole steps; where not both are near it says nothing.
+    """
+    centre = to_steps(about, step)
+    products = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
+    left_squares, right_squares = np.zeros(products.shape[0]), np.zeros(products.shape[1])
+    across = max(1, _STEP_CELLS // max(products.shape))
+    for start in range(0, len(centre), across):
+        block = slice(start, start + across)
+        left = _in_steps(table[rows, block], step, centre[block])
+        right = left if rows == columns else _in_steps(table[columns, block], step, centre[block])
+        products += left @ right.T
+        left_squares += np.einsum("ij,ij->i", left, left)
+        right_squares += np.einsum("ij,ij->i", right, right)
+    near = (left_squares <= NEAR**2 * (1 - 1e-6))[:, None] & (right_squares <= NEAR**2 * (1 - 1e-6))
+    products *= 2
+    products -= left_squares[:, None]
+    return near, products >= right_squares - float(RADIUS) ** 2
 
 
-def _fill(bounds: tuple[Floats, Floats], offsets: Offsets, squares: Floats, error: Floats, start: int) -> None:
-    """The pairs of a tile's rows with later rows."""
-    least, most = bounds
-    squared, doubt = _screened(offsets, squares, error, start)
-    done = start * len(squares) - start * (start + 1) // 2
-    for row in range(len(squared)):
-        span = slice(done, done + squared.shape[1] - row - 1)
-        np.subtract(squared[row, row + 1 :], doubt[row, row + 1 :], out=least[span])
-        np.add(squared[row, row + 1 :], doubt[row, row + 1 :], out=most[span])
-        done = span.stop
-
-
-def _screened(offsets: Offsets, squares: Floats, error: Floats, start: int) -> tuple[Floats, Floats]:
-    """Squared distances of a tile's rows to their own and all later rows, and how far they may be off."""
-    rows = np.arange(start, min(start + _ROWS, len(squares)))
-    later = np.arange(start, len(squares))
-    squared, doubt = squares[rows, None] + squares[later], error[rows, None] + error[later]
-    for first in range(0, len(later), _ROWS):
-        products = offsets.products(rows, later[first : first + _ROWS])
-        products *= 2
-        squared[:, first : first + _ROWS] -= products
-    doubt[~np.isfinite(squared)] = np.inf  # out of range: the table says nothing of such a pair
-    squared[np.isinf(doubt)] = 0.0
-    return squared, doubt
+def _in_steps(rows: Floats, step: float, centre: NDArray[np.int64]) -> Floats:
+    """Rows in whole steps about a centre, as floats."""
+    return (to_steps(rows, step) - centre).astype(np.float64)

@@ -27,7 +27,7 @@ Tile: TypeAlias = tuple[slice, Integers]  # which of the near records, and their
 
 
 def all_counts(integers: IntegerRecords) -> Integers:
-    """Friend counts of every record: valid ones first, then invalid ones, each a friend of itself only."""
+    """Friend counts of every record: those on the grid first, then all others, each a friend of itself only."""
     return np.concatenate([friend_counts(integers.values), np.ones(integers.invalid, dtype=np.int64)])
 
 

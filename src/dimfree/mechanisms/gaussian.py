@@ -60,13 +60,17 @@ def rounded_mean(values: IntegerRows, weights: Integers, bits: int) -> NDArray[n
 def _weighted_offsets(
     values: IntegerRows, weights: Integers, weighted: Integers, origin: IntegerRows
 ) -> NDArray[np.object_]:
-    """Σ w_j (x_j - origin): 64-bit sums over blocks small enough not to overflow, else added up as Python integers."""
+    """Σ w_j (x_j - origin): 64-bit sums over blocks small enough not to overflow, else added up as Python integers.
+
+    A dense block is every row in it, a view: how many of them have weight does not show in the memory taken.
+    """
     largest = int(weights.max()) * 2 * RADIUS
     rows = max(1, min(_CELLS // width(values), _SAFE // largest))
     fits = len(weighted) * largest < _SAFE
     total: NDArray[Any] = np.zeros(values.shape[1], dtype=np.int64 if fits else object)
-    for start in range(0, len(weighted), rows):
-        block = weighted[start : start + rows]
+    parts = range(len(values)) if isinstance(values, np.ndarray) else weighted
+    for start in range(0, len(parts), rows):
+        block = slice(start, start + rows) if isinstance(values, np.ndarray) else weighted[start : start + rows]
         part = weights[block] @ minus(values[block], origin)
         total = total + (part if fits else part.astype(object))
     return total.astype(object)

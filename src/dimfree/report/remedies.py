@@ -24,9 +24,9 @@ _OTHER_WAY = (
 
 REMEDIES: dict[str, tuple[str, ...]] = {
     TOO_FEW: (_MORE, _KNOWN),
-    UNSTABLE: (_MORE, _UNITS, _OUTLIERS, _WIDER),
+    UNSTABLE: (_MORE, _UNITS, _OUTLIERS, _WIDER, _CENTRE),
     NO_SCALE: (_WINDOW, _UNITS, _MORE),
-    LOW_WEIGHT: (_WIDER, _MORE, _OUTLIERS),
+    LOW_WEIGHT: (_WIDER, _MORE, _OUTLIERS, _CENTRE),
     NO_SHAPE: (_MORE, "Give the shape of all groups (`covariance=`, `--covariance`) if it is public."),
     paper.NO_VOTE: (_OTHER_WAY, _MORE, _TAILS),
     paper.NO_SCALE: (_UNITS, _OTHER_WAY),
