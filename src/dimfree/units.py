@@ -2,10 +2,10 @@
 
 The record of a person is a function of that person's own rows in their own order, to the last bit. Rows are added one
 after another, each step one rounded addition of two numbers; a batched sum would round by who else is in the table.
+The work is one pass over the entries, whosever they are: no step depends on how many rows one person has.
 Proof: proofs/units.md.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -56,12 +56,11 @@ def person_records(rows: Records, keys: Keys, most_rows: int | None, on_invalid:
 
 def _dense_records(rows: Records, keys: Keys, most_rows: int | None) -> Records:
     tally = _Tally(keys, most_rows)
-    total = np.full((keys.count, rows.dimension), _ZERO)
+    total = np.full(keys.count * rows.dimension, _ZERO)
     for block, valid in rows.blocks():
         chosen, person = tally.take(valid)
-        for turn in _turns(person):
-            total[person[turn]] += block[chosen[turn]]  # U1: every person at most once, so one addition for each
-    records = tally.averaged(total, np.arange(keys.count))
+        _add_in_order(total, _cells(person, rows.dimension), block[chosen])
+    records = tally.averaged(total.reshape(keys.count, rows.dimension), np.arange(keys.count))
     records[tally.counted == 0] = np.nan
     records.flags.writeable = False
     return Records(records, rows.columns)
@@ -77,8 +76,7 @@ def _sparse_records(rows: Records, keys: Keys, most_rows: int | None) -> Records
     places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     kept, cell = np.unique(places, return_inverse=True)
     total = np.full(len(kept), _ZERO)
-    for turn in _turns(cell):
-        total[cell[turn]] += values[turn]  # U1: every cell of a person at most once
+    _add_in_order(total, cell, values)
     person = kept // width
     starts = np.searchsorted(person, np.arange(keys.count + 1))
     table = (tally.averaged(total, person), kept % width, starts)
@@ -128,10 +126,15 @@ def _ranks(owner: Integers) -> Integers:
     return ranks
 
 
-def _turns(owner: Integers) -> Iterator[Integers]:
-    """Positions of the first entries of all owners, then of their second ones, and so on: no owner twice in a turn."""
-    ranks = _ranks(owner)
-    order = np.argsort(ranks, kind="stable")
-    ends = np.cumsum(np.bincount(ranks))
-    for start, end in zip([0, *ends[:-1]], ends, strict=False):
-        yield order[start:end]
+def _cells(person: Integers, width: int) -> Integers:
+    """For every entry of the rows of these persons: the cell, person times width plus column."""
+    return (person[:, None] * width + np.arange(width)).ravel()
+
+
+def _add_in_order(total: Floats, cells: Integers, values: NDArray[Any]) -> None:
+    """total[cell] += value for one entry after another, in the order of the table (U1).
+
+    `ufunc.at` is not buffered: a cell that occurs many times takes one rounded addition each time. All three arrays
+    have one dimension and lie in order in memory, so that this is the order of its loop.
+    """
+    np.add.at(total, np.ascontiguousarray(cells), np.ascontiguousarray(values, dtype=np.float64).ravel())

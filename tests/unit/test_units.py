@@ -1,5 +1,6 @@
 """U1: the record of a person is a function of that person's own rows in their own order, to the last bit."""
 
+import sys
 from functools import reduce
 from operator import add
 
@@ -269,3 +270,55 @@ def test_the_table_of_the_caller_is_left_alone(kind):
 def test_one_person_with_very_many_rows(rng):
     rows = rng.normal(size=(20_000, 1))
     assert bits(grouped(rows, [0] * len(rows))) == bits(one_by_one(rows.tolist()))
+
+
+# ------------------------------------------------------------------------------------------------ work
+
+
+def added_one_by_one(rows, keys):
+    """The totals of all persons in plain Python, bit for bit: one addition after another, from the zero -0.0."""
+    totals = {key: [-0.0] * len(rows[0]) for key in dict.fromkeys(keys)}
+    for row, key in zip(rows, keys, strict=True):
+        totals[key] = [total + float(entry) for total, entry in zip(totals[key], row, strict=True)]
+    return np.array(list(totals.values()))
+
+
+@every_kind
+@pytest.mark.parametrize("people", [1, 2, 40, 3000])
+def test_totals_have_the_bits_of_an_explicit_loop(kind, people, rng):
+    rows = rng.normal(size=(3000, 3)) * 10.0 ** rng.integers(-9, 9, size=(3000, 3))
+    rows[rng.random(rows.shape) < 0.2] = -0.0
+    keys = rng.integers(0, people, size=3000)
+    wanted = added_one_by_one(rows.tolist(), keys.tolist())
+    found = grouped(rows, keys, most=10**6, kind=kind)
+    assert bits(found) == bits(wanted)
+    if kind is np.asarray:
+        assert found.tobytes() == wanted.tobytes()  # the sign of zero as well
+
+
+def python_lines(action):
+    """How many lines of Python ran."""
+    lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@every_kind
+@pytest.mark.parametrize("most", [None, 3])
+def test_steps_do_not_grow_with_the_rows_of_one_person(kind, most):
+    rows = as_records(kind(np.ones((900, 2))))
+    even, heavy = (open_keys(keys) for keys in (np.arange(900) % 300, np.minimum(np.arange(900), 299)))
+    steps = [python_lines(lambda keys=keys: person_records(rows, keys, most, "neutral")) for keys in (even, heavy)]
+    assert steps[0] == steps[1]  # 3 rows each, or 601 rows for the last of 300 persons
+    assert steps[0] > 20
