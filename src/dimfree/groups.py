@@ -157,7 +157,7 @@ def _opened(
     X: object, groups: object, names: tuple[Key, ...], unit: object, unit_rows: int | None, on_invalid: str
 ) -> tuple[Records, Any, dict[str, Any]]:
     """One record for each person in some group, the group of each, and the public words about what one person is."""
-    table, labels = split_groups(X, groups, names)
+    table, labels = split_groups(X, groups, names, on_invalid)
     if unit is None:
         records, labels = members(as_records(table), labels)
         require_valid(records, on_invalid)  # before any noise is drawn

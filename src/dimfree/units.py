@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from dimfree.columns import ONE_KEY_EACH, take_column
+from dimfree.columns import ONE_KEY_EACH, check_same_index, take_column
 from dimfree.errors import InvalidParameter, InvalidRecords
-from dimfree.keys import Keys, open_keys
+from dimfree.keys import Keys, in_doubt, open_keys
 from dimfree.records import Records, require_valid
 from dimfree.rows import SparseRows
 
@@ -29,6 +29,7 @@ def split_unit(X: Any, unit: object) -> tuple[Any, Keys]:
     if isinstance(unit, Keys):
         return X, unit
     if not isinstance(unit, str):
+        check_same_index(X, unit, "unit")
         return X, open_keys(unit)
     rest, column = take_column(X, unit, "unit")
     return rest, open_keys(column, unit)
@@ -45,13 +46,24 @@ def person_records(rows: Records, keys: Keys, most_rows: int | None, on_invalid:
     if len(keys.persons) != rows.count:
         raise InvalidParameter(f"Expected unit with as many keys as X has rows. {ONE_KEY_EACH}")
     require_valid(rows, on_invalid)
-    if on_invalid == "raise" and (keys.persons < 0).any():
-        raise InvalidRecords(
-            "A row has no key that says whose it is, and on_invalid='raise' forbids it: clean the table, or pass "
-            "on_invalid='neutral' (--on-invalid neutral) to leave such rows out."
-        )
+    if on_invalid == "raise":
+        _require_keys(keys)
     with np.errstate(all="ignore"):  # a warning or an error would speak of records
         return (_sparse_records if rows.is_sparse else _dense_records)(rows, keys, most_rows)
+
+
+def _require_keys(keys: Keys) -> None:
+    if keys.doubt is not None:
+        raise InvalidRecords(
+            in_doubt("column of keys" if keys.column is None else f"column {keys.column!r}", keys.doubt)
+        )
+    if (keys.persons < 0).any():
+        raise InvalidRecords(
+            "A row has no key that says whose it is, and on_invalid='raise' forbids it: the key is missing, or reads as "
+            "a number that is no whole number below 2**53 (floats do not tell larger ones apart). Put a letter before "
+            "keys that look like such numbers, and clean the table or pass on_invalid='neutral' (--on-invalid neutral) "
+            "to leave such rows out."
+        )
 
 
 def _dense_records(rows: Records, keys: Keys, most_rows: int | None) -> Records:

@@ -132,7 +132,7 @@ def test_no_key_of_one_person_stops_the_release_of_the_others(frame, strange):
 
 
 def test_whole_numbers_with_a_gap_are_the_same_people(frame):
-    rows, numbers = frame[["age", "income"]], pd.Series(pd.factorize(frame["who"])[0])
+    rows, numbers = frame[["age", "income"]], pd.Series(pd.factorize(frame["who"])[0], index=frame.index)
     gap = numbers.where(np.arange(ROWS) != 7)
     assert gap.dtype == np.float64
     wanted = [None if row == 7 else key for row, key in enumerate(numbers.tolist())]

@@ -18,6 +18,13 @@ from dimfree.keys import open_keys
 from dimfree.records import as_records
 from dimfree.units import person_records, split_unit
 
+
+def objects(entries):
+    column = np.empty(len(entries), dtype=object)
+    column[:] = entries
+    return column
+
+
 NAN, INF = float("nan"), float("inf")
 ROUGH = st.floats(-1e9, 1e9).map(lambda x: x if abs(x) > 1e-9 else 0.0)  # sums that round at every step
 KINDS = {"dense": np.asarray, "sparse": sparse.csr_array}
@@ -181,7 +188,6 @@ class Shy:
 STRANGE = {
     "a number": 5,
     "text": "somebody",
-    "truth": True,
     "a gap": None,
     "a float": 1.5,
     "a list": [2],
@@ -204,15 +210,36 @@ def test_a_newcomer_with_any_key_leaves_the_others_bit_for_bit(key, crowd, colum
     assert bits(after) == bits([*before[:2], *newcomers, *before[2:]])
 
 
-@pytest.mark.parametrize("key", STRANGE.values(), ids=STRANGE.keys())
+MISSING = [None, 1.5, [2], 1j, Shy(), "", "NA", "0.5", "1e16", 2**53, 2.0**60, "9007199254740993"]
+
+
+@pytest.mark.parametrize("key", MISSING, ids=[type(key).__name__ + str(at) for at, key in enumerate(MISSING)])
 def test_under_raise_a_key_that_tells_nobody_is_missing(key):
-    rows, keys = np.ones((3, 1)), ["x", key, "y"]
-    if isinstance(key, int | str):
-        assert len(grouped(rows, keys, rule="raise")) == 3
-        return
-    with pytest.raises(InvalidRecords, match="has no key") as error:
-        grouped(rows, keys, rule="raise")
+    crowd = [3, key, 4] if not isinstance(key, str) else ["3", key, "4"]
+    with pytest.raises(InvalidRecords, match=r"has no key .* below 2\*\*53 .* letter") as error:
+        grouped(np.ones((3, 1)), crowd, rule="raise")
     assert "secret" not in str(error.value)
+    assert grouped(np.ones((3, 1)), crowd).shape == (2, 1)
+
+
+IN_DOUBT = {
+    "text beside numbers": [[7, "A17", 8], objects([7, "7"]), pd.Series([7, "7"]), [7.0, b"7"], [True, "x"]],
+    "several ways": [["7", "007"], np.array(["7", "7.0"]), pd.Series(["true", "1"]), [b"7", b"+7"]],
+}
+
+
+@pytest.mark.parametrize(("words", "column"), [(words, each) for words, all_ in IN_DOUBT.items() for each in all_])
+def test_under_raise_keys_written_in_more_than_one_way_are_an_error(words, column):
+    rows = np.ones((len(column), 1))
+    with pytest.raises(InvalidRecords, match=f"column of keys .*{words}.*dtype") as error:
+        grouped(rows, column, rule="raise")
+    assert "A17" not in str(error.value)
+    grouped(rows, column)
+
+
+@pytest.mark.parametrize("column", [["7", "A17", " 7"], [7, 8.0, None][:2], [b"7", b"x"], [("a", 1), ("a", "1")]])
+def test_under_raise_text_alone_and_numbers_alone_are_in_order(column):
+    grouped(np.ones((len(column), 1)), column, rule="raise")
 
 
 # ------------------------------------------------------------------------------------------------ the table
