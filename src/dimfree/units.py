@@ -59,10 +59,10 @@ def _require_keys(keys: Keys) -> None:
         )
     if (keys.persons < 0).any():
         raise InvalidRecords(
-            "A row has no key that says whose it is, and on_invalid='raise' forbids it: the key is missing, or reads as "
-            "a number that is no whole number below 2**53 (floats do not tell larger ones apart). Put a letter before "
-            "keys that look like such numbers, and clean the table or pass on_invalid='neutral' (--on-invalid neutral) "
-            "to leave such rows out."
+            "A row has no key that says whose it is, and on_invalid='raise' forbids it: the key is missing, or reads "
+            "as a number that is no whole number below 2**53 (floats do not tell larger ones apart). Read ids as text "
+            "and put a letter before those that look like such numbers; clean the table, or pass on_invalid='neutral' "
+            "(--on-invalid neutral) to leave such rows out."
         )
 
 

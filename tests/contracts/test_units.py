@@ -165,7 +165,7 @@ def test_a_series_with_another_index_is_never_matched_by_position(frame):
     wanted = release(rows, unit=list(who))
     assert release(rows, unit=who) == wanted
     for other in (who.sort_index(), who.reset_index(drop=True), who.set_axis([f"{KEY}-{row}" for row in who.index])):
-        with pytest.raises(InvalidParameter, match="unit with the index of X.*to_numpy.*reindex") as error:
+        with pytest.raises(InvalidParameter, match=r"unit with the index of X.*to_numpy.*reindex") as error:
             release(rows, unit=other)
         assert KEY not in str(error.value)
         with pytest.raises(InvalidParameter, match="unit with the index of X"):

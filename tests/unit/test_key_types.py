@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -94,7 +95,7 @@ def contained(container, entries):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             column = container(entries)
-    except (Exception, polars.exceptions.PanicException):  # of the library, before dimfree
+    except (Exception, polars.exceptions.PanicException):  # noqa: BLE001 - of the library, before dimfree
         assume(False)
     assume(not isinstance(column, np.ndarray) or column.ndim == 1)
     return column
@@ -141,16 +142,20 @@ def by_arrow(cells, folder):
     return pa_csv.read_csv(io.BytesIO(text_of(cells).encode())).column("key")
 
 
+def by_arrow_in_one(cells, folder):
+    return by_arrow(cells, folder).combine_chunks()
+
+
 def by_csv_file(cells, folder):
     (folder / "a.csv").write_text(text_of(cells))
     return read_keyed_table(folder / "a.csv", ("key",))[1][0]
 
 
-def through_parquet(reader):
+def through_a_file(reader, write, name):
     def read(cells, folder):
         column = pa.array(reader(cells, folder))
-        pq.write_table(pa.table({"x": np.ones(len(column)), "key": column}), folder / "a.parquet")
-        return read_keyed_table(folder / "a.parquet", ("key",))[1][0]
+        write(pa.table({"x": np.ones(len(column)), "key": column}), folder / name)
+        return read_keyed_table(folder / name, ("key",))[1][0]
 
     return read
 
@@ -162,8 +167,9 @@ READERS = {
     "polars with dates": lambda cells, folder: by_polars(cells, folder, dates=True),
     "Arrow": by_arrow,
     "dimfree's .csv": by_csv_file,
-    "pandas to .parquet": through_parquet(by_pandas),
-    "Arrow to .parquet": through_parquet(lambda cells, folder: by_arrow(cells, folder).combine_chunks()),
+    "pandas to .parquet": through_a_file(by_pandas, pq.write_table, "a.parquet"),
+    "Arrow to .parquet": through_a_file(by_arrow_in_one, pq.write_table, "a.parquet"),
+    "Arrow to .feather": through_a_file(by_arrow_in_one, feather.write_feather, "a.feather"),
 }
 
 
@@ -260,7 +266,7 @@ ARRAYS = {
     "bytes of numbers": lambda rng: rng.integers(-100, 100, 500).astype(np.int8),
     "truth": lambda rng: rng.random(500) < 0.5,
     "floats": lambda rng: rng.choice([7, 0.5, -0.0, 0, NAN, np.inf, 2.0**53, 2.0**53 - 1], 500),
-    "text": lambda rng: rng.choice([word for word in WORDS], 500),
+    "text": lambda rng: rng.choice(WORDS, 500),
     "bytes": lambda rng: rng.choice([word.encode() for word in WORDS], 500),
     "days": lambda rng: rng.choice(np.array(["2020-01-02", "NaT", "1960-01-01"], dtype="M8[ns]"), 500),
     "pandas text": lambda rng: pd.Series(rng.choice(WORDS, 500)),
@@ -296,5 +302,5 @@ def test_names_that_are_one_key_are_refused(names):
 
 @pytest.mark.parametrize("name", ["NA", "", "none", "0.5", "1e16", 2**53, "9007199254740993"])
 def test_a_name_that_tells_nobody_is_refused(name):
-    with pytest.raises(InvalidParameter, match="Expected keys without .* letter"):
+    with pytest.raises(InvalidParameter, match=r"Expected keys without .* letter"):
         check_group_keys([name])

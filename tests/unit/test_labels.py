@@ -171,7 +171,7 @@ def test_kinds_that_python_takes_for_each_other():
     "column", [[1, "ICU", 2], pd.Series([1, "ICU", 2]), ["1", 2, b"x"]], ids=["list", "pandas", "bytes"]
 )
 def test_under_raise_text_beside_numbers_is_an_error_with_the_remedy(column):
-    with pytest.raises(InvalidRecords, match="text beside numbers.*dtype") as error:
+    with pytest.raises(InvalidRecords, match=r"text beside numbers.*dtype") as error:
         labelled(column, ("1", "2"), "raise")
     assert "ICU" not in str(error.value)
     assert labelled(column, ("1", "2"))[0] == 0
