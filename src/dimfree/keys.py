@@ -95,9 +95,10 @@ def coded(values: Any, what: str) -> Coded:
     if not isinstance(plain, np.ndarray):
         return _of_entries(plain)
     if plain.dtype.kind in "biuf":
-        numbers, first, whole = _by_sorting(*_whole_numbers(plain))
+        whole, told = _whole_numbers(plain)
+        numbers, first = _by_sorting(whole, told)
         return Coded(numbers, whole[first].tolist())
-    numbers, first, _ = _by_sorting(plain, np.ones(len(plain), dtype=np.bool_))
+    numbers, first = _by_sorting(plain, np.ones(len(plain), dtype=np.bool_))
     few = _of_entries(plain[first].tolist() if plain.dtype.kind in "US" else list(plain[first]))
     return Coded(few.numbers[numbers], few.forms, few.doubt)
 
@@ -111,8 +112,8 @@ def _whole_numbers(keys: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_]]:
     return np.where(told, keys, 0).astype(np.int64), told
 
 
-def _by_sorting(keys: NDArray[Any], told: NDArray[np.bool_]) -> tuple[Integers, Integers, NDArray[Any]]:
-    """Numbers in order of first appearance, -1 where a key is not told; where each appears first; and the keys."""
+def _by_sorting(keys: NDArray[Any], told: NDArray[np.bool_]) -> tuple[Integers, Integers]:
+    """Numbers in order of first appearance, -1 where a key is not told; and where each appears first."""
     rows = np.flatnonzero(told)
     _, first, group = np.unique(keys[rows], return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -120,7 +121,7 @@ def _by_sorting(keys: NDArray[Any], told: NDArray[np.bool_]) -> tuple[Integers, 
     rank[order] = np.arange(len(first))
     numbers = np.full(len(keys), -1, dtype=np.int64)
     numbers[rows] = rank[group]
-    return numbers, rows[first[order]], keys
+    return numbers, rows[first[order]]
 
 
 def _of_entries(entries: list[Any]) -> Coded:
@@ -150,9 +151,8 @@ def _doubt(entries: list[Any], numbers: list[int], forms: list[Hashable]) -> str
     """Whether text stands beside numbers, or two texts, spaces aside, are one number."""
     told = [(entry, at) for entry, at in zip(entries, numbers, strict=True) if at >= 0]
     types = {type(entry) for entry, _ in told}
-    if any(issubclass(each, str | bytes) for each in types) and any(
-        issubclass(each, Number | np.bool_) for each in types
-    ):
+    texts = {each for each in types if issubclass(each, str | bytes)}
+    if texts and any(issubclass(each, Number | np.bool_) for each in types):
         return MIXED
     if len(told) == len(forms):
         return None  # nothing occurs twice
