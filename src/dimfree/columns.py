@@ -14,13 +14,13 @@ from dimfree.errors import InvalidParameter
 
 ONE_KEY_EACH = "Pass the name of a column of X, or a list or array with one key (a whole number or text) for each row."
 
-_SORTED_KINDS = "iubUS"  # NumPy's own comparison tells these apart as Python's does
+_SORTED_KINDS = "iubfUSM"  # of arrays that NumPy sorts: one entry in doubt does not hide another
 _NEED = "Pass one key for each row: whole numbers or text."
 
 
 def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     """X without the column of this name, and the column; `parameter` is who asked, for the error."""
-    package = type(X).__module__.partition(".")[0]
+    package = _package(X)
     if package not in _TAKERS:
         raise InvalidParameter(f"Expected {parameter}={name!r} with a table that has column names. {ONE_KEY_EACH}")
     return _TAKERS[package](X, name, parameter)
@@ -83,9 +83,40 @@ _TAKERS = {
 }
 
 
+def check_same_index(X: Any, values: object, parameter: str) -> None:
+    """A pandas Series beside a table with row labels must have the same ones; it is never matched by position alone.
+
+    Whether two objects of the caller have the same index is about how they were made, like their lengths. A table
+    without row labels has positions only, whatever the index of the Series.
+    """
+    labels = _row_labels(X)
+    if labels is None or _package(values) != "pandas" or not hasattr(values, "index"):
+        return
+    try:
+        alike = len(labels) != len(values.index) or bool(labels.equals(values.index))  # another length is said later
+    except Exception:  # noqa: BLE001 - a comparison that quotes a label
+        alike = False
+    if not alike:
+        raise InvalidParameter(
+            f"Expected {parameter} with the index of X, got a Series with another one. If both are in the same order, "
+            f"pass {parameter}=series.to_numpy(); if they go together by label, {parameter}=series.reindex(X.index)."
+        )
+
+
+def _row_labels(X: Any) -> Any:
+    """The pandas Index of the rows, None where they have none."""
+    if _package(X) == "pandas":
+        return getattr(X, "index", None)
+    return getattr(X, "obs_names", None) if _package(X) == "anndata" else None
+
+
+def _package(value: object) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
 def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
     """An array of whole numbers, floats, truth or text, or the list of the entries; an error tells of the schema."""
-    package = type(values).__module__.partition(".")[0]
+    package = _package(values)
     if package in _READERS:
         return _of_column(values, package, what)
     if isinstance(values, str | bytes | dict | set | frozenset) or _length(values) is None:
@@ -108,7 +139,7 @@ def _of_array(values: NDArray[Any], what: str) -> NDArray[Any] | list[Any]:
     if isinstance(values, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(values)
         return [None if gone else key for key, gone in zip(values.data, hidden, strict=True)]
-    return values if values.dtype.kind in _SORTED_KINDS + "f" else list(values)
+    return values if values.dtype.kind in _SORTED_KINDS else list(values)
 
 
 def _of_column(values: Any, package: str, what: str) -> NDArray[Any] | list[Any]:

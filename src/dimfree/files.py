@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dimfree._validate import check_same_columns
 from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.records import Records, as_records
-from dimfree.sources.csv_text import CsvStream, CsvText, is_missing_cell, key_of, open_csv
+from dimfree.sources.csv_text import CsvStream, CsvText, key_of, open_csv
 from dimfree.sources.file_stream import reading, require, require_places
 from dimfree.sources.h5ad import open_h5ad
 from dimfree.sources.ipc import IpcStream
@@ -36,7 +36,6 @@ __all__ = [
     "read_group_keys",
     "read_covariance",
     "read_basis",
-    "is_missing_cell",
     "known_ending",
     "require_pyarrow",
 ]
@@ -95,9 +94,9 @@ def _small_whole(stream: Stream) -> Table:
 def read_keyed_table(path: PathLike, keys: Sequence[str]) -> tuple[Records, list[Keyed]]:
     """The records of a file without the columns named in `keys`, and those columns, which may hold text.
 
-    Only .csv, which is then read whole, .parquet, .arrow and .feather have names. The cells of a .csv are compared as
-    text, without the spaces around them; an empty one, and one that reads na, null, none or nan, is a missing key.
-    Elsewhere a column keeps its type, floats as well: `open_keys` and `labelled` judge each entry by itself.
+    Only .csv, which is then read whole, .parquet, .arrow and .feather have names. The cells of a .csv stay text,
+    without the spaces around them; an empty one, and one that reads na, null, none or nan, is None. Elsewhere a column
+    keeps its type. `open_keys` and `labelled` judge each entry by itself, in a form that no type changes.
     """
     ending = known_ending(Path(path), SOURCES)
     if ending not in _KEYED_READERS:

@@ -75,8 +75,9 @@ def release_means(
     proofs/groups.md. One record is in one group, so the groups cost no more than one of them does.
 
     `groups` names the column of X that says to which group a row belongs, or holds an entry for each row; `keys` are
-    the public names of the groups, known without looking. Rows of other groups are left out. With `unit`, a person
-    belongs to the group of their first row in any, and counts there with their rows of that group alone.
+    the public names of the groups, known without looking. Entries and names are compared as keys of `unit` are: 3, 3.0
+    and "3" are one name, and names that are one key are an error. Rows of other groups are left out. With `unit`, a
+    person belongs to the group of their first row in any, and counts there with their rows of that group alone.
     Without `covariance` or `shape` a first run over all groups learns the variances (and an overall mean) with an
     eighth of the precision; each group then learns its mean and, with scale="learn" (the default here), how much wider
     or narrower than all it is; scale="known" takes them for alike, which serves smaller groups and refuses wider ones.
@@ -157,7 +158,7 @@ def _opened(
     X: object, groups: object, names: tuple[Key, ...], unit: object, unit_rows: int | None, on_invalid: str
 ) -> tuple[Records, Any, dict[str, Any]]:
     """One record for each person in some group, the group of each, and the public words about what one person is."""
-    table, labels = split_groups(X, groups, names)
+    table, labels = split_groups(X, groups, names, on_invalid)
     if unit is None:
         records, labels = members(as_records(table, on_invalid=on_invalid), labels)
         require_valid(records, on_invalid)  # before any noise is drawn

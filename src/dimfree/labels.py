@@ -1,14 +1,15 @@
 """Labels: which public group each row belongs to. A record is in one group at most; how many are in each is private."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.columns import plain_values, take_column
-from dimfree.errors import InvalidParameter
-from dimfree.keys import Keys, canonical
+from dimfree.canonical import canonical
+from dimfree.columns import check_same_index, take_column
+from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.keys import MIXED, Keys, coded, in_doubt
 from dimfree.records import Records
 from dimfree.units import person_records
 
@@ -20,53 +21,56 @@ _NEED = "Pass the public names of the groups: distinct words or whole numbers, a
 
 
 def check_group_keys(keys: object) -> tuple[Key, ...]:
-    """The public names of the groups, at least one."""
+    """The public names of the groups, at least one; no two may be one key to `canonical`."""
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         raise InvalidParameter(f"Expected keys to be a list, got {type(keys).__name__}. {_NEED}")
     names = tuple(key.item() if isinstance(key, np.generic) else key for key in keys)
     if not names or {type(name) for name in names} not in ({str}, {int}) or len(set(names)) < len(names):
         raise InvalidParameter(f"Expected keys to be one or more distinct words, or whole numbers. {_NEED}")
+    _check_forms(names)
     return names
 
 
-def split_groups(X: Any, groups: object, keys: tuple[Key, ...]) -> tuple[Any, Integers]:
-    """X without the column that `groups` names, and each row's place in `keys`, NOBODY where its entry is not there.
+def _check_forms(names: tuple[Key, ...]) -> None:
+    first: dict[object, Key] = {}
+    for name in names:
+        form = canonical(name)
+        if form is None:
+            raise InvalidParameter(
+                f"Expected keys without {name!r}: it reads as a missing entry, or as a number that is no whole number "
+                "below 2**53. Put a letter before it, here and in the column of groups."
+            )
+        if form in first:
+            raise InvalidParameter(
+                f"Expected keys without {name!r} beside {first[form]!r}: they read as the same key, so that one row "
+                "would be in both groups. Leave one out, or put a letter before them, here and in the column."
+            )
+        first[form] = name
 
-    Words are compared with the text of an entry, so that "3" names the rows with 3. Looks at one row at a time.
-    """
-    table, values = take_column(X, groups, "groups") if isinstance(groups, str) else (X, groups)
-    return table, labelled(values, keys)
+
+def split_groups(X: Any, groups: object, keys: tuple[Key, ...], on_invalid: str = "neutral") -> tuple[Any, Integers]:
+    """X without the column that `groups` names, and each row's place in `keys`, NOBODY where its entry is not there."""
+    if isinstance(groups, str):
+        table, values = take_column(X, groups, "groups")
+        return table, labelled(values, keys, on_invalid, f"column {groups!r}")
+    check_same_index(X, groups, "groups")
+    return X, labelled(groups, keys, on_invalid)
 
 
-def labelled(values: Any, keys: tuple[Key, ...]) -> Integers:
+def labelled(
+    values: Any, keys: tuple[Key, ...], on_invalid: str = "neutral", what: str = "column of groups"
+) -> Integers:
     """Each entry's place in `keys`: a function of this entry alone (G1).
 
-    Nobody's is an entry that is not there, or missing, or cannot be looked at. Whole numbers match however they are
-    stored, 3.0 as 3; bytes match as text.
+    Entries and names are compared in the normal form of `canonical`, so that 3, 3.0 and "3" name one group. Nobody's is
+    an entry that is not there, or missing, or cannot be looked at.
     """
-    plain = plain_values(values, "groups")
-    places: dict[object, int] = {key: place for place, key in enumerate(keys)}
-    named = _as_word if isinstance(keys[0], str) else _as_number
-    entries = plain.tolist() if isinstance(plain, np.ndarray) else plain
-    return np.array([_place(entry, named, places) for entry in entries], dtype=np.int64)
-
-
-def _place(entry: Any, named: Callable[[Any], object], places: dict[object, int]) -> int:
-    try:
-        return places.get(named(entry), NOBODY)
-    except Exception:  # noqa: BLE001 - what an entry says about itself may quote it
-        return NOBODY
-
-
-def _as_word(entry: Any) -> str | None:
-    told = canonical(entry)
-    if told is None or isinstance(told, str | int):
-        return None if told is None else str(told)
-    return entry.decode() if isinstance(entry, bytes) else str(entry)
-
-
-def _as_number(entry: Any) -> object:
-    return None if isinstance(entry, bool | np.bool_) else entry  # to Python, True is 1
+    found = coded(values, what)
+    if on_invalid == "raise" and found.doubt == MIXED:
+        raise InvalidRecords(in_doubt(what, MIXED))
+    places = {canonical(key): place for place, key in enumerate(keys)}
+    own = [places.get(form, NOBODY) for form in found.forms]
+    return np.array([*own, NOBODY], dtype=np.int64)[found.numbers]
 
 
 def members(rows: Records, labels: Integers) -> tuple[Records, Integers]:

@@ -101,16 +101,19 @@ def release_mean(
     up to one unknown factor; `stages` is the number of recentring stages at most, 0 the core alone.
     The quadratic core looks at about `core_sample` records; the stages see all.
     One row is one person, unless `unit` says whose each row is: the name of a column of X, which is then no coordinate,
-    or one key for each row (whole numbers or text). All rows of a person first become one record, their mean, so the
-    guarantee is for persons with all their rows (proofs/units.md) and the release estimates the mean of person means;
-    with `unit_rows`, a public number, the mean of the totals of each person's first rows, so many at most.
-    `on_invalid` "raise" stops at a non-finite entry or a missing key, which tells the caller about the data and is not
-    covered by the guarantee; "neutral" counts such a row and gives it no weight, and with `unit` leaves it out of the
-    record of its person; an entry of a list or frame that is no number is then one that is not finite. `device` "cuda"
-    works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one, "cpu" does not: the release is the same to
-    the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded where not enough is left); a refusal
-    that public numbers alone decide, and an error of the table, cost nothing.
-    `noise` is for tests; leave it None to be private.
+    or one key for each row (whole numbers below 2**53 or text; 7, 7.0, "7" and "007" are one key; docs/choosing.md). A
+    pandas Series beside a DataFrame must have its index. All rows of a person first become one record, their mean, so
+    the guarantee is for persons with all their rows (proofs/units.md) and the release estimates the mean of person
+    means; with `unit_rows`, a public number, the mean of the totals of each person's first rows, so many at most. Where
+    people share a key (a household), one of them is promised 2 epsilon and (1 + exp(epsilon)) delta under add/remove.
+    `on_invalid` "raise" stops at a non-finite entry, a missing key or a column that writes keys in more than one way
+    (text beside numbers, "7" beside "007"), which tells the caller about the data and is not covered by the guarantee;
+    "neutral" counts an invalid row and gives it no weight, and with `unit` leaves it out of the record of its person,
+    and a row without a key out of all; an entry of a list or frame that is no number counts as not finite. `device`
+    "cuda" works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one, "cpu" does not: the release is the
+    same to the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded where not enough is left); a
+    refusal that public numbers alone decide, and an error of the table, cost nothing. `noise` is for tests; leave it
+    None to be private.
 
     Not covered by the guarantee: running time, and part of the memory taken. The core's buffers are sized by public
     numbers; the table's own size shows, and the operating system's memory is its own affair (docs/limits.md).

@@ -2,19 +2,19 @@
 
 The record of a person is a function of that person's own rows in their own order, to the last bit. Rows are added one
 after another, each step one rounded addition of two numbers; a batched sum would round by who else is in the table.
+The work is one pass over the entries, whosever they are: no step depends on how many rows one person has.
 Proof: proofs/units.md.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from dimfree.columns import ONE_KEY_EACH, take_column
+from dimfree.columns import ONE_KEY_EACH, check_same_index, take_column
 from dimfree.errors import InvalidParameter, InvalidRecords
-from dimfree.keys import Keys, open_keys
+from dimfree.keys import Keys, in_doubt, open_keys
 from dimfree.records import Records, require_valid
 from dimfree.rows import SparseRows
 
@@ -29,6 +29,7 @@ def split_unit(X: Any, unit: object) -> tuple[Any, Keys]:
     if isinstance(unit, Keys):
         return X, unit
     if not isinstance(unit, str):
+        check_same_index(X, unit, "unit")
         return X, open_keys(unit)
     rest, column = take_column(X, unit, "unit")
     return rest, open_keys(column, unit)
@@ -45,23 +46,33 @@ def person_records(rows: Records, keys: Keys, most_rows: int | None, on_invalid:
     if len(keys.persons) != rows.count:
         raise InvalidParameter(f"Expected unit with as many keys as X has rows. {ONE_KEY_EACH}")
     require_valid(rows, on_invalid)
-    if on_invalid == "raise" and (keys.persons < 0).any():
-        raise InvalidRecords(
-            "A row has no key that says whose it is, and on_invalid='raise' forbids it: clean the table, or pass "
-            "on_invalid='neutral' (--on-invalid neutral) to leave such rows out."
-        )
+    if on_invalid == "raise":
+        _require_keys(keys)
     with np.errstate(all="ignore"):  # a warning or an error would speak of records
         return (_sparse_records if rows.is_sparse else _dense_records)(rows, keys, most_rows)
 
 
+def _require_keys(keys: Keys) -> None:
+    if keys.doubt is not None:
+        raise InvalidRecords(
+            in_doubt("column of keys" if keys.column is None else f"column {keys.column!r}", keys.doubt)
+        )
+    if (keys.persons < 0).any():
+        raise InvalidRecords(
+            "A row has no key that says whose it is, and on_invalid='raise' forbids it: the key is missing, or reads "
+            "as a number that is no whole number below 2**53 (floats do not tell larger ones apart). Read ids as text "
+            "and put a letter before those that look like such numbers; clean the table, or pass on_invalid='neutral' "
+            "(--on-invalid neutral) to leave such rows out."
+        )
+
+
 def _dense_records(rows: Records, keys: Keys, most_rows: int | None) -> Records:
     tally = _Tally(keys, most_rows)
-    total = np.full((keys.count, rows.dimension), _ZERO)
+    total = np.full(keys.count * rows.dimension, _ZERO)
     for block, valid in rows.blocks():
         chosen, person = tally.take(valid)
-        for turn in _turns(person):
-            total[person[turn]] += block[chosen[turn]]  # U1: every person at most once, so one addition for each
-    records = tally.averaged(total, np.arange(keys.count))
+        _add_in_order(total, _cells(person, rows.dimension), block[chosen])
+    records = tally.averaged(total.reshape(keys.count, rows.dimension), np.arange(keys.count))
     records[tally.counted == 0] = np.nan
     records.flags.writeable = False
     return Records(records, rows.columns)
@@ -77,8 +88,7 @@ def _sparse_records(rows: Records, keys: Keys, most_rows: int | None) -> Records
     places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     kept, cell = np.unique(places, return_inverse=True)
     total = np.full(len(kept), _ZERO)
-    for turn in _turns(cell):
-        total[cell[turn]] += values[turn]  # U1: every cell of a person at most once
+    _add_in_order(total, cell, values)
     person = kept // width
     starts = np.searchsorted(person, np.arange(keys.count + 1))
     table = (tally.averaged(total, person), kept % width, starts)
@@ -128,10 +138,15 @@ def _ranks(owner: Integers) -> Integers:
     return ranks
 
 
-def _turns(owner: Integers) -> Iterator[Integers]:
-    """Positions of the first entries of all owners, then of their second ones, and so on: no owner twice in a turn."""
-    ranks = _ranks(owner)
-    order = np.argsort(ranks, kind="stable")
-    ends = np.cumsum(np.bincount(ranks))
-    for start, end in zip([0, *ends[:-1]], ends, strict=False):
-        yield order[start:end]
+def _cells(person: Integers, width: int) -> Integers:
+    """For every entry of the rows of these persons: the cell, person times width plus column."""
+    return (person[:, None] * width + np.arange(width)).ravel()
+
+
+def _add_in_order(total: Floats, cells: Integers, values: NDArray[Any]) -> None:
+    """total[cell] += value for one entry after another, in the order of the table (U1).
+
+    `ufunc.at` is not buffered: a cell that occurs many times takes one rounded addition each time. All three arrays
+    have one dimension and lie in order in memory, so that this is the order of its loop.
+    """
+    np.add.at(total, np.ascontiguousarray(cells), np.ascontiguousarray(values, dtype=np.float64).ravel())

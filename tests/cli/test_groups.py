@@ -233,8 +233,10 @@ def test_names_of_groups_that_cannot_be_used(folder):
     Path("keys.txt").write_text("\n")
     assert "it is empty" in sentence_of()
     Path("keys.txt").write_text("north\nNA\n")
-    assert "no group 'NA'" in sentence_of()
-    run(data="data.parquet")  # where NA is a word
+    for data in ("data.csv", "data.parquet"):
+        assert "Expected keys without 'NA'" in sentence_of(data=data)
+    Path("keys.txt").write_text("7\n007\n")
+    assert "read as the same key" in sentence_of()
 
 
 def test_columns_that_cannot_be_used(folder):

@@ -3,6 +3,7 @@
 import logging
 import traceback
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -132,12 +133,54 @@ def test_no_key_of_one_person_stops_the_release_of_the_others(frame, strange):
 
 
 def test_whole_numbers_with_a_gap_are_the_same_people(frame):
-    rows, numbers = frame[["age", "income"]], pd.Series(pd.factorize(frame["who"])[0])
+    rows, numbers = frame[["age", "income"]], pd.Series(pd.factorize(frame["who"])[0], index=frame.index)
     gap = numbers.where(np.arange(ROWS) != 7)
     assert gap.dtype == np.float64
     wanted = [None if row == 7 else key for row, key in enumerate(numbers.tolist())]
     found, alike = (release(rows, unit=unit, on_invalid="neutral") for unit in (gap, wanted))
     assert found == alike
+
+
+@pytest.mark.parametrize("strange", ["A17", "", "0.5", "True"])
+def test_one_key_in_a_file_splits_and_merges_nobody(frame, tmp_path, strange):
+    """`read_csv` makes numbers, floats or text of all keys, by what one of them is; in pieces, of each piece apart."""
+    numbered = frame.assign(who=10 + pd.factorize(frame["who"])[0])
+    numbered.to_csv(tmp_path / "before.csv", index=False)
+    (tmp_path / "after.csv").write_text((tmp_path / "before.csv").read_text() + f"0.0,{strange},0.0\n")
+    whole = pd.read_csv(tmp_path / "after.csv")
+    pieces = pd.concat(pd.read_csv(tmp_path / "after.csv", chunksize=500), ignore_index=True)
+    wanted = [*map(str, numbered["who"]), "somebody" if strange in ("A17", "True") else None]
+    rows = whole[["age", "income"]]
+    found = [release(table, unit="who", on_invalid="neutral") for table in (whole, pieces)]
+    assert found[0] == found[1] == stated(release(rows, unit=wanted, on_invalid="neutral"), found[0])
+    assert not found[0].refused
+
+
+def stated(release, named):
+    return replace(release, guarantee=named.guarantee, parameters=named.parameters)
+
+
+def test_a_series_with_another_index_is_never_matched_by_position(frame):
+    rows, who = frame[["age", "income"]], frame["who"]
+    wanted = release(rows, unit=list(who))
+    assert release(rows, unit=who) == wanted
+    for other in (who.sort_index(), who.reset_index(drop=True), who.set_axis([f"{KEY}-{row}" for row in who.index])):
+        with pytest.raises(InvalidParameter, match=r"unit with the index of X.*to_numpy.*reindex") as error:
+            release(rows, unit=other)
+        assert KEY not in str(error.value)
+        with pytest.raises(InvalidParameter, match="unit with the index of X"):
+            estimator().fit(rows, unit=other)
+    assert release(rows, unit=who.sort_index().reindex(rows.index)) == wanted
+    assert release(rows, unit=who.reset_index(drop=True).to_numpy()) == wanted
+    with pytest.raises(InvalidParameter, match="as many keys as X has rows"):
+        release(rows, unit=who.iloc[1:])
+
+
+def test_a_table_without_row_labels_has_positions_only(frame):
+    """Whether a filter left gaps in an index depends on the records, so it must not be an error."""
+    rows, who = frame[["age", "income"]], frame["who"]
+    for table in (rows.to_numpy(), sparse.csr_array(rows.to_numpy()), rows.to_numpy().tolist()):
+        assert np.array_equal(release(table, unit=who).mean, release(rows, unit=who).mean)
 
 
 def test_a_bound_on_rows_needs_persons_and_is_a_count(frame):

@@ -21,7 +21,7 @@ CENTRE = Ball(np.full(1, 0.3), 1.0, 1.0)
 
 def table_of(people):
     """All first rows, then all second ones: the rows of one person never stand together."""
-    layers = [(row, who) for turn in (0, 1) for who, rows in enumerate(people) for row in rows[turn : turn + 1]]
+    layers = [(row, who) for turn in range(4) for who, rows in enumerate(people) for row in rows[turn : turn + 1]]
     return np.array([[row] for row, _ in layers]).reshape(-1, 1), [who for _, who in layers]
 
 
@@ -51,6 +51,17 @@ def largest_move(records_of, most):
 @pytest.mark.parametrize("most", [None, 1, 2])
 def test_one_person_moves_the_sum_by_one_ball(most):
     assert 0.999 < largest_move(by_person, most) <= 1
+
+
+@pytest.mark.parametrize("most", [None, 2])
+def test_who_leaves_a_shared_key_moves_it_by_two_balls(most):
+    """A household: the record of the others changes, which under add/remove is a removal and an addition."""
+    moves = []
+    for first, second in product(PERSONS, repeat=2):
+        household, rest = (by_person((rows,), most) for rows in (first + second, first))
+        totals = [int(clipped_sum(Space(records, Isotropic(1.0)), CENTRE)[0]) for records in (household, rest)]
+        moves.append(abs(totals[0] - totals[1]) / BALL)
+    assert 1.999 < max(moves) <= 2
 
 
 def test_without_a_unit_one_person_moves_it_by_a_ball_for_each_row():

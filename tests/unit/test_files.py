@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dimfree.errors import InvalidFile
-from dimfree.files import is_missing_cell, read_covariance, read_group_keys, read_table
+from dimfree.files import read_covariance, read_group_keys, read_table
+from dimfree.sources.csv_text import is_missing_cell
 
 SECRET = 271828.25
 SECRET_TEXT = "271828"

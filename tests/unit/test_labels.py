@@ -89,18 +89,19 @@ def test_entries_have_the_place_of_their_name(kind):
 
 
 def test_every_kind_of_missing_entry_is_nobodys():
-    assert labelled([None, NAN, np.nan, pd.NA, pd.NaT, "nan"], ("a", "nan")).tolist() == [NOBODY] * 5 + [1]
+    entries = [None, NAN, np.nan, pd.NA, pd.NaT, "nan", "NA", "", "a"]
+    assert labelled(entries, ("b", "a")).tolist() == [NOBODY] * 8 + [1]
 
 
 @pytest.mark.parametrize("entries", [[7, 3, 5], np.array([7, 3, 5]), np.array([7, 3, 5], dtype=np.uint8)])
-def test_words_name_whole_numbers_and_numbers_name_no_words(entries):
+def test_words_and_whole_numbers_name_each_other(entries):
     assert labelled(entries, ("3", "7")).tolist() == [1, 0, NOBODY]
     assert labelled(entries, (3, 7)).tolist() == [1, 0, NOBODY]
-    assert labelled(["7", "3", "5"], (3, 7)).tolist() == [NOBODY] * 3
+    assert labelled([str(entry) for entry in entries], (3, 7)).tolist() == [1, 0, NOBODY]
 
 
 def test_words_are_compared_letter_by_letter():
-    assert labelled(["A", "a ", "a", "á"], KEYS).tolist() == [NOBODY, NOBODY, 0, NOBODY]
+    assert labelled(["A", "a ", "a", "á"], KEYS).tolist() == [NOBODY, 0, 0, NOBODY]  # but for spaces around them
 
 
 class Talkative:
@@ -161,8 +162,20 @@ def test_a_gap_turns_whole_numbers_into_floats_which_match_all_the_same(entries)
 
 
 def test_kinds_that_python_takes_for_each_other():
-    assert labelled([True, np.True_, np.array([True])[0], Decimal(1), 1], (0, 1)).tolist() == [NOBODY] * 3 + [1, 1]
-    assert labelled([True, "True", 1], ("1", "True")).tolist() == [1, 1, 0]
+    """NumPy makes 1 of True beside numbers and Arrow makes True of 1 beside "true": only one key survives both."""
+    assert labelled([True, np.True_, np.array([True])[0], Decimal(1), 1, "true"], (0, 1)).tolist() == [1] * 6
+    assert labelled([False, "0", 0, "FALSE"], ("True", "False")).tolist() == [1] * 4
+
+
+@pytest.mark.parametrize(
+    "column", [[1, "ICU", 2], pd.Series([1, "ICU", 2]), ["1", 2, b"x"]], ids=["list", "pandas", "bytes"]
+)
+def test_under_raise_text_beside_numbers_is_an_error_with_the_remedy(column):
+    with pytest.raises(InvalidRecords, match=r"text beside numbers.*dtype") as error:
+        labelled(column, ("1", "2"), "raise")
+    assert "ICU" not in str(error.value)
+    assert labelled(column, ("1", "2"))[0] == 0
+    assert labelled(list(map(str, column)), ("1", "2"), "raise")[0] == 0
 
 
 @pytest.mark.parametrize("entries", [np.array([b"b", b"x", b"a"]), [b"b", "x", np.bytes_(b"a")]])

@@ -1,5 +1,6 @@
 """U1: the record of a person is a function of that person's own rows in their own order, to the last bit."""
 
+import sys
 from functools import reduce
 from operator import add
 
@@ -16,6 +17,13 @@ from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.keys import open_keys
 from dimfree.records import as_records
 from dimfree.units import person_records, split_unit
+
+
+def objects(entries):
+    column = np.empty(len(entries), dtype=object)
+    column[:] = entries
+    return column
+
 
 NAN, INF = float("nan"), float("inf")
 ROUGH = st.floats(-1e9, 1e9).map(lambda x: x if abs(x) > 1e-9 else 0.0)  # sums that round at every step
@@ -180,7 +188,6 @@ class Shy:
 STRANGE = {
     "a number": 5,
     "text": "somebody",
-    "truth": True,
     "a gap": None,
     "a float": 1.5,
     "a list": [2],
@@ -203,15 +210,36 @@ def test_a_newcomer_with_any_key_leaves_the_others_bit_for_bit(key, crowd, colum
     assert bits(after) == bits([*before[:2], *newcomers, *before[2:]])
 
 
-@pytest.mark.parametrize("key", STRANGE.values(), ids=STRANGE.keys())
+MISSING = [None, 1.5, [2], 1j, Shy(), "", "NA", "0.5", "1e16", 2**53, 2.0**60, "9007199254740993"]
+
+
+@pytest.mark.parametrize("key", MISSING, ids=[type(key).__name__ + str(at) for at, key in enumerate(MISSING)])
 def test_under_raise_a_key_that_tells_nobody_is_missing(key):
-    rows, keys = np.ones((3, 1)), ["x", key, "y"]
-    if isinstance(key, int | str):
-        assert len(grouped(rows, keys, rule="raise")) == 3
-        return
-    with pytest.raises(InvalidRecords, match="has no key") as error:
-        grouped(rows, keys, rule="raise")
+    crowd = [3, key, 4] if not isinstance(key, str) else ["3", key, "4"]
+    with pytest.raises(InvalidRecords, match=r"has no key .* below 2\*\*53 .* letter") as error:
+        grouped(np.ones((3, 1)), crowd, rule="raise")
     assert "secret" not in str(error.value)
+    assert grouped(np.ones((3, 1)), crowd).shape == (2, 1)
+
+
+IN_DOUBT = {
+    "text beside numbers": [[7, "A17", 8], objects([7, "7"]), pd.Series([7, "7"]), [7.0, b"7"], [True, "x"]],
+    "several ways": [["7", "007"], np.array(["7", "7.0"]), pd.Series(["true", "1"]), [b"7", b"+7"]],
+}
+
+
+@pytest.mark.parametrize(("words", "column"), [(words, each) for words, all_ in IN_DOUBT.items() for each in all_])
+def test_under_raise_keys_written_in_more_than_one_way_are_an_error(words, column):
+    rows = np.ones((len(column), 1))
+    with pytest.raises(InvalidRecords, match=f"column of keys .*{words}.*dtype") as error:
+        grouped(rows, column, rule="raise")
+    assert "A17" not in str(error.value)
+    grouped(rows, column)
+
+
+@pytest.mark.parametrize("column", [["7", "A17", " 7"], [7, 8.0, None][:2], [b"7", b"x"], [("a", 1), ("a", "1")]])
+def test_under_raise_text_alone_and_numbers_alone_are_in_order(column):
+    grouped(np.ones((len(column), 1)), column, rule="raise")
 
 
 # ------------------------------------------------------------------------------------------------ the table
@@ -269,3 +297,55 @@ def test_the_table_of_the_caller_is_left_alone(kind):
 def test_one_person_with_very_many_rows(rng):
     rows = rng.normal(size=(20_000, 1))
     assert bits(grouped(rows, [0] * len(rows))) == bits(one_by_one(rows.tolist()))
+
+
+# ------------------------------------------------------------------------------------------------ work
+
+
+def added_one_by_one(rows, keys):
+    """The totals of all persons in plain Python, bit for bit: one addition after another, from the zero -0.0."""
+    totals = {key: [-0.0] * len(rows[0]) for key in dict.fromkeys(keys)}
+    for row, key in zip(rows, keys, strict=True):
+        totals[key] = [total + float(entry) for total, entry in zip(totals[key], row, strict=True)]
+    return np.array(list(totals.values()))
+
+
+@every_kind
+@pytest.mark.parametrize("people", [1, 2, 40, 3000])
+def test_totals_have_the_bits_of_an_explicit_loop(kind, people, rng):
+    rows = rng.normal(size=(3000, 3)) * 10.0 ** rng.integers(-9, 9, size=(3000, 3))
+    rows[rng.random(rows.shape) < 0.2] = -0.0
+    keys = rng.integers(0, people, size=3000)
+    wanted = added_one_by_one(rows.tolist(), keys.tolist())
+    found = grouped(rows, keys, most=10**6, kind=kind)
+    assert bits(found) == bits(wanted)
+    if kind is np.asarray:
+        assert found.tobytes() == wanted.tobytes()  # the sign of zero as well
+
+
+def python_lines(action):
+    """How many lines of Python ran."""
+    lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@every_kind
+@pytest.mark.parametrize("most", [None, 3])
+def test_steps_do_not_grow_with_the_rows_of_one_person(kind, most):
+    rows = as_records(kind(np.ones((900, 2))))
+    even, heavy = (open_keys(keys) for keys in (np.arange(900) % 300, np.minimum(np.arange(900), 299)))
+    steps = [python_lines(lambda keys=keys: person_records(rows, keys, most, "neutral")) for keys in (even, heavy)]
+    assert steps[0] == steps[1]  # 3 rows each, or 601 rows for the last of 300 persons
+    assert steps[0] > 20

@@ -99,7 +99,8 @@ def mean(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Whose each row is: all rows with the same entry are one person, who counts once, with their mean.",
+            help="Whose each row is: all rows with the same entry (7 and 007 are the same) are one person, who counts "
+            "once, with their mean.",
             rich_help_panel=_DATA,
         ),
     ] = None,

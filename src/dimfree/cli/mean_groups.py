@@ -95,13 +95,12 @@ def release_groups(task: GroupTask, options: Mapping[str, Any]) -> None:
 
 
 def _names(task: GroupTask) -> tuple[str, ...]:
-    """The public names of the groups."""
-    from dimfree.files import is_missing_cell, read_group_keys
+    """The public names of the groups; what is wrong with them is said before the table is read."""
+    from dimfree.files import read_group_keys
+    from dimfree.labels import check_group_keys
 
     names = read_group_keys(task.groups)
-    for name in names:
-        if task.data.suffix.lower() == ".csv" and is_missing_cell(name):
-            raise InvalidParameter(f"Expected no group {name!r}: such a cell of a .csv is empty. Use .parquet for it.")
+    check_group_keys(names)
     return names
 
 
