@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from dimfree._validate import is_word
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.release import AUTO, WINDOW, release_mean
 from dimfree.result import Release
@@ -118,7 +119,7 @@ class PrivateMean(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise differs from fit to fit, by design
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.on_invalid == "neutral"
+        tags.input_tags.allow_nan = is_word(self.on_invalid, "neutral")
         return tags
 
 
@@ -160,7 +161,7 @@ def _numeric(X: Any) -> NDArray[Any]:
         raise _EntryTypeError(
             "X has an entry that is no number: every argument must be a string or a number."
         ) from None
-    except (ValueError, OverflowError):
+    except Exception:  # noqa: BLE001 - it may quote an entry
         raise InvalidRecords("Expected X to be a table of numbers with rows of equal length.") from None
     if array.dtype.kind == "c":
         raise InvalidRecords("Complex data not supported: X must hold real numbers.")
