@@ -1,4 +1,4 @@
-"""Values that nobody means to pass: tables of people, objects that object, numbers out of range. Each holds a secret."""
+"""Values that nobody means to pass: tables with a secret number, objects that raise errors, numbers out of range."""
 
 import decimal
 import fractions
@@ -10,9 +10,10 @@ from scipy import sparse
 SECRET = 918273645.125
 SECRETS = ("918273645", "9.18273645", "918_273", "9182736", "-71828")  # as texts may show it
 COUNT = 467  # a prime that no public number comes near
+_ALONE = ("bool", "float", "index", "len", "iter", "eq", "hash", "array")
 _HOOKS = (
-    "bool", "float", "int", "index", "len", "iter", "getitem", "eq", "ne", "lt", "le", "gt", "ge", "hash", "contains",
-    "array", "complex", "format", "call", "enter", "fspath", "add", "mul", "sub", "truediv", "radd", "rmul", "neg",
+    *_ALONE, "int", "getitem", "ne", "lt", "le", "gt", "ge", "contains", "complex", "format", "call", "enter", "fspath",
+    "add", "mul", "sub", "truediv", "radd", "rmul", "rtruediv", "neg",
 )  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def foreign_values() -> dict[str, object]:
         "a class": type(_shouting()),
         "a function": lambda: SECRET,
     }
-    held |= {f"an object whose {name} raises": _shouting(name) for name in _HOOKS}
+    held |= {f"an object whose {name} raises": _shouting(name) for name in _ALONE}
     return held | _scalars()
 
 

@@ -4,7 +4,7 @@ A value is quoted by `quoted` alone: anything that could hold records is named b
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.errors import InvalidParameter
-
 
 Kind = TypeVar("Kind")
 
@@ -70,6 +69,19 @@ def check_path(name: str, value: object) -> Path:
     if not text or len(text) > _LONGEST_PATH or "\0" in text or any("\ud800" <= sign < "\udc80" for sign in text):
         raise InvalidParameter(f"Expected {name} to be the name of a file, such as 'study.db', got {quoted(value)}.")
     return Path(text)
+
+
+def check_each(name: str, values: Iterable[object], check: Callable[[str, object], Kind], need: str) -> list[Kind]:
+    """All entries of a list; the one that is wrong is not quoted, since the list may be a record."""
+    try:
+        return [check(name, value) for value in values]
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        raise InvalidParameter(f"Expected {name} to be a list, and every entry of it {need}.") from None
+
+
+def check_text(name: str, value: object) -> str:
+    """A text."""
+    return str.__str__(check_kind(name, value, str))
 
 
 def is_word(value: object, word: str) -> bool:
@@ -131,7 +143,9 @@ def check_whole(name: str, value: object, *, least: int, most: float = LARGEST_C
         number = math.nan
     if not math.isfinite(number) or number != int(number) or not least <= number <= most:
         limit = "" if most == LARGEST_COUNT else f" and at most {most}"
-        raise InvalidParameter(f"Expected {name}={quoted(value)} to be a whole number, at least {least}{limit}, or 'auto'.")
+        raise InvalidParameter(
+            f"Expected {name}={quoted(value)} to be a whole number, at least {least}{limit}, or 'auto'."
+        )
     return int(number)
 
 
@@ -143,7 +157,9 @@ def check_device(value: object) -> str | None:
     text = str(value) if named else ""
     kind, colon, index = text.partition(":")
     if text != "cpu" and not (kind == "cuda" and (index.isdecimal() if colon else True)):
-        raise InvalidParameter(f"Expected device={quoted(value)} to be 'cpu', 'cuda' or one of several, as in 'cuda:1'.")
+        raise InvalidParameter(
+            f"Expected device={quoted(value)} to be 'cpu', 'cuda' or one of several, as in 'cuda:1'."
+        )
     return text
 
 
@@ -291,7 +307,9 @@ def check_written_out(name: str, dimension: int, most: int) -> None:
 
 def reject_operator(name: str, error: Exception) -> InvalidParameter:
     """The error for an operator that cannot be applied to the unit vectors."""
-    return InvalidParameter(f"Expected {name} to be a matrix or operator for real vectors; on one it raised {type(error).__name__}.")
+    return InvalidParameter(
+        f"Expected {name} to be a matrix or operator for real vectors; on one it raised {type(error).__name__}."
+    )
 
 
 def reject_basis(value: object, names: Iterable[str]) -> InvalidParameter:
@@ -349,9 +367,7 @@ def check_lengths(name: str, length: int, partner: str, wanted: int) -> None:
 def check_dimension(name: str, own: int, wanted: int) -> None:
     """A shape and the records speak of the same number of columns."""
     if own != wanted:
-        raise InvalidParameter(
-            f"Expected {name} for {wanted} dimension(s): pass one with an entry per column."
-        )
+        raise InvalidParameter(f"Expected {name} for {wanted} dimension(s): pass one with an entry per column.")
 
 
 def check_width(name: str, own: int, wanted: int) -> None:
@@ -402,7 +418,9 @@ def check_window(name: str, value: object) -> tuple[float, float]:
     except Exception:  # noqa: BLE001 - what an object says of itself may quote it
         raise InvalidParameter(f"Expected {name}={quoted(value)} to be two numbers, (low, high).") from None
     if not (low >= 1e-60 and high <= 1e60 and 2 * low <= high):
-        raise InvalidParameter(f"Expected {name}={quoted(value)} with 1e-60 <= low, high <= 1e60 and high at least 2 * low.")
+        raise InvalidParameter(
+            f"Expected {name}={quoted(value)} with 1e-60 <= low, high <= 1e60 and high at least 2 * low."
+        )
     return low, high
 
 
@@ -416,8 +434,8 @@ def reject_covariance(value: object, wanted: int) -> InvalidParameter:
     if isinstance(value, str):
         return reject_shape("covariance", value)
     return InvalidParameter(
-        f"Expected covariance as ({wanted},) variances or a ({wanted}, {wanted}) matrix, got {quoted(value)}. Pass a shape object"
-        " as shape=, and one variance for all directions as shape=Isotropic(scale), scale its standard deviation."
+        f"Expected covariance as ({wanted},) variances or a ({wanted}, {wanted}) matrix, got {quoted(value)}. Pass a"
+        " shape object as shape=, and one variance for all directions as shape=Isotropic(scale), scale its standard deviation."
     )
 
 
@@ -427,7 +445,7 @@ def check_count(name: str, value: object, *, least: int = 1, most: float = LARGE
     if not whole or not least <= int(value) <= most:  # type: ignore[call-overload]
         limit = "" if most == LARGEST_COUNT else f" and at most {most}"
         raise InvalidParameter(f"Expected {name}={quoted(value)} to be a whole number, at least {least}{limit}.")
-    return int(value)  # type: ignore[call-overload, no-any-return]
+    return int(value)  # type: ignore[call-overload]
 
 
 def check_unit_rows(unit: object, unit_rows: object) -> None:
@@ -436,15 +454,17 @@ def check_unit_rows(unit: object, unit_rows: object) -> None:
         return
     check_count("unit_rows", unit_rows)
     if unit is None:
-        raise InvalidParameter(f"Expected unit_rows={quoted(unit_rows)} together with unit=, which says whose each row is.")
+        raise InvalidParameter(
+            f"Expected unit_rows={quoted(unit_rows)} together with unit=, which says whose each row is."
+        )
 
 
 def check_fraction(name: str, value: object, *, largest_denominator: int) -> Fraction:
     """An exact fraction strictly between zero and one, its denominator small enough for 64-bit counts."""
     if not isinstance(value, Fraction) or not 0 < value < 1 or value.denominator > largest_denominator:
         raise InvalidParameter(
-            f"Expected {name}={quoted(value)} to be a Fraction in (0, 1) with a denominator of at most {largest_denominator}:"
-            f" pass Fraction(9, 10), or Fraction({name}).limit_denominator(1000)."
+            f"Expected {name}={quoted(value)} to be a Fraction in (0, 1) with a denominator of at most"
+            f" {largest_denominator}: pass Fraction(9, 10), or Fraction({name}).limit_denominator(1000)."
         )
     return value
 

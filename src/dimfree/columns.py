@@ -23,7 +23,9 @@ def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     """X without the column of this name, and the column; `parameter` is who asked, for the error."""
     package = type(X).__module__.partition(".")[0]
     if package not in _TAKERS:
-        raise InvalidParameter(f"Expected {parameter}={quoted(name)} with a table that has column names. {ONE_KEY_EACH}")
+        raise InvalidParameter(
+            f"Expected {parameter}={quoted(name)} with a table that has column names. {ONE_KEY_EACH}"
+        )
     return _TAKERS[package](X, name, parameter)
 
 
@@ -72,7 +74,9 @@ def _from_dask(X: Any, name: str, parameter: str) -> NoReturn:
 
 
 def _no_frame(name: str, parameter: str) -> NoReturn:
-    raise InvalidParameter(f"Expected {parameter}={quoted(name)} with a DataFrame, Arrow table or AnnData. {ONE_KEY_EACH}")
+    raise InvalidParameter(
+        f"Expected {parameter}={quoted(name)} with a DataFrame, Arrow table or AnnData. {ONE_KEY_EACH}"
+    )
 
 
 _TAKERS = {

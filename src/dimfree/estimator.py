@@ -25,6 +25,10 @@ class _EntryTypeError(InvalidRecords, TypeError):
     """An entry is no number at all; scikit-learn wants a TypeError for this."""
 
 
+class _SchemaError(InvalidRecords, TypeError):
+    """Columns that do not fit; scikit-learn wants a TypeError for names of several types."""
+
+
 class PrivateMean(BaseEstimator):
     """The private mean of the rows of X as a scikit-learn estimator; the guarantee is that of `release_mean`.
 
@@ -92,7 +96,7 @@ class PrivateMean(BaseEstimator):
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
         """Release the mean of the rows of X. `y` is ignored and never read; `unit` holds one key for each row."""
         table, whose = self._persons(open_table(X), unit)
-        validate_data(self, headed(table), skip_check_array=True)  # names and width only, before any budget is spent
+        check_schema(self, table)  # before any budget is spent
         self._store(release_mean(table, **{**self.get_params(deep=False), "unit": whose}))
         if self.release_.refused:
             warnings.warn(f"The release was refused: {self.release_.refusal}", RefusalWarning, stacklevel=2)
@@ -121,6 +125,14 @@ class PrivateMean(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = is_word(self.on_invalid, "neutral")
         return tags
+
+
+def check_schema(estimator: Any, table: Any, *, reset: bool = True) -> None:
+    """scikit-learn's checks of names and width, in its own words: they speak of the columns alone."""
+    try:
+        validate_data(estimator, headed(table), reset=reset, skip_check_array=True)
+    except (ValueError, TypeError) as error:
+        raise _SchemaError(str(error)) from None
 
 
 def headed(table: Any) -> Any:

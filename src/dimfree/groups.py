@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from dimfree import known, unknown
 from dimfree._validate import (
     check_at_least,
+    check_callable,
     check_choice,
+    check_failure,
     check_flag,
     check_magnitude,
-    check_failure,
     check_share,
     check_unit_rows,
     check_window,
@@ -92,8 +93,11 @@ def release_means(
     check_unit_rows(unit, unit_rows)
     check_choice("on_invalid", on_invalid, ON_INVALID)
     check_ledger(ledger)
+    check_callable("tell", tell)
     if isinstance(shape, str):
-        raise InvalidParameter(f"Expected shape={quoted(shape)} to be a Shape; leave it out to learn one from all groups.")
+        raise InvalidParameter(
+            f"Expected shape={quoted(shape)} to be a Shape; leave it out to learn one from all groups."
+        )
     door = opened(noise)
     options: dict[str, Any] = {
         "failure_probability": failure_probability,
@@ -106,7 +110,7 @@ def release_means(
     with memory_unspoken():
         records, labels, whose = _opened(X, groups, names, unit, unit_rows, on_invalid)
     learned = covariance is None and shape is None
-    scale = check_choice("scale", scale or ("learn" if learned else "known"), SCALES)
+    scale = check_choice("scale", ("learn" if learned else "known") if scale is None else scale, SCALES)
     steps = _Steps(len(names) + learned, tell)
     overall, own = None, budget
     charged = None

@@ -5,6 +5,7 @@ on the operating system's entropy.
 `SeededNoise` is for tests and simulations: reproducible, and whatever it releases is marked "not private".
 """
 
+import math
 import os
 import secrets
 from collections.abc import Sequence
@@ -155,10 +156,13 @@ class SeededNoise:
         return self._generator.integers(0, bound, size, dtype=np.int64)
 
 
+_SPANS: tuple[type, ...] = (np.timedelta64,)  # to NumPy, a span of time is a whole number
+
+
 def _check_whole(*numbers: int) -> None:
     """Python's own or NumPy's, from 0 on, that 64 bits hold."""
     for number in numbers:
-        if not isinstance(number, int | np.integer) or isinstance(number, bool | np.timedelta64):
+        if not isinstance(number, int | np.integer) or isinstance(number, bool) or type(number) in _SPANS:
             raise NoiseMisuse("Expected whole numbers.")
         if not 0 <= number < 2**63:
             raise NoiseMisuse("Expected whole numbers of at least 0 that fit 64 bits.")
@@ -166,25 +170,29 @@ def _check_whole(*numbers: int) -> None:
 
 def _check_coin(numerator: int, denominator: int) -> None:
     """Of any length: the probabilities of a ladder are exact."""
-    whole = isinstance(numerator, int | np.integer) and isinstance(denominator, int | np.integer)
-    if not whole or np.timedelta64 in (type(numerator), type(denominator)) or not denominator > 0:
+    whole = all(isinstance(part, int | np.integer) and type(part) not in _SPANS for part in (numerator, denominator))
+    if not whole or not denominator > 0:
         raise NoiseMisuse("Expected a fraction of whole numbers, its denominator above 0.")
 
 
-def _is_real(number: object) -> bool:
-    return isinstance(number, Real) and not isinstance(number, np.timedelta64)
+def _float(number: object) -> float:
+    """NaN for what is no number that a float holds."""
+    try:
+        return float(number) if isinstance(number, Real) and type(number) not in _SPANS else math.nan
+    except OverflowError:
+        return math.nan
 
 
 def _check_stddev(stddev: float, size: int) -> None:
     _check_whole(size)
-    if not _is_real(stddev) or not 0 <= stddev <= LARGEST_STDDEV:
+    if not 0 <= _float(stddev) <= LARGEST_STDDEV:
         raise NoiseMisuse("Expected noise that fits 64-bit integers: use a coarser grid.")
 
 
 def _check_scale(scale: float, size: int) -> None:
     """Above zero, where the sampler would add nothing, and below the scale at which its integers could saturate."""
     _check_whole(size)
-    if not _is_real(scale) or not 0 < scale <= LARGEST_LAPLACE:
+    if not 0 < _float(scale) <= LARGEST_LAPLACE:
         raise NoiseMisuse("Expected noise of a scale above 0 that fits 64-bit integers: use another grid.")
 
 

@@ -146,9 +146,9 @@ class Release:
 
     def with_learned(self, shape: LearnedShape | None) -> Self:
         """The same release, whose shape was not given but learned in an earlier run, with its uncertainty."""
-        if shape is None or self.error_model.record_stddev is None:
-            return self
         model = self.error_model
+        if shape is None or model.record_stddev is None:
+            return self
         check_kind("shape", shape, LearnedShape)
         return replace(self, _shape=LearnedShape(model.record_stddev**2, shape.log_stddev))
 

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from dimfree._validate import check_flag, check_path
 from dimfree.errors import InvalidFile, RefusedRelease
 from dimfree.files import TABLES, PathLike, known_ending, require_pyarrow
 from dimfree.means import Means
@@ -52,7 +53,8 @@ class Draft:
 
 def check_target(path: PathLike, *, force: bool = False, endings: Sequence[str] = TABLES) -> None:
     """Everything that can be known to stop a later write; call it before any budget is spent."""
-    ending = known_ending(Path(path), endings)
+    force = check_flag("force", force)
+    ending = known_ending(check_path("path", path), endings)
     target = Path(path).resolve()  # a link is followed, so that it stays a link
     if target.is_dir():
         raise InvalidFile(f"{path} is a folder: pass the path of a file.")

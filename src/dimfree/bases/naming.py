@@ -39,6 +39,7 @@ def as_basis(basis: Any, dimension: int, columns: Sequence[str] | None = None) -
 
     With `columns`, the names of the records: a frame with other names, or with these in another order, is refused.
     """
+    dimension = _validate.check_count("dimension", dimension)
     if isinstance(basis, str):
         if basis not in NAMED:
             raise _validate.reject_basis(basis, NAMED)

@@ -100,7 +100,12 @@ class Ledger:
         self._check_alike(check_kind("terms", terms, Terms))
         check_kind("charge", charge, Charge).prepare()
         check_kind("what", what, str), check_kind("parameters", parameters, str)
-        said = {"purpose": self.purpose, "what": what, "private": check_flag("private", private), "parameters": parameters}
+        said = {
+            "purpose": self.purpose,
+            "what": what,
+            "private": check_flag("private", private),
+            "parameters": parameters,
+        }
         with writing(self.path, self.timeout) as transaction:
             entries, account = self._sound(transaction)
             if Terms.from_entry(entries[0]) != self.terms:

@@ -11,8 +11,8 @@ from dimfree._validate import (
     check_choice,
     check_columns,
     check_count,
-    check_magnitude,
     check_failure,
+    check_magnitude,
     check_share,
     check_variances,
 )
