@@ -1,23 +1,24 @@
 """What a release lets its reader believe beyond the mean: the model behind error bars, and a learned shape. Public."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import check_positive
+from dimfree._validate import as_array, check_count, check_kind, check_positive
 from dimfree.errors import InvalidParameter
 from dimfree.shape import Diagonal
 
 
 def frozen_numbers(name: str, value: object, dimension: int) -> NDArray[np.float64]:
     """A copy over immutable bytes: not even setflags makes it writable."""
-    array = np.asarray(value)
+    array = as_array(name, value)
     if array.shape != (dimension,) or array.dtype.kind not in "iuf":
         raise InvalidParameter(f"Expected {name} to hold {dimension} numbers, one for each coordinate.")
-    array = array.astype(np.float64)
+    with np.errstate(all="ignore"):
+        array = array.astype(np.float64)
     if not np.isfinite(array).all():
         raise InvalidParameter(f"Expected {name} to be finite.")
     return np.frombuffer(array.tobytes(), dtype=np.float64)
@@ -77,6 +78,7 @@ class LearnedDirections:
     scale: NDArray[np.float64]
 
     def frozen(self, dimension: int) -> "LearnedDirections":
+        dimension = check_count("dimension", dimension)
         count = len(self.shares)
         vectors = frozen_numbers("directions", np.ravel(self.vectors), count * dimension).reshape(count, dimension)
         shares, angles = frozen_numbers("shares", self.shares, count), frozen_numbers("angles", self.angles, count)
@@ -132,6 +134,7 @@ class LearnedShape:
         return Diagonal(self.variances)
 
     def frozen(self, dimension: int) -> "LearnedShape":
+        dimension = check_count("dimension", dimension)
         variances = frozen_numbers("learned variances", self.variances, dimension)
         log_stddev = _frozen_uncertainty(self.log_stddev, dimension)
         above = log_stddev if self.log_above is None else self.log_above
@@ -150,6 +153,9 @@ class LearnedShape:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "LearnedShape":
+        """The shape `to_dict` wrote; a missing or an unknown entry is an error."""
+        if not {"variances", "log_stddev"} <= set(check_kind("data", data, dict)) <= {f.name for f in fields(cls)}:
+            raise InvalidParameter("Expected exactly the entries of a learned shape.")
         directions = data.get("directions")
         log_stddev = [math.inf if each is None else each for each in data["log_stddev"]]
         found = {"directions": None if directions is None else LearnedDirections(**directions)}

@@ -57,10 +57,16 @@ class Budget:
         return tuple(parts)
 
 
+_SHARES = "Expected shares to be a whole number of parts, or a list of positive numbers."
+
+
 def _shares(shares: object) -> list[float]:
     if isinstance(shares, str) or not isinstance(shares, Sequence) or not shares:
-        raise InvalidParameter("Expected shares to be a whole number of parts, or a list of positive numbers.")
-    return [check_positive("shares", share) for share in shares]
+        raise InvalidParameter(_SHARES)
+    try:
+        return [check_positive("shares", share) for share in shares]
+    except InvalidParameter:  # an entry is not quoted
+        raise InvalidParameter(_SHARES) from None
 
 
 def _sum(parts: Iterable[float]) -> Fraction:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._validate import quoted
 from dimfree.errors import InvalidParameter
 
 ONE_KEY_EACH = "Pass the name of a column of X, or a list or array with one key (a whole number or text) for each row."
@@ -22,14 +23,16 @@ def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     """X without the column of this name, and the column; `parameter` is who asked, for the error."""
     package = _package(X)
     if package not in _TAKERS:
-        raise InvalidParameter(f"Expected {parameter}={name!r} with a table that has column names. {ONE_KEY_EACH}")
+        raise InvalidParameter(
+            f"Expected {parameter}={quoted(name)} with a table that has column names. {ONE_KEY_EACH}"
+        )
     return _TAKERS[package](X, name, parameter)
 
 
 def _place(names: list[str], name: str, parameter: str) -> int:
     if names.count(name) != 1:
         wrong = "no column" if name not in names else "more than one column"
-        raise InvalidParameter(f"Expected {parameter}={name!r} to name one column of X; {wrong} has this name.")
+        raise InvalidParameter(f"Expected {parameter}={quoted(name)} to name one column of X; {wrong} has this name.")
     return names.index(name)
 
 
@@ -65,13 +68,15 @@ def _from_anndata(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
 def _from_dask(X: Any, name: str, parameter: str) -> NoReturn:
     """Keys are compared with each other, so they must be here."""
     raise InvalidParameter(
-        f"Expected {parameter}={name!r} with a table in memory: of a Dask DataFrame pass the keys themselves, "
-        f"{parameter}=frame[{name!r}].compute(), and the frame without that column."
+        f"Expected {parameter}={quoted(name)} with a table in memory: of a Dask DataFrame pass the keys themselves, "
+        f"{parameter}=frame[{quoted(name)}].compute(), and the frame without that column."
     )
 
 
 def _no_frame(name: str, parameter: str) -> NoReturn:
-    raise InvalidParameter(f"Expected {parameter}={name!r} with a DataFrame, Arrow table or AnnData. {ONE_KEY_EACH}")
+    raise InvalidParameter(
+        f"Expected {parameter}={quoted(name)} with a DataFrame, Arrow table or AnnData. {ONE_KEY_EACH}"
+    )
 
 
 _TAKERS = {

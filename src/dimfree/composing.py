@@ -85,7 +85,7 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
     proofs/accounting/looks.md (M9). Gaussians add up by precision, tests by the curves of their losses. Means of groups
     count as one release.
     """
-    given = list(releases)
+    given = _listed(releases)
     if not given or not all(isinstance(release, Release | Means) for release in given):
         raise InvalidParameter(
             "Expected releases to be a list of at least one Release or Means, as release_mean and release_means return."
@@ -95,6 +95,14 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
     private = all(release.guarantee.private for release in given)
     first = given[0].guarantee
     return Composed(first.neighbours, private, len(given), first.who, Looks(ledgers))
+
+
+def _listed(releases: Iterable[Any]) -> list[Any]:
+    """Nothing where there is no list: the error for that is the caller's."""
+    try:
+        return list(releases)
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        return []
 
 
 def _check_alike(promises: list[Guarantee]) -> None:

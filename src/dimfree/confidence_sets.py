@@ -124,7 +124,7 @@ class ConfidenceBall:
 
     @classmethod
     def about(cls, centre: Floats, parts: Uncertainty, confidence: float) -> Self:
-        check_probability("confidence", confidence)
+        confidence = check_probability("confidence", confidence)
         radius, middle = parts.length(confidence), frozen_numbers("centre", centre, len(centre))
         learned, made_of = parts.log_stddev is not None, BallParts.of(parts, confidence)
         return cls(middle, radius, confidence, parts.covers, learned, made_of)
@@ -167,8 +167,9 @@ class ConfidenceBox:
 
     @classmethod
     def about(cls, centre: Floats, parts: Uncertainty, confidence: float, *, simultaneous: bool) -> Self:
-        check_probability("confidence", confidence)
-        reach = parts.reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
+        confidence = check_probability("confidence", confidence)
+        simultaneous = check_flag("simultaneous", simultaneous)
+        reach = parts.reach(confidence, simultaneous=simultaneous)
         low, high = (frozen_numbers("an end", end, len(centre)) for end in (centre - reach, centre + reach))
         arrays = (
             None if a is None else frozen_numbers("a part", a, len(centre)) for a in (parts.sampling, parts.clipping)

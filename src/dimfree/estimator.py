@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from dimfree._validate import is_word
 from dimfree.column_names import check_names
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.records import as_records, plain_table
@@ -24,6 +25,10 @@ class RefusalWarning(UserWarning):
 
 class _EntryTypeError(InvalidRecords, TypeError):
     """An entry is no number at all; scikit-learn wants a TypeError for this."""
+
+
+class _SchemaError(InvalidRecords, TypeError):
+    """Columns that do not fit; scikit-learn wants a TypeError for names of several types."""
 
 
 class PrivateMean(BaseEstimator):
@@ -93,7 +98,7 @@ class PrivateMean(BaseEstimator):
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
         """Release the mean of the rows of X. `y` is ignored and never read; `unit` holds one key for each row."""
         table, whose = self._persons(open_table(X, self.on_invalid), unit)
-        validate_data(self, headed(table), skip_check_array=True)  # names and width only, before any budget is spent
+        check_schema(self, table)  # names and width only, before any budget is spent
         self._store(release_mean(table, **{**self.get_params(deep=False), "unit": whose}))
         if self.release_.refused:
             warnings.warn(f"The release was refused: {self.release_.refusal}", RefusalWarning, stacklevel=2)
@@ -120,8 +125,16 @@ class PrivateMean(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise differs from fit to fit, by design
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.on_invalid == "neutral"
+        tags.input_tags.allow_nan = is_word(self.on_invalid, "neutral")
         return tags
+
+
+def check_schema(estimator: Any, table: Any, *, reset: bool = True) -> None:
+    """scikit-learn's checks of names and width, in its own words: they speak of the columns alone."""
+    try:
+        validate_data(estimator, headed(table), reset=reset, skip_check_array=True)
+    except (ValueError, TypeError) as error:
+        raise _SchemaError(str(error)) from None
 
 
 def headed(table: Any) -> Any:
@@ -173,7 +186,7 @@ def _numeric(X: Any) -> NDArray[Any]:
         raise _EntryTypeError(
             "X has an entry that is no number: every argument must be a string or a number."
         ) from None
-    except (ValueError, OverflowError):
+    except Exception:  # noqa: BLE001 - it may quote an entry
         raise InvalidRecords("Expected X to be a table of numbers with rows of equal length.") from None
     if array.dtype.kind == "c":
         raise InvalidRecords("Complex data not supported: X must hold real numbers.")

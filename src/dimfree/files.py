@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import check_same_columns
+from dimfree._validate import check_count, check_path, check_same_columns
 from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.records import Records, as_records
 from dimfree.sources.csv_text import CsvStream, CsvText, key_of, open_csv
@@ -61,8 +61,9 @@ def read_table(path: PathLike, *, workers: int = 0) -> Records:
 
     With `workers`, the number of threads of a dask cluster, nothing is read here: they read it, each in parts.
     """
-    ending = known_ending(Path(path), SOURCES)
-    return _opened(path, *_guarded(Path(path), lambda: _table_of(Path(path), ending, workers)))
+    place, workers = check_path("path", path), check_count("workers", workers, least=0)
+    ending = known_ending(place, SOURCES)
+    return _opened(path, *_guarded(place, lambda: _table_of(place, ending, workers)))
 
 
 def _table_of(path: Path, ending: str, workers: int) -> Table:

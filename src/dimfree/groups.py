@@ -14,13 +14,15 @@ from numpy.typing import ArrayLike
 from dimfree import known, unknown
 from dimfree._validate import (
     check_at_least,
+    check_callable,
     check_choice,
+    check_failure,
     check_flag,
     check_magnitude,
-    check_probability,
     check_share,
     check_unit_rows,
     check_window,
+    quoted,
 )
 from dimfree.accounting.events import Ledger
 from dimfree.accounting.ledgers import Runs
@@ -33,7 +35,7 @@ from dimfree.ledger.book import Ledger as Book
 from dimfree.ledger.charging import check_ledger, terms_of
 from dimfree.ledger.spending import Charge
 from dimfree.means import Means
-from dimfree.noise import Noise, SystemNoise
+from dimfree.noise import Noise, opened
 from dimfree.records import ON_INVALID, Records, as_records, require_valid
 from dimfree.release import CAUTION, SCALES, TAILS, WINDOW, release_mean, stated
 from dimfree.result import Release
@@ -88,13 +90,16 @@ def release_means(
     budget, names = Budget(epsilon, delta), check_group_keys(keys)
     check_at_least("epsilon", budget.epsilon, 10 * SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, 10 * SMALLEST_DELTA)
-    check_probability("failure_probability", failure_probability)
+    failure_probability = check_failure(failure_probability)
     check_unit_rows(unit, unit_rows)
     check_choice("on_invalid", on_invalid, ON_INVALID)
     check_ledger(ledger)
+    check_callable("tell", tell)
     if isinstance(shape, str):
-        raise InvalidParameter(f"Expected shape={shape!r} to be a Shape; leave it out to learn one from all groups.")
-    door = noise or SystemNoise()
+        raise InvalidParameter(
+            f"Expected shape={quoted(shape)} to be a Shape; leave it out to learn one from all groups."
+        )
+    door = opened(noise)
     options: dict[str, Any] = {
         "failure_probability": failure_probability,
         "on_invalid": on_invalid,
@@ -106,7 +111,7 @@ def release_means(
     with memory_unspoken():
         records, labels, whose = _opened(X, groups, names, unit, unit_rows, on_invalid)
     learned = covariance is None and shape is None
-    scale = check_choice("scale", scale or ("learn" if learned else "known"), SCALES)
+    scale = check_choice("scale", ("learn" if learned else "known") if scale is None else scale, SCALES)
     steps = _Steps(len(names) + learned, tell)
     overall, own = None, budget
     charged = None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from dimfree._validate import check_choice, check_count, check_positive, check_probability
+from dimfree._validate import check_choice, check_count, check_positive, check_probability, quoted
 from dimfree.budget import Neighbours
 from dimfree.errors import InvalidParameter
 
@@ -44,7 +44,7 @@ class Guarantee:
         object.__setattr__(self, "delta", check_probability("delta", self.delta))
         object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
         if not isinstance(self.private, bool):
-            raise InvalidParameter(f"Expected private={self.private!r} to be True or False.")
+            raise InvalidParameter(f"Expected private={quoted(self.private)} to be True or False.")
         self._check_unit()
 
     def _check_unit(self) -> None:
@@ -103,6 +103,6 @@ class Guarantee:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
         """The guarantee `to_dict` wrote; a missing or an unknown entry is an error."""
-        if set(document) != {field.name for field in fields(cls)}:
+        if not isinstance(document, dict) or set(document) != {field.name for field in fields(cls)}:
             raise InvalidParameter("Expected exactly the entries of a guarantee.")
         return cls(**document)

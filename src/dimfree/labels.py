@@ -24,7 +24,10 @@ def check_group_keys(keys: object) -> tuple[Key, ...]:
     """The public names of the groups, at least one; no two may be one key to `canonical`."""
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         raise InvalidParameter(f"Expected keys to be a list, got {type(keys).__name__}. {_NEED}")
-    names = tuple(key.item() if isinstance(key, np.generic) else key for key in keys)
+    try:
+        names = tuple(key.item() if isinstance(key, np.generic) else key for key in keys)
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        names = ()
     if not names or {type(name) for name in names} not in ({str}, {int}) or len(set(names)) < len(names):
         raise InvalidParameter(f"Expected keys to be one or more distinct words, or whole numbers. {_NEED}")
     _check_forms(names)

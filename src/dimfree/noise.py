@@ -5,15 +5,18 @@ on the operating system's entropy.
 `SeededNoise` is for tests and simulations: reproducible, and whatever it releases is marked "not private".
 """
 
+import math
 import os
 import secrets
 from collections.abc import Sequence
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.errors import NoiseMisuse
+from dimfree._validate import check_count, quoted
+from dimfree.errors import InvalidParameter, NoiseMisuse
 
 LARGEST_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
 LARGEST_LAPLACE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
@@ -46,6 +49,22 @@ class Noise(Protocol):
         ...
 
 
+def opened(noise: Noise | None) -> Noise:
+    """The noise of a release: the system's own where none was given."""
+    if noise is None:
+        return SystemNoise()
+    if not isinstance(getattr(noise, "private", None), bool):
+        raise InvalidParameter(f"Expected noise to be None, or SeededNoise(seed) for a test, got {quoted(noise)}.")
+    return check_noise(noise, "gaussian")
+
+
+def check_noise(noise: Noise, draw: str) -> Noise:
+    """Something that can be asked for such a draw."""
+    if not callable(getattr(type(noise), draw, None)):
+        raise InvalidParameter(f"Expected noise to be SystemNoise() or SeededNoise(seed), got {quoted(noise)}.")
+    return noise
+
+
 class SystemNoise:
     """Exact samplers on operating-system entropy, usable only by the process that opened the door."""
 
@@ -56,8 +75,7 @@ class SystemNoise:
 
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
         self._check_owner()
-        if not stddev <= LARGEST_STDDEV:
-            raise NoiseMisuse("Expected noise that fits 64-bit integers: use a coarser grid.")
+        _check_stddev(stddev, size)
         import opendp.prelude as dp  # slow to import, needed only here
 
         dp.enable_features("contrib")
@@ -67,7 +85,7 @@ class SystemNoise:
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
         self._check_owner()
-        _check_scale(scale)
+        _check_scale(scale, size)
         import opendp.prelude as dp
 
         dp.enable_features("contrib")
@@ -89,11 +107,13 @@ class SystemNoise:
 
     def coin(self, numerator: int, denominator: int) -> bool:
         self._check_owner()
-        return secrets.randbelow(denominator) < numerator
+        _check_coin(numerator, denominator)
+        return secrets.randbelow(int(denominator)) < numerator
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
         self._check_owner()
-        return np.array([secrets.randbelow(bound) for _ in range(size)], dtype=np.int64)
+        _check_whole(bound, size)
+        return np.array([secrets.randbelow(int(bound)) for _ in range(size)], dtype=np.int64)
 
     def _check_owner(self) -> None:
         if os.getpid() != self._owner:
@@ -109,13 +129,14 @@ class SeededNoise:
     private = False
 
     def __init__(self, seed: int) -> None:
-        self._generator = np.random.default_rng(seed)
+        self._generator = np.random.default_rng(check_count("seed", seed, least=0, most=2**128))
 
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
-        return np.rint(self._generator.normal(0.0, stddev, size)).astype(np.int64)
+        _check_stddev(stddev, size)
+        return np.rint(self._generator.normal(0.0, abs(stddev), size)).astype(np.int64)
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
-        _check_scale(scale)
+        _check_scale(scale, size)
         stop = -np.expm1(-1.0 / scale)  # the difference of two geometric counts
         first, second = self._generator.geometric(stop, (2, size))
         return np.asarray(first - second, dtype=np.int64)
@@ -126,21 +147,59 @@ class SeededNoise:
         return np.argsort(-noisy, kind="stable")[:count].astype(np.int64)
 
     def coin(self, numerator: int, denominator: int) -> bool:
+        _check_coin(numerator, denominator)
         drawn = int.from_bytes(self._generator.bytes(32), "little")
-        return drawn * denominator < numerator << 256
+        return drawn * int(denominator) < int(numerator) << 256
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
+        _check_whole(bound, size)
         return self._generator.integers(0, bound, size, dtype=np.int64)
 
 
-def _check_scale(scale: float) -> None:
+_SPANS: tuple[type, ...] = (np.timedelta64,)  # to NumPy, a span of time is a whole number
+
+
+def _check_whole(*numbers: int) -> None:
+    """Python's own or NumPy's, from 0 on, that 64 bits hold."""
+    for number in numbers:
+        if not isinstance(number, int | np.integer) or isinstance(number, bool) or type(number) in _SPANS:
+            raise NoiseMisuse("Expected whole numbers.")
+        if not 0 <= number < 2**63:
+            raise NoiseMisuse("Expected whole numbers of at least 0 that fit 64 bits.")
+
+
+def _check_coin(numerator: int, denominator: int) -> None:
+    """Of any length: the probabilities of a ladder are exact."""
+    whole = all(isinstance(part, int | np.integer) and type(part) not in _SPANS for part in (numerator, denominator))
+    if not whole or not denominator > 0:
+        raise NoiseMisuse("Expected a fraction of whole numbers, its denominator above 0.")
+
+
+def _float(number: object) -> float:
+    """NaN for what is no number that a float holds."""
+    try:
+        return float(number) if isinstance(number, Real) and type(number) not in _SPANS else math.nan
+    except OverflowError:
+        return math.nan
+
+
+def _check_stddev(stddev: float, size: int) -> None:
+    _check_whole(size)
+    if not 0 <= _float(stddev) <= LARGEST_STDDEV:
+        raise NoiseMisuse("Expected noise that fits 64-bit integers: use a coarser grid.")
+
+
+def _check_scale(scale: float, size: int) -> None:
     """Above zero, where the sampler would add nothing, and below the scale at which its integers could saturate."""
-    if not 0 < scale <= LARGEST_LAPLACE:
+    _check_whole(size)
+    if not 0 < _float(scale) <= LARGEST_LAPLACE:
         raise NoiseMisuse("Expected noise of a scale above 0 that fits 64-bit integers: use another grid.")
 
 
 def _check_top(scores: NDArray[np.int64], count: int, scale: float) -> None:
-    _check_scale(scale)
+    _check_scale(scale, count)
+    if not isinstance(scores, np.ndarray) or scores.ndim != 1 or scores.dtype.kind not in "iu":
+        raise NoiseMisuse("Expected scores to be a vector of whole numbers.")
     if not 0 < count <= len(scores):
         raise NoiseMisuse("Expected to choose at least one of the scores, and not more than there are.")
 

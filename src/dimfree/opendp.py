@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dimfree._validate import check_at_least, check_columns
+from dimfree._validate import check_at_least, check_columns, check_count, check_kind
 from dimfree.bases import as_basis, check_basis
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
@@ -95,6 +95,8 @@ def group_loss(budget: Budget, steps: int) -> tuple[float, float]:
     Go from one array to the other step by step; each step multiplies what was before by e^epsilon and adds delta. A
     delta of 1 promises nothing, which always holds.
     """
+    check_kind("budget", budget, Budget)
+    steps = check_count("steps", steps, least=0)
     if steps == 0:
         return 0.0, 0.0
     if steps == 1:

@@ -15,14 +15,15 @@ from dimfree._validate import (
     check_at_least,
     check_choice,
     check_columns,
+    check_failure,
     check_flag,
     check_learned_options,
     check_magnitude,
-    check_probability,
     check_share,
     check_unit_rows,
     check_whole,
     check_window,
+    is_word,
 )
 from dimfree.bases import Basis, as_basis, check_basis
 from dimfree.bounded import release_basic, release_soft
@@ -32,7 +33,7 @@ from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.known import refuse_known, release_cheapest, release_known
 from dimfree.ledger.book import Ledger
 from dimfree.ledger.charging import charged_run, check_ledger
-from dimfree.noise import Noise, SystemNoise
+from dimfree.noise import Noise, opened
 from dimfree.paper import refuse_paper, release_paper
 from dimfree.records import ON_INVALID, Records, as_records, require_valid
 from dimfree.result import Release
@@ -121,15 +122,13 @@ def release_mean(
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
-    check_choice("core", core, CORES)
-    check_choice("tails", tails, TAILS)
-    check_probability("failure_probability", failure_probability)
-    check_share("outliers", outliers, below=0.3)
-    check_choice("scale", scale, SCALES)
-    most_stages = None if stages == "auto" else check_whole("stages", stages, least=0, most=MOST_STAGES)
-    sample = None if core_sample == "auto" else check_whole("core_sample", core_sample, least=1)
+    core, tails = check_choice("core", core, CORES), check_choice("tails", tails, TAILS)
+    failure_probability = check_failure(failure_probability)
+    outliers, scale = check_share("outliers", outliers, below=0.3), check_choice("scale", scale, SCALES)
+    most_stages = None if is_word(stages, AUTO) else check_whole("stages", stages, least=0, most=MOST_STAGES)
+    sample = None if is_word(core_sample, AUTO) else check_whole("core_sample", core_sample, least=1)
     low, high = check_window("window", window)
-    check_flag("denoise", denoise)
+    denoise = check_flag("denoise", denoise)
     if (scale == "learn" or most_stages) and core in ("soft", "basic"):
         raise InvalidParameter(f"core={core!r} stands alone: leave stages='auto' and scale='known', or use 'stable'.")
     if relation is Neighbours.REPLACE_ONE and core in ("soft", "basic"):
@@ -139,6 +138,7 @@ def release_mean(
     check_unit_rows(unit, unit_rows)
     place = place_of(device)
     check_ledger(ledger)
+    door = opened(noise)
     with device_memory_unspoken(), memory_unspoken():
         records, whose = _opened(X, unit, unit_rows, on_invalid)
         records = records.on(place) if device is not None else records
@@ -161,7 +161,7 @@ def release_mean(
         sample,
         (low, high),
         denoise,
-        noise or SystemNoise(),
+        door,
         menu=learned == "auto" and _left_open(basis),
     )
     name = _LEARNERS[learned] if learned else core
@@ -218,7 +218,7 @@ def _believed(
 
 
 def _left_open(basis: object) -> bool:
-    return isinstance(basis, str) and basis == AUTO
+    return is_word(basis, AUTO)
 
 
 def _axes(

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dimfree._validate import check_choice, check_probability
+from dimfree._validate import check_choice, check_flag, check_kind, check_probability, quoted
 from dimfree.accounting.ledgers import AnyLedger, ledger_from_dict
 from dimfree.beliefs import ErrorModel, LearnedShape, frozen_numbers
 from dimfree.budget import Budget
@@ -71,7 +71,8 @@ class Release:
     ) -> Self:
         """A release that carries a mean; `common` holds the other fields."""
         arrays: dict[str, Any] = {"_mean": mean, "_noise_stddev": noise_stddev, "_denoised": denoised}
-        return cls(**arrays, _error_model=error_model or ErrorModel(), _shape=shape, **common)
+        model = ErrorModel() if error_model is None else error_model
+        return cls(**arrays, _error_model=model, _shape=shape, **common)
 
     @classmethod
     def refused_because(cls, reason: str, **common: Any) -> Self:
@@ -111,7 +112,7 @@ class Release:
     @property
     def error_model(self) -> ErrorModel:
         """What error bars rest on beyond the noise: spread and number of the records, where either is public."""
-        return self._error_model or ErrorModel()
+        return ErrorModel() if self._error_model is None else self._error_model
 
     def error_radius(self, confidence: float = 0.95, *, include_sampling: bool = False) -> float:
         """The Euclidean distance that the noise stays within with the given confidence, from the weighted chi-square
@@ -119,7 +120,7 @@ class Release:
         the population mean, by the model of the records. A denoised mean adds its own distance from the unbiased one:
         safe, and wider than its likely error.
         """
-        check_probability("confidence", confidence)
+        confidence = check_probability("confidence", confidence)
         radius = self._spread(include_sampling).length(confidence)
         return radius + float(np.linalg.norm(self.mean - self.unbiased_mean))
 
@@ -129,8 +130,8 @@ class Release:
         """(low, high) for each coordinate; with `simultaneous` all at once. Of the noise, and an allowance for clipping
         where one is stated, about what was averaged of these records (the farthest clipped); with `include_sampling`
         for the population mean. About the unbiased mean, so valid for any prior."""
-        check_probability("confidence", confidence)
-        reach = self._spread(include_sampling).reach(confidence, simultaneous=simultaneous)
+        confidence = check_probability("confidence", confidence)
+        reach = self._spread(include_sampling).reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
         return self.unbiased_mean - reach, self.unbiased_mean + reach
 
     def confidence_ball(self, confidence: float = 0.95) -> ConfidenceBall:
@@ -162,23 +163,24 @@ class Release:
 
     def with_learned(self, shape: LearnedShape | None) -> Self:
         """The same release, whose shape was not given but learned in an earlier run, with its uncertainty."""
-        model = self._error_model or ErrorModel()
+        model = self.error_model
         if shape is None or model.record_stddev is None:
             return self
+        check_kind("shape", shape, LearnedShape)
         return replace(self, _shape=replace(shape, variances=model.record_stddev**2, directions=None))
 
     @property
     def _records_modelled(self) -> bool:
-        model = self._error_model or ErrorModel()
+        model = self.error_model
         return model.record_stddev is not None and model.records is not None
 
     def _spread(self, include_sampling: bool) -> Uncertainty:
-        if include_sampling and not self._records_modelled:
+        if check_flag("include_sampling", include_sampling) and not self._records_modelled:
             raise InvalidParameter(
                 "Expected include_sampling=False: this release carries no model of its records; "
                 "a core that releases a count and a known covariance is needed."
             )
-        model = self._error_model or ErrorModel()
+        model = self.error_model
         return Uncertainty.of(self.noise_stddev, model, self._shape, include_sampling=include_sampling)
 
     def _refuse(self, name: str) -> NoReturn:
@@ -258,7 +260,7 @@ def _check_promise(guarantee: Guarantee, ledger: AnyLedger) -> None:
 def _checked(release: Release) -> dict[str, Any]:
     """Every field but guarantee and ledger, validated, copied and frozen."""
     if type(release.dimension) is not int or release.dimension < 1:
-        raise InvalidParameter(f"Expected dimension={release.dimension!r} to be a whole number above 0.")
+        raise InvalidParameter(f"Expected dimension={quoted(release.dimension)} to be a whole number above 0.")
     return {
         "method": check_choice("method", release.method, METHODS + BASELINES),
         "columns": _names(release.columns, release.dimension),
@@ -277,12 +279,12 @@ def _outcome(release: Release) -> dict[str, Any]:
             raise InvalidParameter("Expected a refused release without mean and noise_stddev.")
         return {}
     frozen: dict[str, Any] = {
-        "_error_model": (release._error_model or ErrorModel()).frozen(release.dimension),
+        "_error_model": check_kind("error_model", release.error_model, ErrorModel).frozen(release.dimension),
         "_mean": frozen_numbers("mean", release._mean, release.dimension),
         "_noise_stddev": frozen_numbers("noise_stddev", release._noise_stddev, release.dimension),
     }
     if release._shape is not None:
-        frozen["_shape"] = release._shape.frozen(release.dimension)
+        frozen["_shape"] = check_kind("shape", release._shape, LearnedShape).frozen(release.dimension)
     if release._denoised is not None:
         frozen["_denoised"] = frozen_numbers("the denoised mean", release._denoised, release.dimension)
     if not np.all(frozen["_noise_stddev"] > 0):
@@ -296,7 +298,7 @@ def _names(columns: Sequence[str] | None, dimension: int) -> tuple[str, ...] | N
     if not isinstance(columns, (list, tuple)) or not all(isinstance(name, str) for name in columns):
         raise InvalidParameter("Expected columns to be a list or tuple of names.")
     if len(columns) != dimension:
-        raise InvalidParameter(f"Expected {dimension} names in columns, one for each coordinate; got {len(columns)}.")
+        raise InvalidParameter(f"Expected {dimension} names in columns, one for each coordinate.")
     return tuple(str(name) for name in columns)
 
 
@@ -304,9 +306,9 @@ def _plain(name: object, value: object) -> float | int | str:
     """One public number or word. Containers are refused: a per-record statistic would need one."""
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(name, str) or type(value) not in (int, float, str):
-        raise InvalidParameter(f"Expected parameters to map names to single numbers or words; see {name!r}.")
+        raise InvalidParameter(f"Expected parameters to map names to single numbers or words; see {quoted(name)}.")
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidParameter(f"Expected the parameter {name!r} to be finite.")
+        raise InvalidParameter(f"Expected the parameter {quoted(name)} to be finite.")
     return value  # type: ignore[return-value]
 
 

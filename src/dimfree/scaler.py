@@ -7,11 +7,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from dimfree._validate import check_flag
+from dimfree._validate import check_flag, is_word
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.estimator import PrivateMean, RefusalWarning, headed, open_table
+from dimfree.estimator import PrivateMean, RefusalWarning, check_schema, open_table
 from dimfree.records import plain_table
 from dimfree.release import WINDOW
 from dimfree.result import Release
@@ -83,7 +83,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         """Release the mean of the rows of X, once. `y` is ignored and never read; `unit` holds a key for each row."""
         self._check()
         table = self._table(X)
-        validate_data(self, headed(table), skip_check_array=True)  # names and width, before any budget is spent
+        check_schema(self, table)  # before any budget is spent
         self.__dict__.pop("mean_", None)  # a failed fit leaves no older result behind
         release = self._released(table, unit)
         if release.refused:
@@ -102,7 +102,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         """What can fail without the data fails here, before the budget is spent."""
         for name in _OWN:
             check_flag(name, getattr(self, name))
-        if self.with_std and self.covariance is None and self.shape == "paper":
+        if self.with_std and self.covariance is None and is_word(self.shape, "paper"):
             raise InvalidParameter("Expected with_std=False with shape='paper', which releases no standard deviations.")
 
     def _released(self, table: Any, unit: Any) -> Release:
@@ -136,10 +136,13 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         """A copy of X as float64, dense or CSR, after scikit-learn's checks of names and width."""
         check_is_fitted(self)
         table = self._table(X)
-        validate_data(self, headed(table), reset=False, skip_check_array=True)
+        check_schema(self, table, reset=False)
         source = plain_table(table, self.on_invalid)
         values = source.copy() if sparse.issparse(source) else np.array(source, dtype=np.float64)
-        if self.on_invalid == "raise" and not np.isfinite(values.data if sparse.issparse(values) else values).all():
+        if (
+            is_word(self.on_invalid, "raise")
+            and not np.isfinite(values.data if sparse.issparse(values) else values).all()
+        ):
             raise InvalidRecords(
                 "X has an entry that is not a finite number (NaN, infinity or missing): clean the table, or pass "
                 "on_invalid='neutral'."
@@ -160,7 +163,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise differs from fit to fit, by design
         tags.input_tags.sparse = not self.with_mean
-        tags.input_tags.allow_nan = self.on_invalid == "neutral"
+        tags.input_tags.allow_nan = is_word(self.on_invalid, "neutral")
         return tags
 
 

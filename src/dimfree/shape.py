@@ -6,7 +6,7 @@ the noise then costs tr(M^{1/2}) and does not see the dimension. Nobody else tak
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, Self, TypeAlias
 
@@ -22,6 +22,13 @@ Rescaling: TypeAlias = Callable[[Floats], Floats]  # of finite rows, each by its
 
 def _fourth_root(values: Floats) -> Floats:
     return np.sqrt(np.sqrt(values))  # a root twice never leaves the range of floats
+
+
+def _floats(name: str, value: ArrayLike, ranks: Sequence[int]) -> Floats:
+    """Rows or vectors, of which an error tells the rank alone."""
+    given = _validate.as_array(name, value)
+    _validate.check_rank(name, given.ndim, ranks)
+    return _validate.as_floats(name, given)
 
 
 def _read_only(values: Floats) -> Floats:
@@ -84,9 +91,8 @@ class Shape(ABC):
 
         Entries past the largest float saturate; a row with a non-finite entry comes out as NaN throughout.
         """
-        given = np.asarray(rows, dtype=np.float64)
-        _validate.check_rank("rows", given.ndim, [2])
-        self._check(given.shape[-1])
+        given = _floats("rows", rows, [2])
+        self._check_width("rows", given.shape[-1])
         rescaled = self.rescaling()(given)
         rescaled[~np.isfinite(given).all(axis=1)] = np.nan
         return rescaled
@@ -101,25 +107,22 @@ class Shape(ABC):
 
     def restore(self, vector: ArrayLike) -> Floats:
         """M^{1/4} vector, in plain floats: for what is already released."""
-        given = np.asarray(vector, dtype=np.float64)
-        _validate.check_rank("vector", given.ndim, [1, 2])
-        self._check(given.shape[-1])
-        return self._restored(given)
+        given = _floats("vector", vector, [1, 2])
+        self._check_width("vector", given.shape[-1])
+        with np.errstate(all="ignore"):  # an error would speak of entries
+            return self._restored(given)
 
     def root_diagonal(self, dimension: int) -> Floats:
         """The diagonal of M^{1/2}: the noise variance per coordinate is proportional to it."""
-        self._check(dimension)
-        return _read_only(self._root_diagonal(dimension))
+        return _read_only(self._root_diagonal(self._check(dimension)))
 
     def spectrum(self, dimension: int) -> Floats:
         """The eigenvalues of M^{1/2}, largest first."""
-        self._check(dimension)
-        return _read_only(self._spectrum(dimension))
+        return _read_only(self._spectrum(self._check(dimension)))
 
     def covariance_diagonal(self, dimension: int) -> Floats:
         """The diagonal of M: the variance of each coordinate."""
-        self._check(dimension)
-        return _read_only(self._covariance_diagonal(dimension))
+        return _read_only(self._covariance_diagonal(self._check(dimension)))
 
     def trace_root(self, dimension: int) -> float:
         """The trace of M^{1/2}: what the noise costs."""
@@ -155,9 +158,14 @@ class Shape(ABC):
     def _width(self, dimension: int | None) -> int:
         return _validate.check_count("dimension", self.dimension if dimension is None else dimension)
 
-    def _check(self, dimension: int) -> None:
+    def _check(self, dimension: int) -> int:
+        width = _validate.check_count("dimension", dimension)
+        self._check_width("dimension", width)
+        return width
+
+    def _check_width(self, name: str, width: int) -> None:
         if self.dimension is not None:
-            _validate.check_dimension(f"a {type(self).__name__} shape", self.dimension, dimension)
+            _validate.check_width(name, width, self.dimension)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -382,5 +390,5 @@ def _from_covariance(covariance: Any, dimension: int) -> Shape:
 def _rank(value: Any) -> int:
     try:
         return np.ndim(value)
-    except ValueError:
-        return 1  # lists of different lengths: the check of the entries says so
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        return 1  # lists of different lengths, say: the check of the entries tells

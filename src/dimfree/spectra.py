@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import check_count, check_positive
+from dimfree._validate import check_count, check_positive, quoted
 from dimfree.errors import InvalidParameter
 
 Floats = NDArray[np.float64]
@@ -53,23 +53,29 @@ def spectrum(name: str, dimension: int) -> Floats:
     [1.0, 0.25, 0.111]
     """
     columns = check_count("d", dimension)
+    if not isinstance(name, str):
+        raise _no_spectrum(name)
     known = WORDS.get(name, name)
     if known in SPECTRA:
         return SPECTRA[known](columns)
-    family, colon, number = str(name).partition(":")
+    family, colon, number = name.partition(":")
     if family not in FAMILIES or not colon:
-        raise InvalidParameter(
-            f"Expected spectrum={name!r} to be one of {', '.join((*SPECTRA, *WORDS))}, power:NUMBER or "
-            "exponential:NUMBER."
-        )
+        raise _no_spectrum(name)
     return FAMILIES[family](columns, check_positive(family, _parsed(name, number)))
+
+
+def _no_spectrum(name: object) -> InvalidParameter:
+    listed = ", ".join((*SPECTRA, *WORDS))
+    return InvalidParameter(
+        f"Expected spectrum={quoted(name)} to be one of {listed}, power:NUMBER or exponential:NUMBER."
+    )
 
 
 def _parsed(name: str, number: str) -> float:
     try:
         return float(number)
     except ValueError:
-        raise InvalidParameter(f"Expected spectrum={name!r} to end in a number, as in power:0.7.") from None
+        raise InvalidParameter(f"Expected spectrum={quoted(name)} to end in a number, as in power:0.7.") from None
 
 
 def draw(stddevs: Floats, count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:

@@ -50,7 +50,7 @@ def source_of(X: Any, lenient: bool = False) -> tuple[Source, tuple[str, ...] | 
 def _from_array(X: Any, lenient: bool = False) -> NDArray[Any]:
     try:
         array = _array_of(X, lenient)
-    except (TypeError, ValueError):
+    except Exception:  # noqa: BLE001 - it may quote an entry
         raise InvalidRecords(f"The records do not form a table of numbers. {ONE_ROW_EACH}") from None
     _check_rank(array.ndim)
     if _is_read_by_entry(array, lenient, declared=isinstance(X, np.ndarray)):

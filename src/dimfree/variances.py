@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
-from dimfree._validate import check_count
+from dimfree._validate import check_between, check_count, check_finite, check_integers, check_kind, check_probability
 from dimfree.accounting.losses import Approximate
+from dimfree.errors import InvalidParameter
 from dimfree.grouping import EMPTY, Layout
 from dimfree.mechanisms import Charged
 from dimfree.mechanisms.sparse_vector import sparse_vector
@@ -49,11 +50,21 @@ def group_variances(records: Records, layout: Layout) -> GroupVariances:
 
     The slots of a group are paired (1, 2), (3, 4), …; a row of V is a function of its own group's records, bit for bit.
     """
-    groups, size = layout.shape
+    check_kind("records", records, Records)
+    groups, size = _checked(layout, records).shape
     step = max(1, _ENTRIES // max(1, size * records.dimension))
     parts = [_complete_variances(records, layout[start : start + step]) for start in range(0, groups, step)]
     values = np.concatenate(parts) if parts else np.zeros((0, records.dimension))
     return GroupVariances(values, groups)
+
+
+def _checked(layout: Layout, records: Records) -> Layout:
+    whole = isinstance(layout, np.ndarray) and layout.dtype.kind == "i" and layout.ndim == 2
+    if not whole or not ((layout >= EMPTY) & (layout < records.count)).all():
+        raise InvalidParameter(
+            "Expected layout to be a table of whole numbers, the rows of records, as `slots` makes it."
+        )
+    return layout
 
 
 def _complete_variances(records: Records, layout: Layout) -> Floats:
@@ -103,7 +114,8 @@ def find_kth_largest_variance(
     Guarantee: (epsilon, delta) when one group changes, appears or vanishes. Accuracy: valid estimates and
     m >= 2.5 (τ + (2/ε)·log(1/β)) give Q/8 < value <= 2Q with probability 1 - β. None: no bucket has enough votes.
     """
-    check_count("k", k, least=1, most=groups.dimension)
+    check_kind("groups", groups, GroupVariances)
+    k = check_count("k", k, least=1, most=groups.dimension)
     place = groups.dimension - k
     largest = np.partition(groups.values, place, axis=1)[:, place]
     return _voted(largest.tolist(), epsilon, delta, "k-th largest variance", noise)
@@ -116,7 +128,7 @@ def variance_sum(
 
     Guarantee and accuracy as for `find_kth_largest_variance`.
     """
-    return _voted(group_sums(groups, coordinates), epsilon, delta, "sum of variances", noise)
+    return _voted(group_sums(groups, _coordinates(groups, coordinates)), epsilon, delta, "sum of variances", noise)
 
 
 def coordinate_variances(
@@ -126,8 +138,21 @@ def coordinate_variances(
 
     The share of each is the largest whose repeated composition fits (the printed ε/sqrt(k·log(1/δ)) does not).
     """
-    each, failure = repeated_share(len(coordinates), epsilon, delta)
-    return [variance_sum(groups, [i], each, failure, noise=noise) for i in coordinates]
+    chosen = _coordinates(groups, coordinates)
+    promise = check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta)
+    each, failure = repeated_share(len(chosen), *promise)
+    return [variance_sum(groups, [i], each, failure, noise=noise) for i in chosen.tolist()]
+
+
+def _coordinates(groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp]) -> NDArray[np.int64]:
+    """At least one, each a column."""
+    chosen = check_integers("coordinates", coordinates)
+    if (
+        not len(chosen)
+        or not 0 <= chosen.min() <= chosen.max() < check_kind("groups", groups, GroupVariances).dimension
+    ):
+        raise InvalidParameter("Expected coordinates to be a list of columns, counted from 0.")
+    return chosen
 
 
 def top_variances(
@@ -139,8 +164,9 @@ def top_variances(
     Accuracy: valid estimates and enough groups give only coordinates of variance at least threshold/4, and k of them
     if k have variance at least `threshold`. A threshold of 0 asks for any variance at all.
     """
-    check_count("k", k, least=1, most=groups.dimension)
-    least = max(threshold / 2, SMALLEST_POSITIVE)
+    check_kind("groups", groups, GroupVariances)
+    k = check_count("k", k, least=1, most=groups.dimension)
+    least = max(check_finite("threshold", threshold) / 2, SMALLEST_POSITIVE)
     votes = (groups.values >= least).sum(axis=0).astype(np.int64)
     return sparse_vector(votes, groups.groups / 2, k, epsilon, delta, noise=noise, purpose="top variances")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dimfree._validate import check_flag, check_path
 from dimfree.drafts import Draft, prove_writable, publish_together, refuse_existing
 from dimfree.errors import InvalidFile, RefusedRelease
 from dimfree.files import TABLES, PathLike, known_ending, require_pyarrow
@@ -25,14 +26,14 @@ LONG_TABLES = (".csv", ".parquet")  # endings of a table of groups: it has words
 
 def check_target(path: PathLike, *, force: bool = False, endings: Sequence[str] = TABLES) -> None:
     """Everything that can be known to stop a later write, proved by a draft; call it before any budget is spent."""
-    _check_place(path, force, endings)
+    _check_place(path, check_flag("force", force), endings)
     if Path(path).suffix.lower() == ".parquet":
         require_pyarrow()
     prove_writable(Path(path))
 
 
 def _check_place(path: PathLike, force: bool, endings: Sequence[str]) -> None:
-    known_ending(Path(path), endings)
+    known_ending(check_path("path", path), endings)
     target = Path(path).resolve()
     if target.is_dir():
         raise InvalidFile(f"{path} is a folder: pass the path of a file.")

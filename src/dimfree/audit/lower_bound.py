@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, betainccinv, betaincinv, lambertw
 
-from dimfree._validate import check_count, check_lengths, check_probability, check_rank, check_reals, check_share
+from dimfree._validate import as_array, check_lengths, check_probability, check_rank, check_reals, check_share
 from dimfree.audit.directions import Score, Tame, candidates
+from dimfree.errors import InvalidParameter
 
 Floats = NDArray[np.float64]
 
@@ -72,9 +73,10 @@ def lower_bound(here: Any, there: Any, delta: float, failure: float) -> Bound:
 
 def _samples(name: str, value: Any) -> Floats:
     """One row per output."""
-    array = np.asarray(value)
+    array = as_array(name, value)
     check_rank(name, array.ndim, (1, 2))
-    check_count(f"the length of {name}", len(array), least=2 * _CHOOSING)
+    if len(array) < 2 * _CHOOSING:
+        raise InvalidParameter(f"Expected {name} to hold at least {2 * _CHOOSING} outputs.")
     return check_reals(name, array.ravel()).reshape(len(array), -1)
 
 

@@ -66,8 +66,8 @@ def _columns_of(operator: LinearOperator) -> object:
     """T itself, from T applied to the unit vectors, which are public."""
     try:
         return np.concatenate([operator.matmat(units.T) for units in unit_rows(operator.shape[1])], axis=1)
-    except Exception as error:
-        raise _validate.reject_operator("basis", error) from error
+    except Exception as error:  # noqa: BLE001 - what it says may quote what the operator holds
+        raise _validate.reject_operator("basis", error) from None
 
 
 def _nearest_orthonormal(matrix: Floats, excess: Floats) -> Floats:

@@ -39,6 +39,7 @@ def as_basis(basis: Any, dimension: int, columns: Sequence[str] | None = None) -
 
     With `columns`, the names of the records: a frame with other names, or with these in another order, is refused.
     """
+    dimension = _validate.check_count("dimension", dimension)
     if isinstance(basis, str):
         if basis not in NAMED:
             raise _validate.reject_basis(basis, NAMED)
@@ -64,8 +65,8 @@ def _kept(basis: Basis, dimension: int) -> Basis:
     try:
         with np.errstate(all="ignore"):
             broken = _broken_promise(basis)
-    except Exception as error:
-        raise _validate.reject_own_basis(basis, f"it raised {error!r}") from error
+    except Exception as error:  # noqa: BLE001 - what it says may quote what the basis holds
+        raise _validate.reject_own_basis(basis, f"it raised {type(error).__name__}") from None
     if broken:
         raise _validate.reject_own_basis(basis, broken)
     return basis

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import check_choice
+from dimfree._validate import check_each, check_text
 from dimfree.baselines.ball import ball
 from dimfree.baselines.clipped import clipped
 from dimfree.baselines.coinpress import coinpress
@@ -19,6 +19,7 @@ from dimfree.baselines.not_private import empirical_mean, oracle_floor
 from dimfree.baselines.plan import plan
 from dimfree.budget import Neighbours
 from dimfree.comparison.worlds import Priors, World
+from dimfree.errors import InvalidParameter
 from dimfree.release import release_mean
 
 Floats = NDArray[np.float64]
@@ -135,7 +136,8 @@ def chosen(names: Sequence[str] | None) -> tuple[Contestant, ...]:
     if names is None:
         return CONTESTANTS
     known = {contestant.name.lower(): contestant.name for contestant in CONTESTANTS}
-    wanted = {known.get(str(name).lower(), str(name)) for name in names}
-    for name in sorted(wanted) or [""]:
-        check_choice("estimators", name, tuple(known.values()))
+    need = f"one of {', '.join(map(repr, known.values()))}"
+    wanted = check_each("estimators", names, lambda _, name: known[check_text("estimators", name).lower()], need)
+    if not wanted:
+        raise InvalidParameter("Expected estimators to name at least one estimator, or to be None for all of them.")
     return tuple(contestant for contestant in CONTESTANTS if contestant.name in wanted)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dimfree.errors import InvalidFile
+from dimfree._validate import quoted
+from dimfree.errors import InvalidFile, InvalidParameter
 
 FORMAT = 1
 AXES = ("n", "d", "epsilon", "spectrum")
@@ -73,7 +74,12 @@ class Comparison:
         return list(dict.fromkeys(score.name for score in self.scores))
 
     def score(self, name: str, at: float | str) -> Score:
-        return next(score for score in self.scores if (score.name, score.at) == (name, at))
+        """Of one estimator at one point of the axis."""
+        wanted = (name, at) if isinstance(name, str) and isinstance(at, str | int | float) else None
+        for score in self.scores:
+            if (score.name, score.at) == wanted:
+                return score
+        raise InvalidParameter(f"Expected name={quoted(name)} and at={quoted(at)} to be in names and points.")
 
     def header(self) -> tuple[str, ...]:
         return ("estimator", "was told", *(f"{self.axis} = {_short(at)}" for at in self.points))

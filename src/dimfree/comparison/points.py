@@ -1,12 +1,12 @@
 """The points of a comparison: one for each value on its axis, all checked before anything is drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dimfree._validate import check_at_least, check_count
+from dimfree._validate import check_at_least, check_count, check_each, check_positive
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.comparison.outcome import AXES
 from dimfree.comparison.worlds import PublicTable, Synthetic, World
@@ -39,22 +39,46 @@ def points_along(given: dict[str, Any], table: object, delta: float, relation: N
     rows = _opened(table, given)
     given = {**given, "n": _records(rows) if given["n"] is None else given["n"]}
     axis = many[0] if many else AXES[0]
-    values = list(given[axis]) if many else [given[axis]]
-    if not values:
-        raise InvalidParameter(f"Expected {axis} to have at least one value.")
-    points = [_point(axis, {**given, axis: _plain(value)}, rows, delta, relation) for value in values]
+    values = _listed(axis, given[axis]) if many else [_plain(given[axis])]
+    points = [_point(axis, {**given, axis: value}, rows, delta, relation) for value in values]
     if len({point.at for point in points}) < len(points):
         raise InvalidParameter(f"Expected every value of {axis} once.")
     return axis, points
 
 
 def _is_many(value: object) -> bool:
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+    rank = value.ndim if isinstance(value, np.ndarray) else 1
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and rank > 0
+
+
+def _listed(axis: str, given: Sequence[Any]) -> list[Any]:
+    """The values of the axis, in Python's own numbers and words."""
+    if not len(given):
+        raise InvalidParameter(f"Expected {axis} to have at least one value.")
+    check, need = _VALUES[axis]
+    return check_each(axis, map(_plain, given), check, need)
 
 
 def _plain(value: Any) -> Any:
     """Python's own number, which JSON takes."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _name(_: str, value: Any) -> str:
+    spectrum(value, 1)
+    return str(value)
+
+
+def _epsilon(name: str, value: object) -> float:
+    return check_at_least(name, check_positive(name, value), SMALLEST_EPSILON)
+
+
+_VALUES: dict[str, tuple[Callable[[str, Any], Any], str]] = {
+    "n": (check_count, "a whole number of at least 1"),
+    "d": (check_count, "a whole number of at least 1"),
+    "epsilon": (_epsilon, f"a finite number of at least {SMALLEST_EPSILON:g}"),
+    "spectrum": (_name, "the name of a spectrum, such as 'S1'"),
+}
 
 
 def _opened(table: object, given: dict[str, Any]) -> PublicTable | None:
@@ -79,13 +103,13 @@ def _point(axis: str, place: dict[str, Any], table: PublicTable | None, delta: f
     world = table or _synthetic(place["spectrum"], place["d"])
     count = check_count("n", place["n"])
     if count > world.most:
-        raise InvalidParameter(_too_many(count, int(world.most) + 1))
+        raise InvalidParameter(_too_many(int(world.most) + 1))
     return Point(place[axis], world, count, budget, relation)
 
 
-def _too_many(count: int, rows: int) -> str:
+def _too_many(rows: int) -> str:
     return (
-        f"Expected n={count} to be below {rows}, the rows of the table: they are drawn from it without repetition, and "
+        f"Expected n to be below {rows}, the rows of the table: they are drawn from it without repetition, and "
         f"the mean of all of them is the truth itself. Take at most half, n={rows // 2}."
     )
 

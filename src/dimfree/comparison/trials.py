@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import check_count, check_flag
+from dimfree._validate import check_callable, check_count, check_flag
 from dimfree.budget import Budget, Neighbours
 from dimfree.comparison.contestants import Answer, Contestant, chosen
 from dimfree.comparison.outcome import Comparison, Score
@@ -28,6 +28,7 @@ NOT_PUBLIC = (
 NO_TABLE = "Expected a table with public=True: records are synthetic otherwise, and nobody's."
 
 
+@np.errstate(all="ignore")  # what overflows is refused in words
 def compare(
     *,
     epsilon: float | Sequence[float],
@@ -55,6 +56,7 @@ def compare(
         raise InvalidParameter(NOT_PUBLIC)  # the table has not been looked at
     if public and table is None:
         raise InvalidParameter(NO_TABLE)
+    check_callable("tell", tell)
     whom, draws, seed = chosen(estimators), check_count("trials", trials), check_count("seed", seed, least=0)
     given = {"n": n, "d": d, "epsilon": epsilon, "spectrum": spectrum}
     axis, points = points_along(given, table, delta, Neighbours.parse(neighbours))

@@ -87,6 +87,8 @@ class PublicTable:
     def of(cls, source: object, label: str = "public table") -> "PublicTable":
         """Any table that the hall takes; every entry has to be finite, since exact means are asked of it."""
         records = as_records(source)
+        if not records.count:
+            raise InvalidParameter("Expected the public table to have rows.")
         rows = np.empty((records.count, records.dimension))
         start = 0
         for block, valid in records.blocks():

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 from unicodedata import is_normalized, normalize
 
-from dimfree._validate import check_at_least, check_positive
+from dimfree._validate import check_at_least, check_finite, check_flag, check_kind, check_path, check_positive, quoted
 from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import BudgetExceeded, InvalidFile, InvalidParameter
 from dimfree.ledger.chain import DEBIT, OPENED, OUTCOME, Entry
@@ -114,9 +114,15 @@ class Ledger:
 
         `terms` are the promise of the release: its neighbours and its unit must be the ledger's own.
         """
-        self._check_alike(terms)
-        charge.prepare()
-        said = {"purpose": self.purpose, "what": what, "private": bool(private), "parameters": parameters}
+        self._check_alike(check_kind("terms", terms, Terms))
+        check_kind("charge", charge, Charge).prepare()
+        check_kind("what", what, str), check_kind("parameters", parameters, str)
+        said = {
+            "purpose": self.purpose,
+            "what": what,
+            "private": check_flag("private", private),
+            "parameters": parameters,
+        }
         with writing(self.path, self.timeout) as transaction:
             found = self._standing(transaction)
             debit = found.sums.account.decide(charge)
@@ -135,7 +141,7 @@ class Ledger:
 
         A delta of 0, as Laplace noise has it, is charged as the smallest one there is.
         """
-        budget = Budget(epsilon, SMALLEST_DELTA if delta == 0 else delta)
+        budget = Budget(epsilon, SMALLEST_DELTA if check_finite("delta", delta) == 0 else delta)
         check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
         check_at_least("delta", budget.delta, SMALLEST_DELTA)
         return self.charge(Charge(budget, again=Charge), terms=self.terms, what=_checked_text("what", what, least=0))
@@ -253,6 +259,8 @@ def books(path: str | Path, *, timeout: float = TIMEOUT) -> list[str]:
 def verified(path: str | Path, dataset: str, head: str | None = None, *, timeout: float = TIMEOUT) -> list[str]:
     """`Ledger.verify` for a ledger that may be too damaged to be opened."""
     name = _checked_text("dataset", dataset, least=1)
+    if not isinstance(head, str | None):
+        raise InvalidParameter(f"Expected head to be a digest that was kept, got {quoted(head)}.")
     with reading(_checked_path(path), timeout, damaged=True) as transaction:
         if not transaction.holds(name):
             raise InvalidParameter(_no_ledger(name, transaction.datasets()))
@@ -267,11 +275,7 @@ def _no_ledger(dataset: str, others: list[str]) -> str:
 
 
 def _checked_path(path: object) -> Path:
-    if not isinstance(path, str | Path) or not str(path):
-        raise InvalidParameter("Expected path to be the name of a file, such as 'study.db'.")
-    if "\0" in str(path):
-        raise InvalidParameter("Expected path to be the name of a file, such as 'study.db', without null characters.")
-    return Path(path).absolute()  # the same file, whichever folder the process goes to
+    return check_path("path", path).absolute()  # the same file, whichever folder the process goes to
 
 
 def _checked_name(value: object) -> str:

@@ -59,7 +59,7 @@ def asked_terms(epsilon: object, delta: object, neighbours: str | Neighbours | N
     budget = Budget(epsilon, delta)  # type: ignore[arg-type]
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
-    return Terms(budget, Neighbours.parse(neighbours or Neighbours.ADD_REMOVE), *_unit(unit))
+    return Terms(budget, Neighbours.parse(Neighbours.ADD_REMOVE if neighbours is None else neighbours), *_unit(unit))
 
 
 def _unit(unit: object) -> tuple[str, str | None]:
@@ -70,7 +70,7 @@ def _unit(unit: object) -> tuple[str, str | None]:
     return "person", unit or None
 
 
-def check_agreement(found: Terms, asked: Terms | None, neighbours: object, unit: object, dataset: str) -> None:
+def check_agreement(found: Terms, asked: Terms | None, neighbours: Any, unit: object, dataset: str) -> None:
     """What is said again when a ledger is reopened is what was said when it was opened."""
     if asked is not None and asked.budget != found.budget:
         raise InvalidParameter(
@@ -78,7 +78,7 @@ def check_agreement(found: Terms, asked: Terms | None, neighbours: object, unit:
             f"delta={found.budget.delta!r}, and a total never changes: got epsilon={asked.budget.epsilon!r}, "
             f"delta={asked.budget.delta!r}. Leave both out to reopen it."
         )
-    if neighbours is not None and Neighbours.parse(str(neighbours)) is not found.neighbours:
+    if neighbours is not None and Neighbours.parse(neighbours) is not found.neighbours:
         raise InvalidParameter(f"The ledger of {dataset!r} was opened for {found.neighbours} neighbours: leave it out.")
     if unit is not None and _unit(unit) != (found.unit, found.unit_column):
         raise InvalidParameter(f"The ledger of {dataset!r} was opened with {found.who}: leave unit out to reopen it.")

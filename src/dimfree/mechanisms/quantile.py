@@ -14,7 +14,7 @@ from dimfree._validate import check_between, check_fraction, check_increasing, c
 from dimfree.accounting.losses import Ranged
 from dimfree.mechanisms import Charged
 from dimfree.mechanisms.top_k import SCALES, loss_range
-from dimfree.noise import Noise
+from dimfree.noise import Noise, check_noise
 
 _LARGEST_DENOMINATOR = 10**6  # scores are counted in 1/denominator of an item and stay far below 2^63
 
@@ -45,4 +45,4 @@ def private_quantile(
     width = check_between("scale", scale, *SCALES) * part.denominator
     scores = quantile_scores(check_reals("values", values), part, points)
     event = Ranged(purpose, loss_range(part.denominator, width))
-    return Charged(float(points[noise.noisy_top(scores, 1, width)[0]]), event)
+    return Charged(float(points[check_noise(noise, "noisy_top").noisy_top(scores, 1, width)[0]]), event)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dimfree._validate import check_between, check_count, check_finite, check_integers, check_probability
 from dimfree.accounting.losses import Approximate
 from dimfree.mechanisms import Charged
-from dimfree.noise import Noise
+from dimfree.noise import Noise, check_noise
 
 
 def sparse_scale(most: int, epsilon: float, delta: float) -> float:
@@ -49,6 +49,7 @@ def sparse_vector(
     event = Approximate(purpose, check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta))
     bar = math.ceil(check_finite("threshold", threshold))  # counts and noise are integers
     scale = sparse_scale(check_count("most", most), event.epsilon, event.delta)
+    check_noise(noise, "laplace")
     counts = check_integers("queries", queries).tolist()
     return Charged(_first_above(counts, bar, most, scale, noise), event)
 

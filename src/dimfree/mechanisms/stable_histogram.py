@@ -12,8 +12,9 @@ from typing import TypeVar
 
 from dimfree._validate import check_between, check_probability
 from dimfree.accounting.losses import Approximate
+from dimfree.errors import InvalidParameter
 from dimfree.mechanisms import Charged
-from dimfree.noise import Noise
+from dimfree.noise import Noise, check_noise
 
 Cell = TypeVar("Cell", bound=Hashable)
 
@@ -45,10 +46,19 @@ def stable_histogram(
     """
     event = Approximate(purpose, check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta))
     least = publishing_threshold(event.epsilon, event.delta)
-    counts = Counter(cells)
-    drawn = noise.laplace(laplace_scale(event.epsilon), len(counts))
+    counts = _counted(cells)
+    drawn = check_noise(noise, "laplace").laplace(laplace_scale(event.epsilon), len(counts))
     noisy = {cell: count + int(z) for (cell, count), z in zip(counts.items(), drawn, strict=True)}
     return Charged(_in_public_order({cell: count for cell, count in noisy.items() if count >= least}), event)
+
+
+def _counted(cells: Sequence[Cell]) -> Counter[Cell]:
+    try:
+        return Counter(cells)
+    except Exception:  # noqa: BLE001 - it may quote a cell
+        raise InvalidParameter(
+            "Expected cells to be a list with one cell, that can be hashed, for each item."
+        ) from None
 
 
 def heaviest_cell(

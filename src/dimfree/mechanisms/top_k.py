@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dimfree._validate import check_between, check_count, check_integers
 from dimfree.accounting.losses import Ranged
 from dimfree.mechanisms import Charged
-from dimfree.noise import Noise
+from dimfree.noise import Noise, check_noise
 
 SCALES = (1e-9, 1e9)  # beyond, the noise would drown every count, or none
 
@@ -34,4 +34,4 @@ def top_k(
     whole = check_integers("scores", scores)
     width = check_between("scale", scale, *SCALES)
     event = Ranged(purpose, loss_range(1, width), check_count("count", count, most=len(whole)))
-    return Charged(noise.noisy_top(whole, event.times, width), event)
+    return Charged(check_noise(noise, "noisy_top").noisy_top(whole, event.times, width), event)

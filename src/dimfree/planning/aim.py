@@ -11,7 +11,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dimfree._validate import check_magnitude, check_positive, check_probability, check_variances
+from dimfree._validate import (
+    check_at_least,
+    check_failure,
+    check_magnitude,
+    check_positive,
+    check_probability,
+    check_variances,
+)
+
+_SMALLEST = 1e-100  # below, products of the bounds leave the range of floats
 
 
 @dataclass(frozen=True)
@@ -29,12 +38,13 @@ class Aim:
     ) -> Self:
         """Every number in its range, or an error that names it; a bound without δ or β leaves them out."""
         spread = check_magnitude("stddevs", check_variances("stddevs", stddevs))
-        ratios = check_magnitude("stddevs / accuracy", spread / check_positive("accuracy", accuracy))
+        with np.errstate(all="ignore"):
+            ratios = check_magnitude("stddevs / accuracy", spread / check_positive("accuracy", accuracy))
         return cls(
             ratios,
-            check_positive("epsilon", epsilon),
-            check_probability("delta", delta),
-            check_probability("failure_probability", failure_probability),
+            check_at_least("epsilon", check_positive("epsilon", epsilon), _SMALLEST),
+            check_at_least("delta", check_probability("delta", delta), _SMALLEST),
+            check_failure(failure_probability),
         )
 
     @property

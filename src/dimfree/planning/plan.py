@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dimfree._validate import check_positive, check_probability
+from dimfree._validate import check_between, check_callable, check_flag, check_probability
 from dimfree.budget import Budget, Neighbours
 from dimfree.errors import InvalidParameter
 from dimfree.planning.course import course
@@ -22,12 +22,14 @@ from dimfree.planning.theorems import limits_of, needs_of
 
 __all__ = ["Plan", "plan"]
 
+ACCURACIES = (1e-70, 1e70)  # beyond, squares of ratios leave the range of floats
 UNKNOWNS = ("n", "d", "epsilon", "accuracy")
 _NO_MORE = "no more columns were tried"
 
 Tell = Callable[[str, int, int], None]  # what is being done, how many steps are done, of how many
 
 
+@np.errstate(all="ignore")  # what overflows is refused in words
 def plan(
     *,
     n: int | None = None,
@@ -57,13 +59,14 @@ def plan(
         raise InvalidParameter("Expected delta=… as well: a plan is made for a whole promise (epsilon, delta).")
     if spectrum is None:
         raise InvalidParameter("Expected spectrum=… as well: a name such as 'S1', or an array of standard deviations.")
-    check_probability("confidence", confidence)
+    confidence = check_probability("confidence", confidence)
+    peers = check_flag("peers", peers)
+    check_callable("tell", tell)
     if not isinstance(spectrum, str):
         d = len(spread_of(spectrum, d)[0])
     given: dict[str, Any] = {"n": n, "d": d, "epsilon": epsilon, "accuracy": accuracy}
     missing = _missing(given)
-    if accuracy is not None:
-        check_positive("accuracy", accuracy)
+    accuracy = None if accuracy is None else check_between("accuracy", accuracy, *ACCURACIES)
 
     def ask(**place: Any) -> Question:
         at = {**given, **place}

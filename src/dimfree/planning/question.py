@@ -11,8 +11,8 @@ from dimfree._validate import (
     check_choice,
     check_columns,
     check_count,
+    check_failure,
     check_magnitude,
-    check_probability,
     check_share,
     check_variances,
 )
@@ -43,16 +43,16 @@ class Question:
     failure_probability: float = 0.01
 
     def __post_init__(self) -> None:
-        check_count("n", self.count, most=MOST_RECORDS)
+        object.__setattr__(self, "count", check_count("n", self.count, most=MOST_RECORDS))
         spread = check_magnitude("stddevs", check_variances("stddevs", self.stddevs))
         object.__setattr__(self, "stddevs", spread)
         check_at_least("epsilon", self.budget.epsilon, SMALLEST_EPSILON)
         check_at_least("delta", self.budget.delta, SMALLEST_DELTA)
         object.__setattr__(self, "relation", Neighbours.parse(self.relation))
         check_choice("knowledge", self.knowledge, KNOWLEDGE)
-        check_share("outliers", self.outliers, below=0.3)
+        object.__setattr__(self, "outliers", check_share("outliers", self.outliers, below=0.3))
         check_choice("tails", self.tails, TAILS)
-        check_probability("failure_probability", self.failure_probability)
+        object.__setattr__(self, "failure_probability", check_failure(self.failure_probability))
         check_columns(len(spread), self.budget.epsilon)
 
     @property

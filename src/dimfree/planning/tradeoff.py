@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dimfree._validate import check_count, check_positive
+from dimfree._validate import check_callable, check_count, check_each, check_positive
 from dimfree.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning.predict import predict
@@ -101,6 +101,7 @@ class Tradeoff:
         return chart(self)
 
 
+@np.errstate(all="ignore")  # what overflows is refused in words
 def tradeoff(
     *,
     n: int | Sequence[int],
@@ -121,6 +122,7 @@ def tradeoff(
     the release would be refused has no error. `knee` is the smallest value from which on the error stays within
     1.1 times the sampling error of the plain mean, interpolated between rows on logarithmic scales.
     """
+    check_callable("tell", tell)
     axis, values = _along({"n": n, "epsilon": epsilon})
     stddevs, name = _spread(spectrum, d)
     relation = Neighbours.parse(neighbours)
@@ -168,10 +170,17 @@ def _along(given: dict[str, Any]) -> tuple[str, list[Any]]:
         got = "both are" if lists else "neither is"
         raise InvalidParameter(f"Expected exactly one of n and epsilon to be a list, the axis of the curve; {got}.")
     axis = lists[0]
-    values = sorted(check_count("n", at) if axis == "n" else check_positive("epsilon", at) for at in given[axis])
+    check, need = _VALUES[axis]
+    values = sorted(check_each(axis, given[axis], check, need))
     if not values or len(set(values)) < len(values):
         raise InvalidParameter(f"Expected {axis} to have at least one value, and every value once.")
     return axis, values
+
+
+_VALUES: dict[str, tuple[Callable[[str, Any], Any], str]] = {
+    "n": (check_count, "a whole number of at least 1"),
+    "epsilon": (check_positive, "a finite number above 0"),
+}
 
 
 def _is_list(value: object) -> bool:

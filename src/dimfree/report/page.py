@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from dimfree._validate import check_probability
+from dimfree._validate import check_each, check_probability, quoted
 from dimfree.errors import InvalidParameter
 from dimfree.files import PathLike
 from dimfree.means import Means
@@ -60,13 +60,14 @@ def report_html(
     """The page as text: public values alone, every one of them escaped. Proof is not needed: it is post-processing."""
     require_report()
     if not isinstance(release, Release | Means):
-        raise InvalidParameter(f"Expected release to be a Release or Means, got {type(release).__name__}.")
-    check_probability("confidence", confidence)
+        raise InvalidParameter(f"Expected release to be a Release or Means, got {quoted(release)}.")
+    confidence = check_probability("confidence", confidence)
+    _check_words(title, command, rules)
     from dimfree.report.charges import gathered
     from dimfree.report.origin import PAPER, bibtex, code_of, fingerprint, versions
     from dimfree.report.promised import plain_words
 
-    rows = [(shown_name(what), shown_name(much, 1000)) for what, much in spending]
+    rows = check_each("spending", spending, _spent, "a pair (what, how much)")
     return _rendered(
         "release.html" if isinstance(release, Release) else "means.html",
         **_laid_out(release, confidence, rules or {}),
@@ -85,6 +86,25 @@ def report_html(
         confidence=f"{100 * confidence:g} %",
         written=(written or datetime.now(UTC).date()).isoformat(),
     )
+
+
+def _check_words(title: object, command: object, rules: object) -> None:
+    if not isinstance(title, str | None):
+        raise InvalidParameter(f"Expected title to be a text, got {quoted(title)}.")
+    if command is not None and not (isinstance(command, str) and _is_writable(command)):
+        raise InvalidParameter(f"Expected command to be a text, got {quoted(command)}.")
+    if not isinstance(rules, Mapping | None):
+        raise InvalidParameter(f"Expected rules to map the names of options to values, got {quoted(rules)}.")
+
+
+def _is_writable(text: str) -> bool:
+    """Half of a pair of surrogates cannot be written as UTF-8."""
+    return text.encode("utf-8", "ignore").decode("utf-8") == text
+
+
+def _spent(_: str, pair: Any) -> tuple[str, str]:
+    what, much = pair
+    return shown_name(what), shown_name(much, 1000)
 
 
 def _title(release: Release | Means) -> str:
