@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from replay.neighbours import QUICK, emptied, neighbours, scattered
 from replay.transcript import FirstRun, SecondRun
-from replay.ways import WAYS, Way, ordinary, replayed
+from replay.ways import WAYS, Way, kinds, ordinary, replayed
 
 from dimfree.mechanisms.count import _STEPS
 
@@ -112,9 +112,8 @@ def test_one_coin_of_the_filter_moves_no_more_than_a_record(seed):
     keepable = np.flatnonzero(np.array(first.filters[0].thresholds) > 0)
     for flipped in keepable[:40]:
         again = FirstRun(seed=seed)
-        valid = np.isfinite(pair.here).all(axis=1)
         same = type(pair)("one coin", pair.here, pair.here, None)
-        moves = replayed(way.call, same, again, SecondRun(first=again, valid=valid, flipped=int(flipped)))
+        moves = replayed(way.call, same, again, SecondRun(first=again, flipped=int(flipped), **kinds(pair.here)))
         assert not moves.complaints, moves.complaints
 
 

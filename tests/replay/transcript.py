@@ -184,6 +184,7 @@ class SecondRun(Run):
     first: FirstRun = field(default_factory=FirstRun)
     removed: int | None = None
     valid: np.ndarray | None = None  # which records of the first table are
+    near: np.ndarray | None = None  # which of them a core's grid reaches
     flipped: int | None = None
     _coins: int = 0
 
@@ -254,8 +255,12 @@ class SecondRun(Run):
         """Where the record that left stood among those inside; None: nowhere."""
         if not inside[self.removed]:
             return None
-        order = np.argsort(~self.valid, kind="stable") if invalid_last else np.arange(len(self.valid))
+        order = np.argsort(~self._listed_first(), kind="stable") if invalid_last else np.arange(len(self.valid))
         return int(np.flatnonzero(order[inside[order]] == self.removed)[0])
+
+    def _listed_first(self) -> np.ndarray:
+        """A core lists records off its grid last, with the invalid ones; Algorithm 2 holds them at its edge."""
+        return self.valid if self.first.coins else self.valid & self.near
 
     def _half(self, first: bool) -> np.ndarray:
         """The records of a half in Algorithm 2, which begins with a coin for each; elsewhere all of them."""

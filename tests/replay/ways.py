@@ -35,9 +35,13 @@ class Way:
         return replayed(partial(self.call, neighbours=relation), pair, FirstRun(seed=seed, **first))
 
 
+def kinds(table: np.ndarray) -> dict[str, np.ndarray]:
+    """Which records are valid, and which of them lie on the grid of a core, which ends at about 2^41 radii."""
+    return {"valid": np.isfinite(table).all(axis=1), "near": (np.abs(table) < 1e13).all(axis=1)}
+
+
 def replayed(call, pair: Pair, first: FirstRun, second: SecondRun | None = None) -> Moves:
-    valid = np.isfinite(pair.here).all(axis=1)
-    second = second or SecondRun(first=first, removed=pair.removed, valid=valid)
+    second = second or SecondRun(first=first, removed=pair.removed, **kinds(pair.here))
     here = call(pair.here, noise=first)
     try:
         there = call(pair.there, noise=second)
