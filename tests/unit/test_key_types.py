@@ -71,11 +71,17 @@ def objects(entries):
     return column
 
 
-def arrow(entries):
-    """Arrow itself makes dates of the whole numbers in a list that has both, and nobody can undo it."""
-    if any(isinstance(entry, date | time) for entry in entries) and any(isinstance(entry, int) for entry in entries):
-        raise TypeError
-    return pa.array(entries)
+def undated(make):
+    """Arrow makes dates of the whole numbers in a list that has both, polars drops the dates; nobody can undo it."""
+
+    def made(entries):
+        if any(isinstance(entry, date | time) for entry in entries) and any(
+            isinstance(e, int | float) for e in entries
+        ):
+            raise TypeError
+        return make(entries)
+
+    return made
 
 
 CONTAINERS = {
@@ -84,8 +90,8 @@ CONTAINERS = {
     "objects": objects,
     "pandas": pd.Series,
     "category": lambda entries: pd.Series(entries).astype("category"),
-    "polars": lambda entries: polars.Series(entries, strict=False),
-    "Arrow": arrow,
+    "polars": undated(lambda entries: polars.Series(entries, strict=False)),
+    "Arrow": undated(pa.array),
 }
 
 
