@@ -75,7 +75,7 @@ def undated(make):
     """Arrow makes dates of the whole numbers in a list that has both, polars drops the dates; nobody can undo it."""
 
     def made(entries):
-        if any(isinstance(entry, date | time) for entry in entries) and any(
+        if any(isinstance(day, date | time) for day in entries) and any(
             isinstance(e, int | float) for e in entries
         ):
             raise TypeError
