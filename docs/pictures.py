@@ -1,7 +1,7 @@
 """Draws the pictures of how_it_works.md: `python docs/pictures.py` writes docs/pictures/*.svg.
 
 Every point is simulated with a fixed seed. Colours are middle tones on no background, so that they can be read on a
-light and on a dark page. tests/unit/test_docs.py compares the files with what is drawn here.
+light and on a dark page. tests/docs/test_docs.py compares the files with what is drawn here.
 """
 
 from pathlib import Path

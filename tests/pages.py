@@ -4,12 +4,12 @@ from html.parser import HTMLParser
 
 import numpy as np
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Bounded, Ledger
-from dimfree.beliefs import ErrorModel
-from dimfree.budget import Budget, Neighbours
-from dimfree.guarantee import Guarantee
-from dimfree.means import Means
-from dimfree.result import Release
+from dimfree.accounting.guarantee import Guarantee
+from dimfree.results.error_model import ErrorModel
+from dimfree.results.grouped import Means
+from dimfree.results.release import Release
 
 HOSTILE = (
     "<script>alert(1)</script>",

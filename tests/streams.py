@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
 
-from dimfree.sources.stream import Stream
+from dimfree.data.stream import Stream
 
 NAMES = ("first", "second", "third", "fourth")
 

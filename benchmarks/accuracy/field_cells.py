@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from benchmarks.accuracy.cells import few
 from benchmarks.accuracy.running import DELTA
-from dimfree.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.comparison.points import Point
+from dimfree.comparison.spectra import SPECTRA
 from dimfree.comparison.worlds import Synthetic
-from dimfree.spectra import SPECTRA
 
 EPSILON = 1.0
 ADD, REPLACE = str(Neighbours.ADD_REMOVE), str(Neighbours.REPLACE_ONE)

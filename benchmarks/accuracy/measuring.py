@@ -14,8 +14,8 @@ from benchmarks.accuracy.worlds import World
 from benchmarks.accuracy.yardsticks import Oracle, error, noise_ratio
 from dimfree import Release, SeededNoise, release_mean
 from dimfree.accounting.events import Gaussian, Ledger
-from dimfree.accounting.ledgers import AnyLedger
 from dimfree.accounting.precision import largest_mu
+from dimfree.accounting.several_runs.ledgers import AnyLedger
 from dimfree.noise import Noise
 
 _OF_VARIANCES = ("unit of the scores", "variances")

@@ -1,5 +1,5 @@
 """The five public spectra and draws from them: those of the package, so that nothing is measured on others."""
 
-from dimfree.spectra import DISTANCE, SMALLEST, SPECTRA, Floats, draw
+from dimfree.comparison.spectra import DISTANCE, SMALLEST, SPECTRA, Floats, draw
 
 __all__ = ["DISTANCE", "SMALLEST", "SPECTRA", "Floats", "draw"]

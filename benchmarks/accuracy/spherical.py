@@ -9,8 +9,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dimfree import Release, release_mean, unknown
-from dimfree.adapt import Learner
+from dimfree import Release, release_mean
+from dimfree.estimators import unknown
+from dimfree.estimators.learn.variances import Learner
 
 
 class SphericalLearner(Learner):

@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.accuracy.running import DELTA
 from dimfree import Release, SeededNoise
 from dimfree.comparison.contestants import Contestant, chosen
+from dimfree.comparison.spectra import Floats, spectrum
 from dimfree.comparison.worlds import Priors, Synthetic
-from dimfree.spectra import Floats, spectrum
 
 _IN_MEMORY = 200_000_000  # entries
 _BLOCK = 10_000_000

@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 import dimfree.release as hall
 from benchmarks.accuracy.spectra import SPECTRA, Floats, draw
 from benchmarks.record import provenance, provenance_lines, table, write_results
-from dimfree import SystemNoise, centre, known, release_mean, tuning
+from dimfree import SystemNoise, release_mean
 from dimfree.core.friends import NEAR, friend_counts
-from dimfree.files import read_table
-from dimfree.grid import RADIUS
-from dimfree.radius import friend_radii
+from dimfree.data.read import read_table
+from dimfree.estimators import known
+from dimfree.estimators import opening as centre
+from dimfree.estimators.choose import core as tuning
+from dimfree.estimators.choose.friend_radius import friend_radii
+from dimfree.geometry.grid import RADIUS
 
 EPSILON, DELTA = 1.0, 1e-6
 SEED = 20250101

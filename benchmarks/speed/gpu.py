@@ -18,16 +18,16 @@ import numpy as np
 
 from benchmarks.record import provenance, provenance_lines, table, write_results
 from dimfree import release_mean
+from dimfree.comparison.spectra import spectrum
 from dimfree.core.distances import PairDistances
 from dimfree.core.friends import friend_counts
-from dimfree.device import Place, require_same_bits
-from dimfree.device_rows import DeviceRows
-from dimfree.grid import rows_to_steps
+from dimfree.data.formats.npy import NpyStream
+from dimfree.data.gpu.device import Place, require_same_bits
+from dimfree.data.gpu.rows import DeviceRows
+from dimfree.data.records import Records, as_records
+from dimfree.data.threads import cores
+from dimfree.geometry.grid import rows_to_steps
 from dimfree.noise import SeededNoise
-from dimfree.records import Records, as_records
-from dimfree.sources.npy import NpyStream
-from dimfree.spectra import spectrum
-from dimfree.threads import cores
 
 SEED = 20250101
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}

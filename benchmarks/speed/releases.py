@@ -20,10 +20,10 @@ import numpy as np
 from benchmarks.record import provenance, provenance_lines, table, write_results
 from benchmarks.speed.friends import EPSILON, GIB, RESULTS, SEED, resident
 from dimfree import SystemNoise
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.contestants import CONTESTANTS, chosen
+from dimfree.comparison.spectra import DISTANCE, draw, spectrum
 from dimfree.comparison.worlds import GENEROUS, Priors
-from dimfree.spectra import DISTANCE, draw, spectrum
 
 DELTA = 1e-6
 SPECTRUM = "S1"

@@ -21,7 +21,7 @@ from benchmarks.speed.scale_one import DELTA
 from benchmarks.speed.scale_parts import PARTS
 from benchmarks.speed.scale_running import Setting
 from benchmarks.speed.scale_tables import TITLES
-from dimfree.threads import cores
+from dimfree.data.threads import cores
 
 CAP = 5e8
 KEPT = Path(".bench-cells")

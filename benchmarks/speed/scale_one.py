@@ -19,14 +19,14 @@ import numpy as np
 from benchmarks.speed import scale_files
 from benchmarks.speed.friends import EPSILON, GIB, TimedNoise, resident
 from dimfree import SeededNoise, release_mean
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.contestants import chosen
+from dimfree.comparison.spectra import DISTANCE
 from dimfree.comparison.worlds import GENEROUS, Priors
-from dimfree.files import read_table
-from dimfree.records import Records
-from dimfree.sources import progress
-from dimfree.sources.npy import NpyStream
-from dimfree.spectra import DISTANCE
+from dimfree.data import progress
+from dimfree.data.formats.npy import NpyStream
+from dimfree.data.read import read_table
+from dimfree.data.records import Records
 
 DELTA = 1e-6
 BLOCKS = tuple(2**power for power in (16, 18, 20, 22))  # entries of a block of the streamed mean
@@ -90,7 +90,7 @@ def dask(path: str, method: str, workers: int, seed: int, source: str) -> Found:
 
 def _imported() -> None:
     importlib.import_module("dimfree.release")
-    importlib.import_module("dimfree.sources.file_parts")
+    importlib.import_module("dimfree.data.cluster.file_parts")
 
 
 def _lazy(path: str) -> Any:

@@ -95,7 +95,7 @@ def csr(setting: Setting) -> list[Found]:
 
 def dask(setting: Setting) -> list[Found]:
     """The fourth: two workers against the same release streamed, with the same seeded noise."""
-    missing = [name for name in ("dask", "distributed", "dimfree.sources.dask_table") if _absent(name)]
+    missing = [name for name in ("dask", "distributed", "dimfree.data.cluster.dask_table") if _absent(name)]
     if missing:
         return [{"name": "dask", "skipped": f"{missing[0]} is not there"}]
     table = Table(20_000 if setting.quick else 1_000_000, 100 if setting.quick else 500, "float64")

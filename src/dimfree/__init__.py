@@ -23,14 +23,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dimfree.beliefs import LearnedDirections as LearnedDirections
-    from dimfree.beliefs import LearnedShape as LearnedShape
-    from dimfree.budget import Budget as Budget
-    from dimfree.budget import Neighbours as Neighbours
+    from dimfree.accounting.budget import Budget as Budget
+    from dimfree.accounting.budget import Neighbours as Neighbours
+    from dimfree.accounting.guarantee import Guarantee as Guarantee
     from dimfree.comparison.outcome import Comparison as Comparison
     from dimfree.comparison.trials import compare as compare
-    from dimfree.composing import Composed as Composed
-    from dimfree.composing import compose as compose
+    from dimfree.data.read import read_table as read_table
     from dimfree.errors import (
         BudgetExceeded as BudgetExceeded,
     )
@@ -58,55 +56,57 @@ if TYPE_CHECKING:
     from dimfree.errors import (
         RefusedRelease as RefusedRelease,
     )
-    from dimfree.estimator import PrivateMean as PrivateMean
-    from dimfree.files import read_table as read_table
-    from dimfree.groups import release_means as release_means
-    from dimfree.guarantee import Guarantee as Guarantee
-    from dimfree.ledger.book import Ledger as Ledger
-    from dimfree.means import Means as Means
-    from dimfree.mechanisms.quantile import private_quantile as private_quantile
-    from dimfree.mechanisms.sparse_vector import sparse_vector as sparse_vector
-    from dimfree.mechanisms.stable_histogram import heaviest_cell as heaviest_cell
-    from dimfree.mechanisms.stable_histogram import stable_histogram as stable_histogram
-    from dimfree.mechanisms.top_k import top_k as top_k
+    from dimfree.geometry.shape import Dense as Dense
+    from dimfree.geometry.shape import Diagonal as Diagonal
+    from dimfree.geometry.shape import Isotropic as Isotropic
+    from dimfree.geometry.shape import LowRank as LowRank
+    from dimfree.geometry.shape_from import shape_from as shape_from
+    from dimfree.interop.mean import PrivateMean as PrivateMean
+    from dimfree.interop.scaler import PrivateStandardScaler as PrivateStandardScaler
+    from dimfree.ledger.ledger import Ledger as Ledger
+    from dimfree.mechanisms.paper.quantile import private_quantile as private_quantile
+    from dimfree.mechanisms.paper.sparse_vector import sparse_vector as sparse_vector
+    from dimfree.mechanisms.paper.stable_histogram import heaviest_cell as heaviest_cell
+    from dimfree.mechanisms.paper.stable_histogram import stable_histogram as stable_histogram
+    from dimfree.mechanisms.paper.top_k import top_k as top_k
     from dimfree.noise import SeededNoise as SeededNoise
     from dimfree.noise import SystemNoise as SystemNoise
+    from dimfree.paper.group_variances import coordinate_variances as coordinate_variances
+    from dimfree.paper.group_variances import find_kth_largest_variance as find_kth_largest_variance
+    from dimfree.paper.group_variances import group_variances as group_variances
+    from dimfree.paper.group_variances import top_variances as top_variances
+    from dimfree.paper.group_variances import variance_sum as variance_sum
+    from dimfree.paper.profile_result import VarianceProfile as VarianceProfile
+    from dimfree.paper.variance_profile import variance_profile as variance_profile
     from dimfree.planning.plan import plan as plan
     from dimfree.planning.plan_card import Plan as Plan
     from dimfree.planning.tradeoff import Tradeoff as Tradeoff
     from dimfree.planning.tradeoff import tradeoff as tradeoff
-    from dimfree.profile_of_variances import variance_profile as variance_profile
-    from dimfree.public_shape import shape_from as shape_from
     from dimfree.release import release_mean as release_mean
+    from dimfree.release_groups import release_means as release_means
     from dimfree.report.page import write_report as write_report
-    from dimfree.result import Release as Release
-    from dimfree.scaler import PrivateStandardScaler as PrivateStandardScaler
-    from dimfree.shape import Dense as Dense
-    from dimfree.shape import Diagonal as Diagonal
-    from dimfree.shape import Isotropic as Isotropic
-    from dimfree.shape import LowRank as LowRank
-    from dimfree.variance_histogram import VarianceProfile as VarianceProfile
-    from dimfree.variances import coordinate_variances as coordinate_variances
-    from dimfree.variances import find_kth_largest_variance as find_kth_largest_variance
-    from dimfree.variances import group_variances as group_variances
-    from dimfree.variances import top_variances as top_variances
-    from dimfree.variances import variance_sum as variance_sum
+    from dimfree.results.composed import Composed as Composed
+    from dimfree.results.composed import compose as compose
+    from dimfree.results.error_model import LearnedDirections as LearnedDirections
+    from dimfree.results.error_model import LearnedShape as LearnedShape
+    from dimfree.results.grouped import Means as Means
+    from dimfree.results.release import Release as Release
 
 __version__ = "0.1.0"
 
 _ROOMS = {
     "Comparison": "comparison.outcome",
     "compare": "comparison.trials",
-    "Composed": "composing",
-    "compose": "composing",
-    "Means": "means",
-    "release_means": "groups",
+    "Composed": "results.composed",
+    "compose": "results.composed",
+    "Means": "results.grouped",
+    "release_means": "release_groups",
     "Plan": "planning.plan_card",
     "plan": "planning.plan",
     "Tradeoff": "planning.tradeoff",
     "tradeoff": "planning.tradeoff",
-    "Budget": "budget",
-    "Neighbours": "budget",
+    "Budget": "accounting.budget",
+    "Neighbours": "accounting.budget",
     "BudgetExceeded": "errors",
     "DimfreeError": "errors",
     "InvalidFile": "errors",
@@ -116,35 +116,35 @@ _ROOMS = {
     "LostWorkers": "errors",
     "OutOfMemory": "errors",
     "RefusedRelease": "errors",
-    "PrivateMean": "estimator",
-    "PrivateStandardScaler": "scaler",
+    "PrivateMean": "interop.mean",
+    "PrivateStandardScaler": "interop.scaler",
     "SeededNoise": "noise",
     "SystemNoise": "noise",
-    "heaviest_cell": "mechanisms.stable_histogram",
-    "private_quantile": "mechanisms.quantile",
-    "sparse_vector": "mechanisms.sparse_vector",
-    "stable_histogram": "mechanisms.stable_histogram",
-    "top_k": "mechanisms.top_k",
-    "coordinate_variances": "variances",
-    "find_kth_largest_variance": "variances",
-    "group_variances": "variances",
-    "top_variances": "variances",
-    "variance_sum": "variances",
-    "variance_profile": "profile_of_variances",
-    "VarianceProfile": "variance_histogram",
-    "LearnedDirections": "beliefs",
-    "LearnedShape": "beliefs",
-    "Ledger": "ledger.book",
-    "read_table": "files",
+    "heaviest_cell": "mechanisms.paper.stable_histogram",
+    "private_quantile": "mechanisms.paper.quantile",
+    "sparse_vector": "mechanisms.paper.sparse_vector",
+    "stable_histogram": "mechanisms.paper.stable_histogram",
+    "top_k": "mechanisms.paper.top_k",
+    "coordinate_variances": "paper.group_variances",
+    "find_kth_largest_variance": "paper.group_variances",
+    "group_variances": "paper.group_variances",
+    "top_variances": "paper.group_variances",
+    "variance_sum": "paper.group_variances",
+    "variance_profile": "paper.variance_profile",
+    "VarianceProfile": "paper.profile_result",
+    "LearnedDirections": "results.error_model",
+    "LearnedShape": "results.error_model",
+    "Ledger": "ledger.ledger",
+    "read_table": "data.read",
     "release_mean": "release",
-    "shape_from": "public_shape",
-    "Guarantee": "guarantee",
-    "Release": "result",
+    "shape_from": "geometry.shape_from",
+    "Guarantee": "accounting.guarantee",
+    "Release": "results.release",
     "write_report": "report.page",
-    "Dense": "shape",
-    "Diagonal": "shape",
-    "Isotropic": "shape",
-    "LowRank": "shape",
+    "Dense": "geometry.shape",
+    "Diagonal": "geometry.shape",
+    "Isotropic": "geometry.shape",
+    "LowRank": "geometry.shape",
 }
 
 __all__ = sorted(_ROOMS)
@@ -152,8 +152,8 @@ __all__ = sorted(_ROOMS)
 
 def __getattr__(name: str) -> Any:
     """Each public name is imported from its room when first used, so that `dimfree --help` is quick."""
-    if name == "opendp":  # a room of its own: dimfree.opendp.make_private_mean
-        return importlib.import_module("dimfree.opendp")
+    if name == "opendp":  # a room of its own: dimfree.interop.opendp.make_private_mean
+        return importlib.import_module("dimfree.interop.opendp")
     if name not in _ROOMS:
         raise AttributeError(f"module 'dimfree' has no attribute {name!r}")
     return getattr(importlib.import_module(f"dimfree.{_ROOMS[name]}"), name)

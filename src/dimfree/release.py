@@ -25,24 +25,24 @@ from dimfree._validate import (
     check_window,
     is_word,
 )
-from dimfree.bases import Basis, as_basis, check_basis
-from dimfree.bounded import release_basic, release_soft
-from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
-from dimfree.device import device_memory_unspoken, place_of
+from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.data.gpu.device import device_memory_unspoken, place_of
+from dimfree.data.people.person_records import person_records, split_unit
+from dimfree.data.records import ON_INVALID, Records, as_records, require_valid
 from dimfree.errors import InvalidParameter, memory_unspoken
-from dimfree.known import refuse_known, release_cheapest, release_known
-from dimfree.ledger.book import Ledger
+from dimfree.estimators.choose.core import HonestModel
+from dimfree.estimators.known import refuse_known, release_cheapest, release_known
+from dimfree.estimators.run import Run
+from dimfree.estimators.unknown import refuse_unknown, release_unknown
+from dimfree.estimators.without_test import release_basic, release_soft
+from dimfree.geometry.bases import Basis, as_basis, check_basis
+from dimfree.geometry.shape import Diagonal, Shape, as_shape
+from dimfree.geometry.space import Space
 from dimfree.ledger.charging import charged_run, check_ledger
+from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise, opened
-from dimfree.paper import refuse_paper, release_paper
-from dimfree.records import ON_INVALID, Records, as_records, require_valid
-from dimfree.result import Release
-from dimfree.run import Run
-from dimfree.shape import Diagonal, Shape, as_shape
-from dimfree.space import Space
-from dimfree.tuning import HonestModel
-from dimfree.units import person_records, split_unit
-from dimfree.unknown import refuse_unknown, release_unknown
+from dimfree.paper.algorithm2 import refuse_paper, release_paper
+from dimfree.results.release import Release
 
 CORES = ("auto", "stable", "soft", "basic")
 LEARNED = ("auto", "paper")  # shapes that are learned from the records
@@ -104,17 +104,17 @@ def release_mean(
     One row is one person, unless `unit` says whose each row is: the name of a column of X, which is then no coordinate,
     or one key for each row (whole numbers below 2**53 or text; 7, 7.0, "7" and "007" are one key; docs/choosing.md). A
     pandas Series beside a DataFrame must have its index. All rows of a person first become one record, their mean, so
-    the guarantee is for persons with all their rows (proofs/units.md) and the release estimates the mean of person
-    means; with `unit_rows`, a public number, the mean of the totals of each person's first rows, so many at most. Where
-    people share a key (a household), one of them is promised 2 epsilon and (1 + exp(epsilon)) delta under add/remove.
-    `on_invalid` "raise" stops at a non-finite entry, a missing key or a column that writes keys in more than one way
-    (text beside numbers, "7" beside "007"), which tells the caller about the data and is not covered by the guarantee;
-    "neutral" counts an invalid row and gives it no weight, and with `unit` leaves it out of the record of its person,
-    and a row without a key out of all; an entry of a list or frame that is no number counts as not finite. `device`
-    "cuda" works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one, "cpu" does not: the release is the
-    same to the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded where not enough is left); a
-    refusal that public numbers alone decide, and an error of the table, cost nothing. `noise` is for tests; leave it
-    None to be private.
+    the guarantee is for persons with all their rows (proofs/data/people/person_records.md) and the release estimates
+    the mean of person means; with `unit_rows`, a public number, the mean of the totals of each person's first rows, so
+    many at most. Where people share a key (a household), one of them is promised 2 epsilon and (1 + exp(epsilon)) delta
+    under add/remove. `on_invalid` "raise" stops at a non-finite entry, a missing key or a column that writes keys in
+    more than one way (text beside numbers, "7" beside "007"), which tells the caller about the data and is not covered
+    by the guarantee; "neutral" counts an invalid row and gives it no weight, and with `unit` leaves it out of the
+    record of its person, and a row without a key out of all; an entry of a list or frame that is no number counts as
+    not finite. `device` "cuda" works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one, "cpu" does not:
+    the release is the same to the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded where not
+    enough is left); a refusal that public numbers alone decide, and an error of the table, cost nothing. `noise` is for
+    tests; leave it None to be private.
 
     Not covered by the guarantee: running time, and part of the memory taken. The core's buffers are sized by public
     numbers; the table's own size shows, and the operating system's memory is its own affair (docs/limits.md).

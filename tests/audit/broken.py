@@ -4,18 +4,8 @@ import inspect
 import textwrap
 
 from dimfree.core import soft
-from dimfree.mechanisms import (
-    bit,
-    count,
-    directions,
-    gaussian,
-    laplace_count,
-    outer_sum,
-    search,
-    sparse_vector,
-    stable_histogram,
-    top_k,
-)
+from dimfree.mechanisms import bit, count, directions, gaussian, outer_sum, search
+from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histogram, top_k
 
 _CLIPPED = "clipped_total(directions, EVEN, _squared)"
 _WHOLE = "np.rint(_squared(directions, slice(None), EVEN / BALL)).sum(axis=0).astype(np.int64)"

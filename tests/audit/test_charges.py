@@ -7,8 +7,8 @@ from audit.broken import broken
 
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Approximate, Pure, Ranged
-from dimfree.audit.doors import Asked
 from dimfree.audit.laws.claims import precise, promising, stated_epsilon, stating
+from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.charged import all_cases
 from dimfree.audit.numerics.charges import charges
 from dimfree.audit.numerics.numerics import NUMERICS

@@ -8,9 +8,9 @@ import pytest
 from recording import RecordingNoise
 
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
-from dimfree.audit.doors import Asked, Pooled, exact_law
 from dimfree.audit.laws.exact import BitWorld, Laws, ShiftedGaussian, judge, laplace_masses, true_epsilon
 from dimfree.audit.laws.worlds import WORLDS
+from dimfree.audit.noise_doubles import Asked, Pooled, exact_law
 
 
 class Counting(RecordingNoise):

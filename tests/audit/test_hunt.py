@@ -11,20 +11,21 @@ from audit.broken import broken
 from scipy import sparse
 from scipy.stats import norm
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import hockey_stick
-from dimfree.audit.doors import exact_law
-from dimfree.audit.hunting import hunted_cores, hunted_sums, hunted_votes, hunted_weights
-from dimfree.audit.hunting.herd import Herd, Terrain, moved
-from dimfree.audit.hunting.hunt import hunt
-from dimfree.audit.hunting.hunts import HUNTS
 from dimfree.audit.laws.exact import ShiftedGaussian
 from dimfree.audit.neighbours import SUITES, Pair, Place, huge, pairs
+from dimfree.audit.noise_doubles import exact_law
+from dimfree.audit.search import hunted_cores, hunted_sums, hunted_votes, hunted_weights
+from dimfree.audit.search.climb import hunt
+from dimfree.audit.search.moves import Herd, Terrain, moved
+from dimfree.audit.search.targets import HUNTS
 from dimfree.audit.subjects.subject import whole_mu
-from dimfree.budget import Neighbours
-from dimfree.clip import BALL, to_ball
 from dimfree.core import basic, soft, stable
-from dimfree.mechanisms import friend_radius, outer_sum, stable_histogram
+from dimfree.geometry.clip import BALL, to_ball
+from dimfree.mechanisms import friend_radius, outer_sum
+from dimfree.mechanisms.paper import stable_histogram
 from dimfree.noise import public_simulation
 
 ADD, REPLACE = Neighbours

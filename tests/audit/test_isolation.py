@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dimfree.audit.doors import Asked, Pooled
+from dimfree.audit.noise_doubles import Asked, Pooled
 from dimfree.audit.numerics import isolation, timing
 from dimfree.audit.numerics.calls import table
 from dimfree.errors import NoiseMisuse

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.neighbours import ADD_REMOVE, REPLACE_ONE, Place, at_stability, pairs
 from dimfree.audit.subjects import cores
-from dimfree.budget import Budget, Neighbours
 from dimfree.core import basic, soft
 from dimfree.core.friends import friend_counts
-from dimfree.grid import RADIUS
+from dimfree.geometry.grid import RADIUS
 
 PLACE = Place(11, radius=3.0)
 CASES = [

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from audit.changed import QUICK, changed, some
 
-from dimfree import stages
 from dimfree.accounting.events import Gaussian
 from dimfree.audit.numerics import batches, numerics, order, replay
 from dimfree.audit.numerics.calls import BUDGET, table, ways
+from dimfree.data.records import as_records
+from dimfree.estimators.learn import stages
 from dimfree.mechanisms import Measured
 from dimfree.noise import SeededNoise, public_simulation
-from dimfree.records import as_records
 from dimfree.release import release_mean
 
 # ---- lattice points

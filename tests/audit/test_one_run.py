@@ -13,10 +13,10 @@ from stats import sampling
 
 from dimfree.audit.canaries.canaries import DELTA, ONE_RUN, clipped_sum_play, game, release_play
 from dimfree.audit.canaries.one_run import Game, epsilon_at_least, guess, largest_mean, one_run, p_value, right
-from dimfree.audit.doors import Pooled
+from dimfree.audit.noise_doubles import Pooled
 from dimfree.errors import InvalidParameter
+from dimfree.geometry.shape import Isotropic
 from dimfree.noise import SeededNoise
-from dimfree.shape import Isotropic
 
 FAILURE = 1e-6
 

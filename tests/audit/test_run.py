@@ -8,13 +8,13 @@ import pytest
 from audit.twins import EPSILON, WRONG, row_of
 from stats import sampling
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.audit.lower_bound import epsilon_at_least
 from dimfree.audit.report import to_html, to_json, to_markdown
 from dimfree.audit.row import SKIPPED, VIOLATED, Check, Row, Time
 from dimfree.audit.run import FAILURE, audit, checks, names
 from dimfree.audit.sampling import AMPLE, fewest, sample
 from dimfree.audit.subjects.subjects import clipped_mean, subjects
-from dimfree.budget import Neighbours
 from dimfree.noise import SeededNoise
 
 DRAWS = 300  # of either table of the worst pair, and half as many of every pair before

@@ -9,11 +9,11 @@ import pytest
 
 import dimfree.audit.run as run
 import dimfree.audit.sampling as module
+from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Pair
 from dimfree.audit.row import HELD, VIOLATED, Time
 from dimfree.audit.sampling import sample
 from dimfree.audit.subjects.subject import Subject
-from dimfree.budget import Neighbours
 from dimfree.noise import SeededNoise
 
 ADD = Neighbours.ADD_REMOVE

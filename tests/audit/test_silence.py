@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from audit.changed import QUICK, changed, some
 
-from dimfree.audit.doors import Asked
+from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics import refusals, silence
 from dimfree.audit.numerics.calls import BUDGET, ways
 from dimfree.errors import InvalidRecords

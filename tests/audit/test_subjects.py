@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dimfree import paper, run
 from dimfree.accounting import events
-from dimfree.audit.doors import Asked
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.pairs.crowds import crowd
 from dimfree.audit.subjects import estimators, looks, sums, votes
 from dimfree.audit.subjects.subject import DELTA, prepared
 from dimfree.audit.subjects.subjects import subjects
 from dimfree.audit.subjects.ways import KNOWN, PAPER, paper_size, ways
-from dimfree.budget import Budget, Neighbours
-from dimfree.mechanisms.stable_histogram import publishing_threshold
+from dimfree.estimators import run
+from dimfree.mechanisms.paper.stable_histogram import publishing_threshold
 from dimfree.noise import SeededNoise
+from dimfree.paper import algorithm2 as paper
 from dimfree.release import CAUTION, LEARNED
 
 EPSILON = 3.0

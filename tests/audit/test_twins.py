@@ -14,21 +14,21 @@ import pytest
 from audit.twins import EPSILON, FEW, RIGHT, WRONG, by_index, draws_of, only, row_of
 from stats import frequency_fits, sampling
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count
 from dimfree.accounting.lifting import after_lifting
-from dimfree.audit.doors import Asked, exact_law
 from dimfree.audit.laws import coin_worlds
 from dimfree.audit.laws.exact import BitWorld, Laws, ShiftedGaussian, judge, laplace_masses
 from dimfree.audit.laws.gaussian_worlds import gaussian_count
 from dimfree.audit.laws.sparse_worlds import sparse_law
 from dimfree.audit.laws.vote_worlds import histogram
+from dimfree.audit.noise_doubles import Asked, exact_law
 from dimfree.audit.numerics import numerics
 from dimfree.audit.subjects import subjects, sums
-from dimfree.budget import Budget, Neighbours
+from dimfree.core.subsample import fixed_sample
 from dimfree.mechanisms.gaussian import mean_event
-from dimfree.mechanisms.stable_histogram import laplace_scale, laplace_tail, publishing_threshold
+from dimfree.mechanisms.paper.stable_histogram import laplace_scale, laplace_tail, publishing_threshold
 from dimfree.noise import SeededNoise
-from dimfree.sample import fixed_sample
 
 DELTA = subjects.DELTA
 SMALL = {-2: 0.1, 0: 0.5, 1: 0.3, 3: 0.1}  # a made-up noise

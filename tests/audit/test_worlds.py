@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from audit.broken import broken
 
-from dimfree.audit.doors import Asked, exact_law
+from dimfree.accounting.budget import Budget
 from dimfree.audit.laws import coin_worlds, gaussian_worlds, sparse_worlds, vector_worlds, vote_worlds
 from dimfree.audit.laws.compared import compared_law
 from dimfree.audit.laws.exact import BitWorld, judge
 from dimfree.audit.laws.worlds import WORLDS
-from dimfree.budget import Budget
-from dimfree.grouping import EMPTY, slots
+from dimfree.audit.noise_doubles import Asked, exact_law
+from dimfree.core.subsample import poisson_sample
+from dimfree.mechanisms.paper.sparse_vector import sparse_vector
 from dimfree.mechanisms.search import STEPS, noisy_search
-from dimfree.mechanisms.sparse_vector import sparse_vector
-from dimfree.sample import poisson_sample
+from dimfree.paper.grouping import EMPTY, slots
 
 DELTA = 1e-2
 

@@ -4,18 +4,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
-from dimfree.audit.doors import Pooled
+from dimfree.audit.noise_doubles import Pooled
 from dimfree.audit.sampling import AMPLE, sample
 from dimfree.audit.subjects import cores, pointing, subjects, sums, votes
 from dimfree.audit.subjects.subject import DELTA, of_tables, prepared, whole_mu
-from dimfree.bounded import soft_mean
-from dimfree.budget import Budget, Neighbours
-from dimfree.grouping import EMPTY
+from dimfree.core.subsample import fixed_sample
+from dimfree.estimators.choose.core import default_bounded
+from dimfree.estimators.without_test import soft_mean
 from dimfree.mechanisms.directions import LENGTH
 from dimfree.noise import SeededNoise
-from dimfree.sample import fixed_sample
-from dimfree.tuning import default_bounded
+from dimfree.paper.grouping import EMPTY
 
 EPSILON = 1.0
 FAILURE = 1e-6

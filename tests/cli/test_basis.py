@@ -8,12 +8,12 @@ import scipy.sparse as sparse
 from typer.testing import CliRunner
 
 import dimfree.release
-from dimfree import space
-from dimfree.bases import memory
 from dimfree.cli import app
 from dimfree.cli.basis import basis_rows
+from dimfree.data.records import as_records
+from dimfree.geometry import space
+from dimfree.geometry.bases import memory
 from dimfree.noise import SeededNoise
-from dimfree.records import as_records
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
 TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]

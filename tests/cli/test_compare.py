@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dimfree import files
 from dimfree.cli import app
 from dimfree.comparison import chart as charts
 from dimfree.comparison import trials
 from dimfree.comparison.contestants import CONTESTANTS
 from dimfree.comparison.outcome import WARNING, Comparison
+from dimfree.data import read as files
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6")
 SMALL = (*PROMISE, "-n", "50,80", "-d", "3", "--trials", "2", "--estimators", "clipped mean,coinpress")

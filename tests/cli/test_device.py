@@ -21,7 +21,7 @@ def test_unknown_devices(tmp_path, name):
 
 
 def test_a_device_that_is_not_there(tmp_path, monkeypatch):
-    monkeypatch.setattr("dimfree.device._is_installed", lambda package: False)
+    monkeypatch.setattr("dimfree.data.gpu.device._is_installed", lambda package: False)
     result = run(tmp_path / "not-there.npy", "--device", "cuda")
     assert result.exit_code == 2
     assert "pip install 'dimfree[gpu]'" in " ".join(result.stderr.split())

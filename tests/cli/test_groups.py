@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-import dimfree.groups
+import dimfree.release_groups
 from dimfree.cli import app, progress
-from dimfree.groups import release_means
-from dimfree.means import Means
 from dimfree.noise import SeededNoise
+from dimfree.release_groups import release_means
+from dimfree.results.grouped import Means
 
 SECRET = "secret-271828"
 SIZES = {"north": 823, "south": 1031, "east": 13, SECRET: 419}  # appear nowhere else, so they would show
@@ -30,7 +30,7 @@ KNOWN = ["--covariance", "cov.csv"]
 def folder(tmp_path, monkeypatch, rng, seed):
     """People of four regions, one of which has no public name, as .csv and .parquet; a third of them came twice."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dimfree.groups, "SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
+    monkeypatch.setattr(dimfree.release_groups, "SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
     regions = rng.permutation([region for region, size in SIZES.items() for _ in range(size)]).tolist()
     values = rng.normal(size=(len(regions), 2)) + np.array([[WHERE[region]] for region in regions])
     who = [f"{SECRET}-{row % 1543}" for row in range(len(regions))]
@@ -133,7 +133,7 @@ def test_every_option_reaches_the_hall(folder, monkeypatch):
         calls.append(options)
         return by_hand()
 
-    monkeypatch.setattr(dimfree.groups, "release_means", hall)
+    monkeypatch.setattr(dimfree.release_groups, "release_means", hall)
     run(
         *("--failure-probability", 0.2, "--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
         *("--scale", "learn", "--window", 0.5, 1e3, "--denoise"),
@@ -212,7 +212,7 @@ def test_arrays_have_no_room_for_names(folder, ending):
 
 
 def test_places_are_checked_before_noise_is_drawn(folder, monkeypatch):
-    monkeypatch.setattr(dimfree.groups, "release_means", lambda *_, **__: pytest.fail("released"))
+    monkeypatch.setattr(dimfree.release_groups, "release_means", lambda *_, **__: pytest.fail("released"))
     Path("old.csv").write_text("old")
     assert "--force" in sentence_of("-o", "old.csv")
     assert "unknown ending" in sentence_of("-o", "means.txt")

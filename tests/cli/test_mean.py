@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 import dimfree.release
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Bounded, Ledger
-from dimfree.budget import Budget, Neighbours
 from dimfree.cli import app, progress
 from dimfree.errors import InvalidRecords
-from dimfree.result import Guarantee, Release
+from dimfree.results.release import Guarantee, Release
 
 SECRET = 271828.25
 SECRET_TEXT = "271828"

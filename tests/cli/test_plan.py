@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dimfree import files, writing
 from dimfree.cli import app
 from dimfree.comparison.contestants import CONTESTANTS
+from dimfree.data import read as files
 from dimfree.planning import plan as plans
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Prediction
+from dimfree.results import writing
 
 ASKED = ("--n", "900", "--d", "6", "--spectrum", "S2", "--epsilon", "1", "--delta", "1e-6")
 PROMISE = ASKED[6:]

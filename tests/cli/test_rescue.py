@@ -14,7 +14,7 @@ from dimfree import Ledger, Release
 from dimfree.cli import app, output
 from dimfree.cli import rescue as rescue_module
 from dimfree.errors import InvalidParameter
-from dimfree.means import Means
+from dimfree.results.grouped import Means
 
 PRIVATE = "271828"
 
@@ -161,7 +161,7 @@ class Broken:
 
 def broken_stdout(monkeypatch):
     """From the moment at which the release is made."""
-    from dimfree.ledger.book import Charged
+    from dimfree.ledger.ledger import Charged
 
     whole = Charged.noted
 

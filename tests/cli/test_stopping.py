@@ -12,12 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 import dimfree
-from dimfree import Ledger, files, writing
+from dimfree import Ledger
 from dimfree.cli import app, mean_groups
-from dimfree.drafts import Draft
-from dimfree.ledger import book as book_module
+from dimfree.data import read as files
+from dimfree.ledger import ledger as book_module
 from dimfree.ledger.filter import Account
 from dimfree.report import page
+from dimfree.results import writing
+from dimfree.results.drafts import Draft
 
 MEAN = import_module("dimfree.cli.mean")  # the package has a function of that name
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -164,7 +166,7 @@ def test_other_commands_are_stopped_alike(monkeypatch):
 SCRIPT = """
 import os, sys
 number, step = int(sys.argv.pop(1)), sys.argv.pop(1)
-from dimfree.drafts import Draft
+from dimfree.results.drafts import Draft
 whole = getattr(Draft, step)
 def sent(self):
     whole(self)

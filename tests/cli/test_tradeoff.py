@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dimfree import files
 from dimfree.cli import app
 from dimfree.comparison import chart as charts
+from dimfree.data import read as files
 from dimfree.planning import tradeoff as curves
 from dimfree.planning import tradeoff_chart
 from dimfree.planning.question import Prediction

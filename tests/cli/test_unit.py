@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 import dimfree.release
 from dimfree.cli import app
+from dimfree.data.read import read_keyed_table
 from dimfree.errors import InvalidFile
-from dimfree.files import read_keyed_table
 from dimfree.noise import SeededNoise
-from dimfree.result import Release
+from dimfree.results.release import Release
 
 SECRET = "secret-271828"
 ROWS, PERSONS = 2411, 1201  # appear nowhere else, so they would show

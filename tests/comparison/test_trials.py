@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from stats import sampling
 
-from dimfree.baselines.clipped import clipped
-from dimfree.baselines.not_private import NotPrivate
-from dimfree.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.comparison import contestants
+from dimfree.comparison.baselines.clipped import clipped
+from dimfree.comparison.baselines.not_private import NotPrivate
 from dimfree.comparison.contestants import CONTESTANTS, FACTS, Contestant, chosen
 from dimfree.comparison.outcome import Comparison
 from dimfree.comparison.points import Point

@@ -16,19 +16,19 @@ from recording import RecordingNoise
 from scipy import sparse
 from stats import sampling
 
-from dimfree import records
-from dimfree.baselines.ball import ball
-from dimfree.baselines.clipped import clipped
-from dimfree.baselines.coinpress import coinpress
-from dimfree.baselines.friendly_core import friendly_core
-from dimfree.baselines.huang_liang_yi import huang_liang_yi
-from dimfree.baselines.karwa_vadhan import SHARES, karwa_vadhan
-from dimfree.baselines.not_private import empirical_mean, oracle_floor
-from dimfree.baselines.plan import plan
+from dimfree.comparison.baselines.ball import ball
+from dimfree.comparison.baselines.clipped import clipped
+from dimfree.comparison.baselines.coinpress import coinpress
+from dimfree.comparison.baselines.friendly_core import friendly_core
+from dimfree.comparison.baselines.huang_liang_yi import huang_liang_yi
+from dimfree.comparison.baselines.karwa_vadhan import SHARES, karwa_vadhan
+from dimfree.comparison.baselines.not_private import empirical_mean, oracle_floor
+from dimfree.comparison.baselines.plan import plan
+from dimfree.data import records
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, OutOfMemory, RefusedRelease
-from dimfree.grid import RADIUS
+from dimfree.geometry.grid import RADIUS
 from dimfree.noise import SeededNoise, SystemNoise
-from dimfree.result import BASELINES, Release
+from dimfree.results.release import BASELINES, Release
 
 ADD, REPLACE = "add-remove", "replace-one"
 COUNT, DIMENSION, CENTRE = 467, 3, 2.0  # a prime that no public parameter comes near

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from dimfree.data.records import open_records
 from dimfree.errors import DimfreeError, RefusedRelease
-from dimfree.estimator import PrivateMean
+from dimfree.geometry.shape import Diagonal, Isotropic
+from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SeededNoise
-from dimfree.records import open_records
 from dimfree.release import release_mean
-from dimfree.shape import Diagonal, Isotropic
 
 CANARY = 918273645.125
 SINGS = ("918273645", "9.18273645", "918_273", "9182736")

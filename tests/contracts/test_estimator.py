@@ -11,14 +11,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Ledger
-from dimfree.budget import Budget, Neighbours
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
-from dimfree.estimator import PrivateMean, RefusalWarning
+from dimfree.geometry.shape import Isotropic
+from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.result import Guarantee, Release
-from dimfree.shape import Isotropic
+from dimfree.results.release import Guarantee, Release
 
 PROMISE = Guarantee(epsilon=1.0, delta=1e-6, neighbours="add-remove", private=True)
 LEDGER = Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
@@ -44,7 +44,7 @@ class Hall:
 @pytest.fixture
 def hall(monkeypatch, request):
     hall = Hall(refuse=getattr(request, "param", False))
-    monkeypatch.setattr("dimfree.estimator.release_mean", hall)
+    monkeypatch.setattr("dimfree.interop.mean.release_mean", hall)
     return hall
 
 
@@ -59,7 +59,7 @@ def table(rows=6, columns=3):
 # scikit-learn's own contract, against the real release
 
 
-@pytest.mark.filterwarnings("ignore::dimfree.estimator.RefusalWarning")
+@pytest.mark.filterwarnings("ignore::dimfree.interop.mean.RefusalWarning")
 @parametrize_with_checks([PrivateMean(epsilon=1e4, delta=0.5, shape=Isotropic(1.0))])
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -18,29 +18,29 @@ import pytest
 from foreign import COUNT, SECRETS, foreign_values
 
 import dimfree
-from dimfree import opendp
+from dimfree.accounting.budget import Budget
 from dimfree.audit.lower_bound import lower_bound
-from dimfree.baselines.ball import ball
-from dimfree.baselines.clipped import clipped
-from dimfree.baselines.coinpress import coinpress
-from dimfree.baselines.friendly_core import friendly_core
-from dimfree.baselines.huang_liang_yi import huang_liang_yi
-from dimfree.baselines.karwa_vadhan import karwa_vadhan
-from dimfree.baselines.not_private import empirical_mean, oracle_floor
-from dimfree.baselines.plan import plan as baseline_plan
-from dimfree.bases import as_basis
-from dimfree.budget import Budget
+from dimfree.comparison.baselines.ball import ball
+from dimfree.comparison.baselines.clipped import clipped
+from dimfree.comparison.baselines.coinpress import coinpress
+from dimfree.comparison.baselines.friendly_core import friendly_core
+from dimfree.comparison.baselines.huang_liang_yi import huang_liang_yi
+from dimfree.comparison.baselines.karwa_vadhan import karwa_vadhan
+from dimfree.comparison.baselines.not_private import empirical_mean, oracle_floor
+from dimfree.comparison.baselines.plan import plan as baseline_plan
 from dimfree.comparison.trials import compare
+from dimfree.data.records import as_records
 from dimfree.errors import DimfreeError
-from dimfree.grouping import slots
+from dimfree.geometry.bases import as_basis
+from dimfree.geometry.shape import Isotropic
+from dimfree.interop import opendp
 from dimfree.ledger.spending import Charge
 from dimfree.noise import SeededNoise
-from dimfree.planning import lower_bound as limits
-from dimfree.planning import sample_size as needs
+from dimfree.paper.group_variances import group_variances
+from dimfree.paper.grouping import slots
+from dimfree.planning.paper_bounds import lower_bound as limits
+from dimfree.planning.paper_bounds import sample_size as needs
 from dimfree.planning.spread import stddevs_of_public
-from dimfree.records import as_records
-from dimfree.shape import Isotropic
-from dimfree.variances import group_variances
 
 dp.enable_features(*opendp.FEATURES)
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 
 from dimfree import SeededNoise, release_mean
 from dimfree.report.reading import Reading
-from dimfree.verdicts import LOST, PRECISE, ROUGH, UNLEARNED, noise_line, verdicts
+from dimfree.results.verdicts import LOST, PRECISE, ROUGH, UNLEARNED, noise_line, verdicts
 
 SEEDS = 3
 

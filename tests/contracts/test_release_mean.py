@@ -10,14 +10,14 @@ import pytest
 from recording import RecordingNoise
 from scipy import sparse
 
-from dimfree import records
+from dimfree.data import records
+from dimfree.data.records import Records
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.grid import RADIUS
+from dimfree.geometry.grid import RADIUS
+from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank
 from dimfree.noise import SeededNoise, SystemNoise
-from dimfree.records import Records
 from dimfree.release import release_mean
-from dimfree.result import Release
-from dimfree.shape import Dense, Diagonal, Isotropic, LowRank
+from dimfree.results.release import Release
 
 ADD, REPLACE = "add-remove", "replace-one"
 WAYS = {
@@ -510,7 +510,7 @@ def test_errors_have_one_root():
 
 def test_every_way_is_listed():
     """A new core or relation must be added to the ways above."""
-    from dimfree.budget import Neighbours
+    from dimfree.accounting.budget import Neighbours
     from dimfree.release import CORES
 
     allowed = {(core, relation.value) for core, relation in itertools.product(CORES, Neighbours)}

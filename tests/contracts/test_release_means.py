@@ -13,14 +13,14 @@ import pytest
 from recording import RecordingNoise
 from scipy import sparse
 
-from dimfree.accounting.ledgers import Runs
-from dimfree.composing import compose
+from dimfree.accounting.several_runs.ledgers import Runs
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
-from dimfree.groups import NO_SHAPE, release_means
-from dimfree.means import Means
+from dimfree.geometry.shape import Isotropic
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.shape import Isotropic
+from dimfree.release_groups import NO_SHAPE, release_means
+from dimfree.results.composed import compose
+from dimfree.results.grouped import Means
 
 KEYS = ("north", "south", "east")
 SIZES = {"north": 701, "south": 911, "east": 11, "secret-161803": 401, None: 53}  # east is too small

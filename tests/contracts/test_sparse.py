@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dimfree.geometry.shape import Dense, Diagonal, Isotropic
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.shape import Dense, Diagonal, Isotropic
 
 COUNT, DIMENSION = 900, 60
 ADD, REPLACE = "add-remove", "replace-one"

@@ -13,7 +13,7 @@ from scipy import sparse
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.result import Release
+from dimfree.results.release import Release
 
 ADD, REPLACE = "add-remove", "replace-one"
 both = pytest.mark.parametrize("relation", [ADD, REPLACE])

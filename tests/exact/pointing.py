@@ -11,8 +11,11 @@ from functools import cache
 import numpy as np
 from recording import RecordingNoise
 
-from dimfree.bases.cosine import Cosine
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
+from dimfree.data.records import open_records
+from dimfree.geometry.bases.cosine import Cosine
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 from dimfree.mechanisms.directions import (
     LENGTH,
     Lookout,
@@ -23,9 +26,6 @@ from dimfree.mechanisms.directions import (
     sighted,
 )
 from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
-from dimfree.records import open_records
-from dimfree.shape import Isotropic
-from dimfree.space import Space
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 NAN, CENTRE = float("nan"), 0.25

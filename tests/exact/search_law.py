@@ -12,16 +12,16 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.special import ndtr
 
-from dimfree import unknown
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
-from dimfree.budget import Budget, Neighbours
-from dimfree.centre import core_mean
 from dimfree.core.distances import PairDistances
-from dimfree.records import as_records
-from dimfree.scale import learn_radius
-from dimfree.shape import Diagonal
-from dimfree.space import Space
-from dimfree.tuning import HonestModel, Size, StableChoice
+from dimfree.data.records import as_records
+from dimfree.estimators import unknown
+from dimfree.estimators.choose.core import HonestModel, Size, StableChoice
+from dimfree.estimators.learn.scale import learn_radius
+from dimfree.estimators.opening import core_mean
+from dimfree.geometry.shape import Diagonal
+from dimfree.geometry.space import Space
 
 SEARCH_SHARE, FAILURE = 0.07, 0.0035
 WINDOW = (0.3, 6.0)

@@ -12,7 +12,7 @@ from exact.worlds import LINE, WORLDS, as_counts, removals, replacements, square
 
 from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.core import basic
-from dimfree.grid import RADIUS
+from dimfree.geometry.grid import RADIUS
 
 MOST = 5
 BUDGETS = [(0.1, 0.0), (0.1, 1e-3), (0.5, 1e-3), (1.0, 0.0), (1.0, 1e-3)]

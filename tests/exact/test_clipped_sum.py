@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from recording import RecordingNoise
 
-from dimfree import records as records_module
-from dimfree import space as space_module
-from dimfree.budget import Neighbours
-from dimfree.clip import BALL, to_ball
+from dimfree.accounting.budget import Neighbours
+from dimfree.data import records as records_module
+from dimfree.data.records import open_records
+from dimfree.geometry import space as space_module
+from dimfree.geometry.clip import BALL, to_ball
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 from dimfree.mechanisms.clipped_sum import Ball, clipped_sum, noisy_clipped_mean
-from dimfree.records import open_records
-from dimfree.shape import Isotropic
-from dimfree.space import Space
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 NAN, UP = float("nan"), np.nextafter(1.0, 2.0)

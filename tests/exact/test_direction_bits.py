@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from dimfree import records as records_module
-from dimfree import space as space_module
-from dimfree.bases.learned import LearnedAxes
-from dimfree.device_rows import DeviceRows
+from dimfree.data import records as records_module
+from dimfree.data.blocks import SparseRows
+from dimfree.data.gpu.rows import DeviceRows
+from dimfree.data.records import open_records
+from dimfree.geometry import space as space_module
+from dimfree.geometry.bases.learned import LearnedAxes
+from dimfree.geometry.shape import Diagonal, Isotropic
+from dimfree.geometry.space import Space
 from dimfree.mechanisms import directions as directions_module
 from dimfree.mechanisms.directions import LENGTH, Lookout, some_rows, unit_steps, whole_length
-from dimfree.records import open_records
-from dimfree.rows import SparseRows
-from dimfree.shape import Diagonal, Isotropic
-from dimfree.space import Space
 
 SIZES = [5e-324, 1e-310, 2.3e-308, 1e-160, 1.0, 1 / 3, 1e160, 1.7e308]
 adversarial = st.one_of(

@@ -27,8 +27,8 @@ from exact.pointing import (
 )
 from recording import RecordingNoise
 
-from dimfree.bases.basis import Basis
-from dimfree.clip import BALL, to_ball
+from dimfree.geometry.bases.basis import Basis
+from dimfree.geometry.clip import BALL, to_ball
 from dimfree.mechanisms import directions, outer_sum
 from dimfree.mechanisms.directions import EVEN, LENGTH, STEPS, sighted, whole_length
 

@@ -30,7 +30,7 @@ from exact.pointing import (
 )
 from recording import RecordingNoise
 
-from dimfree.clip import BALL
+from dimfree.geometry.clip import BALL
 from dimfree.mechanisms.directions import EVEN, STEPS, Lookout, noisy_number
 from dimfree.mechanisms.outer_sum import outer_sum
 

@@ -5,13 +5,13 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from dimfree.clip import norms
+from dimfree.data.records import open_records
+from dimfree.estimators.learn.stages import _lengths, excess
+from dimfree.geometry.clip import norms
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.search import STEPS
-from dimfree.records import open_records
-from dimfree.shape import Isotropic
-from dimfree.space import Space
-from dimfree.stages import _lengths, excess
 
 RADII = (0.5, 1.0, 1.7)
 PLACES = (0.0, 0.4, 1.0, np.nextafter(1.0, 2), 1.3, 1.99, 2.0, 2.5, 3.5, 1e300, -1e300, 5e-324, float("nan"))

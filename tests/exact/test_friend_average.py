@@ -7,7 +7,7 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
 from dimfree.core.distances import PairDistances
 from dimfree.mechanisms import friend_radius
 from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_friend_radius

@@ -12,7 +12,7 @@ from exact.worlds import removals, replacements, tables
 from recording import RecordingNoise
 from scipy.special import ndtr
 
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
 from dimfree.mechanisms import gaussian_histogram as module
 from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells, moved_counts, tail_distance
 

@@ -7,12 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered, calibrate_public_count
 from dimfree.accounting.events import Ledger, Tested
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.sharing import opening
-from dimfree.budget import Budget, Neighbours
+from dimfree.accounting.several_runs.sharing import opening
 from dimfree.ledger.curves import Losses, losses_of, run_profile
 from dimfree.ledger.filter import Account, Box, Debit
 from dimfree.ledger.spending import Charge, Price, promised_price

@@ -11,7 +11,7 @@ from exact.divergence import hockey_stick, losses, peels
 from recording import RecordingNoise
 
 from dimfree.accounting.losses import range_profile
-from dimfree.mechanisms.quantile import private_quantile, quantile_scores
+from dimfree.mechanisms.paper.quantile import private_quantile, quantile_scores
 
 GRID = np.array([0.0, 1.0, 2.0, 4.0])
 PLACES = (-1.0, 0.0, 0.5, 1.0, 3.0, 4.0, 9.0, math.inf, math.nan)

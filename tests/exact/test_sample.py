@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from dimfree.sample import fixed_sample, poisson_sample
+from dimfree.core.subsample import fixed_sample, poisson_sample
 
 NAMES = "abcde"
 

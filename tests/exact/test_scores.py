@@ -12,16 +12,16 @@ from hypothesis.extra import numpy as hnp
 from recording import RecordingNoise
 from scipy import sparse
 
-from dimfree import records as records_module
-from dimfree.budget import Neighbours
-from dimfree.clip import BALL, to_ball, whole_steps
+from dimfree.accounting.budget import Neighbours
+from dimfree.data import records as records_module
+from dimfree.data.blocks import ALL
+from dimfree.data.records import open_records
+from dimfree.geometry.clip import BALL, to_ball, whole_steps
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 from dimfree.mechanisms import scores as scores_module
 from dimfree.mechanisms.scores import MOVES, Scoring, clipped_scores, noisy_scores, noisy_unit, phi
 from dimfree.mechanisms.search import STEPS
-from dimfree.records import open_records
-from dimfree.rows import ALL
-from dimfree.shape import Isotropic
-from dimfree.space import Space
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 NAN, CENTRE = float("nan"), 0.3

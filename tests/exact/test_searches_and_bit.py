@@ -12,8 +12,8 @@ from exact.divergence import hockey_stick
 from exact.search_law import Setting, law, whole
 
 from dimfree.accounting import ladder, precision
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.profile import after_gaussians
-from dimfree.budget import Neighbours
 from dimfree.mechanisms import search
 
 EPSILON, DELTA = 4.0, 0.05

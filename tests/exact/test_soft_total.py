@@ -7,7 +7,7 @@ import pytest
 from exact.worlds import LINE, WORLDS, as_counts, mean, removals, squared_distance, tables
 
 from dimfree.core import soft
-from dimfree.grid import RADIUS
+from dimfree.geometry.grid import RADIUS
 
 MOST = 6
 every_world = pytest.mark.parametrize("places", WORLDS.values(), ids=WORLDS.keys())

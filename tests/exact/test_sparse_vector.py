@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from exact.divergence import ScriptedNoise, hockey_stick, laplace_masses, losses
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.losses import Pure
-from dimfree.budget import Budget, Neighbours
-from dimfree.mechanisms.sparse_vector import sparse_scale, sparse_vector
+from dimfree.mechanisms.paper.sparse_vector import sparse_scale, sparse_vector
 
 SMALL = {-2: 0.1, 0: 0.5, 1: 0.3, 3: 0.1}  # a made-up noise, small enough to run the code on every draw
 

@@ -8,9 +8,9 @@ import pytest
 from exact import worlds
 from exact.worlds import WORLDS, as_counts, counts, mean, removals, replacements, squared_distance, tables
 
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
 from dimfree.core import stable
-from dimfree.grid import RADIUS
+from dimfree.geometry.grid import RADIUS
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 MOST = 6

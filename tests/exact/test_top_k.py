@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from exact.divergence import hockey_stick, losses, peels
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.losses import Ranged, range_profile
-from dimfree.budget import Budget, Neighbours
-from dimfree.mechanisms.top_k import loss_range
+from dimfree.mechanisms.paper.top_k import loss_range
 
 SCALES = [0.8, 2.5]
 WORLDS = [(0, 0), (0, 3), (0, 0, 0), (4, 2, 0), (0, 0, 0, 5)]

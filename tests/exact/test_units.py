@@ -5,13 +5,13 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dimfree.clip import BALL
-from dimfree.keys import open_keys
+from dimfree.data.people.keys import open_keys
+from dimfree.data.people.person_records import person_records
+from dimfree.data.records import as_records
+from dimfree.geometry.clip import BALL
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
-from dimfree.records import as_records
-from dimfree.shape import Isotropic
-from dimfree.space import Space
-from dimfree.units import person_records
 
 NAN = float("nan")
 ROWS = (0.1, 1.3, -1e300, NAN)

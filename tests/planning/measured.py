@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from dimfree import release_mean
-from dimfree.budget import Budget
+from dimfree.accounting.budget import Budget
+from dimfree.comparison.spectra import draw, spectrum
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Question
-from dimfree.spectra import draw, spectrum
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 _SURE = 0.02

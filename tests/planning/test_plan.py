@@ -8,9 +8,10 @@ import pytest
 from planning.measured import PROMISE, asked
 
 from dimfree import release_mean
+from dimfree.accounting.budget import Budget
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
-from dimfree.budget import Budget
+from dimfree.comparison.spectra import draw, spectrum
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
 from dimfree.planning.course import course
@@ -18,7 +19,6 @@ from dimfree.planning.plan import plan
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
 from dimfree.planning.solve import least_epsilon, least_records, most_columns, narrowed
-from dimfree.spectra import draw, spectrum
 
 KNOWN = {"knowledge": "covariance", "spectrum": "S2"}
 

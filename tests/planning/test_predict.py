@@ -8,11 +8,13 @@ from planning.measured import PROMISE, asked, measured
 from scipy.stats import chi2
 
 from dimfree import release_mean
-from dimfree.baselines.clipped import clipped
-from dimfree.baselines.not_private import oracle_floor
-from dimfree.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.comparison.baselines.clipped import clipped
+from dimfree.comparison.baselines.not_private import oracle_floor
 from dimfree.comparison.contestants import CONTESTANTS
+from dimfree.comparison.spectra import DISTANCE, draw
 from dimfree.errors import InvalidParameter
+from dimfree.estimators.run import NO_SCALE, TOO_FEW
 from dimfree.noise import SeededNoise
 from dimfree.planning.known_noise import found_law
 from dimfree.planning.outlook import smallest_count
@@ -21,8 +23,6 @@ from dimfree.planning.predict import _predicted, predict, stddevs_of_public
 from dimfree.planning.question import Question
 from dimfree.planning.thinned import simulated
 from dimfree.planning.thinned_table import Table
-from dimfree.run import NO_SCALE, TOO_FEW
-from dimfree.spectra import DISTANCE, draw
 
 WITHIN = 0.10
 FAST = [("S4", 100, 1000, "covariance", 12), ("S3", 100, 1000, "covariance", 15), ("S4", 50, 2500, "nothing", 5)]

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dimfree.accounting.lifting import after_lifting
+from dimfree.comparison.spectra import spectrum
 from dimfree.errors import InvalidParameter
-from dimfree.planning.lower_bound import BUCKETS, fingerprinting_lower_bound
-from dimfree.planning.sample_size import (
+from dimfree.planning.paper_bounds.lower_bound import BUCKETS, fingerprinting_lower_bound
+from dimfree.planning.paper_bounds.sample_size import (
     Need,
     customised_records,
     easy_instance_records,
@@ -20,7 +21,6 @@ from dimfree.planning.sample_size import (
     plan_records,
     unknown_covariance_records,
 )
-from dimfree.spectra import spectrum
 
 ALL = (
     known_covariance_records,

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from dimfree.comparison import chart as charts
+from dimfree.comparison.spectra import spectrum
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning import tradeoff as curves
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Prediction
 from dimfree.planning.tradeoff import FREE, Tradeoff, TradeoffRow, knee_of, tradeoff
 from dimfree.planning.tradeoff_chart import PRIVATE, SAMPLING, chart_bytes, figures
-from dimfree.spectra import spectrum
 
 NOISE = 5.0  # of the stand-in: NOISE · ‖σ‖₁ / (n ε)
 FEWEST = 500.0  # of n ε: the stand-in refuses below

@@ -8,8 +8,12 @@ from collections import Counter
 import pytest
 from replay.transcript import kept_whole
 
-from dimfree import averaging, paper, profile_of_variances, variances
-from dimfree.mechanisms import count, directions, laplace_count, search, stable_histogram
+from dimfree.mechanisms import count, directions, search
+from dimfree.mechanisms.paper import laplace_count, stable_histogram
+from dimfree.paper import algorithm2 as paper
+from dimfree.paper import averaging
+from dimfree.paper import group_variances as variances
+from dimfree.paper import variance_profile as profile_of_variances
 
 WHOLE = (count, directions, laplace_count, search)
 

@@ -10,10 +10,10 @@ from fractions import Fraction
 
 from charges import SEARCHES
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Gaussian, Ledger, Tested
 from dimfree.accounting.losses import Pure
-from dimfree.budget import Neighbours
 
 QUERIED = (*SEARCHES, "total variance")
 LIFTED = 2  # the drift of the filter's coins that proofs/core/basic.md pays for

@@ -6,10 +6,12 @@ from audit.broken import changed_line
 from replay.neighbours import neighbours
 from replay.ways import ADDED, BOTH, WAYS, Way, grouped, ordinary
 
-from dimfree import centre, clip
-from dimfree.adapt import Learner
 from dimfree.core import basic, stable
-from dimfree.mechanisms import clipped_sum, count, directions, friend_radius, group_means, outer_sum, scores, search
+from dimfree.estimators import opening as centre
+from dimfree.estimators.learn.variances import Learner
+from dimfree.geometry import clip
+from dimfree.mechanisms import clipped_sum, count, directions, friend_radius, outer_sum, scores, search
+from dimfree.mechanisms.paper import group_means
 
 SEEN = "clipped_total(ball.seen(rows),"
 ABOUT_THE_BATCH = "clipped_total(ball.seen(rows - np.nanmean(np.where(np.isfinite(rows), rows, np.nan), axis=0)),"

@@ -244,7 +244,7 @@ class SecondRun(Run):
         return before.outcome
 
     def laid_out(self, count, groups, size, slots):
-        """The coupling of proofs/grouping.md: the record that left gives its slot to nobody, or to one left out."""
+        """As in proofs/paper/grouping.md: the record that left gives its slot to nobody, or to one left out."""
         layout = self.first.layouts[len(self.layouts)]
         if self.removed is not None:
             layout = without(layout, self._place(self._half(True)), count)

@@ -12,9 +12,9 @@ from replay.transcript import Diverged, FirstRun, SecondRun
 from scipy import sparse
 
 from dimfree import release_mean, release_means
-from dimfree.means import Means
-from dimfree.profile_of_variances import variance_profile
-from dimfree.shape import Dense, Diagonal, Isotropic, LowRank
+from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank
+from dimfree.paper.variance_profile import variance_profile
+from dimfree.results.grouped import Means
 
 BOTH = ("add-remove", "replace-one")
 ADDED = ("add-remove",)

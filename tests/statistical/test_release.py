@@ -10,6 +10,7 @@ from scipy.special import bdtrc
 from scipy.stats import chi2
 from stats import sampling
 
+from dimfree.accounting.budget import Budget
 from dimfree.accounting.calibrate import (
     bound_distance,
     calibrate_bounded,
@@ -18,13 +19,12 @@ from dimfree.accounting.calibrate import (
     calibrate_public_count,
 )
 from dimfree.accounting.ladder import DENOMINATOR
-from dimfree.budget import Budget
 from dimfree.core.friends import friend_counts
-from dimfree.grid import RADIUS
+from dimfree.estimators.choose.core import HonestModel, Size, default_bounded, stable_choices
+from dimfree.geometry.grid import RADIUS
+from dimfree.geometry.shape import Isotropic
 from dimfree.noise import SystemNoise
 from dimfree.release import CAUTION, release_mean
-from dimfree.shape import Isotropic
-from dimfree.tuning import HonestModel, Size, default_bounded, stable_choices
 
 BUDGET = Budget(4.0, 1e-6)
 FAILURE = 0.01

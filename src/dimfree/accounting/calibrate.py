@@ -9,13 +9,13 @@ from functools import lru_cache, partial
 
 from scipy.special import ndtri
 
+from dimfree.accounting.budget import Budget
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import Bounded, Branch, Tested, menu_profile
 from dimfree.accounting.ladder import shortest_ladder
 from dimfree.accounting.lifting import before_lifting
 from dimfree.accounting.precision import compose, largest_mu
 from dimfree.accounting.profile import total_delta
-from dimfree.budget import Budget
 
 SLACKS = (1.01, 1.03, 1.07, 1.15)  # the menu of f: long ladder and little noise … short ladder and more
 _SEARCH_GROWTH = (0.5, 0.8, 1.3, 2.0)  # of the share of searches, along the menu

@@ -11,12 +11,12 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.discrete import MOST_RELEASES, Slack, slack
 from dimfree.accounting.dots import Dots, around, between
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Approximate, Failure, Loss, Pure, Ranged
 from dimfree.accounting.precision import compose, hockey_stick
-from dimfree.budget import Budget, Neighbours
 
 _KINDS: dict[str, type[Gaussian | Loss]] = {
     "gaussian": Gaussian,

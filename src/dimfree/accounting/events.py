@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, Slack, slack
 from dimfree.accounting.ladder import Ladder, tested_profile
 from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.accounting.precision import compose, hockey_stick
 from dimfree.accounting.profile import after_gaussians, total_delta
-from dimfree.budget import Budget, Neighbours
 
 
 @dataclass(frozen=True)

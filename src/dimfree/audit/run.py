@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 
 from dimfree.audit.canaries.canaries import ONE_RUN as CANARIES
 from dimfree.audit.canaries.one_run import fewest_releases
-from dimfree.audit.hunting.hunt import hunt
-from dimfree.audit.hunting.hunts import HUNTS
 from dimfree.audit.laws.exact import judge
 from dimfree.audit.laws.worlds import WORLDS
 from dimfree.audit.numerics.numerics import NUMERICS as NUMERICAL
@@ -31,6 +29,8 @@ from dimfree.audit.row import (
     Time,
 )
 from dimfree.audit.sampling import sample
+from dimfree.audit.search.climb import hunt
+from dimfree.audit.search.targets import HUNTS
 from dimfree.audit.subjects.subject import DELTA, Subject
 from dimfree.audit.subjects.subjects import subjects
 from dimfree.audit.workers import Workers, alone, row_of

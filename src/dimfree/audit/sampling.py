@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.audit.doors import Pooled
 from dimfree.audit.lower_bound import Contest, bound, choose_tests, epsilon_at_least
 from dimfree.audit.neighbours import Pair
+from dimfree.audit.noise_doubles import Pooled
 from dimfree.audit.row import HELD, SAMPLED, SKIPPED, VIOLATED, Row, Time
 from dimfree.audit.subjects.subject import Subject
 from dimfree.noise import Noise, SystemNoise

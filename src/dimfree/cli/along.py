@@ -28,7 +28,7 @@ def several(name: str, text: str | None, kind: Callable[[str], Value]) -> Value 
 def check_places(chart: Path | None, out: Path | None, force: bool) -> None:
     """Whatever can fail at the end fails here."""
     from dimfree.comparison.chart import ENDINGS, require_altair
-    from dimfree.writing import check_target
+    from dimfree.results.writing import check_target
 
     if chart is not None:
         require_altair()
@@ -43,8 +43,8 @@ def write_places(
     found: "Comparison | Tradeoff", drawn: Callable[[str], bytes], chart: Path | None, out: Path | None, force: bool
 ) -> None:
     """The numbers and the picture, all or none; `drawn` gives the picture in the format of an ending."""
-    from dimfree.drafts import publish_together
-    from dimfree.writing import draft_bytes, draft_text
+    from dimfree.results.drafts import publish_together
+    from dimfree.results.writing import draft_bytes, draft_text
 
     drafts = []
     if out is not None:

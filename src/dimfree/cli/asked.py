@@ -75,7 +75,7 @@ def spread(
 
 
 def _stddevs_in(path: Path) -> "NDArray[np.float64]":
-    from dimfree.files import read_covariance
+    from dimfree.data.read import read_covariance
 
     stddevs = read_covariance(path)
     if stddevs.ndim != 1:
@@ -92,7 +92,7 @@ def _stddevs_like(path: Path, public: bool) -> "NDArray[np.float64]":
             "protects nobody in it. Say --public if everybody may see that table; otherwise describe the spread by "
             "--spectrum, or by numbers that are public anyway in --spectrum-file."
         )
-    from dimfree.files import read_table
+    from dimfree.data.read import read_table
     from dimfree.planning.spread import stddevs_of_public
 
     return stddevs_of_public(read_table(path))

@@ -67,7 +67,7 @@ def audit(
 def _check(budget: float, report: Path | None, force: bool) -> None:
     """Whatever can fail at the end fails here."""
     from dimfree._validate import check_positive
-    from dimfree.writing import check_target
+    from dimfree.results.writing import check_target
 
     check_positive("budget", budget)
     if report is not None:
@@ -147,6 +147,6 @@ def _lines(rows: "list[Row]") -> Iterator[str]:
 def _write(rows: "list[Row]", report: Path, force: bool) -> None:
     from dimfree import __version__
     from dimfree.audit.report import WRITERS
-    from dimfree.writing import write_text
+    from dimfree.results.writing import write_text
 
     write_text(report, WRITERS[report.suffix.lower()](rows, __version__), force=force)

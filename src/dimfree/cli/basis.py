@@ -8,8 +8,8 @@ from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.records import Records
-    from dimfree.result import Release
+    from dimfree.data.records import Records
+    from dimfree.results.release import Release
 
 OWN = "none"  # the columns as they are
 _FORECASTS = {"forecast_own_axes": "columns", "forecast_dct": "dct", "forecast_learned": "learned"}
@@ -30,8 +30,8 @@ def _basis_file(basis: str | None) -> Path | None:
     """Where the basis is written down; None where it has a name, or nothing is said."""
     if basis is None:
         return None
-    from dimfree.bases.naming import AUTO, NAMED
-    from dimfree.files import TABLES
+    from dimfree.data.read import TABLES
+    from dimfree.geometry.bases.by_name import AUTO, NAMED
 
     names = (AUTO, OWN, *NAMED)
     if basis in names:
@@ -50,7 +50,7 @@ def read_basis_option(basis: str | None, path: Path | None, records: "Records") 
         return {}
     if path is None:
         return {"basis": None if basis == OWN else basis}
-    from dimfree.files import read_basis
+    from dimfree.data.read import read_basis
 
     return {"basis": read_basis(path, records.columns)}
 
@@ -62,7 +62,7 @@ def basis_rows(asked: Mapping[str, Any], records: "Records", release: "Release")
         yield "basis", chosen + _forecasts(release.parameters)
     width = _turned_width(asked.get("basis", "auto"), chosen, records.dimension)
     if records.is_sparse and width is not None:
-        from dimfree.bases.memory import memory_needed
+        from dimfree.geometry.bases.memory import memory_needed
 
         yield "memory", memory_needed(width)
 
@@ -79,7 +79,7 @@ def _forecasts(told: Mapping[str, Any]) -> str:
 
 def _turned_width(basis: Any, chosen: str, dimension: int) -> int | None:
     """How many coordinates turned records have; None where they were left as they are."""
-    from dimfree.bases.hadamard import Hadamard, padded_width
+    from dimfree.geometry.bases.hadamard import Hadamard, padded_width
 
     left_open = isinstance(basis, str) and basis == "auto"
     if basis is None or (left_open and chosen not in ("dct", "learned")):

@@ -3,9 +3,9 @@
 from typing import Any
 
 from dimfree.cli.course import current
-from dimfree.ledger.book import Charged, Ledger
+from dimfree.ledger.ledger import Charged, Ledger
 from dimfree.ledger.spending import Charge
-from dimfree.signals import undivided
+from dimfree.results.signals import undivided
 
 
 class ToldLedger(Ledger):

@@ -165,7 +165,7 @@ def _run(data: Path | None, options: dict[str, Any]) -> "Comparison":
 
 def _table(data: Path) -> object:
     from dimfree.comparison.worlds import PublicTable
-    from dimfree.files import read_table
+    from dimfree.data.read import read_table
 
     return PublicTable.of(read_table(data), data.name)
 

@@ -9,8 +9,8 @@ import typer
 from dimfree.errors import InvalidFile
 
 if TYPE_CHECKING:
-    from dimfree.means import Means
-    from dimfree.result import Release
+    from dimfree.results.grouped import Means
+    from dimfree.results.release import Release
 
 
 def compose(
@@ -31,7 +31,7 @@ def compose(
 
     Budgets must have been chosen without looking at earlier outputs.
     """
-    from dimfree.composing import compose as composed
+    from dimfree.results.composed import compose as composed
 
     together = composed([read_record(path) for path in records])
     if json:
@@ -41,8 +41,8 @@ def compose(
 
 
 def read_record(path: Path) -> "Release | Means":
-    from dimfree.means import Means
-    from dimfree.result import Release
+    from dimfree.results.grouped import Means
+    from dimfree.results.release import Release
 
     try:
         text = path.read_text(encoding="utf-8")

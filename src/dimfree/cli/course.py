@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType
 
-from dimfree.signals import handled
+from dimfree.results.signals import handled
 
 
 class Stopped(KeyboardInterrupt):

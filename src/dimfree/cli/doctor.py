@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dimfree.checkup.finding import Finding
+    from dimfree.audit.doctor.finding import Finding
 
 UNFIT = 1
 _STYLES = {"fine": "green", "missing": "yellow", "bad": "bold red"}
@@ -37,7 +37,7 @@ def doctor(
     Exit code 0: fit for release. 1: something is bad.
     """
     from dimfree import __version__
-    from dimfree.checkup.run import checkup, healthy, to_json
+    from dimfree.audit.doctor.run import checkup, healthy, to_json
 
     findings = _watched(checkup())
     if json:
@@ -60,7 +60,7 @@ def _show(findings: "list[Finding]") -> None:
     """The table is the product: stdout. The summary is talk: stderr."""
     from rich.console import Console
 
-    from dimfree.checkup.run import summary
+    from dimfree.audit.doctor.run import summary
 
     console = Console()
     if console.is_terminal:

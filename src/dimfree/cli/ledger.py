@@ -15,8 +15,8 @@ from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.ledger.book import Ledger
     from dimfree.ledger.chain import Entry
+    from dimfree.ledger.ledger import Ledger
 
 WRONG = 1  # the exit code of a ledger that is damaged or was changed
 
@@ -51,7 +51,7 @@ def create(
     the people who release can write. It must have one name: no hard links, and
     in a container mount the folder that holds it, not the file.
     """
-    from dimfree.ledger.book import Ledger, books
+    from dimfree.ledger.ledger import Ledger, books
 
     if ledger.exists() and ledger.stat().st_size and dataset in books(ledger):
         raise InvalidParameter(f"There is a ledger of dataset={dataset!r} already, and a total never changes.")
@@ -74,7 +74,7 @@ def show(
     "interrupted?" stands by a debit of which no outcome is known: it may have
     crashed, and it counts as spent.
     """
-    from dimfree.ledger.book import Ledger, books
+    from dimfree.ledger.ledger import Ledger, books
 
     opened = [Ledger(ledger, name) for name in ([dataset] if dataset else books(ledger))]
     if json:
@@ -103,7 +103,7 @@ def verify(
     it anew, or put an old copy in its place: only a head that was kept elsewhere
     tells. Exit code 1: wrong.
     """
-    from dimfree.ledger.book import Ledger, verified
+    from dimfree.ledger.ledger import Ledger, verified
 
     problems = verified(ledger, dataset, head)
     for problem in problems:
@@ -128,8 +128,8 @@ def export(
 
     Everything in a ledger is public: parameters, promises, prices, days.
     """
-    from dimfree.ledger.book import Ledger
-    from dimfree.writing import STDOUT, check_target, write_text
+    from dimfree.ledger.ledger import Ledger
+    from dimfree.results.writing import STDOUT, check_target, write_text
 
     if out != STDOUT:
         check_target(out, force=force, endings=(".json", ".csv"))

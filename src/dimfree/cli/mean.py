@@ -20,9 +20,9 @@ from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.keys import Keys
-    from dimfree.records import Records
-    from dimfree.result import Release
+    from dimfree.data.people.keys import Keys
+    from dimfree.data.records import Records
+    from dimfree.results.release import Release
 
 _DATA = "Budget and data"
 _RULES = "Rules, all chosen before looking at the data"
@@ -296,7 +296,7 @@ def mean(
     places.check(inputs)
     with _workers(scheduler) as workers:
         with passing("Reading"):
-            from dimfree.files import read_covariance
+            from dimfree.data.read import read_covariance
 
             records, whose = _read(data, unit, workers)
             matrix = None if covariance is None else read_covariance(covariance, records.columns)
@@ -332,15 +332,15 @@ def _workers(scheduler: str | None) -> AbstractContextManager[int]:
     """How many threads of a cluster do the work in here; 0: it is done in this process."""
     if scheduler is None:
         return nullcontext(0)
-    from dimfree.sources.cluster import connected
+    from dimfree.data.cluster.scheduler import connected
 
     return connected(scheduler)
 
 
 def _read(data: Path, unit: str | None, workers: int) -> tuple["Records", "Keys | None"]:
     """The coordinates of all rows, and whose they are; None where one row is one person."""
-    from dimfree.files import read_keyed_table, read_table
-    from dimfree.keys import open_keys
+    from dimfree.data.people.keys import open_keys
+    from dimfree.data.read import read_keyed_table, read_table
 
     if unit is None:
         return read_table(data, workers=workers), None
@@ -351,7 +351,7 @@ def _read(data: Path, unit: str | None, workers: int) -> tuple["Records", "Keys 
 def _check_promise(data: Path, epsilon: float, delta: float, unit: str | None, unit_rows: int | None) -> None:
     """Whatever can fail without the data fails before it is read."""
     from dimfree._validate import check_unit_rows
-    from dimfree.budget import Budget
+    from dimfree.accounting.budget import Budget
 
     Budget(epsilon, delta)
     check_unit_rows(unit, unit_rows)
@@ -362,7 +362,7 @@ def _check_promise(data: Path, epsilon: float, delta: float, unit: str | None, u
 def _check_device(device: str | None) -> None:
     """A GPU that is not there is missed before the table is read."""
     if device is not None:
-        from dimfree.device import place_of
+        from dimfree.data.gpu.device import place_of
 
         place_of(device)
 
@@ -376,7 +376,7 @@ def _check_scheduler(scheduler: str | None, others: Mapping[str, str | None]) ->
 
 
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
-    from dimfree.verdicts import noise_line
+    from dimfree.results.verdicts import noise_line
 
     yield "promise", release.guarantee.statement()
     yield "estimates", release.guarantee.estimates

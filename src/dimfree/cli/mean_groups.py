@@ -16,11 +16,11 @@ from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.files import Keyed
-    from dimfree.keys import Keys
-    from dimfree.means import Means
-    from dimfree.records import Records
-    from dimfree.result import Release
+    from dimfree.data.people.keys import Keys
+    from dimfree.data.read import Keyed
+    from dimfree.data.records import Records
+    from dimfree.results.grouped import Means
+    from dimfree.results.release import Release
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class GroupTask:
 
     def __post_init__(self) -> None:
         """Whatever can fail without the data fails here."""
-        from dimfree.writing import LONG_TABLES
+        from dimfree.results.writing import LONG_TABLES
 
         if Path(self.places.out).suffix.lower() in (".npy", ".npz"):
             raise InvalidParameter(
@@ -76,12 +76,12 @@ def release_groups(task: GroupTask, options: Mapping[str, Any]) -> None:
     """Read, release, write, tell; `options` are those of `release_means`."""
     names = _names(task)
     with working("Reading"):
-        from dimfree.files import read_covariance
+        from dimfree.data.read import read_covariance
 
         records, groups, whose = _read(task)
         matrix = None if task.covariance is None else read_covariance(task.covariance, records.columns)
     with working("Releasing") as tell:
-        from dimfree.groups import release_means
+        from dimfree.release_groups import release_means
 
         means = release_means(records, groups=groups, keys=names, unit=whose, covariance=matrix, tell=tell, **options)
     released = len(means.refused) < len(means)
@@ -96,8 +96,8 @@ def release_groups(task: GroupTask, options: Mapping[str, Any]) -> None:
 
 def _names(task: GroupTask) -> tuple[str, ...]:
     """The public names of the groups; what is wrong with them is said before the table is read."""
-    from dimfree.files import read_group_keys
-    from dimfree.labels import check_group_keys
+    from dimfree.data.people.labels import check_group_keys
+    from dimfree.data.read import read_group_keys
 
     names = read_group_keys(task.groups)
     check_group_keys(names)
@@ -106,8 +106,8 @@ def _names(task: GroupTask) -> tuple[str, ...]:
 
 def _read(task: GroupTask) -> tuple["Records", "Keyed", "Keys | None"]:
     """The coordinates of all rows, the group of each, and whose it is; None where one row is one person."""
-    from dimfree.files import read_keyed_table
-    from dimfree.keys import open_keys
+    from dimfree.data.people.keys import open_keys
+    from dimfree.data.read import read_keyed_table
 
     if task.unit is None:
         records, [groups] = read_keyed_table(task.data, (task.group_by,))
@@ -117,7 +117,7 @@ def _read(task: GroupTask) -> tuple["Records", "Keyed", "Keys | None"]:
 
 
 def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
-    from dimfree.verdicts import noise_line
+    from dimfree.results.verdicts import noise_line
 
     done = [release for release in means.values() if not release.refused]
     yield "promise", means.statement()

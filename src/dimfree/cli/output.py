@@ -12,9 +12,9 @@ from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.drafts import Draft
-    from dimfree.means import Means
-    from dimfree.result import Release
+    from dimfree.results.drafts import Draft
+    from dimfree.results.grouped import Means
+    from dimfree.results.release import Release
 
 REFUSED = 3  # the exit code
 
@@ -34,7 +34,7 @@ class Places:
 
     def check(self, inputs: Mapping[str, Path | None], endings: Sequence[str] | None = None) -> None:
         """Whatever can stop the writing stops it here; no file is two of them, nor one of the inputs."""
-        from dimfree.files import TABLES
+        from dimfree.data.read import TABLES
 
         if self.prints and sys.stdout is None:
             raise InvalidParameter("Standard output is closed: open it, or name a file with --out.")
@@ -50,7 +50,7 @@ class Places:
                 taken[path.resolve()] = name
 
     def _check_one(self, name: str, path: Path, allowed: Sequence[str], taken: Mapping[Path, str]) -> None:
-        from dimfree.writing import check_target
+        from dimfree.results.writing import check_target
 
         if path.resolve() in taken:
             raise InvalidParameter(f"Expected {name}={str(path)!r} to differ from {taken[path.resolve()]}.")
@@ -65,7 +65,7 @@ class Places:
 
         The release is paid for: if it cannot be written, its record goes elsewhere, and the error says where.
         """
-        from dimfree.drafts import publish_together
+        from dimfree.results.drafts import publish_together
 
         try:
             drafts = self._drafts(release, released, page)
@@ -76,7 +76,7 @@ class Places:
             self._print(release)
 
     def _drafts(self, release: "Release | Means", released: bool, page: Callable[[], str]) -> "list[Draft]":
-        from dimfree.writing import draft_mean, draft_text
+        from dimfree.results.writing import draft_mean, draft_text
 
         drafts = [draft_mean(self.out, release, force=self.force)] if released and not self.prints else []
         if self.json is not None:
@@ -86,7 +86,7 @@ class Places:
         return drafts
 
     def _print(self, release: "Release | Means") -> None:
-        from dimfree.writing import STDOUT, write_mean
+        from dimfree.results.writing import STDOUT, write_mean
 
         current().printing = True
         try:

@@ -69,7 +69,7 @@ def plan(
     Exit code 0: planned, even where a release would be refused. 2: bad input.
     """
     if out is not None:
-        from dimfree.writing import check_target
+        from dimfree.results.writing import check_target
 
         check_target(out, force=force, endings=(".json",))
     about = asked.spread(spectrum, spectrum_file, like, public)
@@ -93,7 +93,7 @@ def plan(
         }
     )
     if out is not None:
-        from dimfree.writing import write_text
+        from dimfree.results.writing import write_text
 
         write_text(out, found.to_json(), force=force)
     _show(found, json)

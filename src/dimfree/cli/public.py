@@ -8,7 +8,7 @@ from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.shape import Shape
+    from dimfree.geometry.shape import Shape
 
 
 def check_public(shape_from: Path | None, data: Path, others: Mapping[str, object]) -> None:
@@ -27,8 +27,8 @@ def read_public_shape(shape_from: Path | None, columns: Sequence[str] | None) ->
     if shape_from is None:
         return None
     from dimfree._validate import check_same_columns
-    from dimfree.files import read_table
-    from dimfree.public_shape import shape_from as fitted
+    from dimfree.data.read import read_table
+    from dimfree.geometry.shape_from import shape_from as fitted
 
     public = read_table(shape_from)
     check_same_columns(str(shape_from), public.columns, columns)

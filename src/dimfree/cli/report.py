@@ -13,8 +13,8 @@ from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.means import Means
-    from dimfree.result import Release
+    from dimfree.results.grouped import Means
+    from dimfree.results.release import Release
 
 
 def report(

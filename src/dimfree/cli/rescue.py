@@ -12,8 +12,8 @@ from dimfree.cli.course import current
 from dimfree.errors import DimfreeError
 
 if TYPE_CHECKING:
-    from dimfree.means import Means
-    from dimfree.result import Release
+    from dimfree.results.grouped import Means
+    from dimfree.results.release import Release
 
 
 class Rescued(DimfreeError):
@@ -69,7 +69,7 @@ def _filed(text: str) -> str:
 
 def _kept(path: Path, text: str) -> bool:
     from dimfree.errors import InvalidFile
-    from dimfree.writing import write_text
+    from dimfree.results.writing import write_text
 
     try:
         write_text(path, text)

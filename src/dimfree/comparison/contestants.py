@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import check_each, check_text
-from dimfree.baselines.ball import ball
-from dimfree.baselines.clipped import clipped
-from dimfree.baselines.coinpress import coinpress
-from dimfree.baselines.friendly_core import friendly_core
-from dimfree.baselines.huang_liang_yi import huang_liang_yi
-from dimfree.baselines.karwa_vadhan import karwa_vadhan
-from dimfree.baselines.not_private import empirical_mean, oracle_floor
-from dimfree.baselines.plan import plan
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
+from dimfree.comparison.baselines.ball import ball
+from dimfree.comparison.baselines.clipped import clipped
+from dimfree.comparison.baselines.coinpress import coinpress
+from dimfree.comparison.baselines.friendly_core import friendly_core
+from dimfree.comparison.baselines.huang_liang_yi import huang_liang_yi
+from dimfree.comparison.baselines.karwa_vadhan import karwa_vadhan
+from dimfree.comparison.baselines.not_private import empirical_mean, oracle_floor
+from dimfree.comparison.baselines.plan import plan
 from dimfree.comparison.worlds import Priors, World
 from dimfree.errors import InvalidParameter
 from dimfree.release import release_mean

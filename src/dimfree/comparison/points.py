@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from dimfree._validate import check_at_least, check_count, check_each, check_positive
-from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.comparison.outcome import AXES
+from dimfree.comparison.spectra import spectrum
 from dimfree.comparison.worlds import PublicTable, Synthetic, World
 from dimfree.errors import InvalidParameter
-from dimfree.spectra import spectrum
 
 SPECTRUM, RECORDS, COLUMNS = "S1", 1000, 1000  # where nothing is said
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import check_callable, check_count, check_flag
-from dimfree.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.comparison.contestants import Answer, Contestant, chosen
 from dimfree.comparison.outcome import Comparison, Score
 from dimfree.comparison.points import Point, points_along
 from dimfree.comparison.worlds import Priors
 from dimfree.errors import DimfreeError, InvalidParameter
 from dimfree.noise import SeededNoise, public_simulation
-from dimfree.result import Release
+from dimfree.results.release import Release
 
 Floats = NDArray[np.float64]
 Tell = Callable[[str, int, int], None]  # what is being done, how many steps are done, of how many

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.comparison.spectra import SMALLEST, draw, spectrum
+from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
+from dimfree.estimators.choose.friend_radius import friend_radii
 from dimfree.noise import public_simulation
-from dimfree.radius import friend_radii
-from dimfree.records import as_records
-from dimfree.spectra import SMALLEST, draw, spectrum
 
 Floats = NDArray[np.float64]
 

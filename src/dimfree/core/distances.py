@@ -15,13 +15,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.core.device_offsets import DeviceOffsets
 from dimfree.core.friends import NEAR, within_radius
+from dimfree.core.gpu_offsets import DeviceOffsets
 from dimfree.core.products import Offsets, about, middle
-from dimfree.device_rows import DeviceRows, Tensor, beside, here, namespace
-from dimfree.grid import EDGE, RADIUS, are_on_grid, rows_to_steps, to_steps
-from dimfree.rows import Floats, Mask, Rows, densely, minus, peaks, width
-from dimfree.threads import cores, in_order
+from dimfree.data.blocks import Floats, Mask, Rows, densely, minus, peaks, width
+from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
+from dimfree.data.threads import cores, in_order
+from dimfree.geometry.grid import EDGE, RADIUS, are_on_grid, rows_to_steps, to_steps
 
 _ROWS = 512  # of a tile of the table
 _DEVICE_ROWS = 2048  # the same, on a GPU

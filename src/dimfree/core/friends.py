@@ -11,12 +11,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.core import device_offsets
+from dimfree.core import gpu_offsets as device_offsets
 from dimfree.core.products import Offsets, about, middle
-from dimfree.device_rows import DeviceRows
-from dimfree.grid import RADIUS, IntegerRecords
-from dimfree.rows import Floats, IntegerRows, Integers, SparseRows, minus, one_row, width
-from dimfree.threads import cores, in_order
+from dimfree.data.blocks import Floats, IntegerRows, Integers, SparseRows, minus, one_row, width
+from dimfree.data.gpu.rows import DeviceRows
+from dimfree.data.threads import cores, in_order
+from dimfree.geometry.grid import RADIUS, IntegerRecords
 
 NEAR = 2**25  # norm about the centre, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
 _ROWS = 1024  # tile of rows

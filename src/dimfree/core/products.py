@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from dimfree.core.device_offsets import DeviceOffsets
-from dimfree.device_rows import DeviceRows
-from dimfree.rows import Floats, Integers, SparseRows, Table, densely, minus
+from dimfree.core.gpu_offsets import DeviceOffsets
+from dimfree.data.blocks import Floats, Integers, SparseRows, Table, densely, minus
+from dimfree.data.gpu.rows import DeviceRows
 
 _CELLS = 2**20  # entries of a working block; every thread has some
 _CROWDED = 16  # where more than one row in so many stores an entry, a column is multiplied faster as if all did

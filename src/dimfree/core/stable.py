@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
 
 THOUSANDTHS = 1000  # b is a public multiple of 1/1000
 

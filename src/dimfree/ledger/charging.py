@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from dimfree import known, unknown
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered
 from dimfree.accounting.events import Gaussian, Ledger
-from dimfree.bases.basis import Basis
-from dimfree.budget import Budget, Neighbours
-from dimfree.centre import calibrated
 from dimfree.errors import InvalidParameter
-from dimfree.ledger.book import Ledger as Book
+from dimfree.estimators import known, unknown
+from dimfree.estimators.opening import calibrated
+from dimfree.estimators.run import Run
+from dimfree.geometry.bases.basis import Basis
 from dimfree.ledger.chain import digest_of
+from dimfree.ledger.ledger import Ledger as Book
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.terms import Terms
-from dimfree.result import Release
-from dimfree.run import Run
+from dimfree.results.release import Release
 
 _STEPS = 2**14  # of the grid of counts
 

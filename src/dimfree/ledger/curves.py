@@ -15,9 +15,9 @@ from scipy.special import logsumexp
 from dimfree.accounting.discrete import Slack, reserve
 from dimfree.accounting.events import Ledger
 from dimfree.accounting.lifting import after_lifting, before_lifting
-from dimfree.accounting.menus import Menu
 from dimfree.accounting.precision import compose
 from dimfree.accounting.profile import after_gaussians
+from dimfree.accounting.several_runs.menus import Menu
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dimfree.budget import Budget
+from dimfree.accounting.budget import Budget
 from dimfree.ledger.spending import Charge, Price
 
 SHARE = 0.2  # of delta, reserved for the chance that all is told

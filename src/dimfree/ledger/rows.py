@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from dimfree.budget import Budget
+from dimfree.accounting.budget import Budget
 from dimfree.ledger.chain import DEBIT, OUTCOME, UNREADABLE, Ends, Entry, broken_links
 from dimfree.ledger.filter import Account, Debit
 from dimfree.ledger.spending import Price

@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from dimfree.accounting.budget import Budget
 from dimfree.accounting.events import Ledger
-from dimfree.budget import Budget
 from dimfree.ledger.curves import losses_of
 
 _ROUNDING = 1e-12

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dimfree.budget import Budget
+from dimfree.accounting.budget import Budget
 from dimfree.ledger.chain import UNREADABLE, canonical
 from dimfree.ledger.filter import Account, Box, Debit
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dimfree._validate import check_at_least
-from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import InvalidParameter
 from dimfree.ledger.chain import OPENED, Entry
 

@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
-from dimfree.budget import Neighbours
-from dimfree.clip import BALL, clipped_total
-from dimfree.device_rows import beside
+from dimfree.data.blocks import Columns, Floats, Integers, Rows
+from dimfree.data.gpu.rows import beside
+from dimfree.geometry.clip import BALL, clipped_total
+from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
-from dimfree.rows import Columns, Floats, Integers, Rows
-from dimfree.space import Space
 
 _FINEST = 2.0**24
 _MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of a clipped sum, in radii (P8)

@@ -13,13 +13,13 @@ from functools import partial
 import numpy as np
 
 from dimfree.accounting.events import Gaussian
-from dimfree.bases.basis import Basis
-from dimfree.clip import BALL, clipped_total, squares
+from dimfree.data.blocks import Columns, Floats, Integers, Mask, Rows, densely
+from dimfree.data.progress import during
+from dimfree.geometry.bases.basis import Basis
+from dimfree.geometry.clip import BALL, clipped_total, squares
+from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
-from dimfree.rows import Columns, Floats, Integers, Mask, Rows, densely
-from dimfree.sources.progress import during
-from dimfree.space import Space
 
 LENGTH = 2**15  # the length of a direction, in steps
 STEPS = 2**20  # grid steps to one unit of a released number

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
 from dimfree.core.distances import PairDistances
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.search import STEPS, noisy_search

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.accounting.events import Gaussian
-from dimfree.grid import RADIUS
+from dimfree.data.blocks import IntegerRows, Integers, densely, minus, one_row, width
+from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
-from dimfree.rows import IntegerRows, Integers, densely, minus, one_row, width
 
 _FINEST = 2.0**24  # noise stddev in grid steps, at least
 _CELLS = 2**22

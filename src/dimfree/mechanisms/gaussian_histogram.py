@@ -13,12 +13,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from dimfree._validate import check_probability
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Failure
-from dimfree.budget import Neighbours
+from dimfree.data.blocks import Integers
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
-from dimfree.rows import Integers
 
 _FINEST = 2.0**24  # noise stddev in grid steps, at least
 _MOVED = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # counts in each coordinate, each by one

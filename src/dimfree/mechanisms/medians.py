@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
-from dimfree.budget import Neighbours
+from dimfree.data.blocks import Floats, Integers, Rows, SparseRows, densely
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.search import STEPS
 from dimfree.noise import Noise
-from dimfree.rows import Floats, Integers, Rows, SparseRows, densely
 
 MOST_BISECTIONS = 60  # beyond, the ends of a bracket are the same float
 _MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of one balance, in records

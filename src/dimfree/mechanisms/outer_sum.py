@@ -9,14 +9,14 @@ from functools import partial
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
-from dimfree.budget import Neighbours
+from dimfree.data.blocks import Floats, Integers, Mask, Rows
+from dimfree.data.progress import during
+from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.directions import LENGTH, STEPS, Lookout, noisy_number, some_rows, whole_length
 from dimfree.noise import Noise
-from dimfree.rows import Floats, Integers, Mask, Rows
-from dimfree.sources.progress import during
-from dimfree.space import Space
 
 _UNIT = LENGTH**2  # steps to the outer product of a direction with itself
 _DIAGONAL, _BESIDE = 29, 41  # 41² < 2·29²: so weighted, half the matrix is no longer than 29 times the whole of it

@@ -14,9 +14,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.clip import BALL, are_outside, squares
-from dimfree.rows import Entrywise, Floats, Mask, Rows, densely
-from dimfree.space import Space
+from dimfree.data.blocks import Entrywise, Floats, Mask, Rows, densely
+from dimfree.geometry.clip import BALL, are_outside, squares
+from dimfree.geometry.space import Space
 
 _SOUND = (1e-250, 1e250)  # of R·g² and g²: no quotient of a square is spoilt by the ends of the floats
 _SOUND_NORMS = (1e-12, 1e9)

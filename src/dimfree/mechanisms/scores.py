@@ -11,16 +11,16 @@ from functools import partial
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
-from dimfree.budget import Neighbours
-from dimfree.clip import BALL, clipped_total
-from dimfree.device_rows import beside, namespace, rooted
+from dimfree.data.blocks import Columns, Floats, Integers, Rows
+from dimfree.data.gpu.rows import beside, namespace, rooted
+from dimfree.geometry.clip import BALL, clipped_total
+from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.score_lengths import ScoreLengths, blur
 from dimfree.mechanisms.search import STEPS, noisy_search
 from dimfree.noise import Noise
-from dimfree.rows import Columns, Floats, Integers, Rows
-from dimfree.space import Space
 
 _FINEST = 2.0**24
 MOVES = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of a clipped non-negative sum (P10)

@@ -6,13 +6,13 @@ from scipy.special import ndtr, ndtri
 
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.core import soft
+from dimfree.estimators.choose.core import BoundedChoice, StableChoice
+from dimfree.estimators.choose.stages import SEARCHED_STAGES, Schedule
 from dimfree.planning.known_noise import soft_total
 from dimfree.planning.outlook import Outlook, outlook, smallest_count, whole_mu
 from dimfree.planning.predict import MOST_COLUMNS
 from dimfree.planning.question import Question
 from dimfree.planning.thinned import simulated
-from dimfree.schedule import SEARCHED_STAGES, Schedule
-from dimfree.tuning import BoundedChoice, StableChoice
 
 REFUSED = "refused"
 COUNT, TEST = "number of records", "test and choice"

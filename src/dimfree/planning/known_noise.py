@@ -10,15 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
 from dimfree.core import soft
-from dimfree.known import level_of
+from dimfree.estimators.choose.core import BoundedChoice
+from dimfree.estimators.choose.stages import SEARCHED_STAGES, Moments, Schedule
+from dimfree.estimators.known import level_of
+from dimfree.estimators.learn.stages import (
+    Honest,
+    Knowledge,
+    Output,
+    RadiusSearch,
+    search_grid,
+    searched,
+    trusted,
+    unsearched,
+)
 from dimfree.mechanisms.search import count_stddev
 from dimfree.noise import public_simulation
 from dimfree.planning.outlook import Outlook
-from dimfree.schedule import SEARCHED_STAGES, Moments, Schedule
-from dimfree.stages import Honest, Knowledge, Output, RadiusSearch, search_grid, searched, trusted, unsearched
-from dimfree.tuning import BoundedChoice
 
 _QUANTILES = 2048  # of a record's length
 _PROBES, _LEAST_PROBES, _ENTRIES = 1024, 64, 2**19  # directions in which clipping is tried: public coins

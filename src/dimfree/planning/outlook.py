@@ -9,21 +9,12 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
-from dimfree.budget import Budget, Neighbours
-from dimfree.centre import calibrated
-from dimfree.known import choose_known
-from dimfree.noise import SeededNoise
-from dimfree.planning.question import Question
-from dimfree.records import Records
-from dimfree.release import CAUTION, WINDOW
-from dimfree.run import Run
-from dimfree.schedule import Schedule
-from dimfree.shape import Diagonal
-from dimfree.space import Space
-from dimfree.tuning import (
+from dimfree.data.records import Records
+from dimfree.estimators.choose.core import (
     BoundedChoice,
     HonestModel,
     Size,
@@ -32,7 +23,16 @@ from dimfree.tuning import (
     default_core_sample,
     stable_choices,
 )
-from dimfree.unknown import SEARCH_SHARE, choose_core
+from dimfree.estimators.choose.stages import Schedule
+from dimfree.estimators.known import choose_known
+from dimfree.estimators.opening import calibrated
+from dimfree.estimators.run import Run
+from dimfree.estimators.unknown import SEARCH_SHARE, choose_core
+from dimfree.geometry.shape import Diagonal
+from dimfree.geometry.space import Space
+from dimfree.noise import SeededNoise
+from dimfree.planning.question import Question
+from dimfree.release import CAUTION, WINDOW
 
 Choice = Schedule | BoundedChoice | StableChoice
 

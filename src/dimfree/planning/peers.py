@@ -11,20 +11,20 @@ from functools import lru_cache
 import numpy as np
 
 from dimfree._validate import check_probability
-from dimfree.baselines.frame import COUNT_SHARE
-from dimfree.baselines.not_private import floor_radius
-from dimfree.budget import Neighbours
+from dimfree.accounting.budget import Neighbours
+from dimfree.comparison.baselines.frame import COUNT_SHARE
+from dimfree.comparison.baselines.not_private import floor_radius
 from dimfree.comparison.contestants import CONTESTANTS, Contestant
 from dimfree.comparison.outcome import Score
 from dimfree.comparison.points import Point
+from dimfree.comparison.spectra import DISTANCE, draw
 from dimfree.comparison.trials import Tell, scored
 from dimfree.comparison.worlds import GENEROUS, NEARLY_ALL, Priors
-from dimfree.confidence import length_quantile
+from dimfree.estimators.choose.friend_radius import friend_radii
 from dimfree.planning.outlook import whole_mu
 from dimfree.planning.predict import NAMES, predict
 from dimfree.planning.question import Floats, Prediction, Question
-from dimfree.radius import friend_radii
-from dimfree.spectra import DISTANCE, draw
+from dimfree.results.quantiles import length_quantile
 
 MOST_ENTRIES = 2_000_000  # n·d of a table that is simulated whole
 MOST_PAIRED = 5000  # records, for estimators that look at all pairs

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from dimfree._validate import check_between, check_callable, check_flag, check_probability
-from dimfree.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidParameter
 from dimfree.planning.course import course
 from dimfree.planning.outlook import smallest_count, whole_mu
+from dimfree.planning.paper_bounds.stated import limits_of, needs_of
 from dimfree.planning.peers import predict_peers
 from dimfree.planning.plan_card import Plan
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
 from dimfree.planning.solve import MOST_SOLVED, least_epsilon, least_records, most_columns
 from dimfree.planning.spread import spread_of
-from dimfree.planning.theorems import limits_of, needs_of
 
 __all__ = ["Plan", "plan"]
 
@@ -51,9 +51,9 @@ def plan(
 
     Touches no data. `accuracy` is the Euclidean error, root mean square, of the released mean about the mean that the
     records come from; `confidence` is that of a second figure, a distance rarely exceeded. `spectrum` is the name of
-    one of `dimfree.spectra` or an array of standard deviations, one for each column; then d is its length. `knowledge`
-    "covariance" is for a release that will be told it. What is found is rounded to the safe side, within 2 %: n and
-    epsilon up, d down. `peers` asks for a prediction of every estimator of a comparison.
+    one of `dimfree.comparison.spectra` or an array of standard deviations, one for each column; then d is its length.
+    `knowledge` "covariance" is for a release that will be told it. What is found is rounded to the safe side, within 2
+    %: n and epsilon up, d down. `peers` asks for a prediction of every estimator of a comparison.
     """
     if delta is None:
         raise InvalidParameter("Expected delta=… as well: a plan is made for a whole promise (epsilon, delta).")

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dimfree.planning.course import Course
-from dimfree.planning.lower_bound import Limit
+from dimfree.planning.paper_bounds.lower_bound import Limit
+from dimfree.planning.paper_bounds.sample_size import Need
 from dimfree.planning.question import Prediction
-from dimfree.planning.sample_size import Need
 
 FORMAT = 1
 

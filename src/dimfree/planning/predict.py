@@ -9,13 +9,13 @@ from functools import lru_cache
 import numpy as np
 
 from dimfree._validate import check_probability
-from dimfree.confidence import length_quantile
+from dimfree.estimators.run import NO_SCALE, TOO_FEW
 from dimfree.planning.known_noise import known_noise
 from dimfree.planning.outlook import outlook
 from dimfree.planning.question import Floats, Prediction, Question
 from dimfree.planning.spread import stddevs_of_public
 from dimfree.planning.thinned import simulated
-from dimfree.run import NO_SCALE, TOO_FEW
+from dimfree.results.quantiles import length_quantile
 
 __all__ = ["Prediction", "Question", "predict", "stddevs_of_public"]
 

@@ -16,7 +16,7 @@ from dimfree._validate import (
     check_share,
     check_variances,
 )
-from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.release import TAILS
 
 KNOWLEDGE = ("nothing", "covariance")

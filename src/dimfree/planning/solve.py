@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from dimfree.budget import LARGEST_EPSILON, SMALLEST_EPSILON
+from dimfree.accounting.budget import LARGEST_EPSILON, SMALLEST_EPSILON
 from dimfree.errors import InvalidParameter
 from dimfree.planning.question import MOST_RECORDS
 

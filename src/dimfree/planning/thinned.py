@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dimfree.accounting.events import Gaussian
-from dimfree.adapt import Learner
-from dimfree.grid import RADIUS
+from dimfree.estimators.choose.core import Size, StableChoice
+from dimfree.estimators.learn.coordinates import Menu
+from dimfree.estimators.learn.scale import LearnedRadius, learn_radius
+from dimfree.estimators.learn.stages import Knowledge, StageSetting
+from dimfree.estimators.learn.variances import Learner
+from dimfree.estimators.run import Run
+from dimfree.estimators.unknown import choose_core, core_share
+from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.gaussian import mean_event
-from dimfree.menu import Menu
 from dimfree.noise import SeededNoise
 from dimfree.planning.outlook import Outlook, outlook
 from dimfree.planning.question import Question
 from dimfree.planning.thinned_table import SEED, RememberedPairs, Table
-from dimfree.run import Run
-from dimfree.scale import LearnedRadius, learn_radius
-from dimfree.stages import Knowledge, StageSetting
-from dimfree.tuning import Size, StableChoice
-from dimfree.unknown import choose_core, core_share
 
 _FEW, _MANY, _COLUMNS = 3, 32, 32_000  # runs: at least, at most, and so many columns' worth
 _SURE = 0.03  # runs end when their mean square is known to this share

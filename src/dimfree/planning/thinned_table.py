@@ -6,13 +6,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.comparison.spectra import DISTANCE
 from dimfree.core.distances import PairDistances
+from dimfree.data.records import Records
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 from dimfree.noise import public_simulation
 from dimfree.planning.question import Question
-from dimfree.records import Records
-from dimfree.shape import Isotropic
-from dimfree.space import Space
-from dimfree.spectra import DISTANCE
 
 SEED = 20250607
 _ENTRIES, _LEAST, _MOST = 2**17, 96, 256  # of a simulated table; its rows, at least and at most

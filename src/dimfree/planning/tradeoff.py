@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dimfree._validate import check_callable, check_count, check_each, check_positive
-from dimfree.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Floats, Question

@@ -3,9 +3,9 @@
 import re
 
 from dimfree.accounting.events import Branch, Gaussian, Tested
-from dimfree.accounting.ledgers import AnyLedger
 from dimfree.accounting.losses import Loss
 from dimfree.accounting.precision import compose
+from dimfree.accounting.several_runs.ledgers import AnyLedger
 
 _NUMBER = re.compile(r" \d+$")  # "stage 3" is one of several stages
 _PLAIN = {

@@ -15,7 +15,7 @@ import numpy as np
 from dimfree.errors import InvalidParameter
 from dimfree.report.names import shown_name
 from dimfree.report.reading import Places, Reading, drawn_ranks
-from dimfree.verdicts import WORDS
+from dimfree.results.verdicts import WORDS
 
 INK, MUTED, GRID = "#1f2430", "#667085", "#e4e7ec"
 COLOURS = ("#0e8a7b", "#1d5fb0", "#b45f06", "#98a2b3")  # of the verdicts, in their order

@@ -4,10 +4,10 @@ import hashlib
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-from dimfree.budget import Neighbours
-from dimfree.guarantee import Guarantee
-from dimfree.means import Means
-from dimfree.result import Release
+from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.guarantee import Guarantee
+from dimfree.results.grouped import Means
+from dimfree.results.release import Release
 
 PACKAGES = ("dimfree", "numpy", "scipy", "opendp", "dp-accounting")
 

@@ -5,13 +5,13 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from dimfree._validate import check_each, check_probability, quoted
+from dimfree.data.read import PathLike
 from dimfree.errors import InvalidParameter
-from dimfree.files import PathLike
-from dimfree.means import Means
 from dimfree.report.charts import COLOURS, GRID, INK, MUTED, PALE, require_report
 from dimfree.report.names import shown_name
-from dimfree.result import Release
-from dimfree.writing import check_target, write_text
+from dimfree.results.grouped import Means
+from dimfree.results.release import Release
+from dimfree.results.writing import check_target, write_text
 
 ENDINGS = (".html",)
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -142,7 +142,7 @@ def _rendered(template: str, **values: Any) -> str:
 
     from dimfree.report.charges import spelt
     from dimfree.report.words import number, power, with_code
-    from dimfree.verdicts import PRECISION, WORDS
+    from dimfree.results.verdicts import PRECISION, WORDS
 
     environment = Environment(
         loader=PackageLoader("dimfree.report"),

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dimfree.accounting.ledgers import runs_of
+from dimfree.accounting.several_runs.ledgers import runs_of
 from dimfree.errors import InvalidParameter
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
-from dimfree.result import Release
+from dimfree.results.release import Release
 
 KNOWLEDGE = {"auto": "nothing", "recentred": "covariance", "stable": "covariance", "soft": "covariance"}
 MOST_SIMULATED = 10_000  # columns; more would take longer than the rest of the report

@@ -2,8 +2,8 @@
 
 import math
 
-from dimfree.budget import Neighbours
-from dimfree.guarantee import Guarantee
+from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.guarantee import Guarantee
 
 _PRESENCE = {
     Neighbours.ADD_REMOVE: "whether one given person is in the table",

@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.result import Release
-from dimfree.verdicts import PRECISE, WORDS, noise_line, verdicts
+from dimfree.results.release import Release
+from dimfree.results.verdicts import PRECISE, WORDS, noise_line, verdicts
 
 NOISE, NOISE_AND_CLIPPING = "noise", "noise and allowance for clipping"
 

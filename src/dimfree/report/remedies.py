@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from dimfree import paper
-from dimfree.budget import Neighbours
-from dimfree.groups import NO_SHAPE
+from dimfree.accounting.budget import Neighbours
+from dimfree.estimators.run import LOW_WEIGHT, NO_SCALE, TOO_FEW, UNSTABLE
+from dimfree.paper import algorithm2 as paper
 from dimfree.planning.outlook import smallest_count
 from dimfree.planning.question import Question
-from dimfree.result import Release
-from dimfree.run import LOW_WEIGHT, NO_SCALE, TOO_FEW, UNSTABLE
+from dimfree.release_groups import NO_SHAPE
+from dimfree.results.release import Release
 
 _MORE = "Add records, or agree on a larger epsilon; `dimfree plan` says which of the two would do, without any data."
 _KNOWN = "Say what is public of the spread of the columns (`covariance=`, `--covariance`): fewer records suffice then."

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from dimfree.confidence_sets import ConfidenceBall
 from dimfree.report.charts import MOST_DRAWN, mean_chart, strength_chart, text_of_chart
 from dimfree.report.names import shown_names
 from dimfree.report.planned import Planned, planned_noise
 from dimfree.report.reading import Places, Reading, drawn_places
 from dimfree.report.remedies import cost_of_refusal, next_steps
 from dimfree.report.words import beside, digits, method_words, number, parameter_rows
-from dimfree.result import Release
-from dimfree.verdicts import WORDS
+from dimfree.results.confidence_sets import ConfidenceBall
+from dimfree.results.release import Release
+from dimfree.results.verdicts import WORDS
 
 MOST_ROWS, MOST_IN_ORDER = 60, 100  # coordinates in the table; so many are listed in their own order
 FEW_ROWS, FEW_DRAWN = 12, 120  # for one group among several

@@ -5,7 +5,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from dimfree.result import Release
+from dimfree.results.release import Release
 
 METHODS = {
     "auto": "Nothing was known beforehand. Number, scale, location and variances of the records were learned inside "

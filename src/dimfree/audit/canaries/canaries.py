@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
 from dimfree.audit.canaries.one_run import Found, Game, Mask, Play, one_run
-from dimfree.audit.doors import Asked, Pooled
-from dimfree.budget import Neighbours
+from dimfree.audit.noise_doubles import Asked, Pooled
+from dimfree.data.records import as_records
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.mechanisms.scores import Scoring, noisy_scores
 from dimfree.noise import Noise, SystemNoise, public_simulation
-from dimfree.records import as_records
 from dimfree.release import release_mean
-from dimfree.shape import Isotropic
-from dimfree.space import Space
 
 Floats = NDArray[np.float64]
 

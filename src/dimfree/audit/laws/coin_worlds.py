@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.accounting.lifting import before_lifting
-from dimfree.audit.doors import Law, exact_law
 from dimfree.audit.laws.exact import World, laws
 from dimfree.audit.laws.gaussian_worlds import no_noise
+from dimfree.audit.noise_doubles import Law, exact_law
 from dimfree.core import basic
 from dimfree.core.friends import friend_counts
-from dimfree.grid import RADIUS
-from dimfree.grouping import Layout, slots
+from dimfree.core.subsample import poisson_sample
+from dimfree.geometry.grid import RADIUS
 from dimfree.noise import Noise
-from dimfree.sample import poisson_sample
+from dimfree.paper.grouping import Layout, slots
 
 Labels = tuple[int, ...]
 Sampler = Callable[[int, Noise], NDArray[np.bool_]]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.audit.doors import Forked, Law, Masses
+from dimfree.audit.noise_doubles import Forked, Law, Masses
 from dimfree.noise import Noise
 
 Floats = NDArray[np.float64]

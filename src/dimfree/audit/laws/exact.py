@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
-from dimfree.audit.doors import Law, Masses
+from dimfree.audit.noise_doubles import Law, Masses
 
 Floats = NDArray[np.float64]
 

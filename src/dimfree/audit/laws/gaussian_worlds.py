@@ -15,18 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from dimfree.accounting.budget import Budget
 from dimfree.accounting.calibrate import Calibration, calibrate_private_count, calibrate_public_count
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.accounting.precision import compose, largest_mu
-from dimfree.audit.doors import Asked, Law, Masses, exact_law
 from dimfree.audit.laws.claims import precise
 from dimfree.audit.laws.exact import BitWorld, ShiftedGaussian, World, laws
-from dimfree.budget import Budget
+from dimfree.audit.noise_doubles import Asked, Law, Masses, exact_law
 from dimfree.core import soft
 from dimfree.core.friends import friend_counts
-from dimfree.grid import RADIUS
+from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count, noisy_total

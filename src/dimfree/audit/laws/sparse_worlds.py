@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.accounting.losses import Approximate
-from dimfree.audit.doors import Asked, Law, Masses
 from dimfree.audit.laws.claims import promising
 from dimfree.audit.laws.compared import compared_law, tail
 from dimfree.audit.laws.exact import Laws, World, laplace_masses
-from dimfree.mechanisms.sparse_vector import sparse_vector
+from dimfree.audit.noise_doubles import Asked, Law, Masses
+from dimfree.mechanisms.paper.sparse_vector import sparse_vector
 
 WHOLE = 1 - 1e-6  # a delta so large that the sparse vector takes the scale at which its stretches just add up
 

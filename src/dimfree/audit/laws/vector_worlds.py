@@ -8,15 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.precision import hockey_stick
-from dimfree.audit.doors import Asked
 from dimfree.audit.laws.claims import precise
 from dimfree.audit.laws.exact import World, largest_divergence
 from dimfree.audit.laws.gaussian_worlds import Largest, whole
-from dimfree.budget import Budget, Neighbours
-from dimfree.grid import RADIUS
+from dimfree.audit.noise_doubles import Asked
+from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.noise import Noise

@@ -10,14 +10,14 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 
-from dimfree.audit.doors import Asked, Law, exact_law
 from dimfree.audit.laws.claims import promising, stating
 from dimfree.audit.laws.exact import Laws, World, laplace_masses, laws
 from dimfree.audit.laws.gaussian_worlds import no_noise
-from dimfree.mechanisms.laplace_count import laplace_count
-from dimfree.mechanisms.quantile import private_quantile
-from dimfree.mechanisms.stable_histogram import heaviest_cell, publishing_threshold, stable_histogram
-from dimfree.mechanisms.top_k import top_k
+from dimfree.audit.noise_doubles import Asked, Law, exact_law
+from dimfree.mechanisms.paper.laplace_count import laplace_count
+from dimfree.mechanisms.paper.quantile import private_quantile
+from dimfree.mechanisms.paper.stable_histogram import heaviest_cell, publishing_threshold, stable_histogram
+from dimfree.mechanisms.paper.top_k import top_k
 
 Items = tuple[Hashable, ...]
 

@@ -12,17 +12,17 @@ from scipy import sparse
 
 from dimfree.audit.numerics.calls import known_shapes
 from dimfree.audit.numerics.order import blocks_of
-from dimfree.bases.cosine import Cosine
-from dimfree.bases.learned import LearnedAxes
-from dimfree.clip import norms, to_ball
 from dimfree.core import friends
 from dimfree.core.friends import are_friends, friend_counts
-from dimfree.exact_product import SlicedMatrix
-from dimfree.grid import RADIUS, to_steps
+from dimfree.data.blocks import SparseRows
+from dimfree.geometry.bases.cosine import Cosine
+from dimfree.geometry.bases.learned import LearnedAxes
+from dimfree.geometry.clip import norms, to_ball
+from dimfree.geometry.exact_product import SlicedMatrix
+from dimfree.geometry.grid import RADIUS, to_steps
+from dimfree.geometry.shape import Dense, LowRank
 from dimfree.mechanisms.directions import Lookout
 from dimfree.noise import public_simulation
-from dimfree.rows import SparseRows
-from dimfree.shape import Dense, LowRank
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank, Shape
 from dimfree.noise import public_simulation
-from dimfree.profile_of_variances import variance_profile
+from dimfree.paper.variance_profile import variance_profile
 from dimfree.release import release_mean
-from dimfree.shape import Dense, Diagonal, Isotropic, LowRank, Shape
 
 Floats = NDArray[np.float64]
 Call = Callable[..., Any]  # (table, **options) -> a release, a refusal or a profile

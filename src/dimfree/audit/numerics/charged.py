@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Ranged
-from dimfree.audit.doors import Asked
+from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.order import BALL, LOOKOUT, ROWS, made_up, space_of
-from dimfree.bases.cosine import Cosine
-from dimfree.budget import Neighbours
 from dimfree.core import soft
-from dimfree.grid import RADIUS
+from dimfree.data.blocks import Floats
+from dimfree.estimators.learn.scale import pair_distances
+from dimfree.estimators.learn.stages import Knowledge, RadiusSearch, StageSetting, searched_radius
+from dimfree.geometry.bases.cosine import Cosine
+from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Charged
 from dimfree.mechanisms.clipped_sum import noisy_clipped_mean
 from dimfree.mechanisms.count import noisy_count, noisy_total
@@ -23,20 +26,17 @@ from dimfree.mechanisms.directions import EVEN, noisy_spread, noisy_unevenness, 
 from dimfree.mechanisms.friend_radius import noisy_friend_radius
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells
-from dimfree.mechanisms.group_means import noisy_group_means
-from dimfree.mechanisms.laplace_count import laplace_count
 from dimfree.mechanisms.medians import noisy_medians
 from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
-from dimfree.mechanisms.quantile import private_quantile
+from dimfree.mechanisms.paper.group_means import noisy_group_means
+from dimfree.mechanisms.paper.laplace_count import laplace_count
+from dimfree.mechanisms.paper.quantile import private_quantile
+from dimfree.mechanisms.paper.sparse_vector import sparse_vector
+from dimfree.mechanisms.paper.stable_histogram import heaviest_cell, stable_histogram
+from dimfree.mechanisms.paper.top_k import top_k
 from dimfree.mechanisms.scores import Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import STEPS, noisy_search
-from dimfree.mechanisms.sparse_vector import sparse_vector
-from dimfree.mechanisms.stable_histogram import heaviest_cell, stable_histogram
-from dimfree.mechanisms.top_k import top_k
 from dimfree.noise import Noise
-from dimfree.rows import Floats
-from dimfree.scale import pair_distances
-from dimfree.stages import Knowledge, RadiusSearch, StageSetting, searched_radius
 
 _MU, _EPSILON, _DELTA, _SCALE = 0.4, 0.7, 1e-2, 3.0
 _GRID: Floats = 0.1 * np.power(1.5, np.arange(17, dtype=np.float64))  # sixteen cells: a search asks four times

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Approximate, Pure, Ranged
-from dimfree.audit.doors import Asked
+from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.charged import MOST, SPARSE, Case, all_cases
 
 _NEAR = 1e-9  # of a cost: rounding

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dimfree.audit.doors import Pooled
+from dimfree.audit.noise_doubles import Pooled
 from dimfree.errors import NoiseMisuse
 from dimfree.noise import Noise, SystemNoise
 

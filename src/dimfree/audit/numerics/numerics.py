@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
-from dimfree.audit.doors import Pooled
+from dimfree.audit.noise_doubles import Pooled
 from dimfree.audit.numerics.batches import predicate, recordwise
 from dimfree.audit.numerics.charges import charges
 from dimfree.audit.numerics.isolation import isolation
@@ -21,26 +22,25 @@ from dimfree.audit.numerics.order import BALL, LOOKOUT, ROWS, made_up, order, sp
 from dimfree.audit.numerics.refusals import errors, extremes, invalid_rows, refusals
 from dimfree.audit.numerics.replay import lattice_points
 from dimfree.audit.numerics.silence import silence
-from dimfree.bases.cosine import Cosine
-from dimfree.budget import Neighbours
-from dimfree.grid import RADIUS
+from dimfree.estimators.learn.scale import pair_distances
+from dimfree.geometry.bases.cosine import Cosine
+from dimfree.geometry.grid import RADIUS
+from dimfree.geometry.shape import Isotropic
 from dimfree.mechanisms.clipped_sum import noisy_clipped_mean
 from dimfree.mechanisms.count import noisy_count, noisy_total
 from dimfree.mechanisms.directions import LENGTH, noisy_spread, noisy_unevenness, noisy_weight, sighted
 from dimfree.mechanisms.friend_radius import noisy_friend_radius
 from dimfree.mechanisms.gaussian import noisy_mean
-from dimfree.mechanisms.laplace_count import laplace_count
 from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
-from dimfree.mechanisms.quantile import private_quantile
+from dimfree.mechanisms.paper.laplace_count import laplace_count
+from dimfree.mechanisms.paper.quantile import private_quantile
+from dimfree.mechanisms.paper.sparse_vector import sparse_vector
+from dimfree.mechanisms.paper.stable_histogram import stable_histogram
+from dimfree.mechanisms.paper.top_k import top_k
 from dimfree.mechanisms.scores import Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import geometric_grid
-from dimfree.mechanisms.sparse_vector import sparse_vector
-from dimfree.mechanisms.stable_histogram import stable_histogram
-from dimfree.mechanisms.top_k import top_k
 from dimfree.noise import Noise, SystemNoise
 from dimfree.release import release_mean
-from dimfree.scale import pair_distances
-from dimfree.shape import Isotropic
 
 _EXACT = 2.0**52  # beyond, every float is a whole number and the lattice says nothing
 

@@ -17,28 +17,28 @@ from scipy import sparse
 import dimfree.core.distances
 import dimfree.core.friends
 import dimfree.core.products
-import dimfree.exact_product
+import dimfree.data.records
+import dimfree.geometry.exact_product
+import dimfree.geometry.space
 import dimfree.mechanisms.directions
 import dimfree.mechanisms.gaussian
-import dimfree.records
-import dimfree.space
-from dimfree.audit.doors import Asked
+from dimfree.accounting.budget import Neighbours
+from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics import calls
-from dimfree.bases.cosine import Cosine
-from dimfree.budget import Neighbours
 from dimfree.core.friends import all_counts
 from dimfree.core.soft import soft_weights
-from dimfree.grid import on_grid
+from dimfree.data.records import as_records
+from dimfree.estimators.learn.scale import pair_distances
+from dimfree.geometry.bases.cosine import Cosine
+from dimfree.geometry.grid import on_grid
+from dimfree.geometry.shape import Diagonal
+from dimfree.geometry.space import Space
 from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
 from dimfree.mechanisms.directions import Lookout, sighted
 from dimfree.mechanisms.gaussian import rounded_mean
 from dimfree.mechanisms.outer_sum import outer_sum
 from dimfree.mechanisms.scores import Scoring, clipped_scores, noisy_scores
 from dimfree.noise import SeededNoise, public_simulation
-from dimfree.records import as_records
-from dimfree.scale import pair_distances
-from dimfree.shape import Diagonal
-from dimfree.space import Space
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Any], Any]  # of a table, however it is stored
@@ -171,10 +171,10 @@ def forms(table: Floats) -> Iterator[tuple[str, Any]]:
 
 
 _BLOCKS: tuple[tuple[Any, str, bool], ...] = (  # where, and whether counted in entries or in rows
-    (dimfree.records, "_BLOCK_ENTRIES", True),
-    (dimfree.records, "_SPARSE_BLOCK_ENTRIES", True),
-    (dimfree.space, "_BLOCK_ENTRIES", True),
-    (dimfree.space, "_TILE_ENTRIES", True),
+    (dimfree.data.records, "_BLOCK_ENTRIES", True),
+    (dimfree.data.records, "_SPARSE_BLOCK_ENTRIES", True),
+    (dimfree.geometry.space, "_BLOCK_ENTRIES", True),
+    (dimfree.geometry.space, "_TILE_ENTRIES", True),
     (dimfree.core.friends, "_ROWS", False),
     (dimfree.core.friends, "_CELLS", True),
     (dimfree.core.distances, "_ROWS", False),
@@ -182,7 +182,7 @@ _BLOCKS: tuple[tuple[Any, str, bool], ...] = (  # where, and whether counted in 
     (dimfree.core.products, "_CELLS", True),
     (dimfree.mechanisms.directions, "_CELLS", True),
     (dimfree.mechanisms.gaussian, "_CELLS", True),
-    (dimfree.exact_product, "_BLOCK_ENTRIES", True),
+    (dimfree.geometry.exact_product, "_BLOCK_ENTRIES", True),
 )
 
 

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dimfree import paper, profile_of_variances, run
-from dimfree.audit.doors import Asked
+from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.calls import COLUMNS, Call, calls, table
 from dimfree.errors import DimfreeError
-from dimfree.estimator import PrivateMean, RefusalWarning
+from dimfree.estimators import run
+from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import SeededNoise
+from dimfree.paper import algorithm2 as paper
+from dimfree.paper import variance_profile as profile_of_variances
 
 Floats = NDArray[np.float64]
 

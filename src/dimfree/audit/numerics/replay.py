@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.audit.doors import Asked
+from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.calls import ROWS, Call, Floats, calls, table
 from dimfree.mechanisms.count import noisy_count
 from dimfree.noise import public_simulation

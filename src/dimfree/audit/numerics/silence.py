@@ -18,20 +18,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.numerics.calls import BUDGET, Call, calls, table
 from dimfree.audit.numerics.refusals import fitted, spoiled
-from dimfree.budget import Budget, Neighbours
+from dimfree.data.records import as_records
 from dimfree.errors import NoiseMisuse, RefusedRelease
-from dimfree.estimator import PrivateMean
-from dimfree.grid import on_grid
+from dimfree.estimators.choose.core import HonestModel
+from dimfree.estimators.learn.scale import pair_distances
+from dimfree.estimators.run import Run
+from dimfree.geometry.grid import on_grid
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
+from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SystemNoise
-from dimfree.records import as_records
 from dimfree.release import release_mean
-from dimfree.run import Run
-from dimfree.scale import pair_distances
-from dimfree.shape import Isotropic
-from dimfree.space import Space
-from dimfree.tuning import HonestModel
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Floats, Pair, Place, Table, pairs
-from dimfree.budget import Neighbours
 
 _FAR = 1e6
 SEVERAL = 16  # coordinates of the wider tables

@@ -7,20 +7,20 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_public_count
 from dimfree.audit.neighbours import Pair, Place, Table, at_stability, pairs
-from dimfree.bounded import soft_mean
-from dimfree.budget import Budget, Neighbours
-from dimfree.centre import core_mean
 from dimfree.core.friends import all_counts
 from dimfree.core.stable import stability
-from dimfree.grid import on_grid
+from dimfree.data.records import as_records
+from dimfree.estimators.choose.core import HonestModel, Size, StableChoice, default_bounded, stable_choices
+from dimfree.estimators.opening import core_mean
+from dimfree.estimators.run import Run
+from dimfree.estimators.without_test import soft_mean
+from dimfree.geometry.grid import on_grid
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 from dimfree.noise import Noise, SystemNoise
-from dimfree.records import as_records
-from dimfree.run import Run
-from dimfree.shape import Isotropic
-from dimfree.space import Space
-from dimfree.tuning import HonestModel, Size, StableChoice, default_bounded, stable_choices
 
 Floats = NDArray[np.float64]
 

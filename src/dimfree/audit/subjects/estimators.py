@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Ledger, Tested
-from dimfree.audit.doors import Asked
 from dimfree.audit.neighbours import Pair, Place, Table, at_stability, pairs
+from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.pairs.crowds import at_spread_stability, crowd, spread_pairs
 from dimfree.audit.subjects.subject import DELTA, Floats, Subject
 from dimfree.audit.subjects.ways import FAILURE, KNOWN, PAPER, Way
-from dimfree.budget import Neighbours
+from dimfree.geometry.shape import Isotropic, Shape
 from dimfree.noise import Noise
-from dimfree.paper import Learned, coordinate_blocks
+from dimfree.paper.algorithm2 import Learned, coordinate_blocks
+from dimfree.paper.group_variances import bucket, bucket_edge
 from dimfree.release import CAUTION
-from dimfree.result import Release
-from dimfree.shape import Isotropic, Shape
-from dimfree.variances import bucket, bucket_edge
+from dimfree.results.release import Release
 
 _RELEASED = ("count", "weight_lower_bound", "radius", "scale", "top", "groups")
 _REASONS = 997  # a refusal's words as a number

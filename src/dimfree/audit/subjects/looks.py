@@ -8,17 +8,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Place, Table
 from dimfree.audit.subjects.subject import DELTA, Floats, Subject, Suite, of_tables, prepared, suite, whole_mu
 from dimfree.audit.subjects.sums import plain_space
-from dimfree.budget import Neighbours
+from dimfree.estimators.learn.scale import pair_distances
+from dimfree.estimators.learn.stages import Knowledge, RadiusSearch, StageSetting, searched_radius
 from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.friend_radius import noisy_friend_radius
 from dimfree.mechanisms.scores import Scoring, noisy_unit
 from dimfree.mechanisms.search import STEPS, geometric_grid, noisy_search
 from dimfree.noise import Noise
-from dimfree.scale import pair_distances
-from dimfree.stages import Knowledge, RadiusSearch, StageSetting, searched_radius
 
 _CROWD = 5
 _BEYOND, _WITHIN = 40.0, 0.01  # of every radius that is looked at

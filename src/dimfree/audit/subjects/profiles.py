@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Pair, Table
 from dimfree.audit.pairs.crowds import crowd
 from dimfree.audit.subjects.subject import DELTA, Floats, Subject
-from dimfree.budget import Neighbours
 from dimfree.noise import Noise
-from dimfree.profile_of_variances import GROUP, variance_profile
-from dimfree.variance_histogram import VarianceProfile
+from dimfree.paper.profile_result import VarianceProfile
+from dimfree.paper.variance_profile import GROUP, variance_profile
 
 _FAR = 1e6
 

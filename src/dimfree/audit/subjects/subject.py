@@ -7,10 +7,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
 from dimfree.audit.neighbours import Pair, Place, Table, pairs
-from dimfree.budget import Neighbours
 from dimfree.noise import Noise
 
 Floats = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 import math
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.neighbours import Place, Table
 from dimfree.audit.subjects import cores, looks, pointing, sums, votes
 from dimfree.audit.subjects.estimators import estimator
@@ -9,7 +10,6 @@ from dimfree.audit.subjects.profiles import profile_of_variances
 from dimfree.audit.subjects.subject import DELTA, Floats, Subject, prepared, suite
 from dimfree.audit.subjects.sums import clipped_mean
 from dimfree.audit.subjects.ways import ways
-from dimfree.budget import Budget, Neighbours
 from dimfree.noise import Noise
 
 __all__ = ["DELTA", "Subject", "clipped_mean", "subjects"]

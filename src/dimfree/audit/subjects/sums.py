@@ -2,19 +2,19 @@
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Pair, Place, Table
 from dimfree.audit.subjects.subject import DELTA, Floats, Subject, of_tables, prepared, suite, whole_mu
-from dimfree.budget import Neighbours
-from dimfree.grouping import slots
+from dimfree.core.subsample import poisson_sample
+from dimfree.data.records import as_records
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
-from dimfree.mechanisms.group_means import noisy_group_means
-from dimfree.mechanisms.laplace_count import laplace_count
+from dimfree.mechanisms.paper.group_means import noisy_group_means
+from dimfree.mechanisms.paper.laplace_count import laplace_count
 from dimfree.mechanisms.scores import Scoring, noisy_scores
 from dimfree.noise import Noise
-from dimfree.records import as_records
-from dimfree.sample import poisson_sample
-from dimfree.shape import Isotropic
-from dimfree.space import Space
+from dimfree.paper.grouping import slots
 
 RATE = 0.95  # of the sample
 COUNT = 4.0  # what sums are divided by: a public number

@@ -8,17 +8,16 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.losses import Approximate
 from dimfree.audit.neighbours import Pair, Table
 from dimfree.audit.subjects.subject import DELTA, Floats, Subject, Suite, of_tables
 from dimfree.audit.subjects.sums import first_leaves
-from dimfree.budget import Neighbours
-from dimfree.grouping import Layout, full_groups, slots
+from dimfree.data.records import as_records
 from dimfree.mechanisms import Charged
-from dimfree.mechanisms.stable_histogram import publishing_threshold
+from dimfree.mechanisms.paper.stable_histogram import publishing_threshold
 from dimfree.noise import Noise
-from dimfree.records import as_records
-from dimfree.variances import (
+from dimfree.paper.group_variances import (
     GroupVariances,
     coordinate_variances,
     find_kth_largest_variance,
@@ -27,6 +26,7 @@ from dimfree.variances import (
     top_variances,
     variance_sum,
 )
+from dimfree.paper.grouping import Layout, full_groups, slots
 
 Answers = list[Charged[float | None, Approximate]]
 Vote = Callable[[GroupVariances, Noise], Answers]

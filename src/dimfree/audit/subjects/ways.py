@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.neighbours import Table
 from dimfree.audit.pairs.crowds import SEVERAL
 from dimfree.audit.subjects.subject import DELTA
-from dimfree.budget import Budget, Neighbours
-from dimfree.estimator import PrivateMean, RefusalWarning
+from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank, Shape
+from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import Noise
-from dimfree.paper_plan import choose_steps, paper_shares
+from dimfree.paper.shares import choose_steps, paper_shares
 from dimfree.release import CAUTION, release_mean
-from dimfree.result import Release
-from dimfree.shape import Dense, Diagonal, Isotropic, LowRank, Shape
+from dimfree.results.release import Release
 
 FAILURE = 0.2  # accepted chance of a refusal: shorter ladders, so smaller tables
 

@@ -1,0 +1,108 @@
+"""The promise of one release, in numbers and in plain words."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from dimfree._validate import check_choice, check_count, check_positive, check_probability, quoted
+from dimfree.accounting.budget import Neighbours
+from dimfree.errors import InvalidParameter
+
+UNITS = ("row", "person")  # what one person is: one row, or all rows with the same key
+
+_CHANGE = {
+    ("row", Neighbours.ADD_REMOVE): "adding or removing any one person",
+    ("row", Neighbours.REPLACE_ONE): "replacing any one person by anyone else",
+    ("person", Neighbours.ADD_REMOVE): "adding or removing any one person with all their rows",
+    ("person", Neighbours.REPLACE_ONE): "replacing any one person with all their rows by anyone else with theirs",
+}
+_COUNT = {
+    ("row", Neighbours.ADD_REMOVE): "The number of rows is protected as well.",
+    ("row", Neighbours.REPLACE_ONE): "The number of rows is public: it is not protected.",
+    ("person", Neighbours.ADD_REMOVE): "The number of persons is protected as well, and how many rows each has.",
+    ("person", Neighbours.REPLACE_ONE): "The number of persons is public; how many rows each has is protected.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """The promise of one release: (epsilon, delta) in total, the neighbouring relation, and what one person is.
+
+    `unit` "row": one row = one person. "person": all rows with the same key are one person, the keys taken from the
+    column `unit_column` if it has a name; their mean counts, or the total of their first `unit_rows` rows.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    private: bool  # False when the noise was seeded: then nothing is promised
+    unit: str = "row"
+    unit_column: str | None = None
+    unit_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", check_probability("delta", self.delta))
+        object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
+        if not isinstance(self.private, bool):
+            raise InvalidParameter(f"Expected private={quoted(self.private)} to be True or False.")
+        self._check_unit()
+
+    def _check_unit(self) -> None:
+        object.__setattr__(self, "unit", check_choice("unit", self.unit, UNITS))
+        if self.unit == "row" and (self.unit_column is not None or self.unit_rows is not None):
+            raise InvalidParameter("Expected unit_column and unit_rows with unit='person' only.")
+        if not isinstance(self.unit_column, str | None):
+            raise InvalidParameter("Expected unit_column to be the name of a column.")
+        if self.unit_rows is not None:
+            object.__setattr__(self, "unit_rows", check_count("unit_rows", self.unit_rows))
+
+    @property
+    def estimates(self) -> str:
+        """What the released mean is a mean of."""
+        if self.unit == "row":
+            return "the mean of the rows"
+        if self.unit_rows is None:
+            return "the mean of person means: each person counts once, with the mean of their rows"
+        rows = "first row" if self.unit_rows == 1 else f"first {self.unit_rows} rows at most"
+        return f"the mean of capped person totals: each person counts once, with the sum of their {rows}"
+
+    def statement(self) -> str:
+        """The promise in plain words; numbers are printed in full, since rounding down would promise too much."""
+        promise = (
+            f"differential privacy with epsilon={self.epsilon!r} and delta={self.delta!r}, {self.who}: "
+            f"{_CHANGE[self.unit, self.neighbours]} changes the probability of any outcome by at most a factor "
+            f"exp({self.epsilon!r}), plus {self.delta!r}. {_COUNT[self.unit, self.neighbours]} "
+            f"{self._what()}"
+            "The promise covers this release alone; releases about the same people add up."
+        )
+        if self.private:
+            return promise[0].upper() + promise[1:]
+        return f"not private: seeded noise. With system noise the promise would be {promise}"
+
+    @property
+    def who(self) -> str:
+        """What one person is."""
+        if self.unit == "row":
+            return "one row = one person"
+        return f"one person = all rows with the same {'key' if self.unit_column is None else repr(self.unit_column)}"
+
+    def _what(self) -> str:
+        return "" if self.unit == "row" else f"What is estimated is {self.estimates}. "
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours.value,
+            "private": self.private,
+            "unit": self.unit,
+            "unit_column": self.unit_column,
+            "unit_rows": self.unit_rows,
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        """The guarantee `to_dict` wrote; a missing or an unknown entry is an error."""
+        if not isinstance(document, dict) or set(document) != {field.name for field in fields(cls)}:
+            raise InvalidParameter("Expected exactly the entries of a guarantee.")
+        return cls(**document)

@@ -1,0 +1,68 @@
+"""Any ledger: of one tested run, of a sequence of other releases, or of several runs under one promise."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.composition import Composition
+from dimfree.accounting.events import Branch, Gaussian, Ledger
+from dimfree.accounting.several_runs.looks import Looks
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs one after another about the same people, under one promise; its silhouette is that of a `Ledger`."""
+
+    budget: Budget
+    neighbours: Neighbours
+    runs: tuple[Ledger, ...]
+
+    def __post_init__(self) -> None:
+        if not self.runs or any(run.neighbours is not self.neighbours for run in self.runs):
+            raise ValueError("Runs under one promise have one neighbouring relation.")
+        if not all(run.delta() <= run.budget.delta for run in self.runs):  # adding up rests on the runs' own promises
+            raise ValueError("A run exceeds its own budget.")
+
+    @property
+    def events(self) -> tuple[Gaussian | Branch, ...]:
+        return tuple(event for run in self.runs for event in run.events)
+
+    def delta(self) -> float:
+        """The delta at the promised epsilon, rounded up (M9)."""
+        return Looks(self.runs).delta(self.budget.usable_epsilon)
+
+    def summary_rows(self) -> list[tuple[str, str, str]]:
+        """(what, how, cost) for a table; public numbers only."""
+        return [row for run in self.runs for row in run.summary_rows()]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "runs",
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "neighbours": self.neighbours.value,
+            "runs": [run.to_dict() for run in self.runs],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Runs":
+        return cls(
+            budget=Budget(data["epsilon"], data["delta"]),
+            neighbours=Neighbours(data["neighbours"]),
+            runs=tuple(Ledger.from_dict(run) for run in data["runs"]),
+        )
+
+
+AnyLedger = Ledger | Composition | Runs
+
+
+def ledger_from_dict(data: dict[str, Any]) -> AnyLedger:
+    """Whichever was written."""
+    kinds: dict[str | None, type[Composition | Runs]] = {"composition": Composition, "runs": Runs}
+    kind = kinds.get(data.get("kind"))
+    return Ledger.from_dict(data) if kind is None else kind.from_dict(data)
+
+
+def runs_of(ledger: AnyLedger) -> tuple[Ledger | Composition, ...]:
+    """What `Looks` composes: several runs one by one."""
+    return ledger.runs if isinstance(ledger, Runs) else (ledger,)

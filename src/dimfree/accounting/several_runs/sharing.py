@@ -1,0 +1,60 @@
+"""A budget shared out among runs about the same people, so that together they spend all of it (M9).
+
+The shares are of Gaussian precision; epsilons of parts shared out like this add up to more than the whole, and compose
+to at most the whole. Proof: proofs/accounting/several_runs/looks.md.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import calibrate_private_count
+from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.precision import hockey_stick, largest_mu
+from dimfree.accounting.several_runs.looks import Looks
+
+Opening = Callable[[Budget], Ledger]  # what a run of a budget is charged at the least, whatever it meets
+
+_STEPS = 2**14  # of the grid of counts
+_KEPT = 0.99  # of delta, so that the slack of discrete noise fits
+_FACTORS = (0.88, 0.86, 0.83, 0.8, 0.75, 0.7)  # of the whole's mu: the tests cost some of it; each try takes seconds
+
+
+def opening(budget: Budget, failure: float, *, bounded: bool = False, search_share: float = 0.0) -> Ledger:
+    """The count and the menu of a run under add/remove: everything it is charged, but for the discrete slack."""
+    menu = calibrate_private_count(budget, failure, bounded=bounded, search_share=search_share)
+    stddev = menu.count_stddev or math.inf
+    counted = Gaussian("number of records", _STEPS, stddev * _STEPS, 1, 1 / _STEPS)
+    return Ledger(budget, Neighbours.ADD_REMOVE, (counted,), menu.menu)
+
+
+def shared_out(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[Budget, ...]:
+    """A budget for each (share of precision, opening), as large as they may be for all to compose to the whole.
+
+    What is returned has been seen to compose to less than the whole. Where nothing was found, or no more than adding up
+    would give, a plain split.
+    """
+    budget = Budget(budget.usable_epsilon, budget.delta)  # what a run keeps of a larger promise
+    for factor in _FACTORS:
+        budgets = tuple(_part(budget, factor, share) for share, _ in parts)
+        epsilons = [part.epsilon for part in budgets]
+        if sum(epsilons) < budget.epsilon:
+            return budget.split(epsilons)
+        if _fits(budget, parts, budgets):
+            return budgets
+    return budget.split([share for share, _ in parts])
+
+
+def _fits(whole: Budget, parts: Sequence[tuple[float, Opening]], budgets: Sequence[Budget]) -> bool:
+    ledgers = tuple(begin(part) for (_, begin), part in zip(parts, budgets, strict=True))
+    return Looks(ledgers).delta(whole.usable_epsilon * (1 - 1e-4)) <= _KEPT * whole.delta
+
+
+def _part(whole: Budget, factor: float, share: float) -> Budget:
+    """The (epsilon, delta) of a Gaussian with this share of the whole's precision, at its share of delta."""
+    mu, delta = factor * math.sqrt(share) * largest_mu(whole.usable_epsilon, whole.delta), share * whole.delta
+    low, high = 0.0, 2 * whole.usable_epsilon
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if hockey_stick(mu, middle) <= delta else (middle, high)
+    return Budget(high, delta)

@@ -1,0 +1,161 @@
+"""Rows of numbers, one per record: a dense array, the stored entries of a sparse matrix, or a tensor on a GPU.
+
+What is computed from any of them is the same to the last bit: maps act on one entry and its column, and sums are of
+whole numbers. Proofs: proofs/geometry/clip.md, proofs/core/friends.md.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from dimfree.data.gpu.rows import DeviceRows
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Columns: TypeAlias = slice | NDArray[np.integer[Any]]
+Entrywise: TypeAlias = Callable[[Floats, Columns, float], Floats]  # of entries, their columns and a step: in steps
+
+ALL = slice(None)
+
+
+@dataclass(frozen=True, repr=False)
+class SparseRows:
+    """Private: rows of whole or real numbers; an entry that is not stored is zero."""
+
+    __array_ufunc__ = None  # NumPy leaves operators to this class
+
+    matrix: Any  # scipy's csr_array, no entry stored twice (SciPy ships no types)
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), int(self.matrix.shape[1])
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The stored entries, row after row."""
+        return self.matrix.data
+
+    @property
+    def columns(self) -> NDArray[np.integer[Any]]:
+        """Where each of them stands."""
+        return self.matrix.indices
+
+    @property
+    def stored(self) -> NDArray[np.intp]:
+        """How many entries each row stores."""
+        return np.diff(self.matrix.indptr)
+
+    @property
+    def width(self) -> int:
+        """The most entries that a row stores, at least one."""
+        return max(1, int(self.stored.max(initial=0)))
+
+    def __getitem__(self, key: Any) -> "SparseRows":
+        """Some rows, or `[:, columns]`: always a table again, never a single row's numbers."""
+        return SparseRows(self.matrix[key])
+
+    def toarray(self) -> NDArray[Any]:
+        return self.matrix.toarray()
+
+    def with_values(self, values: NDArray[Any]) -> "SparseRows":
+        """The same entries stored, with other values: for maps that leave zero where it is."""
+        parts = (values, self.matrix.indices, self.matrix.indptr)
+        return SparseRows(sparse.csr_array(parts, shape=self.matrix.shape, copy=False))
+
+    def spread(self, of_rows: NDArray[Any]) -> NDArray[Any]:
+        """A number of each row, once for every entry the row stores."""
+        return np.repeat(of_rows, self.stored)
+
+    def sums(self, entries: NDArray[Any]) -> NDArray[Any]:
+        """Sums over the entries of each row."""
+        return self._reduced(np.add, entries)
+
+    def peaks(self) -> NDArray[Any]:
+        """The largest absolute value in each row, zero included."""
+        return self._reduced(np.maximum, np.abs(self.values))
+
+    def __sub__(self, other: "SparseRows") -> "SparseRows":
+        """Row by row; or every row less the single one given."""
+        return SparseRows(self.matrix - (other if len(other) == len(self) else other._repeated(len(self))).matrix)
+
+    def __rmatmul__(self, weights: NDArray[Any]) -> NDArray[Any]:
+        return weights @ self.matrix
+
+    def ordinary_row(self, which: Integers) -> "SparseRows":
+        """The first of these rows that stores no more than twice their average: subtracting it adds few entries."""
+        stored = self.stored[which]
+        first = int(np.argmax(stored <= 2 * stored.mean()))
+        return self[which[first : first + 1]]
+
+    def _repeated(self, count: int) -> "SparseRows":
+        """The entries of a single row, so many times."""
+        parts = (np.tile(self.values, count), np.tile(self.columns, count), np.arange(count + 1) * len(self.values))
+        return SparseRows(sparse.csr_array(parts, shape=(count, self.shape[1])))
+
+    def _reduced(self, by: np.ufunc, entries: NDArray[Any]) -> NDArray[Any]:
+        reduced = np.zeros(len(self), dtype=entries.dtype)
+        some = self.stored > 0  # a row without entries would be given its successor's
+        if some.any():
+            reduced[some] = by.reduceat(entries, self.matrix.indptr[:-1][some])
+        return reduced
+
+
+Rows: TypeAlias = Floats | SparseRows | DeviceRows
+IntegerRows: TypeAlias = Integers | SparseRows | DeviceRows
+Table: TypeAlias = NDArray[Any] | SparseRows | DeviceRows
+
+
+def width(rows: Table) -> int:
+    """How many entries a row takes, at most."""
+    return rows.width if isinstance(rows, SparseRows) else max(1, rows.shape[1])
+
+
+def minus(rows: Any, others: Any) -> Any:
+    """Row by row, or every row less a single one: both tables of the same kind."""
+    return rows - others
+
+
+def one_row(rows: IntegerRows, which: Integers) -> IntegerRows:
+    """A table of one row among those named: the first, or the first that is not unusually full."""
+    return rows.ordinary_row(which) if isinstance(rows, SparseRows) else rows[which[:1]]
+
+
+def densely(rows: Table) -> NDArray[Any]:
+    return rows.toarray() if isinstance(rows, SparseRows | DeviceRows) else rows
+
+
+def peaks(rows: Rows) -> Floats:
+    """The largest absolute value in each row; no number where an entry is none."""
+    if isinstance(rows, SparseRows | DeviceRows):
+        return rows.peaks()
+    return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+
+
+def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype: type) -> Any:
+    """The marked rows of the parts, all of one kind, one below the other; `shape` has space for all of them.
+
+    Dense rows go straight to their place: whether a part has unmarked rows does not show in the memory taken.
+    """
+    waiting: Iterator[tuple[Any, Mask]] = iter(parts)
+    first = next(waiting, None)
+    if first is not None and not isinstance(first[0], np.ndarray):
+        kept = [rows if marked.all() else rows[marked] for rows, marked in chain([first], waiting)]
+        if isinstance(kept[0], DeviceRows):
+            return DeviceRows.stacked(kept)
+        return SparseRows(sparse.vstack([rows.matrix for rows in kept], format="csr"))
+    table: NDArray[Any] = np.empty(shape, dtype=dtype)
+    filled = 0
+    for rows, marked in () if first is None else chain([first], waiting):
+        which = np.flatnonzero(marked)
+        rows.take(which, axis=0, out=table[filled : filled + len(which)], mode="clip")  # "raise" would make a copy
+        filled += len(which)
+    return table[:filled]

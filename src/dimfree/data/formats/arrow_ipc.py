@@ -1,0 +1,65 @@
+"""Arrow IPC files (.arrow, and .feather of version 2), batch by batch; a large batch some columns at a time."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.data.formats.arrow_rows import SLAB_BYTES, Arrow, Layout
+from dimfree.data.formats.csv import places
+from dimfree.data.formats.file_stream import FileStream, require
+
+_READ_BYTES = 2**26  # of the columns read at a time, as far as one column allows
+
+
+class IpcStream(FileStream):
+    """Private: the rows of an Arrow file without the columns named in `keys`."""
+
+    def __init__(self, path: Path, keys: Sequence[str] = ()) -> None:
+        require("pyarrow", path.suffix.lower(), "files")
+        super().__init__(path)
+        with _opened(path) as file:
+            self._layout = Layout.of(file.schema, places(file.schema.names, keys))
+        with _opened(path, self._layout.places[:1]) as file:
+            count = sum(file.get_batch(place).num_rows for place in range(file.num_record_batches))
+        self.shape = count, self._layout.dimension
+        self.columns, self.dtype = self._layout.names, self._layout.dtype
+
+    def keys(self, name: str) -> Arrow:
+        """A column that was left out."""
+        place = self._layout.schema.get_field_index(name)
+        with _opened(self.path, [place]) as file:
+            return file.read_all().column(0)
+
+    def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
+        layout = self._layout
+        with _opened(self.path) as file, _opened(self.path, layout.places[:1]) as first_column:
+            layout.require(file.schema)
+            for place in range(file.num_record_batches):
+                count = 0 if layout.lists else first_column.get_batch(place).num_rows
+                if count * layout.dimension * layout.dtype.itemsize > SLAB_BYTES:
+                    yield from self._large(place, count, rows)
+                else:
+                    batch = file.get_batch(place).select(layout.places)
+                    for start in range(0, batch.num_rows, rows):
+                        yield layout.rows(batch.slice(start, rows))
+
+    def _large(self, place: int, count: int, rows: int) -> Iterator[NDArray[Any]]:
+        from pyarrow import default_memory_pool
+
+        def read(columns: list[int]) -> Arrow:
+            default_memory_pool().release_unused()  # Arrow takes room for a whole batch, and keeps what it has touched
+            with _opened(self.path, columns) as file:
+                return file.get_batch(place)
+
+        width = max(1, _READ_BYTES // (count * self.dtype.itemsize))
+        return self._layout.slabs(np.ones(count, dtype=np.bool_), width, read, rows)
+
+
+def _opened(path: Path, columns: list[int] | None = None) -> Any:
+    """Read, not memory-mapped: a mapped file that shrinks would end the process without a word."""
+    from pyarrow import OSFile, ipc
+
+    return ipc.open_file(OSFile(str(path)), options=ipc.IpcReadOptions(included_fields=columns))

@@ -1,0 +1,134 @@
+"""What every file that is read block by block has in common: it stays as it was, and damage is one sentence.
+
+A parser's own words may quote records, so only the kind of trouble is told.
+"""
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.data.stream import Stream
+from dimfree.errors import InvalidFile, InvalidRecords
+
+_READ_BYTES = 2**25  # read at a time
+_MOST_BYTES = 2**28  # the same, where a file's chunks are larger
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Whatever goes wrong with the file in here becomes one sentence that names the path; lack of memory passes."""
+    try:
+        yield
+    except (InvalidFile, InvalidRecords) as error:
+        named = str(error).startswith(str(path))  # by a pass in here
+        raise InvalidFile(str(error) if named else f"{path} cannot be used: {error}") from None
+    except MemoryError:
+        raise
+    except FileNotFoundError:
+        raise InvalidFile(f"{path} cannot be read: it, or a part of it, is no longer there.") from None
+    except PermissionError:
+        raise InvalidFile(f"{path} cannot be read: permission denied.") from None
+    except Exception:  # noqa: BLE001 - NumPy, SciPy, zipfile, Arrow and HDF5 raise many kinds on damaged files
+        raise InvalidFile(
+            f"{path} cannot be read as {path.suffix.lower()}: it is truncated, damaged or of another kind, or holds"
+            " Python objects; write it again, as numbers."
+        ) from None
+
+
+def require(package: str, ending: str, extra: str) -> None:
+    """An error that names the extra if an optional package is missing."""
+    try:
+        found = find_spec(package) is not None
+    except ValueError:  # a module without a spec
+        found = False
+    if not found:
+        raise InvalidFile(f"{ending} needs {package}: install it with pip install 'dimfree[{extra}]'.")
+
+
+def require_places(parts: Iterable[Any]) -> None:
+    """An error where the places of a sparse matrix are fractions: rounded, they would be other places."""
+    if not all(part.dtype.kind in "iu" for part in parts):
+        raise InvalidFile("its sparse matrix is damaged: the places of its entries are not whole numbers.")
+
+
+def rows_at_once(row_bytes: int, tall: int) -> int:
+    """Whole chunks of `tall` rows where they are small, so that none is read twice; else as many rows as are."""
+    fit = max(1, _READ_BYTES // row_bytes)
+    return max(1, fit // tall) * tall if tall * row_bytes <= _MOST_BYTES else fit
+
+
+class StoredFile:
+    """A file that must stay as it was when it was opened."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seal = _seal(path)
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """A pass: the file is the same before and after it."""
+        with reading(self.path):
+            self._require_seal()
+            yield
+            self._require_seal()
+
+    def _require_seal(self) -> None:
+        if _seal(self.path) != self._seal:
+            raise InvalidFile(CHANGED)
+
+
+class FileStream(StoredFile, Stream):
+    """Private: a table in a file. `dtype` is that of every block; a pass over a file that has changed is an error."""
+
+    dtype: np.dtype[Any]
+
+    @abstractmethod
+    def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
+        """All rows in order, in fresh blocks of at most `rows`; any error may be raised."""
+
+    def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:
+        with self.unchanged():
+            read = 0
+            for block in self._parts(rows):
+                read += len(block)
+                self._check(block, read)
+                yield block
+                del block  # it may be a view of a larger one
+            if read != self.shape[0]:
+                raise InvalidFile(CHANGED)
+
+    def _check(self, block: NDArray[Any], read: int) -> None:
+        if read > self.shape[0]:
+            raise InvalidFile(CHANGED)
+        if block.ndim != 2 or block.shape[1] != self.shape[1]:
+            raise InvalidFile("a part of it has other columns than the rest, expected the same columns everywhere.")
+        if block.dtype != self.dtype:
+            raise InvalidFile("a part of it holds numbers of another type than the rest, expected one type everywhere.")
+
+
+CHANGED = "it has changed since it was opened; nothing was released. Leave it alone until the release is written."
+
+
+def _seal(path: Path) -> tuple[int, int, int, int]:
+    """What tells a file, or a folder with all its files, from one that was written to or put in its place."""
+    stat = path.stat()
+    if not path.is_dir():
+        return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+    within = [(name, inner.st_size, inner.st_mtime_ns) for name, inner in _files_within(path)]
+    digest = sha256(repr((stat.st_mtime_ns, sorted(within))).encode()).digest()
+    return stat.st_dev, stat.st_ino, len(within), int.from_bytes(digest[:8])
+
+
+def _files_within(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = os.path.join(place, name)
+            yield os.path.relpath(file, folder), os.stat(file)

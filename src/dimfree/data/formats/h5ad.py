@@ -1,0 +1,107 @@
+""".h5ad: the matrix X of an AnnData file, dense or CSR, read by h5py alone; its columns are the names in var."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from dimfree._validate.column_names import check_names
+from dimfree.data.convert import from_sparse
+from dimfree.data.formats.file_stream import CHANGED, FileStream, StoredFile, require, require_places, rows_at_once
+from dimfree.data.records import as_records
+from dimfree.data.stream import SparseStream, pieces
+from dimfree.errors import InvalidFile
+
+
+def open_h5ad(path: Path) -> "DenseH5ad | SparseH5ad":
+    require("h5py", ".h5ad", "anndata")
+    with _opened(path) as file:
+        if "X" not in file:
+            raise InvalidFile("it has no matrix X, expected one row for each person in X.")
+        dense = hasattr(file["X"], "dtype")
+    return DenseH5ad(path) if dense else SparseH5ad(path)
+
+
+class DenseH5ad(FileStream):
+    """Private: the rows of a dense X."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with _opened(path) as file:
+            table = file["X"]
+            as_records(np.empty((0, *table.shape[1:]), dtype=table.dtype))  # rank, type and width
+            self.shape, self.dtype = (int(table.shape[0]), int(table.shape[1])), table.dtype
+            self.columns = _names(file, self.shape[1])
+
+    def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
+        with _opened(self.path) as file:
+            table = file["X"]
+            if tuple(table.shape) != self.shape:
+                raise InvalidFile(CHANGED)
+            step = rows_at_once(self.shape[1] * self.dtype.itemsize, (table.chunks or (1, 1))[0])
+            for start in range(0, self.shape[0], step):
+                yield from pieces(table[start : start + step], rows)
+
+
+class SparseH5ad(StoredFile, SparseStream):
+    """Private: the rows of X as CSR stores them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with _opened(path) as file:
+            group = file["X"]
+            self.shape = _sparse_shape(group)
+            self.indptr = np.asarray(group["indptr"][:])
+            self.columns = _names(file, self.shape[1])
+            _check_pointers(self.indptr, self.shape[0], group)
+
+    def csr_blocks(self, bounds: Iterator[tuple[int, int]]) -> Iterator[sparse.csr_array]:
+        with self.unchanged(), _opened(self.path) as file:
+            group = file["X"]
+            _check_pointers(self.indptr, self.shape[0], group)
+            for first, last in bounds:
+                yield self._rows(group, first, last)
+
+    def _rows(self, group: Any, first: int, last: int) -> sparse.csr_array:
+        begin, end = int(self.indptr[first]), int(self.indptr[last])
+        starts = self.indptr[first : last + 1] - begin
+        parts = (group["data"][begin:end], group["indices"][begin:end], starts)
+        return from_sparse(sparse.csr_array(parts, shape=(last - first, self.shape[1])))
+
+
+def _opened(path: Path) -> Any:
+    import h5py
+
+    return h5py.File(path, "r")
+
+
+def _sparse_shape(group: Any) -> tuple[int, int]:
+    kind = group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", ""))
+    if kind not in ("csr_matrix", "csr"):
+        raise InvalidFile("its X is neither dense nor CSR, expected rows to be stored together: write X as CSR.")
+    rows, columns = group.attrs["shape"] if "shape" in group.attrs else group.attrs["h5sparse_shape"]
+    as_records(np.empty((0, int(columns)), dtype=group["data"].dtype))  # type and width
+    return int(rows), int(columns)
+
+
+def _check_pointers(indptr: NDArray[Any], count: int, group: Any) -> None:
+    require_places([group["indptr"], group["indices"]])
+    fits = indptr.ndim == 1 and len(indptr) == count + 1 and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
+    if not fits or {len(group["data"]), len(group["indices"])} != {int(indptr[-1])}:
+        raise InvalidFile("its X is damaged: the parts of the CSR matrix do not fit each other.")
+
+
+def _names(file: Any, width: int) -> tuple[str, ...] | None:
+    """The index of var; None where it is kept in a way of its own."""
+    var = file.get("var")
+    index = var.get(var.attrs.get("_index", "_index")) if hasattr(var, "get") else None
+    if index is None or not hasattr(index, "asstr") or index.dtype.kind not in "OS":
+        return None
+    names = tuple(index.asstr()[:])
+    if len(names) != width:
+        raise InvalidFile("its X is not as wide as its var is long, expected one column for every variable.")
+    check_names(names)
+    return names

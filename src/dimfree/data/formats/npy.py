@@ -1,0 +1,92 @@
+""".npy, read by position rather than memory-mapped: a mapped file that shrinks would end the process without a word."""
+
+from collections.abc import Iterator
+from copy import copy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.data.formats.file_stream import FileStream
+from dimfree.data.records import as_records
+from dimfree.data.stream import pieces
+from dimfree.errors import InvalidFile
+
+_NEAR = 2**14  # bytes from one row to the next on average, up to which reading all takes no longer than skipping
+_WINDOW_ROWS = 2**20  # whose places are listed at a time
+
+
+class NpyStream(FileStream):
+    """Private: the rows of an array in a .npy file, all or some."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        header = np.lib.format.open_memmap(path, mode="r")  # refuses a file that is shorter than its header says
+        as_records(header)  # rank, type and width; no value is looked at
+        self.shape, self.dtype = (int(header.shape[0]), int(header.shape[1])), header.dtype
+        self._offset, self._by_column = int(header.offset), not header.flags.c_contiguous
+        self._height = self.shape[0]  # of the file
+        self._among: NDArray[np.bool_] | None = None  # None: all rows
+
+    def chosen(self, rows: NDArray[np.bool_]) -> "NpyStream":
+        """Where they are few, the others are not read. Where the file is read follows from `rows`, which is for the
+        caller to keep private, and never from what stands there."""
+        some = copy(self)
+        some._among, some.shape = np.zeros(self._height, dtype=np.bool_), (int(rows.sum()), self.shape[1])
+        some._among[slice(None) if self._among is None else self._among] = rows
+        return some
+
+    def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
+        with self.path.open("rb", buffering=0) as file:
+            if self._among is not None and self._far_apart():
+                yield from (self._some(file, places) for places in _listed(self._among, rows))
+                return
+            for start in range(0, self._height, rows):
+                block = self._consecutive(file, start, min(rows, self._height - start))
+                if self._among is None:
+                    yield block
+                elif (kept := self._among[start : start + rows]).any():
+                    yield block[kept]
+
+    def _far_apart(self) -> bool:
+        """By their number alone."""
+        step = self.dtype.itemsize * (1 if self._by_column else self.shape[1])
+        return self._height * step > _NEAR * self.shape[0]
+
+    def _some(self, file: BinaryIO, places: NDArray[np.intp]) -> NDArray[Any]:
+        block = np.empty((len(places), self.shape[1]), dtype=self.dtype)
+        for first, last in pairwise([0, *(np.flatnonzero(np.diff(places) > 1) + 1).tolist(), len(places)]):
+            block[first:last] = self._consecutive(file, int(places[first]), last - first)
+        return block
+
+    def _consecutive(self, file: BinaryIO, start: int, count: int) -> NDArray[Any]:
+        return self._columns(file, start, count) if self._by_column else self._rows(file, start, count)
+
+    def _rows(self, file: BinaryIO, start: int, count: int) -> NDArray[Any]:
+        block = np.empty((count, self.shape[1]), dtype=self.dtype)
+        self._fill(file, start * self.shape[1], block)
+        return block
+
+    def _columns(self, file: BinaryIO, start: int, count: int) -> NDArray[Any]:
+        block = np.empty((self.shape[1], count), dtype=self.dtype)
+        for place, column in enumerate(block):
+            self._fill(file, place * self._height + start, column)
+        return block.T
+
+    def _fill(self, file: BinaryIO, place: int, block: NDArray[Any]) -> None:
+        """The entries from `place` on."""
+        file.seek(self._offset + place * self.dtype.itemsize)
+        waiting = block.data.cast("B")
+        while len(waiting):
+            read = file.readinto(waiting)  # type: ignore[attr-defined]  # of a file without a buffer
+            if not read:
+                raise InvalidFile("it ends before its last row: it is truncated.")
+            waiting = waiting[read:]
+
+
+def _listed(among: NDArray[np.bool_], rows: int) -> Iterator[NDArray[np.intp]]:
+    """The places of the chosen rows in order, at most `rows` at a time."""
+    for start in range(0, len(among), _WINDOW_ROWS):
+        yield from pieces(start + np.flatnonzero(among[start : start + _WINDOW_ROWS]), rows)

@@ -1,0 +1,49 @@
+""".zarr: a folder that holds one array with 2 dimensions, read some whole chunks at a time where they are small."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.data.formats.file_stream import CHANGED, FileStream, require, rows_at_once
+from dimfree.data.records import as_records
+from dimfree.data.stream import pieces
+from dimfree.errors import InvalidFile
+
+
+class ZarrStream(FileStream):
+    """Private: the rows of a zarr array.
+
+    Zarr takes a chunk that is not there for one that was never written and makes up its numbers, so a lost chunk would
+    be averaged as zeros: an array that is not complete is refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        require("zarr", ".zarr", "zarr")
+        super().__init__(path)
+        table = self._complete()
+        as_records(np.empty((0, *table.shape[1:]), dtype=table.dtype))  # rank, type and width
+        self.shape, self.dtype = (int(table.shape[0]), int(table.shape[1])), np.dtype(table.dtype)
+
+    def _complete(self) -> Any:
+        import zarr
+
+        table: Any = zarr.open(str(self.path), mode="r")
+        if not hasattr(table, "nchunks"):
+            raise InvalidFile("it is a group, expected one array with 2 dimensions: pass the folder of the array.")
+        if table.nchunks_initialized != table.nchunks:
+            raise InvalidFile(
+                "chunks of it are missing: lost, or never written because all their numbers are the fill value. "
+                "Write it with write_empty_chunks=True."
+            )
+        return table
+
+    def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
+        table = self._complete()
+        if tuple(table.shape) != self.shape or table.dtype != self.dtype:
+            raise InvalidFile(CHANGED)
+        step = rows_at_once(self.shape[1] * self.dtype.itemsize, int(table.chunks[0]))
+        for start in range(0, self.shape[0], step):
+            yield from pieces(np.asarray(table[start : start + step]), rows)

@@ -1,0 +1,130 @@
+"""Rows that lie on a GPU, as a PyTorch tensor: a third kind beside dense arrays and the entries of sparse ones.
+
+What is computed there is the same to the last bit: maps act on one entry in correctly rounded float64, one operation
+at a time, and sums are of whole numbers. Results come back as NumPy arrays. Proof: proofs/data/gpu/clip.md.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+_CELLS = 2**24  # entries of a working block
+
+Tensor: TypeAlias = Any  # PyTorch is an extra: it is imported where a tensor is at hand
+
+
+def namespace(values: Any) -> Any:
+    """NumPy or, for a tensor, PyTorch: of either only what both spell alike, as the array API has it."""
+    if isinstance(values, np.ndarray | np.generic):
+        return np
+    import torch
+
+    return torch
+
+
+def beside(values: Any, public: NDArray[Any]) -> Any:
+    """Public numbers where the values are."""
+    return public if isinstance(values, np.ndarray) else _uploaded(public, values.device)
+
+
+def rooted(values: Any) -> Any:
+    """Overwrites numbers by their square roots, correctly rounded: in the machine's memory by NumPy, as PyTorch's own
+    roots there are those of a library that is a bit off."""
+    if isinstance(values, np.ndarray) or values.device.type == "cpu":
+        array = values if isinstance(values, np.ndarray) else values.numpy()
+        np.sqrt(array, out=array)
+        return values
+    return values.sqrt_()
+
+
+def _uploaded(public: Any, device: Any) -> Tensor:
+    import torch
+
+    return torch.tensor(public, device=device)  # a copy, so that no tensor shares memory that is read-only
+
+
+@dataclass(frozen=True, repr=False)
+class DeviceRows:
+    """Private: rows of whole or real numbers in a tensor that nobody writes to."""
+
+    __array_ufunc__ = None  # NumPy leaves operators to this class
+
+    tensor: Tensor
+
+    def __len__(self) -> int:
+        return int(self.tensor.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), int(self.tensor.shape[1])
+
+    def __getitem__(self, key: Any) -> "DeviceRows":
+        """Some rows (a slice, a mask, positions), or `[:, columns]`: always a table again."""
+        if isinstance(key, tuple):
+            return DeviceRows(self.tensor.index_select(1, _uploaded(np.asarray(key[1]), self.tensor.device)))
+        if isinstance(key, slice):
+            return DeviceRows(self.tensor[key])
+        which = np.asarray(key)
+        places = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        return DeviceRows(self.tensor.index_select(0, _uploaded(places, self.tensor.device)))
+
+    def toarray(self) -> NDArray[Any]:
+        """A copy in the machine's own memory."""
+        return np.array(self.tensor.cpu().numpy())
+
+    def floats(self) -> "DeviceRows":
+        """The same numbers in float64."""
+        return DeviceRows(self.tensor.to(namespace(self.tensor).float64))
+
+    def are_finite(self) -> NDArray[np.bool_]:
+        """Which rows are valid. A quick look first: no sum with an entry that is not finite is finite."""
+        finite = self.tensor.sum(1).isfinite()
+        return here(finite if finite.all() else self.tensor.isfinite().all(1))
+
+    def peaks(self) -> NDArray[Any]:
+        """The largest absolute value in each row."""
+        return here(self.tensor.abs().amax(1)) if len(self) else np.zeros(0)
+
+    def over(self, units: NDArray[np.float64], most: float) -> "DeviceRows":
+        """Quotients by a public number for each column, held within ±most."""
+        return DeviceRows((self.tensor / _uploaded(units, self.tensor.device)).clamp_(-most, most))
+
+    def to_steps(self, step: float, edge: float) -> "DeviceRows":
+        """Whole numbers of steps, held within ±edge; no number becomes zero.
+
+        By a tensor: PyTorch would divide by a plain number as by its reciprocal, which is not the same.
+        """
+        torch = namespace(self.tensor)
+        steps = self.tensor / _uploaded(np.array([step], dtype=np.float64), self.tensor.device)
+        steps = steps.round_().clamp_(-edge, edge)
+        return DeviceRows(steps.masked_fill_(steps.isnan(), 0.0).to(torch.int64))
+
+    def __sub__(self, other: "DeviceRows") -> "DeviceRows":
+        """Row by row; or every row less the single one given."""
+        return DeviceRows(self.tensor - other.tensor)
+
+    def __rmatmul__(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of whole numbers: PyTorch has no matrix product for them on a GPU."""
+        torch, factors = namespace(self.tensor), _uploaded(weights, self.tensor.device)
+        total = torch.zeros(self.shape[1], dtype=torch.int64, device=self.tensor.device)
+        for part in parts(self):
+            total += (factors[part, None] * self.tensor[part]).sum(0)
+        return here(total)
+
+    @classmethod
+    def stacked(cls, tables: "list[DeviceRows]") -> "DeviceRows":
+        """One below the other."""
+        return tables[0] if len(tables) == 1 else cls(namespace(tables[0].tensor).cat([rows.tensor for rows in tables]))
+
+
+def parts(rows: DeviceRows) -> list[slice]:
+    """Consecutive rows that take a working block's memory."""
+    step = max(1, _CELLS // max(1, rows.shape[1]))
+    return [slice(start, start + step) for start in range(0, len(rows), step)]
+
+
+def here(numbers: Tensor) -> NDArray[Any]:
+    """A tensor of results as an array."""
+    return np.asarray(numbers.cpu().numpy())

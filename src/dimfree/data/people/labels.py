@@ -1,0 +1,115 @@
+"""Labels: which public group each row belongs to. A record is in one group at most; how many are in each is private."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree.data.people.canonical import canonical
+from dimfree.data.people.key_column import check_same_index, take_column
+from dimfree.data.people.keys import MIXED, Keys, coded, in_doubt
+from dimfree.data.people.person_records import person_records
+from dimfree.data.records import Records
+from dimfree.errors import InvalidParameter, InvalidRecords
+
+Key = str | int
+Integers = NDArray[np.int64]
+
+NOBODY = -1  # a row in none of the groups
+_NEED = "Pass the public names of the groups: distinct words or whole numbers, all of one kind, known beforehand."
+
+
+def check_group_keys(keys: object) -> tuple[Key, ...]:
+    """The public names of the groups, at least one; no two may be one key to `canonical`."""
+    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+        raise InvalidParameter(f"Expected keys to be a list, got {type(keys).__name__}. {_NEED}")
+    try:
+        names = tuple(key.item() if isinstance(key, np.generic) else key for key in keys)
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        names = ()
+    if not names or {type(name) for name in names} not in ({str}, {int}) or len(set(names)) < len(names):
+        raise InvalidParameter(f"Expected keys to be one or more distinct words, or whole numbers. {_NEED}")
+    _check_forms(names)
+    return names
+
+
+def _check_forms(names: tuple[Key, ...]) -> None:
+    first: dict[object, Key] = {}
+    for name in names:
+        form = canonical(name)
+        if form is None:
+            raise InvalidParameter(
+                f"Expected keys without {name!r}: it reads as a missing entry, or as a number that is no whole number "
+                "below 2**53. Put a letter before it, here and in the column of groups."
+            )
+        if form in first:
+            raise InvalidParameter(
+                f"Expected keys without {name!r} beside {first[form]!r}: they read as the same key, so that one row "
+                "would be in both groups. Leave one out, or put a letter before them, here and in the column."
+            )
+        first[form] = name
+
+
+def split_groups(X: Any, groups: object, keys: tuple[Key, ...], on_invalid: str = "neutral") -> tuple[Any, Integers]:
+    """X without the column that `groups` names, and each row's place in `keys`, NOBODY where its entry is not there."""
+    if isinstance(groups, str):
+        table, values = take_column(X, groups, "groups")
+        return table, labelled(values, keys, on_invalid, f"column {groups!r}")
+    check_same_index(X, groups, "groups")
+    return X, labelled(groups, keys, on_invalid)
+
+
+def labelled(
+    values: Any, keys: tuple[Key, ...], on_invalid: str = "neutral", what: str = "column of groups"
+) -> Integers:
+    """Each entry's place in `keys`: a function of this entry alone (G1).
+
+    Entries and names are compared in the normal form of `canonical`, so that 3, 3.0 and "3" name one group. Nobody's is
+    an entry that is not there, or missing, or cannot be looked at.
+    """
+    found = coded(values, what)
+    if on_invalid == "raise" and found.doubt == MIXED:
+        raise InvalidRecords(in_doubt(what, MIXED))
+    places = {canonical(key): place for place, key in enumerate(keys)}
+    own = [places.get(form, NOBODY) for form in found.forms]
+    return np.array([*own, NOBODY], dtype=np.int64)[found.numbers]
+
+
+def members(rows: Records, labels: Integers) -> tuple[Records, Integers]:
+    """The rows that are in some group, and which: one row, one person (G1)."""
+    _check_length(rows, labels)
+    inside = labels != NOBODY
+    return rows.chosen(inside), labels[inside]
+
+
+def person_members(
+    rows: Records, labels: Integers, keys: Keys, most_rows: int | None, on_invalid: str
+) -> tuple[Records, Integers]:
+    """The records of persons who are in some group, and which: that of their first row in any (G1).
+
+    Their rows in other groups are left out, so that one person is in one group: a function of their own rows (U1).
+    """
+    _check_length(rows, labels)
+    if len(keys.persons) != rows.count:
+        raise InvalidParameter("Expected unit with as many keys as X has rows.")
+    inside, owned = labels != NOBODY, keys.persons >= 0
+    own = _first_labels(keys.persons, labels, inside & owned, keys.count)
+    kept = inside & (~owned | (labels == own[keys.persons]))  # a row without a key is for `person_records` to judge
+    whose = keys.chosen(kept)
+    people = person_records(rows.chosen(kept), whose, most_rows, on_invalid)
+    return people, _first_labels(whose.persons, labels[kept], whose.persons >= 0, whose.count)[: whose.count]
+
+
+def _first_labels(persons: Integers, labels: Integers, counted: NDArray[np.bool_], count: int) -> Integers:
+    """For each person the label of the first counted row; NOBODY without one. One place more, for persons[-1]."""
+    rows = np.flatnonzero(counted)
+    found, first = np.unique(persons[rows], return_index=True)
+    own = np.full(count + 1, NOBODY, dtype=np.int64)
+    own[found] = labels[rows[first]]
+    return own
+
+
+def _check_length(rows: Records, labels: Integers) -> None:
+    if len(labels) != rows.count:
+        raise InvalidParameter("Expected groups with as many entries as X has rows.")

@@ -1,0 +1,281 @@
+"""The front door: an array, a DataFrame, an AnnData or a sparse matrix becomes Records, read-only, one row per person.
+
+What the table holds stays behind the door: no error, repr or pickle shows a value or how many rows there are.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import NoReturn, TypeVar
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from dimfree._validate import check_choice
+from dimfree.data.blocks import Mask, Rows, SparseRows, densely
+from dimfree.data.convert import ONE_ROW_EACH, Source, source_of
+from dimfree.data.gpu.device import Place, block_rows, lies_at
+from dimfree.data.gpu.rows import DeviceRows
+from dimfree.data.progress import during, heard
+from dimfree.data.stream import SparseStream, Stream, pieces, row_bounds
+from dimfree.data.threads import cores, in_order
+from dimfree.errors import InvalidRecords
+
+ON_INVALID = ("raise", "neutral")
+
+_BLOCK_ENTRIES = 2**22  # 32 MiB of float64: large enough for fast arithmetic, small beside any table worth blocking
+_LOOK_ENTRIES = 2**18  # where a block is only looked at
+_SPARSE_BLOCK_ENTRIES = 2**20  # stored entries; what is computed from them takes some such arrays
+
+Result = TypeVar("Result")
+
+
+class Records:
+    """A read-only table of real numbers, one row per person; shows its dimension and names, nothing else.
+
+    A row with an entry that is not finite is invalid: `blocks` masks it and hands it out as zeros.
+    """
+
+    __slots__ = ("_columns", "_copy", "_place", "_source")
+
+    def __init__(self, source: Source, columns: tuple[str, ...] | None, place: Place | None = None) -> None:
+        self._source = source
+        self._columns = columns
+        self._place = place
+        self._copy: DeviceRows | None = source if isinstance(source, DeviceRows) else None
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        return self._columns
+
+    @property
+    def dimension(self) -> int:
+        return int(self._source.shape[1])
+
+    @property
+    def count(self) -> int:
+        """How many rows. PRIVATE under add/remove: never store, print or raise it."""
+        return int(self._source.shape[0])
+
+    @property
+    def streams(self) -> bool:
+        """Whether every pass reads the table anew from its place, because it may not fit memory."""
+        return isinstance(self._source, Stream)
+
+    @property
+    def place(self) -> Place | None:
+        """The device on which `mapped` works; None: the machine's own memory, as always for a sparse table."""
+        return None if self.is_sparse else self._place
+
+    def on(self, place: Place | None) -> "Records":
+        """The same table, worked on there."""
+        return Records(self._source, self._columns, place)
+
+    def where_it_lies(self) -> "Records":
+        """A tensor on a GPU is worked on there, whatever else is."""
+        return self.on(lies_at(self._source)) if isinstance(self._source, DeviceRows) else self
+
+    def placed_blocks(self, place: Place, rows: int) -> Iterator[DeviceRows]:
+        """Consecutive blocks of `rows` rows or more, there; invalid rows and all.
+
+        An array that fits is copied over once, other tables anew on every pass.
+        """
+        if self._copy is None and isinstance(self._source, np.ndarray) and place.has_room(self._source):
+            self._copy = place.table(self._source)
+        step, read = block_rows(rows, self.dimension, self._copy is not None), 0
+        for block in self._dense_blocks(step) if self._copy is None else pieces(self._copy, step):
+            read += len(block)
+            yield place.rows(block)
+            heard(read, self.count)
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[NDArray[np.float64], Mask]]:
+        """Consecutive blocks of at most `rows` rows: read-only dense float64, and the mask of the valid rows."""
+        return map(_masked, self._unmasked(rows))
+
+    def looked_at(self, rows: int) -> Iterator[tuple[NDArray[np.float64], Mask]]:
+        """`blocks` with invalid rows as they are: no copy of a block tells that it has one."""
+        return ((block, are_finite(block)) for block in self._unmasked(rows))
+
+    def mapped(
+        self,
+        work: Callable[[Rows, Mask | None], Result],
+        rows: int,
+        among: Mask | None,
+        threads: int,
+        merge: Callable[[Iterable[Result]], Result],
+    ) -> Iterator[Result]:
+        """work(block, its part of `among`) on consecutive blocks, invalid rows and all, results in their order.
+
+        Blocks are dense, or sparse where the table is. The work must not depend on where blocks begin; it runs on so
+        many threads, or where the records lie, perhaps more than once, and consecutive results may come merged into
+        one. It must not hold Records.
+        """
+        if hasattr(self._source, "mapped"):
+            return iter(self._source.mapped(partial(_on_dense, work), rows, among, merge))
+        blocks: Iterator[Rows] = self._sparse() if self.is_sparse else self._unmasked(rows)
+        if self.place is not None:
+            blocks, threads = self.placed_blocks(self.place, rows), min(threads, 2)  # one on its way, one worked on
+        return in_order(lambda block: work(*block), _with_parts(blocks, among), threads)
+
+    def _unmasked(self, rows: int | None) -> Iterator[NDArray[np.float64]]:
+        step = max(1, _BLOCK_ENTRIES // self.dimension) if rows is None else rows
+        read = 0
+        for block in self._dense_blocks(step):
+            read += block.shape[0]
+            yield _dense(block)
+            del block  # it may be a view of a larger one
+            heard(read, self.count)
+
+    @property
+    def is_sparse(self) -> bool:
+        return isinstance(self._source, SparseStream) or sparse.issparse(self._source)
+
+    @property
+    def stored(self) -> int:
+        """How many entries a sparse table stores. PRIVATE: never store, print or raise it."""
+        return int(self._source.nnz)
+
+    def sparse_blocks(self) -> Iterator[tuple[SparseRows, Mask]]:
+        """Of a sparse table: consecutive blocks of rows as they are stored, and the mask of the valid rows."""
+        return map(_masked_entries, self._sparse())
+
+    def _sparse(self) -> Iterator[SparseRows]:
+        read = 0
+        for rows in self._csr_blocks():
+            read += len(rows)
+            yield rows
+            heard(read, self.count)
+
+    def chosen(self, rows: Mask) -> "Records":
+        """Some of the rows, as a table of its own. Which ones is for the caller to keep private."""
+        if rows.all():
+            return self
+        some = self._source.chosen(rows) if self.streams else self._source[np.flatnonzero(rows)]
+        return Records(some, self._columns, self._place)
+
+    def _dense_blocks(self, step: int) -> Iterator[Source]:
+        if self.streams:
+            return self._source.row_blocks(step)
+        return (self._source[start : start + step] for start in range(0, self.count, step))
+
+    def _csr_blocks(self) -> Iterator[SparseRows]:
+        if self.streams:
+            return map(SparseRows, self._source.csr_blocks(self._bounds()))
+        return (_rows_of(self._source, first, last) for first, last in self._bounds())
+
+    def _bounds(self) -> Iterator[tuple[int, int]]:
+        # a block costs a row of zeros, too
+        return row_bounds(self._source.indptr, max(_SPARSE_BLOCK_ENTRIES, 4 * self.dimension))
+
+    def __repr__(self) -> str:
+        return f"<Records: dimension={self.dimension}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Records are not copied or pickled: they are private. Open the table again where it is needed.")
+
+
+def open_records(X: object, *, on_invalid: str = "raise") -> Records:
+    """Records of an array, DataFrame or sparse matrix, under a rule for invalid rows chosen before looking.
+
+    `on_invalid="raise"` is for the curator's eyes: an error that depends on the data is outside the guarantee.
+    `on_invalid="neutral"` is inside it: such a record is a friend of itself only and adds 0 to every sum.
+    """
+    check_choice("on_invalid", on_invalid, ON_INVALID)
+    records = as_records(X, on_invalid=on_invalid)
+    require_valid(records, on_invalid)
+    return records
+
+
+@during("checking the rows")
+def require_valid(records: Records, on_invalid: str) -> None:
+    """Under the rule "raise", an error if any row is invalid; it names the rule, never a row or a value."""
+    if on_invalid == "raise" and _any_invalid(records):
+        raise InvalidRecords(
+            "The table has an entry that is not a finite number (NaN, infinity or missing), and on_invalid='raise' "
+            "forbids it: clean the table, or pass on_invalid='neutral' (--on-invalid neutral) to give such rows no "
+            "weight."
+        )
+
+
+def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_invalid: str = "raise") -> Records:
+    """Records after the checks of rank, type, names and width. `columns` names the unnamed.
+
+    Under "neutral", where one entry may have decided the type of others, each is read by itself and what is no number
+    makes its own row invalid; under "raise" such a type is an error.
+    """
+    if isinstance(X, Records):
+        return X
+    with np.errstate(all="ignore"):  # a warning or error would speak of records
+        source, names = source_of(X, lenient=on_invalid == "neutral")
+    if source.shape[1] == 0:
+        raise InvalidRecords(f"The table has no columns. {ONE_ROW_EACH}")
+    return Records(source, names or columns)
+
+
+def plain_table(X: object, on_invalid: str = "raise") -> Source:
+    """The numbers of a table as they are, what is not finite included: a dense array, or CSR. For transformers, whose
+    output goes back to whoever holds the records; an error still speaks of the schema only."""
+    return as_records(X, on_invalid=on_invalid)._source
+
+
+def _dense(rows: Source) -> NDArray[np.float64]:
+    """Fresh memory, or a view that cannot be written through."""
+    numbers = rows.floats() if isinstance(rows, DeviceRows) else rows
+    plain = numbers.toarray() if sparse.issparse(numbers) else densely(numbers)
+    with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite, hence invalid
+        block = np.ascontiguousarray(plain, dtype=np.float64)
+    block.flags.writeable = False
+    return block
+
+
+def are_finite(rows: Rows) -> Mask:
+    """Which rows are valid: every entry is a finite number."""
+    if isinstance(rows, SparseRows):
+        finite = np.isfinite(rows.values)
+        return np.ones(len(rows), dtype=np.bool_) if finite.all() else rows.sums((~finite).astype(np.int64)) == 0
+    if isinstance(rows, DeviceRows):
+        return rows.are_finite()
+    with np.errstate(all="ignore"):  # a warning or error would speak of records
+        valid = np.isfinite(np.vecdot(rows, rows))  # a quick look: with a finite sum of squares all entries are finite
+    return valid if valid.all() else np.asarray(np.isfinite(rows).all(axis=1))
+
+
+def _masked(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], Mask]:
+    valid = are_finite(block)
+    if not valid.all():
+        block = np.where(valid[:, None], block, 0.0)
+        block.flags.writeable = False
+    return block, valid
+
+
+def _on_dense(work: Callable[[Rows, Mask | None], Result], rows: Source, among: Mask | None) -> Result:
+    return work(_dense(rows), among)
+
+
+def _rows_of(matrix: sparse.csr_array, first: int, last: int) -> SparseRows:
+    """Consecutive rows that share the memory of the table's entries."""
+    begin, end = matrix.indptr[first], matrix.indptr[last]
+    parts = (matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[first : last + 1] - begin)
+    return SparseRows(sparse.csr_array(parts, shape=(last - first, matrix.shape[1]), copy=False))
+
+
+def _masked_entries(rows: SparseRows) -> tuple[SparseRows, Mask]:
+    valid = are_finite(rows)
+    return rows if valid.all() else rows.with_values(np.where(rows.spread(valid), rows.values, 0.0)), valid
+
+
+def _with_parts(blocks: Iterator[Rows], among: Mask | None) -> Iterator[tuple[Rows, Mask | None]]:
+    """Each block with its part of a mask of all rows."""
+    start = 0
+    for rows in blocks:
+        yield rows, None if among is None else among[start : start + len(rows)]
+        start += len(rows)
+
+
+def _any_invalid(records: Records) -> bool:
+    rows = max(1, _LOOK_ENTRIES // records.dimension)
+    return not all(records.mapped(_all_finite, rows, None, cores(), all))
+
+
+def _all_finite(rows: Rows, among: Mask | None) -> bool:
+    return bool(are_finite(rows).all())

@@ -1,0 +1,179 @@
+"""The public optimiser of the recentring stages: how many, how sharp, on which coordinates. Touches no record.
+
+Letters: A = covariance after rescaling, with eigenvalues a_i; V = variance per coordinate of what is known of the
+mean; N = that of one stage's output; p = precision mu² of a release; k = size of the recentred block.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.events import Tested
+from dimfree.estimators.choose.core import StableChoice
+
+_CORE_SHARES = np.array([0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.65])
+_RATIOS = (1.5, 2.5, 4.0, 8.0)
+_MOST_STAGES = 5
+_SMALL = 0.04  # of the sampling variance: noise of a fifth of the sampling error
+_UNSEEN = 2e-3  # of it: a thousandth of the error
+SEARCHED_STAGES = 2  # the last ones
+_BLOCKS = 12  # candidates for k
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Traces of A, A², A³ over a block of k coordinates; all that a clipping radius depends on."""
+
+    size: int
+    first: float
+    second: float
+    third: float
+
+    @classmethod
+    def of(cls, spectrum: Floats) -> "Moments":
+        return cls(len(spectrum), float(spectrum.sum()), float((spectrum**2).sum()), float((spectrum**3).sum()))
+
+    def radius(self, level: Floats | float, centre_variance: Floats | float) -> Floats:
+        """The `level`-quantile of |y - c| for Gaussian y and a centre that is off by noise of the given variance."""
+        mean = self.first + self.size * centre_variance
+        variance = 2 * self.second + 4 * centre_variance * self.first
+        skewness = (8 * self.third + 24 * centre_variance * self.second) / variance**1.5
+        freedom = 8 / skewness**2  # the chi-square law with this skewness
+        beyond = (chdtri(freedom, 1 - level) - freedom) / np.sqrt(2 * freedom)
+        return np.sqrt(mean + np.sqrt(variance) * beyond)
+
+    @property
+    def effective_rank(self) -> float:
+        return self.first**2 / self.second
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """One way to spend a branch's precision: the core first, then stages on a block of the largest coordinates."""
+
+    core: StableChoice
+    core_mu: float
+    stage_mus: tuple[float, ...]
+    search_mu: float  # for each searched radius
+    block: int  # how many of the largest coordinates are recentred
+    error: float  # predicted squared error in the original space, noise only
+
+    @property
+    def branch(self) -> Tested:
+        return self.core.branch
+
+
+def search_share(spectrum: Floats) -> float:
+    """Of the precision, for one search of a clipping radius: more where few directions carry the variance."""
+    return float(np.clip(10 / Moments.of(spectrum).effective_rank, 0.005, 0.02))
+
+
+def clip_level(count: float, epsilon: float, rank: float, precision: float) -> float:
+    """The share of honest records left unclipped: 95 %, less where noise matters more than bias (P8).
+
+    Never so many are clipped that what clipping takes off them, some tenths of a radius each in all directions,
+    shows beside the noise: sqrt(clipped) against sqrt(rank / precision).
+    """
+    clipped = min(0.25, max(0.05, 120 / (max(count, 1.0) * epsilon)))
+    return 1 - min(clipped, rank / (precision * max(count, 1.0)))
+
+
+def good_enough(least: float, sampling: float) -> float:
+    """The noise variance to be content with: where noise is small beside sampling, a thousandth of the error is given
+    away for fewer passes over many records."""
+    return least + _UNSEEN * sampling if least < _SMALL * sampling else least
+
+
+def best_schedule(
+    cores: list[StableChoice],
+    spectrum: Floats,
+    count: float,
+    level: float,
+    relation: Neighbours,
+    *,
+    blocks: bool,
+    most_stages: int | None = None,
+    searched: bool = False,
+) -> Schedule | None:
+    """The schedule with the least predicted error; zero stages are among the candidates. None without a core.
+
+    Of those that are good enough, the one with the fewest stages: each is a pass or two over the records.
+
+    `searched`: the last SEARCHED_STAGES stages look for their clipping radius first.
+    """
+    most = _MOST_STAGES if most_stages is None else most_stages
+    share = search_share(spectrum) if searched else 0.0
+    eigenvalues = np.ascontiguousarray(spectrum, dtype=np.float64).tobytes()
+    return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share)
+
+
+@lru_cache(maxsize=16)  # replace-one asks twice, for a refusal first; a spectrum may be long
+def _best(
+    cores: tuple[StableChoice, ...],
+    eigenvalues: bytes,
+    count: float,
+    level: float,
+    relation: Neighbours,
+    blocks: bool,
+    most: int,
+    share: float,
+) -> Schedule | None:
+    spectrum = np.frombuffer(eigenvalues)
+    sizes = _block_sizes(spectrum) if blocks else [len(spectrum)]
+    candidates = [
+        _try(core, spectrum, size, count, level, relation, stages, ratio, share)
+        for core in cores
+        for stages in range(most + 1)
+        for ratio in (_RATIOS if stages > 1 else (1.0,))
+        for size in (sizes if stages else sizes[-1:])
+    ]
+    least = min((schedule.error for schedule in candidates), default=0.0)
+    enough = good_enough(least, float(np.square(spectrum).sum()) / max(count, 1.0))
+    return min(
+        (schedule for schedule in candidates if schedule.error <= enough),
+        key=lambda schedule: (len(schedule.stage_mus), schedule.error),
+        default=None,
+    )
+
+
+def _block_sizes(spectrum: Floats) -> list[int]:
+    d = len(spectrum)
+    return sorted({min(d, max(1, round(d ** (i / _BLOCKS)))) for i in range(_BLOCKS + 1)})
+
+
+def _try(
+    core: StableChoice,
+    spectrum: Floats,
+    size: int,
+    count: float,
+    level: float,
+    relation: Neighbours,
+    stages: int,
+    ratio: float,
+    search_share: float,
+) -> Schedule:
+    """The best share for the core, all else fixed: the recursion V <- 1/(1/V + 1/N) for every share at once."""
+    total = core.branch.mu**2 * (1 - 1e-9)
+    shares = _CORE_SHARES if stages else np.ones(1)
+    searches = min(stages, SEARCHED_STAGES) * search_share
+    rest = total * (1 - shares - searches)
+    weights = ratio ** np.arange(stages)
+    weights = weights / weights.sum() if stages else weights
+    moments, moves = Moments.of(spectrum[:size]), 1 if relation is Neighbours.ADD_REMOVE else 2
+    first = (core.radius * core.sensitivity) ** 2 / (total * shares)
+    variance = first
+    for weight in weights:
+        stage = (moves * moments.radius(level, variance) / count) ** 2 / (rest * weight)
+        variance = 1 / (1 / variance + 1 / stage)
+    error = variance * moments.first + first * float(spectrum[size:].sum())
+    best = int(np.argmin(error))
+    mus = tuple(float(math.sqrt(rest[best] * weight)) for weight in weights)
+    search_mu = math.sqrt(total * search_share) if stages else 0.0
+    return Schedule(core, math.sqrt(total * shares[best]), mus, search_mu, size, float(error[best]))

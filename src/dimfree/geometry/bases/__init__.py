@@ -1,0 +1,10 @@
+"""Public coordinates in which the noise may be shaped: rotations of each record by itself, undone in the release."""
+
+from dimfree.geometry.bases.basis import Basis
+from dimfree.geometry.bases.by_name import as_basis, check_basis
+from dimfree.geometry.bases.cosine import Cosine
+from dimfree.geometry.bases.given import Given
+from dimfree.geometry.bases.haar import Haar
+from dimfree.geometry.bases.hadamard import Hadamard
+
+__all__ = ["Basis", "Cosine", "Hadamard", "Haar", "Given", "as_basis", "check_basis"]

@@ -1,0 +1,193 @@
+"""The scikit-learn facade: validate, call, store."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from dimfree._validate import is_word
+from dimfree._validate.column_names import check_names
+from dimfree.data.people.person_records import split_unit
+from dimfree.data.records import as_records, plain_table
+from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.release import AUTO, WINDOW, release_mean
+from dimfree.results.release import Release
+
+
+class RefusalWarning(UserWarning):
+    """A fit ended in a refusal: `location_` is NaN and `release_.refusal` says why."""
+
+
+class _EntryTypeError(InvalidRecords, TypeError):
+    """An entry is no number at all; scikit-learn wants a TypeError for this."""
+
+
+class _SchemaError(InvalidRecords, TypeError):
+    """Columns that do not fit; scikit-learn wants a TypeError for names of several types."""
+
+
+class PrivateMean(BaseEstimator):
+    """The private mean of the rows of X as a scikit-learn estimator; the guarantee is that of `release_mean`.
+
+    One row is one person, unless `unit` names the column of X that says whose each row is, or `fit` is given one key
+    for each row: keys are data, and parameters are printed. Every call of `fit` is a release of its own and spends the
+    whole budget again: a search over parameters or a cross-validation spends it once for every fit. In a pipeline the
+    steps before it must not learn from X (or do so privately, at a cost of their own). Parameters are those of
+    `release_mean`.
+
+    As scikit-learn asks, a table without rows raises an error. Like the error of `on_invalid="raise"` it is for the
+    curator's eyes and outside the guarantee; `release_mean` refuses instead.
+
+    After `fit`: `location_` and `noise_stddev_` of shape (d,), NaN after a refusal; `guarantee_`; `release_`;
+    `n_features_in_` and, when X has column names, `feature_names_in_`, of the coordinates. None of them tells how many
+    rows there were.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any,
+        delta: Any,
+        covariance: Any = None,
+        shape: Any = None,
+        basis: Any = AUTO,
+        neighbours: Any = "add-remove",
+        core: Any = "auto",
+        failure_probability: Any = 0.01,
+        on_invalid: Any = "raise",
+        outliers: Any = 0.03,
+        tails: Any = "heavy",
+        scale: Any = "known",
+        stages: Any = "auto",
+        core_sample: Any = "auto",
+        window: Any = WINDOW,
+        denoise: Any = False,
+        unit: Any = None,
+        unit_rows: Any = None,
+        device: Any = None,
+        ledger: Any = None,
+        noise: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.covariance = covariance
+        self.shape = shape
+        self.basis = basis
+        self.neighbours = neighbours
+        self.core = core
+        self.failure_probability = failure_probability
+        self.on_invalid = on_invalid
+        self.outliers = outliers
+        self.tails = tails
+        self.scale = scale
+        self.stages = stages
+        self.core_sample = core_sample
+        self.window = window
+        self.denoise = denoise
+        self.unit = unit
+        self.unit_rows = unit_rows
+        self.device = device
+        self.ledger = ledger
+        self.noise = noise
+
+    def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
+        """Release the mean of the rows of X. `y` is ignored and never read; `unit` holds one key for each row."""
+        table, whose = self._persons(open_table(X, self.on_invalid), unit)
+        check_schema(self, table)  # names and width only, before any budget is spent
+        self._store(release_mean(table, **{**self.get_params(deep=False), "unit": whose}))
+        if self.release_.refused:
+            warnings.warn(f"The release was refused: {self.release_.refusal}", RefusalWarning, stacklevel=2)
+        return self
+
+    def _persons(self, table: Any, unit: Any) -> tuple[Any, Any]:
+        """The coordinates, and whose rows they are; None where one row is one person."""
+        if not isinstance(self.unit, str | None):
+            kind = type(self.unit).__name__
+            raise InvalidParameter(f"Expected unit to name a column, got {kind}: pass keys to fit(X, unit=keys).")
+        if unit is not None and self.unit is not None:
+            raise InvalidParameter("Expected keys in fit(X, unit=keys) or the name of a column in unit=, not both.")
+        named = self.unit if unit is None else unit
+        return (table, None) if named is None else split_unit(table, named)
+
+    def _store(self, release: Release) -> None:
+        missing = np.full(release.dimension, np.nan)
+        self.release_ = release
+        self.guarantee_ = release.guarantee
+        self.location_ = missing if release.refused else release.mean
+        self.noise_stddev_ = missing.copy() if release.refused else release.noise_stddev
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # the noise differs from fit to fit, by design
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = is_word(self.on_invalid, "neutral")
+        return tags
+
+
+def check_schema(estimator: Any, table: Any, *, reset: bool = True) -> None:
+    """scikit-learn's checks of names and width, in its own words: they speak of the columns alone."""
+    try:
+        validate_data(estimator, headed(table), reset=reset, skip_check_array=True)
+    except (ValueError, TypeError) as error:
+        raise _SchemaError(str(error)) from None
+
+
+def headed(table: Any) -> Any:
+    """Something whose column names scikit-learn can read: the table, or for an AnnData a frame without rows.
+
+    Names that could be a record are refused here: scikit-learn would store them and quote them.
+    """
+    if not _is_anndata(table):
+        if _is_frame(table):
+            as_records(table[:0])
+        return table
+    import pandas as pd  # AnnData needs it, too
+
+    names = [str(name) for name in table.var_names]
+    check_names(names)
+    return pd.DataFrame(columns=names)
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "shape")
+
+
+def _is_anndata(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] == "anndata" and hasattr(X, "var_names")
+
+
+def open_table(X: Any, on_invalid: str) -> Any:
+    """X as something the front door opens. Errors are worded here because scikit-learn's and NumPy's would repeat
+    entries of X or the number of its rows."""
+    is_opened = sparse.issparse(X) or _is_frame(X) or _is_anndata(X)
+    table = X if is_opened else plain_table(X, on_invalid) if on_invalid == "neutral" else _numeric(X)
+    if len(table.shape) != 2:
+        hint = " Reshape your data: X.reshape(-1, 1) for one coordinate." if len(table.shape) == 1 else ""
+        raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {len(table.shape)}.{hint}")
+    if table.shape[1] == 0:
+        # scikit-learn asks for this wording; the row count it would print is left out
+        raise InvalidRecords("Found X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+    if table.shape[0] == 0:
+        raise InvalidRecords("Expected X with at least one row.")
+    return table
+
+
+def _numeric(X: Any) -> NDArray[Any]:
+    """An array of X, object entries read as numbers."""
+    try:
+        array: NDArray[Any] = np.asanyarray(X)  # keeps a mask: masked entries are missing ones
+        array = array.astype(np.float64) if array.dtype == object else array
+    except TypeError:
+        raise _EntryTypeError(
+            "X has an entry that is no number: every argument must be a string or a number."
+        ) from None
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        raise InvalidRecords("Expected X to be a table of numbers with rows of equal length.") from None
+    if array.dtype.kind == "c":
+        raise InvalidRecords("Complex data not supported: X must hold real numbers.")
+    return array

@@ -1,0 +1,192 @@
+"""Centring and scaling by what one private release says: the scikit-learn transformer."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dimfree._validate import check_flag, is_word
+from dimfree.data.records import plain_table
+from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
+from dimfree.geometry.shape import as_shape
+from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table
+from dimfree.release import WINDOW
+from dimfree.results.release import Release
+
+_OWN = ("with_mean", "with_std")
+
+
+class SpreadWarning(UserWarning):
+    """The standard deviations of some columns were not learned: they are divided by what may be far too wide."""
+
+
+class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Centre X by its private mean and divide by standard deviations that were learned privately or are known.
+
+    Guarantee: `fit` is one release of `release_mean`, and what it stores is (epsilon, delta)-private in total: the
+    standard deviations come out of the same release and cost nothing more. `transform` and `inverse_transform` look at
+    these alone, so they spend nothing. The rows they return are as private as the rows they were given: records,
+    centred, not a release.
+
+    Not what `StandardScaler` computes: the mean carries noise, and standard deviations that were learned are noisy
+    looks shrunk together, which serves the mean. The spread of columns that vary far less than the widest ones is not
+    learned: `scale_` is then what shaped their noise, and may be far too wide. `learned_` says which columns were
+    learned, and `fit` warns of others (SpreadWarning). Bring columns to similar public units first, or pass the
+    publicly known `covariance` or `shape`, whose standard deviations are then used. Every `fit` spends the whole budget
+    again, also inside a cross-validation. A refused release raises RefusedRelease, and its budget is spent.
+
+    `with_mean` and `with_std` choose what is done; the other parameters are those of `release_mean`. Keys that say
+    whose each row is go to `fit(X, unit=keys)`. Sparse X is for `with_mean=False` only.
+
+    After `fit`: `mean_`, `scale_` and `learned_` of shape (d,), None where not asked for; `release_`, `guarantee_`;
+    `n_features_in_` and, when X has column names, `feature_names_in_`.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any,
+        delta: Any,
+        with_mean: Any = True,
+        with_std: Any = True,
+        covariance: Any = None,
+        shape: Any = None,
+        neighbours: Any = "add-remove",
+        failure_probability: Any = 0.01,
+        on_invalid: Any = "raise",
+        outliers: Any = 0.03,
+        window: Any = WINDOW,
+        denoise: Any = False,
+        ledger: Any = None,
+        noise: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.with_mean = with_mean
+        self.with_std = with_std
+        self.covariance = covariance
+        self.shape = shape
+        self.neighbours = neighbours
+        self.failure_probability = failure_probability
+        self.on_invalid = on_invalid
+        self.outliers = outliers
+        self.window = window
+        self.denoise = denoise
+        self.ledger = ledger
+        self.noise = noise
+
+    def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
+        """Release the mean of the rows of X, once. `y` is ignored and never read; `unit` holds a key for each row."""
+        self._check()
+        table = self._table(X)
+        check_schema(self, table)  # before any budget is spent
+        self.__dict__.pop("mean_", None)  # a failed fit leaves no older result behind
+        release = self._released(table, unit)
+        if release.refused:
+            raise RefusedRelease(
+                f"The release was refused, so there is nothing to centre by, and its budget is spent. Reason: "
+                f"{release.refusal} More records, a larger epsilon or a known covariance= make a release more likely; "
+                "dimfree plan says beforehand how many records a budget needs."
+            )
+        self.release_, self.guarantee_ = release, release.guarantee
+        self.scale_ = self._scale(release) if self.with_std else None
+        self.learned_ = _learned(release) if self.with_std else None
+        self.mean_ = release.mean if self.with_mean else None
+        return self
+
+    def _check(self) -> None:
+        """What can fail without the data fails here, before the budget is spent."""
+        for name in _OWN:
+            check_flag(name, getattr(self, name))
+        if self.with_std and self.covariance is None and is_word(self.shape, "paper"):
+            raise InvalidParameter("Expected with_std=False with shape='paper', which releases no standard deviations.")
+
+    def _released(self, table: Any, unit: Any) -> Release:
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RefusalWarning)  # an error says so instead
+            return PrivateMean(**options, basis=None).fit(table, unit=unit).release_  # variances are what is wanted
+
+    def _scale(self, release: Release) -> Any:
+        """Standard deviations: those that were learned, or else those that were known."""
+        if release.shape is not None:
+            return np.sqrt(release.shape.variances)
+        known = as_shape(self.covariance, self.shape, release.dimension)
+        return np.sqrt(known.covariance_diagonal(release.dimension))
+
+    def transform(self, X: Any) -> Any:
+        """(X - mean_) / scale_, column by column; spends nothing. What is missing stays missing."""
+        values = self._opened(X)
+        if self.mean_ is not None:
+            values = values - self.mean_
+        return values if self.scale_ is None else _times(values, 1 / self.scale_)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """X * scale_ + mean_: back to the units of the records."""
+        values = self._opened(X)
+        if self.scale_ is not None:
+            values = _times(values, self.scale_)
+        return values if self.mean_ is None else values + self.mean_
+
+    def _opened(self, X: Any) -> Any:
+        """A copy of X as float64, dense or CSR, after scikit-learn's checks of names and width."""
+        check_is_fitted(self)
+        table = self._table(X)
+        check_schema(self, table, reset=False)
+        source = plain_table(table, self.on_invalid)
+        values = source.copy() if sparse.issparse(source) else np.array(source, dtype=np.float64)
+        if (
+            is_word(self.on_invalid, "raise")
+            and not np.isfinite(values.data if sparse.issparse(values) else values).all()
+        ):
+            raise InvalidRecords(
+                "X has an entry that is not a finite number (NaN, infinity or missing): clean the table, or pass "
+                "on_invalid='neutral'."
+            )
+        return values
+
+    def _table(self, X: Any) -> Any:
+        """Centring would fill a sparse table, an AnnData's as well."""
+        table = open_table(X, self.on_invalid)
+        if self.with_mean and (sparse.issparse(table) or (not hasattr(table, "columns") and _sparse_inside(table))):
+            raise InvalidParameter("Expected with_mean=False for sparse X, since centring fills it: or X.toarray().")
+        return table
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "mean_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # the noise differs from fit to fit, by design
+        tags.input_tags.sparse = not self.with_mean
+        tags.input_tags.allow_nan = is_word(self.on_invalid, "neutral")
+        return tags
+
+
+def _learned(release: Release) -> Any:
+    """Which columns' standard deviations are known, learned or stated; warns, in public words, where some are not."""
+    known = np.ones(release.dimension, dtype=bool) if release.shape is None else release.shape.learned
+    if not known.all():
+        warnings.warn(
+            f"The spread of {int((~known).sum())} of {release.dimension} columns was not learned: scale_ may be far "
+            "too wide there (see learned_). Bring columns to similar public units, or pass a public covariance=.",
+            SpreadWarning,
+            stacklevel=3,
+        )
+    return known
+
+
+def _sparse_inside(table: Any) -> bool:
+    """Whether an AnnData holds a sparse X, in memory or on disk."""
+    return "sparse" in type(getattr(table, "X", None)).__module__ or sparse.issparse(getattr(table, "X", None))
+
+
+def _times(values: Any, factors: Any) -> Any:
+    """Column by column."""
+    if sparse.issparse(values):
+        return sparse.csr_array(values @ sparse.dia_array((factors[None], [0]), shape=(len(factors),) * 2))
+    return values * factors

@@ -1,0 +1,66 @@
+"""Which of many counts reach a threshold, at most so many of them: the sparse vector, with its constants corrected.
+
+Noise of scale s on the threshold, *redrawn after every positive answer*, noise of scale 2s on every count, stop after
+k positive answers. Each stretch up to a positive answer is 2/s-private whatever its length; k of them compose.
+(The paper prints one draw of the threshold and s = sqrt(32k·ln(1/delta)/(epsilon·m)); see the errata.)
+Proof: proofs/mechanisms/paper/sparse_vector.md.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._validate import check_between, check_count, check_finite, check_integers, check_probability
+from dimfree.accounting.losses import Approximate
+from dimfree.mechanisms import Charged
+from dimfree.noise import Noise, check_noise
+
+
+def sparse_scale(most: int, epsilon: float, delta: float) -> float:
+    """s: sqrt(32k·ln(1/delta))/epsilon (Dwork–Roth), or 2k/epsilon where their composition does not cover it.
+
+    With e = 2/s the k stretches are together k·e-private, and (k·e·tanh(e/2) + e·sqrt(2k·ln(1/delta)), delta)-private.
+    """
+    log = -math.log(delta)
+    scale = math.sqrt(32 * most * log) / epsilon * (1 + 1e-12)
+    each = 2 / scale
+    advanced = most * each * math.tanh(each / 2) + each * math.sqrt(2 * most * log)
+    if min(most * each, advanced * (1 + 1e-12)) > epsilon:
+        return 2 * most / epsilon * (1 + 1e-12)
+    return scale
+
+
+def sparse_vector(
+    queries: NDArray[np.int64],
+    threshold: float,
+    most: int,
+    epsilon: float,
+    delta: float,
+    *,
+    noise: Noise,
+    purpose: str = "sparse vector",
+) -> Charged[list[int], Approximate]:
+    """The positions of the first `most` counts that seem to be at least `threshold`, in order.
+
+    Guarantee: (epsilon, delta) if no count moves by more than one between neighbours, in whatever direction.
+    Proof: proofs/mechanisms/paper/sparse_vector.md.
+    """
+    event = Approximate(purpose, check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta))
+    bar = math.ceil(check_finite("threshold", threshold))  # counts and noise are integers
+    scale = sparse_scale(check_count("most", most), event.epsilon, event.delta)
+    check_noise(noise, "laplace")
+    counts = check_integers("queries", queries).tolist()
+    return Charged(_first_above(counts, bar, most, scale, noise), event)
+
+
+def _first_above(counts: list[int], bar: int, most: int, scale: float, noise: Noise) -> list[int]:
+    found: list[int] = []
+    lifted = bar + int(noise.laplace(scale, 1)[0])
+    for place, (count, drawn) in enumerate(zip(counts, noise.laplace(2 * scale, len(counts)).tolist(), strict=True)):
+        if count + drawn >= lifted:
+            found.append(place)
+            if len(found) == most:
+                break
+            lifted = bar + int(noise.laplace(scale, 1)[0])  # a threshold that gave an answer is spent
+    return found

@@ -1,0 +1,74 @@
+"""A histogram over cells nobody listed beforehand: only counts that are large after noise are published (M4).
+
+Discrete Laplace noise of scale 2/epsilon on every occupied cell, published from the threshold on. An item that is
+alone in its cell shows up with probability P(noise >= threshold - 1), which is the delta.
+Proof: proofs/mechanisms/paper/stable_histogram.md.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+from dimfree._validate import check_between, check_probability
+from dimfree.accounting.losses import Approximate
+from dimfree.errors import InvalidParameter
+from dimfree.mechanisms import Charged
+from dimfree.noise import Noise, check_noise
+
+Cell = TypeVar("Cell", bound=Hashable)
+
+
+def laplace_scale(epsilon: float) -> float:
+    """2/epsilon, rounded up: one item moves two counts by one."""
+    return 2 / epsilon * (1 + 1e-15)
+
+
+def laplace_tail(scale: float, least: int) -> float:
+    """P(discrete Laplace >= least) for least >= 0: q^least / (1 + q) with q = e^(-1/scale)."""
+    return math.exp(-least / scale) / (1 + math.exp(-1 / scale))
+
+
+def publishing_threshold(epsilon: float, delta: float) -> int:
+    """The smallest count that is published: the first t with P(noise >= t - 1) <= delta, rounded up."""
+    scale = laplace_scale(epsilon)
+    needed = scale * (-math.log(delta) - math.log1p(math.exp(-1 / scale)))
+    return 1 + max(0, math.ceil(needed * (1 + 1e-12) + 1e-9))
+
+
+def stable_histogram(
+    cells: Sequence[Cell], epsilon: float, delta: float, *, noise: Noise, purpose: str = "stable histogram"
+) -> Charged[dict[Cell, int], Approximate]:
+    """Noisy counts of the cells that seem heavy, the heaviest first.
+
+    Guarantee: (epsilon, delta) when one item is exchanged, added or removed. `cells` holds one cell per item; cells
+    that compare equal must look the same. Proof: proofs/mechanisms/paper/stable_histogram.md (M4).
+    """
+    event = Approximate(purpose, check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta))
+    least = publishing_threshold(event.epsilon, event.delta)
+    counts = _counted(cells)
+    drawn = check_noise(noise, "laplace").laplace(laplace_scale(event.epsilon), len(counts))
+    noisy = {cell: count + int(z) for (cell, count), z in zip(counts.items(), drawn, strict=True)}
+    return Charged(_in_public_order({cell: count for cell, count in noisy.items() if count >= least}), event)
+
+
+def _counted(cells: Sequence[Cell]) -> Counter[Cell]:
+    try:
+        return Counter(cells)
+    except Exception:  # noqa: BLE001 - it may quote a cell
+        raise InvalidParameter(
+            "Expected cells to be a list with one cell, that can be hashed, for each item."
+        ) from None
+
+
+def heaviest_cell(
+    cells: Sequence[Cell], epsilon: float, delta: float, *, noise: Noise, purpose: str = "heaviest cell"
+) -> Charged[Cell | None, Approximate]:
+    """The cell with the largest published count, None if none was published; costs what the histogram costs."""
+    found = stable_histogram(cells, epsilon, delta, noise=noise, purpose=purpose)
+    return Charged(next(iter(found.value), None), found.event)
+
+
+def _in_public_order(published: dict[Cell, int]) -> dict[Cell, int]:
+    """By count, then by name: the order in which the items came would tell who came first."""
+    return dict(sorted(published.items(), key=lambda pair: (-pair[1], repr(pair[0]))))

@@ -1,0 +1,216 @@
+"""Variances by groups, as the paper learns them: each group estimates every variance, then the groups vote.
+
+A group is 2·l records; V_i = (1/2l) Σ_r (x_{2r-1,i} - x_{2r,i})² estimates the variance of coordinate i without
+knowing its mean. Between neighbours one group changes, appears or vanishes (M1), which is all that the votes are
+charged for (M2, M4). Every mechanism here is private by itself and costs what it is told to.
+Proof: proofs/paper/group_variances.md. Letters: m = number of groups, d = number of coordinates.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtrc
+
+from dimfree._validate import check_between, check_count, check_finite, check_integers, check_kind, check_probability
+from dimfree.accounting.losses import Approximate
+from dimfree.data.records import Records
+from dimfree.errors import InvalidParameter
+from dimfree.mechanisms import Charged
+from dimfree.mechanisms.paper.sparse_vector import sparse_vector
+from dimfree.mechanisms.paper.stable_histogram import heaviest_cell
+from dimfree.noise import Noise
+from dimfree.paper.grouping import EMPTY, Layout
+
+ZERO = -1024  # the bucket {0} has a key of its own; 4^ZERO is 0.0 in floats
+LARGEST = 511  # the bucket of everything from 4^511 on, overflow included
+SMALLEST_POSITIVE = math.ulp(0.0)
+_ENTRIES = 2**25  # of the groups held at once
+_ROUNDING = 1e-9
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class GroupVariances:
+    """Private: one row of variance estimates for every complete group. Public: how many groups there are slots for."""
+
+    values: Floats
+    groups: int
+
+    @property
+    def dimension(self) -> int:
+        return int(self.values.shape[1])
+
+
+def group_variances(records: Records, layout: Layout) -> GroupVariances:
+    """V of every group whose slots all hold a valid record; the other groups say nothing.
+
+    The slots of a group are paired (1, 2), (3, 4), …; a row of V is a function of its own group's records, bit for bit.
+    """
+    check_kind("records", records, Records)
+    groups, size = _checked(layout, records).shape
+    step = max(1, _ENTRIES // max(1, size * records.dimension))
+    parts = [_complete_variances(records, layout[start : start + step]) for start in range(0, groups, step)]
+    values = np.concatenate(parts) if parts else np.zeros((0, records.dimension))
+    return GroupVariances(values, groups)
+
+
+def _checked(layout: Layout, records: Records) -> Layout:
+    whole = isinstance(layout, np.ndarray) and layout.dtype.kind == "i" and layout.ndim == 2
+    if not whole or not ((layout >= EMPTY) & (layout < records.count)).all():
+        raise InvalidParameter(
+            "Expected layout to be a table of whole numbers, the rows of records, as `slots` makes it."
+        )
+    return layout
+
+
+def _complete_variances(records: Records, layout: Layout) -> Floats:
+    rows, present = _gathered(records, layout.ravel())
+    groups, size = layout.shape
+    complete = present.reshape(groups, size).all(axis=1)
+    members = rows.reshape(groups, size, records.dimension)[complete]
+    total = np.zeros((len(members), records.dimension))
+    with np.errstate(all="ignore"):  # a warning would speak of records; an overflow lands in the largest bucket
+        for pair in range(size // 2):  # entry by entry, in one fixed order: no batch can be told from the bits
+            offsets = members[:, 2 * pair] - members[:, 2 * pair + 1]
+            total += offsets * offsets
+        total /= 2 * (size // 2)
+    return total
+
+
+def _gathered(records: Records, wanted: Layout) -> tuple[Floats, NDArray[np.bool_]]:
+    """The wanted records in their order, and which of them are there and valid."""
+    rows, present = np.zeros((len(wanted), records.dimension)), np.zeros(len(wanted), dtype=np.bool_)
+    start = 0
+    for block, valid in records.blocks():
+        inside = np.flatnonzero((wanted != EMPTY) & (wanted >= start) & (wanted < start + len(block)))
+        rows[inside], present[inside] = block[wanted[inside] - start], valid[wanted[inside] - start]
+        start += len(block)
+    return rows, present
+
+
+def bucket(value: float) -> int:
+    """b with 4^b <= value < 4^{b+1}, exactly; ZERO for nothing, LARGEST for what overflowed."""
+    if value == 0:
+        return ZERO
+    if not math.isfinite(value):
+        return LARGEST
+    return (math.frexp(value)[1] - 1) // 2  # frexp: 2^{e-1} <= value < 2^e
+
+
+def bucket_edge(found: int) -> float:
+    """4^b, and 0.0 for the bucket {0}."""
+    return math.ldexp(1.0, 2 * found)
+
+
+def find_kth_largest_variance(
+    groups: GroupVariances, k: int, epsilon: float, delta: float, *, noise: Noise
+) -> Charged[float | None, Approximate]:
+    """The k-th largest variance as a power of four: each group votes with its own k-th largest estimate.
+
+    Guarantee: (epsilon, delta) when one group changes, appears or vanishes. Accuracy: valid estimates and
+    m >= 2.5 (τ + (2/ε)·log(1/β)) give Q/8 < value <= 2Q with probability 1 - β. None: no bucket has enough votes.
+    """
+    check_kind("groups", groups, GroupVariances)
+    k = check_count("k", k, least=1, most=groups.dimension)
+    place = groups.dimension - k
+    largest = np.partition(groups.values, place, axis=1)[:, place]
+    return _voted(largest.tolist(), epsilon, delta, "k-th largest variance", noise)
+
+
+def variance_sum(
+    groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp], epsilon: float, delta: float, *, noise: Noise
+) -> Charged[float | None, Approximate]:
+    """The sum of the variances of the given (public or released) coordinates, as a power of four.
+
+    Guarantee and accuracy as for `find_kth_largest_variance`.
+    """
+    return _voted(group_sums(groups, _coordinates(groups, coordinates)), epsilon, delta, "sum of variances", noise)
+
+
+def coordinate_variances(
+    groups: GroupVariances, coordinates: Sequence[int], epsilon: float, delta: float, *, noise: Noise
+) -> list[Charged[float | None, Approximate]]:
+    """The variance of each given coordinate as a power of four; (epsilon, delta) for all of them together.
+
+    The share of each is the largest whose repeated composition fits (the printed ε/sqrt(k·log(1/δ)) does not).
+    """
+    chosen = _coordinates(groups, coordinates)
+    promise = check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta)
+    each, failure = repeated_share(len(chosen), *promise)
+    return [variance_sum(groups, [i], each, failure, noise=noise) for i in chosen.tolist()]
+
+
+def _coordinates(groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp]) -> NDArray[np.int64]:
+    """At least one, each a column."""
+    chosen = check_integers("coordinates", coordinates)
+    if (
+        not len(chosen)
+        or not 0 <= chosen.min() <= chosen.max() < check_kind("groups", groups, GroupVariances).dimension
+    ):
+        raise InvalidParameter("Expected coordinates to be a list of columns, counted from 0.")
+    return chosen
+
+
+def top_variances(
+    groups: GroupVariances, threshold: float, k: int, epsilon: float, delta: float, *, noise: Noise
+) -> Charged[list[int], Approximate]:
+    """At most k coordinates whose variance is at least about `threshold`: more than half of the groups say so.
+
+    Guarantee: (epsilon, delta) when one group changes, appears or vanishes; each counts at most once in a query (M2).
+    Accuracy: valid estimates and enough groups give only coordinates of variance at least threshold/4, and k of them
+    if k have variance at least `threshold`. A threshold of 0 asks for any variance at all.
+    """
+    check_kind("groups", groups, GroupVariances)
+    k = check_count("k", k, least=1, most=groups.dimension)
+    least = max(check_finite("threshold", threshold) / 2, SMALLEST_POSITIVE)
+    votes = (groups.values >= least).sum(axis=0).astype(np.int64)
+    return sparse_vector(votes, groups.groups / 2, k, epsilon, delta, noise=noise, purpose="top variances")
+
+
+def _voted(
+    values: Sequence[float], epsilon: float, delta: float, purpose: str, noise: Noise
+) -> Charged[float | None, Approximate]:
+    """The lower edge of the bucket with the most votes, in a stable histogram over powers of four (M4)."""
+    found = heaviest_cell([bucket(value) for value in values], epsilon, delta, noise=noise, purpose=purpose)
+    return Charged(None if found.value is None else bucket_edge(found.value), found.event)
+
+
+def group_sums(groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp]) -> list[float]:
+    """Private: Σ V_i over the given coordinates, for every complete group."""
+    chosen = np.asarray(coordinates, dtype=np.intp)
+    return [_sum(row[chosen]) for row in groups.values]
+
+
+def _sum(row: Floats) -> float:
+    """Correctly rounded, so in any order; infinite if it overflows."""
+    try:
+        return math.fsum(row)
+    except OverflowError:
+        return math.inf
+
+
+def repeated_share(times: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """(ε', δ') of each of `times` adaptive mechanisms that together cost at most (epsilon, delta); rounded down."""
+    failure = delta / 2 / times
+    low, high = epsilon / times, epsilon
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if repeated_delta(times, middle, failure, epsilon) <= delta else (low, middle)
+    return low * (1 - _ROUNDING), failure
+
+
+def repeated_delta(times: int, each: float, failure: float, epsilon: float) -> float:
+    """δ at level epsilon of `times` adaptive (each, failure)-private mechanisms, rounded up.
+
+    Every one is dominated by a coin: a loss of ±each, + with probability e^each/(1 + e^each) (Kairouz, Oh, Viswanath).
+    """
+    if times * each <= epsilon:
+        return times * failure
+    least = math.floor((times + epsilon / each) / 2) + 1  # fewer pluses than this lose at most epsilon
+    plus = 1 / (1 + math.exp(-each))
+    over = bdtrc(least - 1, times, plus) - math.exp(epsilon) * bdtrc(least - 1, times, 1 - plus)
+    return float(times * failure + max(over, 0.0) + _ROUNDING * bdtrc(least - 1, times, plus))

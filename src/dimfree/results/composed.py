@@ -1,0 +1,113 @@
+"""Several looks at the same people: what releases promise together, which is less than their epsilons added up (M9)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dimfree._validate import check_positive, check_probability
+from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.guarantee import Guarantee
+from dimfree.accounting.several_runs.ledgers import runs_of
+from dimfree.accounting.several_runs.looks import Looks
+from dimfree.errors import InvalidParameter
+from dimfree.results.grouped import Means
+from dimfree.results.release import Release
+
+_TOO_MUCH = (
+    "Expected delta={delta!r} to be above the chance that one of the releases tells all; ask for a larger delta: "
+    "{least:.3g} is enough."
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Composed:
+    """What several releases about the same people promise together; made by `compose`."""
+
+    neighbours: Neighbours
+    private: bool  # False where the noise of any was seeded: then nothing is promised
+    releases: int
+    who: str  # what one person is
+    looks: Looks
+
+    def epsilon(self, delta: float) -> float:
+        """The epsilon that holds together with this delta for all releases at once, rounded up."""
+        found = self.looks.epsilon(check_probability("delta", delta))
+        if found == float("inf"):
+            raise InvalidParameter(_TOO_MUCH.format(delta=delta, least=self.added[1]))
+        return found
+
+    def delta(self, epsilon: float) -> float:
+        """The delta that holds together with this epsilon for all releases at once, rounded up."""
+        return self.looks.delta(check_positive("epsilon", epsilon))
+
+    @property
+    def added(self) -> tuple[float, float]:
+        """(epsilon, delta) by adding up the promises: true as well, and larger."""
+        ledgers = self.looks.ledgers
+        return self.looks.added_epsilon, sum(ledger.budget.delta for ledger in ledgers) * (1 + 1e-15)
+
+    def statement(self, delta: float) -> str:
+        """The promise in plain words, numbers in full."""
+        epsilon = self.epsilon(delta)
+        promise = (
+            f"{self.releases} release(s) about the same people are together differentially private with "
+            f"epsilon={epsilon!r} and delta={delta!r} ({self.neighbours}, {self.who}); added up, their promises would "
+            f"say epsilon={self.added[0]:.6g} and delta={self.added[1]:.3g}. This holds if it was settled without "
+            "looking at any output how many releases there would be, and with which budgets: another try after a "
+            "refusal is not settled beforehand."
+        )
+        return promise if self.private else f"Not private: seeded noise. With system noise: {promise}"
+
+    def to_dict(self, delta: float) -> dict[str, Any]:
+        """Public numbers for a program."""
+        return {
+            "releases": self.releases,
+            "neighbours": self.neighbours.value,
+            "private": self.private,
+            "who": self.who,
+            "epsilon": self.epsilon(delta),
+            "delta": delta,
+            "added_epsilon": self.added[0],
+            "added_delta": self.added[1],
+        }
+
+    def __repr__(self) -> str:
+        epsilon, delta = self.added
+        warning = "" if self.private else ", not private: seeded noise"
+        return f"<Composed: {self.releases} release(s), epsilon={epsilon:.6g}, delta={delta:.3g} added up{warning}>"
+
+
+def compose(releases: Iterable[Release | Means]) -> Composed:
+    """What releases about the same people, refusals included, promise together.
+
+    Guarantee: all of them at once are (composed.epsilon(delta), delta)-private for every delta asked, if each one's
+    budget and parameters, and that it would be made at all, were settled without looking at any output. Proof:
+    proofs/accounting/several_runs/looks.md (M9). Gaussians add up by precision, tests by the curves of their losses.
+    Means of groups count as one release.
+    """
+    given = _listed(releases)
+    if not given or not all(isinstance(release, Release | Means) for release in given):
+        raise InvalidParameter(
+            "Expected releases to be a list of at least one Release or Means, as release_mean and release_means return."
+        )
+    _check_alike([release.guarantee for release in given])
+    ledgers = tuple(run for release in given for run in runs_of(release.ledger))
+    private = all(release.guarantee.private for release in given)
+    first = given[0].guarantee
+    return Composed(first.neighbours, private, len(given), first.who, Looks(ledgers))
+
+
+def _listed(releases: Iterable[Any]) -> list[Any]:
+    """Nothing where there is no list: the error for that is the caller's."""
+    try:
+        return list(releases)
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        return []
+
+
+def _check_alike(promises: list[Guarantee]) -> None:
+    if len({(promise.neighbours, promise.unit, promise.unit_column) for promise in promises}) > 1:
+        raise InvalidParameter(
+            "Expected releases that promise about the same neighbours and the same unit: a promise about rows and one "
+            "about persons, or add-remove and replace-one, do not add up."
+        )

@@ -1,0 +1,174 @@
+"""What a release lets its reader believe beyond the mean: the model behind error bars, and a learned shape. Public."""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._validate import as_array, check_count, check_kind, check_positive
+from dimfree.errors import InvalidParameter
+from dimfree.geometry.shape import Diagonal
+
+
+def frozen_numbers(name: str, value: object, dimension: int) -> NDArray[np.float64]:
+    """A copy over immutable bytes: not even setflags makes it writable."""
+    array = as_array(name, value)
+    if array.shape != (dimension,) or array.dtype.kind not in "iuf":
+        raise InvalidParameter(f"Expected {name} to hold {dimension} numbers, one for each coordinate.")
+    with np.errstate(all="ignore"):
+        array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise InvalidParameter(f"Expected {name} to be finite.")
+    return np.frombuffer(array.tobytes(), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ErrorModel:
+    """What error bars need beyond noise_stddev; public. Principal variances share one (unstated) set of directions.
+
+    `records` says how many records there are at least, with the release's confidence; None: sampling is not modelled.
+    """
+
+    noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
+    record_stddev: NDArray[np.float64] | None = None
+    record_principal: NDArray[np.float64] | None = None
+    records: float | None = None
+    clipping: NDArray[np.float64] | None = None  # shift that clipping may leave, per coordinate; None: not modelled
+
+    def frozen(self, dimension: int) -> "ErrorModel":
+        def checked(array: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+            return None if array is None else frozen_numbers("the error model", array, dimension)
+
+        return ErrorModel(
+            noise_principal=checked(self.noise_principal),
+            record_stddev=checked(self.record_stddev),
+            record_principal=checked(self.record_principal),
+            records=None if self.records is None else check_positive("records", self.records),
+            clipping=checked(self.clipping),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "noise_principal": None if self.noise_principal is None else self.noise_principal.tolist(),
+            "record_stddev": None if self.record_stddev is None else self.record_stddev.tolist(),
+            "record_principal": None if self.record_principal is None else self.record_principal.tolist(),
+            "records": self.records,
+            "clipping": None if self.clipping is None else self.clipping.tolist(),
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LearnedDirections:
+    """Principal directions of the records, learned privately; already paid for: a public value.
+
+    Rows of `vectors` (r, d) are orthonormal, the strongest first, in coordinates divided by `scale`. With u the
+    direction of a record from a released centre, there, they are those of Σ u·uᵀ less n·diag(scale²)/Σ scale²: of what
+    these records show beyond columns that go each their own way. `shares` estimates the mean of (u·row)² over them.
+    `angles`, in radians, bounds what noise has done: with 95 % confidence, each by itself, a row lies no farther from
+    the span of the leading directions of that matrix before noise, those at least a quarter as strong as the row.
+    π/2: nothing is known. The centre's own error, as far as the released mean tells it, is allowed for, and a row that
+    is mostly that is left out. Another sample would have other leading directions; no bound speaks of that.
+    """
+
+    vectors: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    angles: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def frozen(self, dimension: int) -> "LearnedDirections":
+        dimension = check_count("dimension", dimension)
+        count = len(self.shares)
+        vectors = frozen_numbers("directions", np.ravel(self.vectors), count * dimension).reshape(count, dimension)
+        shares, angles = frozen_numbers("shares", self.shares, count), frozen_numbers("angles", self.angles, count)
+        scale = frozen_numbers("the scale of directions", self.scale, dimension)
+        if not count or not (scale > 0).all() or not ((shares >= 0) & (shares <= 1)).all():
+            raise InvalidParameter("Expected directions with shares between 0 and 1 and a scale above 0.")
+        if (
+            not ((angles >= 0) & (angles <= np.pi / 2)).all()
+            or np.abs(vectors @ vectors.T - np.eye(count)).max() > 1e-6
+        ):
+            raise InvalidParameter("Expected orthonormal directions with angles between 0 and a right one.")
+        return LearnedDirections(vectors, shares, angles, scale)
+
+    def to_dict(self) -> dict[str, Any]:
+        parts = {"vectors": self.vectors, "shares": self.shares, "angles": self.angles, "scale": self.scale}
+        return {name: part.tolist() for name, part in parts.items()}
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    def __repr__(self) -> str:
+        return f"<LearnedDirections: {len(self)} of {len(self.scale)} coordinates>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LearnedShape:
+    """Variances learned privately on the way to a mean, and how sure they are. Already paid for: a public value.
+
+    `variances` are those that shaped the noise. `log_stddev` is the standard deviation of the natural logarithm of each
+    coordinate's standard deviation: 0.1 means about 10 %. It is infinite where the spread was not learned: the released
+    score does not stand out of its noise, so that the variance may be far too large, and only a bound above is known.
+    `log_above` is the same on the upper side alone, and always finite. In JSON an infinite entry is null.
+    """
+
+    variances: NDArray[np.float64]
+    log_stddev: NDArray[np.float64]
+    directions: LearnedDirections | None = None  # where a learned basis shaped the noise
+    log_above: NDArray[np.float64] | None = None  # None: as log_stddev
+
+    @property
+    def learned(self) -> NDArray[np.bool_]:
+        """Which coordinates' spread was learned."""
+        return np.isfinite(self.log_stddev)
+
+    def stddev_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(low, high) for each standard deviation, about 95 % sure each; low is 0 where it was not learned."""
+        stddev = np.sqrt(self.variances)
+        above = self.log_stddev if self.log_above is None else self.log_above
+        return stddev * np.exp(-2 * self.log_stddev), stddev * np.exp(2 * above)
+
+    def diagonal(self) -> Diagonal:
+        """As a `shape=` for a later release about other records."""
+        return Diagonal(self.variances)
+
+    def frozen(self, dimension: int) -> "LearnedShape":
+        dimension = check_count("dimension", dimension)
+        variances = frozen_numbers("learned variances", self.variances, dimension)
+        log_stddev = _frozen_uncertainty(self.log_stddev, dimension)
+        above = log_stddev if self.log_above is None else self.log_above
+        log_above = frozen_numbers("log_above", above, dimension)
+        if not (variances > 0).all() or not (log_stddev >= 0).all() or not (log_above >= 0).all():
+            raise InvalidParameter("Expected learned variances above 0, log_stddev and log_above of at least 0.")
+        directions = None if self.directions is None else self.directions.frozen(dimension)
+        return LearnedShape(variances, log_stddev, directions, log_above)
+
+    def to_dict(self) -> dict[str, Any]:
+        numbers: dict[str, Any] = {"variances": self.variances.tolist()}
+        numbers["log_stddev"] = [each if math.isfinite(each) else None for each in self.log_stddev.tolist()]
+        if self.log_above is not None:
+            numbers["log_above"] = self.log_above.tolist()
+        return numbers if self.directions is None else numbers | {"directions": self.directions.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "LearnedShape":
+        """The shape `to_dict` wrote; a missing or an unknown entry is an error."""
+        if not {"variances", "log_stddev"} <= set(check_kind("data", data, dict)) <= {f.name for f in fields(cls)}:
+            raise InvalidParameter("Expected exactly the entries of a learned shape.")
+        directions = data.get("directions")
+        log_stddev = [math.inf if each is None else each for each in data["log_stddev"]]
+        found = {"directions": None if directions is None else LearnedDirections(**directions)}
+        return cls(**data | found | {"log_stddev": np.array(log_stddev)})
+
+    def __repr__(self) -> str:
+        known = f"{int(self.learned.sum())} of {len(self.variances)} coordinates learned"
+        return f"<LearnedShape: variances and log_stddev, {known}>"
+
+
+def _frozen_uncertainty(value: NDArray[np.float64], dimension: int) -> NDArray[np.float64]:
+    """Like `frozen_numbers`, but infinity is an answer: not learned."""
+    array = np.array(value)
+    unknown = array == np.inf if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+    frozen_numbers("log_stddev", np.where(unknown, 0, array), dimension)
+    return np.frombuffer(array.astype(np.float64).tobytes(), dtype=np.float64)

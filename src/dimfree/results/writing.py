@@ -1,0 +1,128 @@
+"""Releases out: .npy, .npz, .csv and .parquet, told apart by their ending.
+
+A file is written whole or not at all, and never over another one unless forced.
+"""
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dimfree._validate import check_flag, check_path
+from dimfree.data.read import TABLES, PathLike, known_ending, require_pyarrow
+from dimfree.errors import InvalidFile, RefusedRelease
+from dimfree.results.drafts import Draft, prove_writable, publish_together, refuse_existing
+from dimfree.results.grouped import Means
+from dimfree.results.release import Release
+
+STDOUT = "-"
+LONG_TABLES = (".csv", ".parquet")  # endings of a table of groups: it has words in it
+
+
+def check_target(path: PathLike, *, force: bool = False, endings: Sequence[str] = TABLES) -> None:
+    """Everything that can be known to stop a later write, proved by a draft; call it before any budget is spent."""
+    _check_place(path, check_flag("force", force), endings)
+    if Path(path).suffix.lower() == ".parquet":
+        require_pyarrow()
+    prove_writable(Path(path))
+
+
+def _check_place(path: PathLike, force: bool, endings: Sequence[str]) -> None:
+    known_ending(check_path("path", path), endings)
+    target = Path(path).resolve()
+    if target.is_dir():
+        raise InvalidFile(f"{path} is a folder: pass the path of a file.")
+    if not target.parent.is_dir():
+        raise InvalidFile(f"{path} cannot be written: its folder does not exist, create it first.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise InvalidFile(f"{path} cannot be written: its folder is not writable.")
+    if target.exists() and not target.is_file():
+        raise InvalidFile(f"{path} is not a regular file: pass another path.")
+    if not force and target.exists():
+        refuse_existing(Path(path))
+
+
+def write_mean(path: PathLike, release: Release | Means, *, force: bool = False) -> None:
+    """Write a released mean whole or not at all; `-` prints it as CSV. A refused release raises RefusedRelease.
+
+    Means of groups become one long table, without the groups that were refused.
+    """
+    if str(path) == STDOUT:
+        _print(mean_csv(release))
+    else:
+        publish_together([draft_mean(path, release, force=force)])
+
+
+def write_text(path: PathLike, text: str, *, force: bool = False) -> None:
+    """Write text whole or not at all, in UTF-8."""
+    publish_together([draft_text(path, text, force=force)])
+
+
+def draft_mean(path: PathLike, release: Release | Means, *, force: bool = False) -> Draft:
+    """The mean as a file that is not yet on disk: several drafts are published together."""
+    _check_place(path, force, TABLES if isinstance(release, Release) else LONG_TABLES)
+    return Draft(Path(path), _encoded(release, Path(path).suffix.lower()), force)
+
+
+def draft_text(path: PathLike, text: str, *, force: bool = False) -> Draft:
+    return draft_bytes(path, text.encode("utf-8"), force=force)
+
+
+def draft_bytes(path: PathLike, content: bytes, *, force: bool = False) -> Draft:
+    """A file of any kind, such as a picture."""
+    _check_place(path, force, (Path(path).suffix.lower(),))
+    return Draft(Path(path), content, force)
+
+
+def mean_csv(release: Release | Means) -> str:
+    """`name,mean,noise_stddev`, one line per coordinate, behind its `group` if there are several; the numbers read back
+    bit for bit."""
+    columns, text = _columns(release), io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def _columns(release: Release | Means) -> dict[str, list[Any]]:
+    """What is written, column by column."""
+    if isinstance(release, Release):
+        numbers = {"mean": release.mean.tolist(), "noise_stddev": release.noise_stddev.tolist()}
+        return {"name": list(release.columns or map(str, range(release.dimension))), **numbers}
+    parts = [{"group": [key] * each.dimension, **_columns(each)} for key, each in release.items() if not each.refused]
+    if not parts:
+        raise RefusedRelease("All groups were refused, so there is no mean to write; each group's release says why.")
+    return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+
+def _encoded(release: Release | Means, ending: str) -> bytes:
+    if ending == ".csv":
+        return mean_csv(release).encode("utf-8")
+    buffer, columns = io.BytesIO(), _columns(release)
+    if ending == ".npy":
+        np.save(buffer, np.array(columns["mean"]), allow_pickle=False)
+    elif ending == ".npz":
+        np.savez(buffer, **{name: np.array(values) for name, values in columns.items()})  # type: ignore[arg-type]
+    else:
+        import pyarrow
+        from pyarrow.parquet import write_table
+
+        write_table(pyarrow.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def _print(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()  # a closed pipe or a full device must speak now
+    except OSError as error:
+        reason = (error.strerror or "unknown error").lower()
+        raise InvalidFile(
+            f"The mean could not be printed to standard output: {reason}; part of it may have been seen, so count the"
+            " budget as spent, and write to a file next time."
+        ) from None

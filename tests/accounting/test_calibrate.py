@@ -1,0 +1,213 @@
+"""Calibrations return the private side: whatever branch a run takes, its ledger is at most the budget."""
+
+import math
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recording import RecordingNoise
+from scipy.special import ndtr
+
+from dimfree.accounting import events
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import (
+    bound_distance,
+    calibrate_bounded,
+    calibrate_filtered,
+    calibrate_private_count,
+    calibrate_public_count,
+    remaining_mu,
+)
+from dimfree.accounting.discrete import idealised
+from dimfree.accounting.events import Bounded, Gaussian, Ledger
+from dimfree.accounting.precision import compose, largest_mu
+from dimfree.mechanisms.count import noisy_count, noisy_total
+from dimfree.mechanisms.gaussian import mean_event
+
+FAILURE = 0.005
+DIMENSION = 10**5
+SLOW = pytest.mark.slow
+EXTREMES = [(epsilon, delta) for epsilon in (0.01, 0.1, 1.0, 4.0, 20.0) for delta in (1e-12, 1e-9, 1e-6, 1e-2)]
+FAST = [(0.1, 1e-2), (1.0, 1e-12), (1.0, 1e-6), (1.0, 1e-2), (4.0, 1e-12), (4.0, 1e-6), (20.0, 1e-12), (20.0, 1e-2)]
+ALL = [pytest.param(*pair, marks=() if pair in FAST else SLOW, id=f"{pair[0]}-{pair[1]}") for pair in EXTREMES]
+
+
+def releases_of(branch):
+    """What a run on this branch releases, spending all of its precision."""
+    if isinstance(branch, Bounded):
+        share = math.sqrt(0.3) * branch.mu
+        total = noisy_total(0, 2.0, share, "total weight", noise=RecordingNoise()).event
+        return total, mean_event(1e3, remaining_mu(branch, total.mu), DIMENSION, 1.0, "mean")[0]
+    return (mean_event(1e3, branch.mu, DIMENSION, 1.0, "mean")[0],)
+
+
+def before_of(plan):
+    return () if plan.count_stddev is None else (noisy_count(9, plan.count_stddev, noise=RecordingNoise()).event,)
+
+
+def searches_of(branch):
+    return () if not branch.search_mu else (Gaussian("search", 2.0**20, 2.0**20 / branch.search_mu, 8, 2.0**-20),)
+
+
+def ledgers_of(budget, relation, plan, menus):
+    """The ledger of every way that a run can go, a refusal included."""
+    before = before_of(plan)
+    for menu in menus:
+        yield Ledger(budget, relation, before, menu)
+        for chosen, branch in enumerate(menu):
+            yield Ledger(budget, relation, before, menu, chosen, releases_of(branch), searches=searches_of(branch))
+
+
+def assert_within(budget, ledgers):
+    spent = [ledger.delta() for ledger in ledgers]
+    assert spent
+    assert all(0 <= delta <= budget.delta for delta in spent)
+    return max(spent)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), ALL)
+def test_a_private_count_and_its_menu_fit_the_budget(epsilon, delta):
+    budget = Budget(epsilon, delta)
+    plan = calibrate_private_count(budget, FAILURE, bounded=True)
+    worst = assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))
+    assert worst > 0.4 * delta  # nothing much is wasted
+    assert plan.bounded is not None
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (4.0, 1e-6), (20.0, 1e-9)])
+@pytest.mark.parametrize("search_share", [0.0, 0.05])
+def test_the_stable_core_alone_fits_the_budget(epsilon, delta, search_share):
+    budget = Budget(epsilon, delta)
+    plan = calibrate_private_count(budget, FAILURE, search_share=search_share)
+    assert plan.bounded is None
+    assert len(plan.tested) >= 3
+    assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), ALL)
+@pytest.mark.parametrize("search_share", [0.0, 0.05])
+def test_every_branch_of_a_public_count_fits_the_budget(epsilon, delta, search_share):
+    """The number of records is public and chooses, so one branch is charged alone."""
+    budget = Budget(epsilon, delta)
+    plan = calibrate_public_count(budget, FAILURE, search_share=search_share)
+    assert plan.count_stddev is None
+    assert all((branch.search_mu > 0) == (search_share > 0) for branch in plan.tested)
+    menus = [(branch,) for branch in plan.tested]
+    if menus:
+        assert_within(budget, ledgers_of(budget, Neighbours.REPLACE_ONE, plan, menus))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [*EXTREMES, (100.0, 1e-6), (1000.0, 1e-6), (1.0, 1e-15), (1e-3, 0.3)])
+def test_the_soft_and_the_basic_core_fit_the_budget(epsilon, delta):
+    budget = Budget(epsilon, delta)
+    soft, basic = calibrate_bounded(budget), calibrate_filtered(budget)
+    ledger = Ledger(budget, Neighbours.ADD_REMOVE, (), (soft,), 0, releases_of(soft))
+    assert 0.99 * delta <= ledger.delta() <= delta
+    ledger = Ledger(budget, Neighbours.ADD_REMOVE, (), (basic,), 0, releases_of(basic), filtered=True)
+    assert 0 < ledger.delta() <= delta
+
+
+def test_the_menu_is_charged_jointly():
+    """The count chooses among branches: their pointwise maximum fits, which is more than each of them fitting."""
+    budget = Budget(1.0, 1e-6)
+    plan = calibrate_private_count(budget, FAILURE, bounded=True)
+    before = before_of(plan)
+    joint = Ledger(budget, Neighbours.ADD_REMOVE, before, plan.menu).delta()
+    alone = [Ledger(budget, Neighbours.ADD_REMOVE, before, (branch,)).delta() for branch in plan.menu]
+    assert max(alone) < joint <= budget.delta
+
+
+def test_twin_whose_branches_fit_only_one_by_one_is_caught():
+    """Branches each tight at delta, offered together behind a count, cost more than delta."""
+    epsilon, delta = idealised(1.0, 1e-6)
+    mu, budget = largest_mu(epsilon, delta), Budget(1.0, 1e-6)
+    from dimfree.accounting.ladder import shortest_ladder
+
+    after = math.sqrt((mu / 1.1) ** 2 - (mu / 4) ** 2)
+    ladder = shortest_ladder(epsilon, delta, mu / 4, after, FAILURE)
+    bounded = Bounded(math.sqrt(largest_mu(epsilon, delta * 0.9) ** 2 - (mu / 4) ** 2), delta * 0.1)
+    before = (noisy_count(0, 4 / mu, noise=RecordingNoise()).event,)
+    menus = [(events.Tested(ladder, after),), (bounded,), (events.Tested(ladder, after), bounded)]
+    first, second, joint = (Ledger(budget, Neighbours.ADD_REMOVE, before, menu).delta() for menu in menus)
+    assert max(first, second) <= budget.delta < joint
+
+
+def test_the_count_takes_little_of_the_precision():
+    budget = Budget(1.0, 1e-6)
+    plan = calibrate_private_count(budget, FAILURE, bounded=True)
+    mu = largest_mu(1.0, 1e-6)
+    assert 20 <= plan.count_stddev <= 40  # 20 to 40 over epsilon (P5')
+    for branch in plan.tested:
+        assert (1 / plan.count_stddev) ** 2 <= 0.02 * mu**2
+        assert branch.mu < mu
+
+
+def test_the_menu_trades_precision_for_steps():
+    plan = calibrate_private_count(Budget(1.0, 1e-6), FAILURE, bounded=True)
+    lengths = [branch.ladder.length for branch in plan.tested]
+    precisions = [branch.mu for branch in plan.tested]
+    assert lengths == sorted(lengths, reverse=True)
+    assert precisions == sorted(precisions, reverse=True)
+
+
+def test_honest_data_pass_every_ladder():
+    for failure in (0.05, 0.005):
+        for branch in calibrate_private_count(Budget(4.0, 1e-6), failure, bounded=True).tested:
+            assert branch.ladder.probabilities()[-1] >= 1 - failure - 1e-15
+
+
+def test_calibration_is_quick_at_the_usual_budget():
+    calibrate_private_count.cache_clear()
+    start = time.process_time()
+    calibrate_private_count(Budget(1.01, 1e-6), FAILURE, bounded=True)
+    assert time.process_time() - start < 5
+    start = time.process_time()
+    calibrate_private_count(Budget(1.01, 1e-6), FAILURE, bounded=True)
+    assert time.process_time() - start < 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-12), (0.02, 1e-6), (0.1, 1e-12)])
+def test_calibration_ends_in_reasonable_time_at_a_small_budget(epsilon, delta):
+    start = time.process_time()
+    calibrate_private_count(Budget(epsilon, delta), 0.004, bounded=True)
+    assert time.process_time() - start < 60
+
+
+@given(st.floats(1e-12, 0.1))
+@settings(deadline=None)
+def test_the_lower_bound_fails_as_seldom_as_charged(failure):
+    """On a grid of 2^14 steps to a record, with the value rounded down: the noise must exceed the distance."""
+    branch = Bounded(0.5, failure)
+    stddev = 2.0**14  # the coarsest noise of a total
+    fails = ndtr(-(bound_distance(branch) * stddev - 1) / stddev)
+    assert fails * (1 + 1e-9) <= failure
+
+
+@given(st.lists(st.floats(1e-6, 0.4), min_size=1, max_size=5))
+@settings(deadline=None)
+def test_what_remains_never_exceeds_the_branch(spent):
+    branch = Bounded(1.0, 1e-9)
+    left = remaining_mu(branch, *spent)
+    assert compose([*spent, left]) <= 1.0
+    assert compose([*spent, left]) >= 1 - 1e-11
+
+
+def test_nothing_remains_of_a_spent_branch():
+    assert remaining_mu(Bounded(1.0, 1e-9), 1.0) <= 1e-6
+    assert remaining_mu(Bounded(1.0, 1e-9), 2.0) == 0.0
+
+
+@given(st.floats(0.05, 20), st.floats(1.01, 3))
+@settings(max_examples=30, deadline=None)
+def test_a_larger_budget_buys_a_more_precise_mean(epsilon, factor):
+    small, large = Budget(epsilon, 1e-6), Budget(epsilon * factor, 1e-6)
+    assert calibrate_bounded(large).mu > calibrate_bounded(small).mu
+
+
+@pytest.mark.parametrize("epsilon", [800.0, 1e4])
+def test_a_huge_epsilon_is_still_accounted_for(epsilon):
+    budget = Budget(epsilon, 1e-6)
+    plan = calibrate_private_count(budget, FAILURE, bounded=True)
+    assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))

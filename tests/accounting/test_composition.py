@@ -1,0 +1,317 @@
+"""Releases of any kind composed: never below the truth, close to it, agreeing with an independent accountant."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from dp_accounting.pld import common
+from dp_accounting.pld import privacy_loss_distribution as pld
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import comb
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.composition import Composition, largest_fitting
+from dimfree.accounting.dots import Dots
+from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.losses import (
+    Approximate,
+    Failure,
+    Pure,
+    Ranged,
+    concentrated_profile,
+    range_profile,
+    response_profile,
+)
+from dimfree.accounting.precision import hockey_stick, largest_mu
+from dimfree.accounting.several_runs.ledgers import ledger_from_dict
+from dimfree.errors import InvalidParameter
+
+ADD = Neighbours.ADD_REMOVE
+FINE = 2.0**26  # grid steps to one standard deviation
+
+
+def composed(epsilon, *losses, delta=1e-6):
+    return Composition(Budget(epsilon, delta), ADD, losses)
+
+
+def gaussian(mu):
+    return Gaussian("sum", mu * FINE, FINE, 10, 1.0)
+
+
+def responses(each, times, level, delta=0.0):
+    """The exact divergence of `times` randomised responses that each tell all with probability delta."""
+    heads = np.arange(times + 1)
+    lost = (2 * heads - times) * each
+    mass = comb(times, heads) * np.exp(heads * each) / (1 + math.exp(each)) ** times
+    told = -math.expm1(times * math.log1p(-delta))
+    return told + (1 - told) * float((mass * -np.expm1(np.minimum(level - lost, 0.0))).sum())
+
+
+# ---- curves
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_a_response_has_its_exact_curve(epsilon, delta):
+    levels = np.linspace(-2 * epsilon, 2 * epsilon, 41)
+    exact = [responses(epsilon, 1, level, delta) for level in levels]
+    assert response_profile(epsilon, delta, levels) == pytest.approx(exact, abs=1e-10)
+    assert (response_profile(epsilon, delta, levels) >= np.array(exact) - 1e-15).all()
+
+
+@pytest.mark.parametrize("eta", [0.05, 1.0, 4.0])
+def test_a_bounded_range_has_the_curve_of_its_worst_pair(eta):
+    """The supremum over two-point losses t and t - eta, found by trying them all."""
+    levels, tops = np.linspace(-1.5 * eta, 1.5 * eta, 31), np.linspace(1e-9, eta - 1e-9, 4001)[:, None]
+    heavy = -np.expm1(tops - eta) / -np.expm1(-eta)  # mass of the larger loss, so that both sides sum to one
+    pairs = heavy * np.maximum(0, -np.expm1(levels - tops)) + (1 - heavy) * np.maximum(
+        0, -np.expm1(levels - tops + eta)
+    )
+    exact = np.maximum(pairs.max(axis=0), -np.expm1(np.minimum(levels, 0)))
+    assert range_profile(eta, levels) == pytest.approx(exact, abs=1e-5)
+    assert (range_profile(eta, levels) >= exact - 1e-15).all()
+
+
+@pytest.mark.parametrize("rho", [1e-3, 0.05, 1.0])
+def test_the_concentrated_curve_lies_above_the_gaussian(rho):
+    """A Gaussian of mu = sqrt(2·rho) is rho-zCDP, and so is a choice of range sqrt(8·rho)."""
+    levels = np.linspace(-6 * math.sqrt(rho), 12 * math.sqrt(rho), 60)
+    bound = concentrated_profile(rho, levels)
+    assert (bound >= hockey_stick(math.sqrt(2 * rho), levels)).all()
+    assert (bound >= range_profile(math.sqrt(8 * rho), levels)).all()
+    assert concentrated_profile(rho, np.array([rho + 8 * math.sqrt(rho)]))[0] < 1e-6
+
+
+def test_underflow_is_nothing_to_stumble_over():
+    with np.errstate(all="raise"):
+        got = concentrated_profile(0.01, np.linspace(-2000.0, 2000.0, 401))
+    assert (got[0], got[-1]) == (1.0, 0.0)
+
+
+def test_chords_lie_above_their_curve():
+    levels = np.linspace(-3, 3, 61)
+    for interval in (0.5, 0.03):
+        dots = Dots.connecting(lambda x: hockey_stick(1.0, x), np.arange(-200, 201), interval)
+        found = np.array([dots.delta(level) for level in levels])
+        assert (found >= hockey_stick(1.0, levels)).all()
+    assert found == pytest.approx(hockey_stick(1.0, levels), rel=2e-3)  # and near it, where they are short
+
+
+# ---- compositions whose divergence is known
+
+
+@pytest.mark.parametrize(("each", "times", "level"), [(0.1, 20, 1.0), (0.3, 9, 1.0), (0.02, 40, 0.3), (1.0, 5, 2.5)])
+def test_pure_releases(each, times, level):
+    exact = responses(each, times, level)
+    found = composed(level, *[Pure("answer", each)] * times).delta()
+    assert exact <= found == pytest.approx(exact, rel=5e-3, abs=1e-12)
+
+
+@pytest.mark.parametrize(("each", "delta", "times", "level"), [(0.1, 1e-7, 12, 0.8), (0.5, 1e-4, 4, 1.0)])
+def test_approximate_releases(each, delta, times, level):
+    exact = responses(each, times, level, delta)
+    found = composed(level, *[Approximate("answer", each, delta)] * times).delta()
+    assert exact <= found == pytest.approx(exact, rel=2e-3)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
+def test_gaussians_are_one_gaussian(epsilon):
+    mu = largest_mu(epsilon, 1e-6)
+    parts = [gaussian(mu * share) for share in (0.6, 0.6, math.sqrt(0.28))]
+    exact = float(hockey_stick(mu, epsilon))
+    assert exact <= composed(epsilon, *parts).delta() == pytest.approx(exact, rel=2e-3)
+
+
+@pytest.mark.parametrize(("each", "mu", "level"), [(0.3, 0.15, 1.0), (0.05, 0.2, 1.0), (2.0, 1.0, 6.0)])
+def test_a_response_and_a_gaussian(each, mu, level):
+    """By hand: the loss of the response is ±each, the rest is a Gaussian at the remaining level."""
+    heads = 1 / (1 + math.exp(-each))
+    exact = heads * float(hockey_stick(mu, level - each)) + (1 - heads) * float(hockey_stick(mu, level + each))
+    for order in ([Pure("answer", each), gaussian(mu)], [gaussian(mu), Pure("answer", each)]):
+        assert exact <= composed(level, *order).delta() == pytest.approx(exact, rel=2e-3, abs=1e-12)
+
+
+@pytest.mark.parametrize("times", [2, 3, 6, 30])
+def test_choices_cost_at_least_what_two_point_losses_cost(times):
+    """Whatever t, losses t and t - eta have range eta; their composition is binomial and must be covered."""
+    eta, level = 0.3, 1.0
+    found = composed(level, Ranged("choice", eta, times)).delta()
+    for top in np.linspace(0.01, eta - 0.01, 30):
+        heavy = math.expm1(top - eta) / math.expm1(-eta)
+        heads = np.arange(times + 1)
+        lost = heads * top + (times - heads) * (top - eta)
+        mass = comb(times, heads) * heavy**heads * (1 - heavy) ** (times - heads)
+        assert float((mass * -np.expm1(np.minimum(level - lost, 0.0))).sum()) <= found
+
+
+def test_many_choices_are_cheaper_by_concentration():
+    one_by_one = composed(1.0, Ranged("choice", 0.0958, 20))
+    assert one_by_one.delta() < 0.7 * one_by_one._composed(1.0, concentrated=False)
+    few = composed(1.0, Ranged("choice", 0.25, 4))
+    assert few.delta() < 0.7 * few._composed(1.0, concentrated=True)
+
+
+def test_discrete_noise_is_charged():
+    fine, coarse = (Gaussian("sum", 0.25 * steps, steps, 1, 1.0) for steps in (FINE, 20.0))
+    assert composed(1.0, coarse).delta() > 1.001 * composed(1.0, fine).delta()
+    with pytest.raises(ValueError, match="coarser"):
+        composed(1.0, Gaussian("sum", 0.1, 0.9, 1, 1.0)).delta()
+    with pytest.raises(ValueError, match="More Gaussian"):
+        composed(1.0, *[gaussian(1e-6)] * 1001).delta()
+
+
+# ---- simple sums
+
+
+def test_shares_that_sum_to_the_budget_need_no_delta():
+    assert composed(1.0).delta() == 0
+    assert composed(1.0, Pure("answer", 1.0)).delta() == 0
+    assert composed(1.0, *[Pure("answer", 0.25)] * 3, Ranged("choice", 0.125, 2)).delta() == 0
+    assert composed(1.0, *[Approximate("answer", 0.5, 1e-7)] * 2).delta() == pytest.approx(2e-7, rel=1e-12)
+
+
+def test_a_sum_above_the_budget_by_the_last_bit_is_not_taken_for_it():
+    above = composed(1.0, Pure("a", 0.5), Pure("b", math.nextafter(0.5, 1)))
+    assert above._added() == 1
+    assert above.delta() > 0
+
+
+def test_a_promise_beyond_the_largest_epsilon_is_kept_at_that():
+    assert composed(1000.0, Pure("answer", 200.0)).delta() > 0.5
+    assert composed(1000.0, Pure("answer", 100.0)).delta() == 0
+
+
+def test_no_delta_exceeds_one():
+    assert composed(0.1, Pure("answer", 50.0), gaussian(30.0), Ranged("choice", 20.0, 3)).delta() <= 1
+
+
+# ---- an independent accountant
+
+
+@pytest.mark.parametrize(
+    ("level", "each", "delta", "times", "mu"),
+    [(1.0, 0.1, 1e-8, 4, 0.12), (4.0, 0.5, 1e-6, 3, 0.5), (0.3, 0.02, 1e-9, 5, 0.04)],
+)
+def test_an_independent_accountant_agrees(level, each, delta, times, mu):
+    step = level / 20_000
+    parameters = common.DifferentialPrivacyParameters(each, delta)
+    oracle = pld.from_privacy_parameters(parameters, value_discretization_interval=step).self_compose(times)
+    noise = pld.from_gaussian_mechanism(1 / mu, value_discretization_interval=step, use_connect_dots=True)
+    theirs = oracle.compose(noise).get_delta_for_epsilon(level)
+    ours = composed(level, *[Approximate("answer", each, delta)] * times, gaussian(mu)).delta()
+    assert ours == pytest.approx(theirs, rel=1e-2)
+
+
+# ---- the textbook's bounds
+
+
+def advanced(each, times, delta, factor):
+    return times * each * math.tanh(each / 2) + math.sqrt(factor * times * math.log(1 / delta)) * each
+
+
+@pytest.mark.parametrize(("each", "times", "delta"), [(0.1, 100, 1e-6), (0.2, 50, 1e-6), (0.05, 90, 1e-5)])
+def test_advanced_composition_holds_with_its_factor_of_two_only(each, times, delta):
+    """The paper prints sqrt(Σε²·ln(1/δ)); the exact composition rejects it, and accepts sqrt(2·Σε²·ln(1/δ))."""
+    right, printed = (advanced(each, times, delta, factor) for factor in (2, 1))
+    losses = [Pure("answer", each)] * times
+    assert composed(right, *losses).delta() <= delta
+    assert responses(each, times, printed) > delta  # the truth, not a bound
+    assert composed(printed, *losses).delta() > delta
+
+
+# ---- calibration
+
+
+def test_the_largest_share_fits_and_a_larger_one_does_not():
+    def make(share):
+        return composed(1.0, *[Approximate("answer", share, 1e-8)] * 10, gaussian(share))
+
+    share = largest_fitting(make, 0.01, 1.0)
+    assert make(share).fits()
+    assert not make(share * 1.001).fits()
+    assert share > 0.08
+
+
+def test_a_search_whose_upper_end_fits_returns_it_and_one_whose_lower_end_does_not_is_an_error():
+    def make(share):
+        return composed(1.0, Pure("answer", share))
+
+    assert largest_fitting(make, 0.1, 0.5) == 0.5
+    with pytest.raises(ValueError, match="lower end"):
+        largest_fitting(make, 1.5, 2.0)
+
+
+# ---- the silhouette of a ledger
+
+
+MIXED = Composition(
+    Budget(1.0, 1e-6),
+    Neighbours.REPLACE_ONE,
+    (gaussian(0.1), Pure("count", 0.1), Approximate("histogram", 0.2, 1e-7), Ranged("top", 0.05, 3)),
+)
+
+
+def test_what_is_written_is_read_again():
+    data = MIXED.to_dict()
+    assert data["kind"] == "composition"
+    assert Composition.from_dict(data) == ledger_from_dict(data) == MIXED
+    ledger = Ledger(Budget(1.0, 1e-6), ADD, (), ())
+    assert ledger_from_dict(ledger.to_dict()) == ledger
+    assert MIXED.to_dict() == data  # reading took nothing away
+
+
+def test_the_table_has_a_row_for_every_event():
+    rows = MIXED.summary_rows()
+    assert [row[0] for row in rows] == ["sum", "count", "histogram", "top"]
+    assert [type(event) for event in MIXED.events] == [Gaussian, Pure, Approximate, Ranged]
+    assert "delta = 1e-07" in rows[2][2]
+    assert "3 choice(s)" in rows[3][1]
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
+def test_impossible_losses_are_refused(epsilon):
+    for make in (lambda e: Pure("a", e), lambda e: Approximate("a", e, 0.1), lambda e: Ranged("a", e)):
+        with pytest.raises(InvalidParameter):
+            make(epsilon)
+    for delta, times in product((0.0, 1.0), (0, -1)):
+        with pytest.raises(InvalidParameter, match="delta"):
+            Approximate("a", 1.0, delta)
+        with pytest.raises(InvalidParameter, match="times"):
+            Ranged("a", 1.0, times)
+
+
+@given(st.floats(1e-3, 3), st.lists(st.floats(1e-3, 1), min_size=1, max_size=5), st.floats(0, 1))
+@settings(max_examples=40)
+def test_no_composition_lies_below_one_of_its_parts(level, parts, mu):
+    losses = [Pure("answer", part) for part in parts] + ([gaussian(mu)] if mu > 0.01 else [])
+    whole = composed(level, *losses).delta()
+    for loss in losses:
+        alone = float(loss.profile(np.array([level]))[0]) if isinstance(loss, Pure) else float(hockey_stick(mu, level))
+        assert whole >= alone * (1 - 1e-9)
+
+
+def test_the_binomial_of_the_tests_is_right():
+    assert responses(0.7, 1, 0.0) == pytest.approx(math.tanh(0.35))
+    assert responses(50.0, 3, 0.0) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("others", [(), (Pure("p", 0.3),), (Ranged("r", 0.2, 3),)])
+def test_a_failure_tells_all_whatever_the_rest_does(others):
+    """In closed form: f + (1 - f)·δ of the rest; as an approximate cost of no epsilon it would come to the same."""
+    gaussian = Gaussian("g", 0.4 * 2.0**30, 2.0**30, 1, 1.0)
+    budget = Budget(1.0, 0.5)
+    rest = Composition(budget, ADD, (*others, gaussian)).delta()
+    failed = 1 - (1 - 1e-3) * (1 - 2e-3)
+    failures = (Failure("a", 1e-3), Failure("b", 2e-3))
+    found = Composition(budget, ADD, (*others, *failures, gaussian)).delta()
+    assert found == pytest.approx(failed + (1 - failed) * rest, abs=2e-6)
+    nearly = tuple(Approximate(each.purpose, 1e-9, each.delta) for each in failures)
+    assert found == pytest.approx(Composition(budget, ADD, (*others, *nearly, gaussian)).delta(), rel=1e-3)
+
+
+def test_gaussians_alone_are_one_gaussian():
+    parts = [Gaussian("g", mu * 2.0**30, 2.0**30, 1, 1.0) for mu in (0.3, 0.4)]
+    found = Composition(Budget(1.0, 0.5), Neighbours.ADD_REMOVE, tuple(parts)).delta()
+    assert found == pytest.approx(float(hockey_stick(0.5, 1.0)), abs=2e-6)

@@ -1,0 +1,75 @@
+"""The price of a discrete grid (M8): the formula, its shares of the budget, and that it is negligible."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recording import RecordingNoise
+
+from dimfree.accounting.budget import Budget
+from dimfree.accounting.calibrate import calibrate_bounded, remaining_mu
+from dimfree.accounting.discrete import DELTA_SHARE, EPSILON_SHARE, MOST_RELEASES, idealised, slack, tail_exponent
+from dimfree.accounting.precision import largest_mu
+from dimfree.mechanisms.count import noisy_count, noisy_total
+from dimfree.mechanisms.gaussian import mean_event
+
+
+def test_slack_is_the_formula_of_m8():
+    stddev, sensitivity, d, delta = 20.0, 7.0, 5, 1e-6
+    x = math.log(1000 * MOST_RELEASES / delta)
+    radius = stddev * math.sqrt(d + 2 * math.sqrt(d * x) + 2 * x) + sensitivity
+    got = slack(stddev, sensitivity, d, delta)
+    assert got.ratio == pytest.approx(d / (8 * stddev**2))
+    assert got.epsilon == pytest.approx(got.ratio + radius**2 / (8 * stddev**4))
+    assert got.tail == pytest.approx(math.exp(-x))
+
+
+def test_the_grid_term_counts_where_the_noise_is_as_small_as_a_step():
+    """3 d e^{-2π²σ²}: 8e-9 per coordinate at stddev 1, too small to see beside the rest elsewhere."""
+    one, many = slack(1.0, 1.0, 1, 1e-6), slack(1.0, 1.0, 10**9, 1e-6)
+    assert one.epsilon > one.ratio
+    assert many.epsilon - many.ratio > 10**9 * 3 * math.exp(-2 * math.pi**2)
+
+
+@given(st.floats(1, 1e8), st.floats(1.001, 10), st.floats(0.1, 1e8), st.integers(1, 10**6), st.floats(1e-13, 0.1))
+@settings(deadline=None)
+def test_slack_falls_with_the_noise_and_grows_with_dimension_and_sensitivity(stddev, factor, sensitivity, d, delta):
+    here = slack(stddev, sensitivity, d, delta)
+    assert slack(stddev * factor, sensitivity, d, delta).epsilon <= here.epsilon
+    assert slack(stddev, sensitivity * factor, d, delta).epsilon >= here.epsilon
+    assert slack(stddev, sensitivity, d + 1, delta).epsilon >= here.epsilon
+
+
+@given(st.floats(1e-300, 0.5))
+@settings(deadline=None)
+def test_all_tails_together_stay_within_a_thousandth_of_delta(delta):
+    assert MOST_RELEASES * math.exp(-tail_exponent(delta)) <= delta / 1000 * (1 + 1e-9)
+
+
+def test_shares_of_the_budget():
+    assert idealised(2.0, 1e-6) == (2.0 * (1 - EPSILON_SHARE), 1e-6 * (1 - DELTA_SHARE))
+    assert EPSILON_SHARE <= 1e-6
+
+
+def events_of_a_run(budget, dimension):
+    """The coarsest releases of a run: a count, a total, a mean, each with all the precision there is."""
+    mu = largest_mu(budget.epsilon, budget.delta)
+    noise = RecordingNoise()
+    branch = calibrate_bounded(budget)
+    return (
+        noisy_count(0, 1 / mu, noise=noise).event,
+        noisy_total(0, 2.0, branch.mu, "total weight", noise=noise).event,
+        mean_event(1e-3 * 2**20, remaining_mu(branch), dimension, 1.0, "mean")[0],
+    )
+
+
+@pytest.mark.parametrize("dimension", [1, 10**5])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2])
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 4.0, 20.0])
+def test_a_run_stays_below_a_millionth_of_epsilon(epsilon, delta, dimension):
+    budget = Budget(epsilon, delta)
+    losses = [slack(e.stddev, e.sensitivity, e.dimension, delta) for e in events_of_a_run(budget, dimension)]
+    assert sum(loss.epsilon for loss in losses) < 1e-6 * epsilon
+    ideal = idealised(epsilon, delta)[1]
+    assert math.exp(sum(loss.ratio for loss in losses)) * ideal + sum(loss.tail for loss in losses) < delta

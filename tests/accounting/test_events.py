@@ -1,0 +1,186 @@
+"""Frozen costs and the ledger: what was charged, exactly, and back from JSON bit for bit."""
+
+import json
+import math
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dimfree.accounting import events as module
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.discrete import slack
+from dimfree.accounting.events import Bounded, Gaussian, Ledger, menu_profile
+from dimfree.accounting.ladder import DENOMINATOR, Ladder, shortest_ladder
+from dimfree.accounting.lifting import before_lifting
+from dimfree.accounting.precision import compose, hockey_stick, largest_mu
+
+BUDGET = Budget(1.0, 1e-6)
+MU = largest_mu(1.0, 1e-6)
+TEST = module.Tested(shortest_ladder(1.0, 5e-7, MU / 8, MU / 1.3, 0.01), MU / 1.3)
+GENTLE = Bounded(MU / 1.2, 1e-7)
+
+
+def gaussian(mu, dimension=1, purpose="mean"):
+    return Gaussian(purpose, 2.0**24 * mu, 2.0**24, dimension, 1e-9)
+
+
+COUNT = gaussian(MU / 8, purpose="number of records")
+LEDGER = Ledger(BUDGET, Neighbours.ADD_REMOVE, (COUNT,), (TEST, GENTLE), chosen=0, after=(gaussian(MU / 2, 30),))
+
+
+def test_mu_is_sensitivity_over_stddev_rounded_up():
+    assert 0.25 <= Gaussian("mean", 3.0, 12.0, 1, 1.0).mu <= 0.25 * (1 + 2e-15)
+
+
+def test_gaussians_alone_cost_their_composition():
+    one, other = gaussian(0.1), gaussian(0.15, 7)
+    spent = Ledger(BUDGET, Neighbours.ADD_REMOVE, (one, other), ()).delta()
+    true = float(hockey_stick(math.hypot(0.1, 0.15), 1.0))
+    assert true <= spent <= true * 1.01 + 1e-11
+
+
+def test_slack_of_every_release_is_charged():
+    """A coarse grid: epsilon is lowered, delta is multiplied and the tails are added, for `before` and `after`."""
+    budget = Budget(1.0, 1e-3)
+    coarse = Gaussian("count", 100.0, 3e4, 1, 1.0)
+    ledger = Ledger(budget, Neighbours.ADD_REMOVE, (), (Bounded(0.5, 0.0),), chosen=0, after=(coarse,))
+    loss = slack(3e4, 100.0, 1, 1e-3)
+    assert ledger.delta() == pytest.approx(
+        math.exp(loss.ratio) * float(hockey_stick(0.5, 1.0 - loss.epsilon)) + loss.tail, rel=1e-12
+    )
+    assert ledger.delta() > replace(ledger, after=()).delta()
+
+
+def test_a_grid_too_coarse_for_the_budget_is_refused():
+    with pytest.raises(ValueError, match="coarse"):
+        Ledger(BUDGET, Neighbours.ADD_REMOVE, (Gaussian("count", 1.0, 10.0, 1, 1.0),), ())
+
+
+def test_a_branch_is_charged_whole_even_if_less_was_released():
+    assert LEDGER.delta() == pytest.approx(replace(LEDGER, after=()).delta(), rel=1e-5)
+    assert LEDGER.delta() == pytest.approx(replace(LEDGER, after=(), chosen=None).delta(), rel=1e-5)
+
+
+def test_a_public_refusal_costs_nothing_else():
+    assert Ledger(BUDGET, Neighbours.REPLACE_ONE, (), ()).delta() <= 1e-12
+
+
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_releases_beyond_the_chosen_branch_are_refused(chosen):
+    limit = (TEST, GENTLE)[chosen].mu
+    fits = (gaussian(limit * 0.6), gaussian(limit * 0.79999))
+    assert replace(LEDGER, chosen=chosen, after=fits).after == fits
+    with pytest.raises(ValueError, match="exceed"):
+        replace(LEDGER, chosen=chosen, after=(gaussian(limit * 0.6), gaussian(limit * 0.801)))
+
+
+def test_releases_without_a_branch_are_refused():
+    with pytest.raises(ValueError, match="exceed"):
+        replace(LEDGER, chosen=None)
+
+
+def test_nothing_may_come_before_the_filter():
+    with pytest.raises(ValueError, match="lifting"):
+        Ledger(BUDGET, Neighbours.ADD_REMOVE, (COUNT,), (GENTLE,), filtered=True)
+
+
+def test_a_filtered_ledger_is_lifted():
+    """P1's factor on everything that follows the filter."""
+    inner, _ = before_lifting(1.0, 1e-6)
+    ledger = Ledger(BUDGET, Neighbours.ADD_REMOVE, (), (Bounded(0.05, 1e-7),), filtered=True)
+    c = math.expm1(inner)
+    assert ledger.delta() == pytest.approx(math.expm1(2 * c) / c * (float(hockey_stick(0.05, inner)) + 1e-7), rel=1e-12)
+
+
+def test_the_menu_costs_its_worst_branch_at_every_level():
+    x = np.linspace(-3, 3, 61)
+    both = menu_profile((TEST, GENTLE), x)
+    assert np.array_equal(both, np.maximum(TEST.profile(x), GENTLE.profile(x)))
+    assert (TEST.profile(x) > GENTLE.profile(x)).any()
+    assert (TEST.profile(x) < GENTLE.profile(x)).any()
+    assert np.array_equal(menu_profile((), x), hockey_stick(0.0, x))
+
+
+def test_a_menu_costs_more_than_each_of_its_branches():
+    alone = [replace(LEDGER, menu=(branch,), chosen=None, after=()).delta() for branch in (TEST, GENTLE)]
+    assert LEDGER.delta() >= max(alone)
+    turned = replace(LEDGER, menu=(GENTLE, TEST), chosen=1)
+    assert turned.delta() == pytest.approx(LEDGER.delta(), rel=1e-12)
+
+
+mus = st.floats(0.01, 0.5)
+
+
+@given(st.lists(mus, max_size=4), mus, mus, st.floats(0, 1e-3))
+@settings(max_examples=50, deadline=None)
+def test_more_releases_cost_more(before, extra, mu, failure):
+    start = tuple(gaussian(m) for m in before)
+    ledger = Ledger(BUDGET, Neighbours.ADD_REMOVE, start, (Bounded(mu, failure),))
+    more = replace(ledger, before=(*start, gaussian(extra)))
+    assert more.delta() >= ledger.delta() * (1 - 2e-3) - 1e-12  # up to the chords
+    true = float(hockey_stick(compose([*before, mu]), 1.0))
+    assert ledger.delta() >= (true + failure) * (1 - 1e-12) - 1e-30
+
+
+@given(st.floats(1e-3, 30), st.floats(1e-3, 30))
+@settings(deadline=None)
+def test_a_larger_epsilon_spends_less_delta(epsilon, other):
+    low, high = sorted((epsilon, other))
+    spent = [Ledger(Budget(e, 1e-6), Neighbours.ADD_REMOVE, (COUNT,), (TEST,)).delta() for e in (low, high)]
+    assert spent[1] <= spent[0] * (1 + 2e-3) + 1e-12
+
+
+def test_events_are_listed_in_the_order_of_the_run():
+    assert LEDGER.events == (COUNT, TEST, GENTLE, gaussian(MU / 2, 30))
+    rows = LEDGER.summary_rows()
+    assert len(rows) == 4
+    assert all(isinstance(cell, str) for row in rows for cell in row)
+    assert [row[0] for row in rows] == ["number of records", "stability test", "noisy lower bound", "mean"]
+
+
+def test_costs_are_frozen():
+    for cost, field in (
+        (COUNT, "stddev"),
+        (TEST, "mu"),
+        (GENTLE, "failure"),
+        (LEDGER, "after"),
+        (TEST.ladder, "rungs"),
+    ):
+        with pytest.raises(FrozenInstanceError):
+            setattr(cost, field, 0)
+
+
+odd = st.floats(1e-3, 0.3, allow_nan=False)
+rungs = st.lists(st.integers(1, DENOMINATOR), min_size=3, max_size=20).map(lambda drawn: Ladder(tuple(sorted(drawn))))
+branches = st.one_of(st.builds(module.Tested, rungs, odd), st.builds(Bounded, odd, st.floats(1e-300, 1e-3)))
+gaussians = st.builds(gaussian, odd, st.integers(1, 10**6), st.text(max_size=10))
+ledgers = st.builds(
+    Ledger,
+    st.builds(Budget, st.floats(0.1, 100), st.floats(1e-12, 0.5)),
+    st.sampled_from(Neighbours),
+    st.lists(gaussians, max_size=3).map(tuple),
+    st.lists(branches, max_size=3).map(tuple),
+)
+
+
+@given(ledgers)
+@settings(deadline=None)
+def test_json_brings_back_every_bit(ledger):
+    text = json.dumps(ledger.to_dict())
+    again = Ledger.from_dict(json.loads(text))
+    assert again == ledger
+    assert json.dumps(again.to_dict()) == text
+    assert again.delta() == ledger.delta()
+
+
+def test_json_keeps_choice_filter_and_releases():
+    filtered = Ledger(BUDGET, Neighbours.ADD_REMOVE, (), (GENTLE,), 0, (gaussian(MU / 3, 4),), filtered=True)
+    for ledger in (LEDGER, replace(LEDGER, chosen=1), filtered):
+        assert Ledger.from_dict(json.loads(json.dumps(ledger.to_dict()))) == ledger
+
+
+def test_json_says_which_branch_was_taken():
+    assert LEDGER.to_dict() != replace(LEDGER, chosen=1).to_dict()

@@ -1,0 +1,173 @@
+"""Several runs about the same people: never below the exact divergence of tiny worlds, far below added epsilons."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
+from dimfree.accounting.composition import Composition
+from dimfree.accounting.events import Bounded, Gaussian, Ledger, Tested
+from dimfree.accounting.ladder import DENOMINATOR
+from dimfree.accounting.losses import Pure
+from dimfree.accounting.precision import hockey_stick, largest_mu
+from dimfree.accounting.several_runs.looks import Looks
+from dimfree.accounting.several_runs.menus import Menu
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+STEPS = 2**24
+
+
+def gaussian(mu: float, purpose: str = "a sum") -> Gaussian:
+    return Gaussian(purpose, STEPS, STEPS / mu, 1, 1 / STEPS)
+
+
+def gaussians(budget: Budget, *mus: float) -> Ledger:
+    return Ledger(budget, ADD, tuple(gaussian(mu) for mu in mus), ())
+
+
+def run(budget: Budget, *, search_share: float = 0.0, bounded: bool = False) -> Ledger:
+    """The ledger that a release of this budget begins with under add/remove."""
+    menu = calibrate_private_count(budget, 0.0035, bounded=bounded, search_share=search_share)
+    assert menu.count_stddev is not None
+    return Ledger(budget, ADD, (gaussian(1 / menu.count_stddev),), menu.menu)
+
+
+def true_divergence(epsilon: float, mu_before: float, tests: list[tuple[Tested, int, int]]) -> float:
+    """Exact, for runs whose statistics are k in one world and k' in the other: every pattern of passes by itself.
+
+    A pattern has probabilities P and Q; given it, the outputs are Gaussians that add up by precision.
+    """
+    total = 0.0
+    for pattern in itertools.product((True, False), repeat=len(tests)):
+        here = there = 1.0
+        precision = mu_before**2
+        for passed, (branch, k, k_other) in zip(pattern, tests, strict=True):
+            p, q = (branch.ladder.numerator(each) / DENOMINATOR for each in (k, k_other))
+            here, there = here * (p if passed else 1 - p), there * (q if passed else 1 - q)
+            precision += branch.mu**2 if passed else 0.0
+        if here == 0:
+            continue
+        level = epsilon - math.log(here / there) if there > 0 else -math.inf
+        inside = 1.0 if level == -math.inf else float(hockey_stick(math.sqrt(precision), level))
+        total += here * inside
+    return total
+
+
+def worst_divergence(epsilon: float, mu_before: float, branches: list[Tested]) -> float:
+    """The largest over where each run's statistics stand on its ladder, a step apart in either direction or equal."""
+    steps = [
+        [(b, k, k + move) for k in range(2, b.ladder.length) for move in (-1, 0, 1) if k + move >= 2] for b in branches
+    ]
+    return max(true_divergence(epsilon, mu_before, list(tests)) for tests in itertools.product(*steps))
+
+
+@pytest.fixture(scope="module")
+def public_branch() -> Tested:
+    return calibrate_public_count(Budget(3.0, 1e-3), 0.01).tested[-1]
+
+
+def single(branch: Tested) -> Ledger:
+    return Ledger(Budget(3.0, 1e-3), REPLACE, (), (branch,))
+
+
+def test_two_tests_cover_the_worst_exact_pair_and_little_more(public_branch: Tested) -> None:
+    looks = Looks((single(public_branch), single(public_branch)))
+    for epsilon in (2.0, 3.0, 4.5):
+        exact = worst_divergence(epsilon, 0.0, [public_branch, public_branch])
+        assert exact <= looks.delta(epsilon) <= max(3 * exact, 1.5e-3)
+
+
+def test_a_twin_that_takes_the_larger_of_two_deltas_is_caught(public_branch: Tested) -> None:
+    exact = worst_divergence(3.0, 0.0, [public_branch, public_branch])
+    assert exact > 1.5 * single(public_branch).delta()
+
+
+def test_a_twin_that_charges_the_tests_as_gaussians_alone_is_caught(public_branch: Tested) -> None:
+    exact = worst_divergence(3.0, 0.0, [public_branch, public_branch])
+    assert exact > 1.3 * float(hockey_stick(math.sqrt(2) * public_branch.mu, 3.0))
+
+
+def test_gaussians_of_all_runs_are_one_gaussian() -> None:
+    looks = Looks((gaussians(Budget(2, 1e-5), 0.3), gaussians(Budget(2, 1e-5), 0.4, 1.2)))
+    assert looks.delta(2.5) == pytest.approx(float(hockey_stick(1.3, 2.5)), rel=1e-4)
+    assert looks.delta(2.5) >= float(hockey_stick(1.3, 2.5))
+
+
+def test_one_run_is_about_its_own_ledger() -> None:
+    for ledger in (run(Budget(1, 1e-6)), run(Budget(2, 1e-5), search_share=0.07), run(Budget(1, 1e-6), bounded=True)):
+        found = Looks((ledger,)).epsilon(ledger.budget.delta)
+        assert 0.9 * ledger.budget.epsilon < found <= ledger.budget.epsilon * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("runs", "most"), [(2, 1.65), (5, 3.3), (20, 7.6)])
+def test_many_runs_cost_far_less_than_their_sum(runs: int, most: float) -> None:
+    looks = Looks((run(Budget(1, 1e-6), search_share=0.07),) * runs)
+    gaussian_limit = math.sqrt(runs) * largest_mu(1, 1e-6)
+    found = looks.epsilon(runs * 1e-6)
+    assert float(hockey_stick(0.95 * gaussian_limit, found)) < runs * 1e-6  # no tighter than their Gaussians
+    assert found < most < runs
+
+
+def test_delta_and_epsilon_are_inverse_and_fall_together() -> None:
+    looks = Looks((run(Budget(1, 1e-6)), run(Budget(0.5, 1e-7))))
+    deltas = [looks.delta(epsilon) for epsilon in (0.5, 0.9, 1.2, 1.5)]
+    assert deltas == sorted(deltas, reverse=True)
+    for delta in (1e-6, 1e-4):
+        epsilon = looks.epsilon(delta)
+        assert looks.delta(epsilon) <= delta < looks.delta(epsilon * 0.999)
+
+
+def test_adding_up_is_used_where_it_is_better() -> None:
+    pure = Composition(Budget(0.5, 1e-9), ADD, (Pure("a choice", 0.5),))
+    assert Looks((pure, pure)).delta(1.0) == pytest.approx(2e-9)
+    assert Looks((pure,)).epsilon(1e-8) <= 0.5 * (1 + 1e-9)
+
+
+def test_a_run_that_lists_what_happened_counts_as_what_it_promised() -> None:
+    """A refusal after a noisy count lists the count alone; other counts would have led to the whole budget."""
+    budget = Budget(1.0, 1e-6)
+    cut_short = Composition(budget, ADD, (gaussian(0.01),))
+    assert cut_short.delta() < 1e-9
+    assert Looks((cut_short,)).epsilon(1e-6) >= 1.0
+    filtered = Ledger(budget, ADD, (), (Bounded(1e-3, 1e-12),), filtered=True)
+    assert Looks((filtered, cut_short)).epsilon(2e-6) > 1.8
+
+
+def test_a_refused_run_costs_as_much_as_one_that_released() -> None:
+    whole = run(Budget(1, 1e-6))
+    released = replace(whole, chosen=0, after=(gaussian(whole.menu[0].mu * 0.99),))
+    assert Looks((whole, whole)).delta(1.4) == Looks((released, released)).delta(1.4)
+
+
+def test_the_slack_of_discrete_noise_is_charged_at_its_most() -> None:
+    ledger = gaussians(Budget(1, 1e-6), 0.1)
+    assert Looks((ledger, ledger)).delta(1.5) >= 2 * 1e-6 / 1000
+
+
+def test_no_epsilon_is_found_below_the_chance_that_all_is_told() -> None:
+    looks = Looks((run(Budget(1, 1e-6)),))
+    assert looks.epsilon(1e-9) == math.inf
+
+
+def test_a_public_refusal_costs_nothing() -> None:
+    refused = Ledger(Budget(1, 1e-6), REPLACE, (), ())
+    assert Looks((refused,)).delta(1e-3) == 0
+    assert Looks((refused, refused)).epsilon(1e-9) < 1e-3
+
+
+def test_a_menu_is_at_least_each_of_its_branches_everywhere() -> None:
+    menu = calibrate_private_count(Budget(1, 1e-6), 0.0035, bounded=True).menu
+    x = np.linspace(-3, 3, 2500)  # several pieces
+    curve = Menu(menu).profile(x)
+    assert all((curve >= np.minimum(branch.profile(x), 1) - 1e-15).all() for branch in menu)
+    assert curve.max() <= 1
+    assert any(isinstance(branch, Bounded) for branch in menu)
+
+
+def test_the_order_of_the_runs_does_not_matter() -> None:
+    first, second = run(Budget(1, 1e-6)), gaussians(Budget(2, 1e-6), 0.3)
+    assert Looks((first, second)).delta(1.2) == pytest.approx(Looks((second, first)).delta(1.2), rel=1e-9)

@@ -1,0 +1,304 @@
+"""Friend pairs at any radius: the integer predicate pair by pair, whatever the location, the order and the company."""
+
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from dimfree.core import distances, products
+from dimfree.core.distances import PairDistances
+from dimfree.data.blocks import SparseRows
+from dimfree.geometry.grid import RADIUS, to_steps
+
+ON_GRID = 2.0**61  # in steps: a record with a coordinate there or beyond is nobody's friend
+
+
+def friends_of(rows, others, radius):
+    """The predicate in Python integers, for every pair of a row and another row."""
+    step = radius / RADIUS
+    z, w = to_steps(rows, step).astype(object), to_steps(others, step).astype(object)
+    close = ((z[:, None] - w[None]) ** 2).sum(axis=2) <= RADIUS**2
+    here, there = (np.abs(part).max(axis=1) < ON_GRID * step for part in (rows, others))
+    return close.astype(bool) & here[:, None] & there[None]
+
+
+def counted(rows, radius):
+    """Σ_j c_j by the definition: every record is its own friend."""
+    found = friends_of(rows, rows, radius)
+    np.fill_diagonal(found, True)
+    return int(found.sum())
+
+
+def as_sparse(rows):
+    return SparseRows(sparse.csr_array(rows))
+
+
+def assert_exact(rows, radii):
+    both = PairDistances.of(rows, 0), PairDistances.of(as_sparse(rows), 0)
+    for radius in radii:
+        expected = counted(rows, float(radius))
+        assert [pairs.friend_pairs(float(radius)) for pairs in both] == [expected, expected]
+
+
+def gaps(rows):
+    """All distances between rows, up to rounding: the radii at which something happens."""
+    left, right = np.triu_indices(len(rows), k=1)
+    return np.sqrt(((rows[left] - rows[right]) ** 2).sum(axis=1))
+
+
+STEPS_ASIDE = [-30, -8, -3, -2, -1, -0.5, 0, 0.5, 1, 2, 3, 8, 30]
+
+
+@pytest.mark.parametrize("location", [0.0, 1e6, 1e8, 1e10, 1e11, 5e11, -3e12])
+@pytest.mark.parametrize("dimension", [1, 3, 20])
+def test_radii_a_few_steps_from_a_distance(seed, location, dimension):
+    """Where quotients by the step have lost their last bits, the screen must leave the pair to the integers."""
+    rows = location + np.random.default_rng(seed).normal(size=(9, dimension))
+    assert_exact(rows, [gap * (1 + k / RADIUS) for gap in gaps(rows)[::3] for k in STEPS_ASIDE])
+
+
+@pytest.mark.parametrize("location", [0.0, 1e8])
+@pytest.mark.parametrize("radius", [1e-12, 1e-6, 0.5, 1.0, 2.0, 3.0, 1e6, 1e12])
+def test_ties_and_duplicates(location, radius):
+    lattice = np.array([[i, j] for i in range(4) for j in range(3)] * 2, dtype=np.float64) + location
+    assert_exact(lattice, [radius, np.nextafter(radius, 0), np.nextafter(radius, np.inf), radius * 5**0.5])
+
+
+@pytest.mark.parametrize("scale", [1e-80, 1e-12, 1.0, 1e12, 1e80])
+def test_every_scale(seed, scale):
+    rows = np.random.default_rng(seed).normal(size=(12, 4)) * scale
+    assert_exact(rows, [scale * factor for factor in (1e-6, 0.3, 1.0, 2.5, 1e6)] + list(gaps(rows)[:20]))
+
+
+@pytest.mark.parametrize("dimension", [1000, 10_000])
+def test_many_coordinates_at_a_distance(seed, dimension):
+    rows = 1e9 + np.random.default_rng(seed).normal(size=(5, dimension))
+    assert_exact(rows, [gap * (1 + k / RADIUS) for gap in gaps(rows)[::5] for k in (-40, 0, 1)])
+
+
+values = st.one_of(
+    st.sampled_from([0.0, 1.0, -1.0, 2.0, 1e8, 1e8 + 1, 1e12, -1e12, 1e160, 1e300, -1e300, 1.7e308, 5e-324]),
+    st.floats(-4, 4),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(0, 7), st.integers(1, 3)), elements=values),
+    st.sampled_from([1.0, 1e-6, 2.0**0.5, 3.7, 1e6, 1e100]),
+)
+def test_anything(rows, radius):
+    assert_exact(rows, [radius])
+
+
+# a function of the records: company and order change nothing
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e9, 1e12, 1e20, 1e154, 1e160, 1e300, 1.7e308])
+def test_a_newcomer_brings_its_own_friendships_and_no_others(seed, far):
+    """Records that shift the middle of the table to anywhere leave the other pairs as they were."""
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([rng.normal(size=(10, 2)), rng.normal(size=(10, 2)) + far])
+    for radius in (0.5, 1.0, 1.8):
+        for j in range(len(rows)):
+            others = np.delete(rows, j, axis=0)
+            brought = 1 + 2 * int(friends_of(rows[j : j + 1], others, radius).sum())
+            total = PairDistances.of(rows, 0).friend_pairs(radius)
+            assert total == PairDistances.of(others, 0).friend_pairs(radius) + brought
+
+
+def test_the_order_of_rows_does_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    rows = 1e8 + rng.normal(size=(40, 5))
+    pairs, shuffled = PairDistances.of(rows, 0), PairDistances.of(rng.permutation(rows), 0)
+    for radius in np.linspace(0.5, 6, 60):
+        assert pairs.friend_pairs(radius) == shuffled.friend_pairs(radius)
+
+
+def test_small_chunks_decide_alike(seed, monkeypatch):
+    rows = np.repeat(np.random.default_rng(seed).normal(size=(4, 3)), 4, axis=0)
+    radius = float(gaps(rows).max())
+    expected = PairDistances.of(rows, 0).friend_pairs(radius)
+    monkeypatch.setattr(distances, "_CELLS", 1)
+    monkeypatch.setattr(distances, "_ROWS", 5)
+    monkeypatch.setattr(products, "_CELLS", 1)
+    assert PairDistances.of(rows, 0).friend_pairs(radius) == expected == counted(rows, radius)
+    assert PairDistances.of(as_sparse(rows), 0).friend_pairs(radius) == expected
+
+
+# the screen's own promise
+
+
+@pytest.mark.parametrize("location", [0.0, 1e8, 1e15])
+@pytest.mark.parametrize("dimension", [1, 30, 3000])
+def test_the_table_brackets_the_true_squared_distances(seed, location, dimension):
+    rng = np.random.default_rng(seed)
+    rows = location + rng.normal(size=(5, dimension)) * np.exp(3 * rng.normal(size=(5, 1)))
+    rows[2] = rows[0]
+    first, second = PairDistances.of(rows, 0).limits[0, :, :5, :5]
+    for left, right in zip(*np.triu_indices(5, k=1), strict=True):
+        reached = np.abs(rows[[left, right]]).max() * RADIUS / ON_GRID  # the radius from which on the grid has both
+        apart = Fraction(first[left, right]) if first[left, right] > reached else 0
+        assert first[left, right] >= reached
+        true = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(rows[left], rows[right], strict=True))
+        assert apart**2 <= true <= Fraction(second[left, right]) ** 2
+
+
+@pytest.mark.parametrize("location", [0.0, 1e8, 1e11, 1e12, 1e15])
+@pytest.mark.parametrize("dimension", [1, 30])
+def test_below_one_radius_no_friends_from_the_other_on_friends(seed, location, dimension):
+    rng = np.random.default_rng(seed)
+    rows = location + rng.normal(size=(6, dimension)) * np.exp(2 * rng.normal(size=(6, 1)))
+    first, second = PairDistances.of(rows, 0).limits[0, :, :6, :6]
+    blur = dimension**0.5 / RADIUS * (1 + 1e-6)
+    for i, j in zip(*np.triu_indices(6, k=1), strict=True):
+        if first[i, j] > 1e-6:
+            assert not friends_of(rows[[i]], rows[[j]], first[i, j] / (1 + blur) * (1 - 1e-12))[0, 0]
+        assert friends_of(rows[[i]], rows[[j]], second[i, j] / (1 - blur) * (1 + 1e-12))[0, 0]
+
+
+def test_every_pair_is_in_one_tile(monkeypatch):
+    monkeypatch.setattr(distances, "_ROWS", 4)
+    for count in range(14):
+        seen = np.zeros((count, count), dtype=int)
+        pairs = PairDistances.of(np.zeros((count, 1)), 0, capacity=9)
+        for place, (rows, columns) in enumerate(pairs.tiles):
+            height, across = rows.stop - rows.start, columns.stop - columns.start
+            seen[rows, columns] += np.isfinite(pairs.limits[place, 0, :height, :across])
+        assert np.array_equal(seen, np.triu(np.ones_like(seen), k=1))
+
+
+@pytest.mark.parametrize("crowded", [1, 3, 16])
+def test_sparse_rows_have_the_distances_of_dense_ones(seed, monkeypatch, crowded):
+    """Columns that all, some, few and no rows store, at radii where something happens."""
+    monkeypatch.setattr(products, "_CROWDED", crowded)
+    monkeypatch.setattr(distances, "_ROWS", 7)
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(3, 1, size=(30, 40)) * (rng.random((30, 40)) < rng.permutation(40) / 39)
+    rows[4], rows[9], rows[10] = 0.0, rows[8], rows[8]
+    assert_exact(rows, [gap * (1 + k / RADIUS) for gap in gaps(rows)[::40] for k in (-3, -1, 0, 1)])
+
+
+@pytest.mark.parametrize("location", [1e6, 1e9, 1e12])
+def test_a_full_column_far_from_zero_leaves_the_screen_narrow(seed, location):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(25, 30)) * (rng.random((25, 30)) < 0.2)
+    rows[:, 3] += location
+    assert widest_band(PairDistances.of(as_sparse(rows), 0)) < 1e-9 + location * 1e-14
+    assert_exact(rows, gaps(rows)[::50])
+
+
+def test_the_screen_is_narrow_for_ordinary_records(seed):
+    """Otherwise everything would be decided in integers, exactly but slowly."""
+    assert widest_band(PairDistances.of(1e6 + np.random.default_rng(seed).normal(size=(20, 50)), 0)) < 1e-8
+
+
+def test_a_far_record_widens_no_band_but_its_own(seed):
+    """How far a pair's quotients may be off is read from its two rows, not from the farthest of all."""
+    rows = np.random.default_rng(seed).normal(size=(30, 400))
+    rows[-1, 0] = 2e13
+    assert widest_band(PairDistances.of(rows, 0)) > 0.1
+    assert widest_band(PairDistances.of(rows, 0), among=29) < 1e-9
+
+
+def widest_band(pairs, among=None):
+    """Between the two radii of a pair of the first rows, all of one tile, at most."""
+    count = len(pairs.rows) if among is None else among
+    first, second = pairs.limits[0, :, :count, :count]
+    earlier = np.triu_indices(count, k=1)
+    return (second[earlier] - first[earlier]).max()
+
+
+# invalid records, small tables
+
+
+def test_invalid_records_are_their_own_friends_only():
+    rows = np.zeros((3, 2))
+    assert PairDistances.of(rows, 4).friend_pairs(1.0) == 9 + 4
+    assert PairDistances.of(rows, 4).count == 7
+
+
+def test_no_records_and_one():
+    assert PairDistances.of(np.zeros((0, 3)), 0).friend_pairs(1.0) == 0
+    assert PairDistances.of(as_sparse(np.zeros((0, 3))), 2).friend_pairs(1.0) == 2
+    assert PairDistances.of(np.ones((1, 3)), 0).friend_pairs(1e-6) == 1
+
+
+def test_records_off_the_grid_are_nobodys_friends():
+    """At a radius 2^41 times smaller than a coordinate even equal records are strangers, at a larger one not."""
+    rows = np.full((2, 1), 2.0**41)
+    assert PairDistances.of(rows, 0).friend_pairs(1.0) == 2
+    assert PairDistances.of(rows, 0).friend_pairs(4.0) == 4
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_record_causes_a_warning():
+    rows = np.array([[1.7e308], [-1.7e308], [0.0], [5e-324]])
+    PairDistances.of(rows, 0).friend_pairs(1.0)
+    PairDistances.of(as_sparse(rows), 0).friend_pairs(1.0)
+
+
+def test_the_table_shows_nothing():
+    assert "7.25" not in repr(PairDistances.of(np.full((2, 1), 7.25), 0))
+
+
+def traced(work):
+    """The most memory that the work takes, in bytes."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("far", [0.0, 40.0, 1e6, 2e13, 1e20, 1e300])
+def test_the_memory_taken_does_not_tell_of_a_record(seed, far, monkeypatch):
+    """A far record must not decide whether the machine's memory suffices, at whatever radius is asked."""
+    monkeypatch.setenv("DIMFREE_THREADS", "1")
+    rows = np.random.default_rng(seed).normal(size=(700, 400))
+    wild = rows.copy()
+    wild[17], wild[17, 0] = 0.0, far
+
+    def asked(table):
+        pairs = PairDistances.of(table, 0)
+        for radius in (20.0, 28.0, 28.2, 40.0, 1e6):
+            pairs.friend_pairs(radius)
+
+    before, after = traced(lambda: asked(rows)), traced(lambda: asked(wild))
+    assert abs(after - before) < 2**14
+
+
+ON_THE_RADIUS = {
+    "near the centre": np.eye(700, 600) * 0.5**0.5,
+    "far from it": np.concatenate([np.arange(1024) % 2, np.full(1400, 1000)])[:, None] * np.eye(1, 2),
+}
+
+
+@pytest.mark.parametrize("where", ON_THE_RADIUS)
+def test_pairs_in_doubt_take_no_more_memory_than_the_table(monkeypatch, where):
+    """All or half of the pairs of some tiles at exactly the radius: decided by products, or one by one."""
+    monkeypatch.setenv("DIMFREE_THREADS", "1")
+    rows, taken = ON_THE_RADIUS[where], []
+    for radius in (0.1, 1.0):  # nothing is in doubt at the first
+        taken.append(traced(lambda radius=radius: PairDistances.of(rows, 0).friend_pairs(radius)))
+    assert abs(taken[1] - taken[0]) < 2**14
+
+
+def test_the_space_taken_is_for_a_public_number_of_records(monkeypatch):
+    monkeypatch.setenv("DIMFREE_THREADS", "1")
+    rows = np.random.default_rng(1).normal(size=(1000, 3))
+    few, many = (traced(lambda n=n: PairDistances.of(rows[:n], 0, capacity=1100).friend_pairs(2.0)) for n in (960, 961))
+    assert abs(few - many) < 2**14
+    assert few > 6 * 2 * 8 * 512**2  # three tiles of rows, although two would do
+
+
+def test_more_records_than_there_is_space_for_are_counted(seed):
+    rows = np.random.default_rng(seed).normal(size=(600, 2))
+    assert PairDistances.of(rows, 0, capacity=5).friend_pairs(1.0) == PairDistances.of(rows, 0).friend_pairs(1.0)

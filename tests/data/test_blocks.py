@@ -1,0 +1,76 @@
+"""Sparse rows: a table of which only the stored entries are touched, equal to the dense one in all it says."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dimfree.data.blocks import SparseRows, densely, gathered, minus, one_row, peaks, width
+
+TABLE = np.array([[0.0, 2.0, 0.0, -5.0], [0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+
+
+@pytest.fixture
+def rows():
+    return SparseRows(sparse.csr_array(TABLE))
+
+
+def test_sums_and_peaks_of_each_row_empty_ones_included(rows):
+    assert rows.sums(rows.values).tolist() == TABLE.sum(axis=1).tolist()
+    assert rows.peaks().tolist() == np.abs(TABLE).max(axis=1).tolist()
+    assert rows.spread(np.array([7, 8, 9, 10])).tolist() == [7, 7, 9]
+
+
+def test_rows_without_any_entry():
+    empty = SparseRows(sparse.csr_array((3, 2)))
+    assert empty.sums(empty.values).tolist() == empty.peaks().tolist() == [0.0, 0.0, 0.0]
+    assert width(empty) == 1
+
+
+@pytest.mark.parametrize("key", [slice(1, 3), np.array([2, 0, 2]), np.array([True, False, False, True])])
+def test_some_rows(rows, key):
+    assert rows[key].toarray().tolist() == TABLE[key].tolist()
+    assert len(rows[key]) == len(TABLE[key])
+
+
+def test_some_columns(rows):
+    assert rows[:, np.array([1, 3])].toarray().tolist() == TABLE[:, [1, 3]].tolist()
+
+
+def test_differences(rows):
+    assert minus(rows, rows[2:3]).toarray().tolist() == (TABLE - TABLE[2]).tolist()
+    assert minus(rows, rows[np.array([1, 0, 3, 2])]).toarray().tolist() == (TABLE - TABLE[[1, 0, 3, 2]]).tolist()
+    assert minus(rows[:1], rows[2:3]).toarray().tolist() == (TABLE[:1] - TABLE[2]).tolist()
+
+
+def test_weighted_sums_are_of_whole_numbers():
+    far = SparseRows(sparse.csr_array(np.array([[2**60 + 1, 0], [0, -(2**60) - 1]])))
+    assert (np.array([3, 1]) @ far).tolist() == [3 * (2**60 + 1), -(2**60) - 1]
+
+
+def test_one_row_is_not_an_unusually_full_one(rows):
+    assert one_row(rows[:3], np.array([0, 1, 2])).toarray().tolist() == [TABLE[0].tolist()]  # 2 entries, 1 on average
+    assert one_row(rows, np.array([0, 1, 2, 3])).toarray().tolist() == [TABLE[1].tolist()]  # 3/4 on average
+    assert one_row(TABLE, np.array([2, 1])).tolist() == [TABLE[2].tolist()]
+
+
+def test_gathering(rows):
+    some = np.array([False, True, True, False])
+    expected = [*TABLE.tolist(), *TABLE[1:3].tolist()]
+    for given in (rows, TABLE):
+        parts = [(given, np.ones(4, dtype=bool)), (given[:0], some[:0]), (given, some), (given, some & ~some)]
+        assert densely(gathered(iter(parts), (9, 4), np.float64)).tolist() == expected
+    nothing = gathered(iter([]), (3, 4), np.int64)
+    assert (nothing.shape, nothing.dtype) == ((0, 4), np.int64)
+
+
+def test_peaks(rows):
+    assert peaks(rows).tolist() == peaks(TABLE).tolist() == np.abs(TABLE).max(axis=1).tolist()
+    assert np.isnan(peaks(np.array([[1.0, np.nan]])))[0]
+
+
+def test_densely(rows):
+    assert densely(rows).tolist() == densely(TABLE).tolist() == TABLE.tolist()
+
+
+def test_the_representation_shows_no_value(rows):
+    assert "5" not in repr(rows).rpartition(" at ")[0]

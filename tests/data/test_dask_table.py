@@ -1,0 +1,310 @@
+"""A table in dask partitions: the release of the table in memory to the last bit, and not a word about its records."""
+
+import json
+import logging
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from streams import needs
+
+import dimfree
+from dimfree.data.cluster import dask_table, partitions
+from dimfree.data.cluster.partitions import Failure, packed
+from dimfree.data.progress import listening
+from dimfree.data.records import as_records, open_records
+from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
+from dimfree.geometry import space as space_module
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
+from dimfree.noise import SeededNoise
+
+dask, da, dd, pd = needs("dask"), needs("dask.array"), needs("dask.dataframe"), needs("pandas")
+
+ROWS = 1500
+NAMES = ["first", "second", "third", "fourth"]
+BUDGET = {"epsilon": 4.0, "delta": 1e-6}
+OPTIONS = {
+    "auto": {"core_sample": 600},
+    "all in the core": {},
+    "known": {"covariance": np.array([1.0, 4.0, 0.25, 1.0]), "core_sample": 500},
+    "mixed": {"covariance": np.diag([1.0, 4.0, 0.25, 1.0]) + 0.1, "core_sample": 500},
+    "replace-one": {"neighbours": "replace-one", "core_sample": 600},
+}
+CHUNKS = [(1500, 4), (350, 4), (131, 3), ((1, 0, 1498, 1), (1, 2, 1))]
+SECRET = 123456.78125
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(42)
+    return rng.standard_normal((ROWS, 4)) * [1, 2, 0.5, 1] + [3, -1, 0, 100]
+
+
+@pytest.fixture(scope="module")
+def releases(table):
+    """Of the table in memory."""
+    return {name: released(table, **options) for name, options in OPTIONS.items()}
+
+
+@pytest.fixture(params=["synchronous", "threads"])
+def scheduler(request):
+    with dask.config.set(scheduler=request.param):
+        yield request.param
+
+
+def released(X, **options) -> dict:
+    release = dimfree.release_mean(X, **BUDGET, **options, noise=SeededNoise(5))
+    assert not release.refused
+    return json.loads(release.to_json())
+
+
+def frame(table, npartitions=7):
+    return dd.from_pandas(pd.DataFrame(table, columns=NAMES[: table.shape[1]]), npartitions=npartitions, sort=False)
+
+
+def rows_of(records):
+    return np.concatenate([np.zeros((0, records.dimension)), *(block for block, _ in records.blocks(50))])
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_array_gives_the_release_of_the_table_in_memory(table, releases, scheduler, name):
+    assert released(da.from_array(table, chunks=(350, 3)), **OPTIONS[name]) == releases[name]
+
+
+@pytest.mark.parametrize("chunks", CHUNKS, ids=["one", "rows", "both", "odd"])
+def test_chunks_do_not_show(table, releases, chunks):
+    assert released(da.from_array(table, chunks=chunks), **OPTIONS["known"]) == releases["known"]
+
+
+@pytest.mark.parametrize("name", ["auto", "known"])
+def test_a_frame_gives_the_release_of_the_frame_in_memory(table, scheduler, name):
+    inside = pd.DataFrame(table, columns=NAMES)
+    found = released(frame(table), **OPTIONS[name])
+    assert found == released(inside, **OPTIONS[name])
+    assert found["columns"] == NAMES
+
+
+def test_the_bounds_of_blocks_do_not_show(table, releases, monkeypatch):
+    monkeypatch.setattr(space_module, "_BLOCK_ENTRIES", 4 * 37)
+    monkeypatch.setattr(dask_table, "_FETCHED_ENTRIES", 1)
+    assert released(da.from_array(table, chunks=(131, 4)), **OPTIONS["known"]) == releases["known"]
+
+
+def test_rows_that_are_not_finite_count_for_nothing(table, scheduler):
+    holes = table.copy()
+    holes[::31, 1], holes[5], holes[131:150, 0] = np.nan, np.inf, -np.inf
+    expected = released(holes, on_invalid="neutral", **OPTIONS["known"])
+    assert released(da.from_array(holes, chunks=(131, 2)), on_invalid="neutral", **OPTIONS["known"]) == expected
+    with pytest.raises(InvalidRecords, match="on_invalid='raise'"):
+        released(da.from_array(holes, chunks=(131, 2)), **OPTIONS["known"])
+
+
+def test_stored_types_become_the_same_numbers(table):
+    whole = np.rint(table * 100).astype(np.int32)
+    gaps = pd.DataFrame({"a": pd.array([1, None, 3] * 9, dtype="Int64"), "b": [True, False, True] * 9})
+    hidden = np.ma.masked_less(table, 0)
+    thin = sparse.csr_array(np.where(table > 1, table, 0.0))
+    blocks = da.from_array(thin.toarray(), chunks=(400, 4)).map_blocks(sparse.csr_array)
+    pairs = [
+        (da.from_array(whole, chunks=(300, 2)), whole),
+        (da.from_array(table.astype(np.float32), chunks=(300, 4)), table.astype(np.float32)),
+        (dd.from_pandas(gaps, npartitions=3), gaps),
+        (da.from_array(hidden, chunks=(300, 4), asarray=False), hidden),
+        (blocks, thin),
+    ]
+    for apart, together in pairs:
+        assert rows_of(as_records(apart)).tobytes() == rows_of(as_records(together)).tobytes()
+
+
+def test_lengths_that_are_not_known_are_counted(table, releases):
+    X = da.from_array(np.vstack([table, table + np.nan]), chunks=(230, 4))
+    few = X[~da.isnan(X).any(axis=1)]
+    assert np.isnan(few.shape[0])
+    assert released(few, **OPTIONS["known"]) == releases["known"]
+
+
+def test_some_of_some_rows_stay_where_they_are(table):
+    records = as_records(da.from_array(table, chunks=(131, 4)))
+    odd = np.arange(ROWS) % 2 == 1
+    third = np.arange(odd.sum()) % 3 == 0
+    third[:150] = False  # the first partitions have none
+    some = records.chosen(odd).chosen(third)
+    expected = table[odd][third]
+    assert some.streams
+    assert rows_of(some).tobytes() == expected.tobytes()
+    among = np.arange(some.count) % 5 == 2
+    found = Space(some, Isotropic(1.0)).listed(_first_entries, among)
+    assert found.tobytes() == expected[among, 0].tobytes()
+    assert Space(some, Isotropic(1.0)).summed(_count, 1) == len(expected)
+    nobody = records.chosen(np.zeros(ROWS, dtype=bool))
+    assert (nobody.count, len(rows_of(nobody))) == (0, 0)
+
+
+def test_an_invalid_row_that_is_not_chosen_is_nobodys_business(table):
+    holes = table.copy()
+    holes[7] = np.nan
+    some = as_records(da.from_array(holes, chunks=(131, 4))).chosen(np.arange(ROWS) != 7)
+    open_records(some)  # does not raise
+    with pytest.raises(InvalidRecords):
+        open_records(as_records(da.from_array(holes, chunks=(131, 4))))
+
+
+def _first_entries(rows):
+    return rows[:, 0].copy()
+
+
+def _count(rows):
+    return np.array([len(rows)])
+
+
+def test_persons_and_groups(table):
+    X, whose = da.from_array(table, chunks=(350, 4)), np.arange(ROWS) // 2
+    assert released(X, unit=whose, **OPTIONS["known"]) == released(table, unit=whose, **OPTIONS["known"])
+    groups = np.where(np.arange(ROWS) % 3 == 0, "north", "south")
+    options = {"groups": groups, "keys": ["north", "south"], **BUDGET, "covariance": OPTIONS["known"]["covariance"]}
+    apart = dimfree.release_means(X, **options, noise=SeededNoise(1))
+    together = dimfree.release_means(table, **options, noise=SeededNoise(1))
+    assert not together.refused
+    assert apart.to_json() == together.to_json()
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (lambda: da.zeros((4, 2), dtype=complex), "got complex entries"),
+        (lambda: da.zeros(4), "got 1"),
+        (lambda: da.zeros((4, 0)), "no columns"),
+        (lambda: da.zeros((4, 2))[:, da.zeros(2) == 0], "known number of columns"),
+        (lambda: dd.from_pandas(pd.DataFrame({"a": [1.0], "b": ["x"]}), npartitions=1), "Column 'b' does not hold"),
+        (lambda: frame(np.zeros((4, 2)))["first"], "A dask Series is not a table"),
+    ],
+)
+def test_what_is_no_table_of_numbers_is_refused_by_its_schema(X, words):
+    with pytest.raises(InvalidRecords, match=words):
+        as_records(X())
+
+
+def test_a_name_of_a_column_is_not_looked_for_in_a_dask_frame(table):
+    with pytest.raises(InvalidParameter, match=r"unit='first'.*compute\(\)"):
+        released(frame(table), unit="first")
+
+
+BROKEN = {
+    "dtype": lambda rows: rows.astype(np.float32),
+    "width": lambda rows: rows[:, :3],
+    "length": lambda rows: rows[1:],
+    "rank": lambda rows: rows[:, :, None],
+    "text": lambda rows: rows.astype(str),
+    "list": lambda rows: rows.tolist(),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_partition_that_is_not_what_it_was_is_one_sentence(scheduler, caplog, how):
+    def spoilt(rows, block_info=None):
+        broken = block_info and block_info[0]["chunk-location"][0] == 2
+        return BROKEN[how](rows) if broken else rows
+
+    X = da.full((ROWS, 4), SECRET, chunks=(300, 4)).map_blocks(spoilt, dtype=float, meta=np.zeros((0, 0)))
+    with caplog.at_level(logging.DEBUG), pytest.raises(InvalidRecords, match="has changed") as error:
+        released(X, **OPTIONS["known"])
+    assert error.value.__context__ is None or error.value.__suppress_context__
+    assert "123456" not in caplog.text + str(error.value)
+
+
+def test_a_partition_of_a_frame_that_changes_is_noticed(table):
+    visits = []
+
+    def later(part):
+        visits.append(1)
+        return part if len(visits) <= 6 else part.iloc[1:]
+
+    X = frame(table, 3).map_partitions(later, meta=pd.DataFrame(columns=NAMES, dtype=float))
+    with dask.config.set(scheduler="synchronous"), pytest.raises(InvalidRecords, match="has changed"):
+        released(X, **OPTIONS["known"])
+
+
+def test_what_the_callers_own_graph_raises_is_not_quoted(scheduler):
+    def fails(rows):
+        raise ValueError(f"cannot use {rows[0, 0]}")
+
+    X = da.full((ROWS, 4), SECRET, chunks=(300, 4)).map_blocks(fails, dtype=float, meta=np.zeros((0, 0)))
+    with pytest.raises(
+        InvalidRecords, match=r"own dask graph failed with ValueError.*Compute the table alone"
+    ) as error:
+        released(X, **OPTIONS["known"])
+    assert "123456" not in str(error.value)
+    assert "died" not in str(error.value)
+    assert error.value.__suppress_context__
+
+
+def test_a_work_that_fails_tells_its_kind_only(table):
+    records = as_records(da.from_array(table, chunks=(300, 4)))
+    with pytest.raises(LostWorkers, match="ZeroDivisionError") as error:
+        list(records.mapped(_fails, 10, None, 1, all))
+    assert str(table[0, 0]) not in str(error.value)
+
+
+def _fails(rows, among):
+    raise ZeroDivisionError(str(rows[0, 0]))
+
+
+def test_lack_of_memory_on_a_worker_is_lack_of_memory(table, monkeypatch):
+    assert isinstance(Failure.of(np._core._exceptions._ArrayMemoryError((9,), np.dtype(float))).error(), MemoryError)
+    monkeypatch.setattr(partitions, "_block", _no_memory)
+    with pytest.raises(OutOfMemory):
+        released(da.from_array(table, chunks=(300, 4)), **OPTIONS["known"])
+
+
+def _no_memory(*_):
+    raise MemoryError
+
+
+def test_progress_is_told_in_rows(table):
+    told = []
+    records = as_records(da.from_array(table, chunks=(350, 4)))
+    with listening(lambda *word: told.append(word)):
+        open_records(records)
+    assert sorted(done for _, done, _ in told)[-1] == ROWS
+    assert {stage for stage, _, total in told if total == ROWS} == {"checking the rows"}
+    assert len(told) == 5
+    assert all(0 < later - sooner <= 350 for (_, sooner, _), (_, later, _) in pairwise(told))
+
+
+def test_names_of_tasks_tell_nothing(table):
+    tasks = [dask_table._task(_fails, part, 5, packed(None), None) for part in ("first", "first")]
+    assert tasks[0].key != tasks[1].key  # random, not of the arguments
+
+
+def test_few_rows_are_fetched_for_a_look_at_the_first(table, monkeypatch):
+    asked = []
+    whole = dask_table.computed
+    monkeypatch.setattr(dask_table, "computed", lambda tasks, sizes: asked.append(sum(sizes)) or whole(tasks, sizes))
+    blocks = as_records(da.from_array(table, chunks=(100, 4))).blocks(50)
+    assert len(next(blocks)[0]) == 50
+    assert asked == [0, 100]  # no length was to be counted
+    rest = sum(len(rows) for rows, _ in blocks)
+    assert (rest, asked) == (ROWS - 50, [0, 100, ROWS - 100])
+
+
+class PartitionCoins(SeededNoise):
+    """A broken twin: whoever computes a partition draws its coins, from a generator of its own process."""
+
+    def __init__(self, seed, fresh):
+        super().__init__(seed)
+        self._fresh = fresh
+
+    def below(self, bound, size):
+        return self._fresh.integers(0, bound, size)
+
+
+def test_coins_drawn_where_a_partition_is_computed_would_show(table):
+    """Two runs of the broken twin differ, as a partition computed again would; two of ours do not."""
+    X, options = da.from_array(table, chunks=(350, 4)), {**BUDGET, **OPTIONS["known"], "core_sample": 400}
+    workers = [np.random.default_rng(place) for place in range(2)]
+    twins = [dimfree.release_mean(X, **options, noise=PartitionCoins(5, worker)) for worker in workers]
+    ours = [dimfree.release_mean(X, **options, noise=SeededNoise(5)) for _ in range(2)]
+    assert ours[0].mean.tobytes() == ours[1].mean.tobytes()
+    assert twins[0].mean.tobytes() != twins[1].mean.tobytes()

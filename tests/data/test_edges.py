@@ -1,0 +1,133 @@
+"""Edges where a habit of floating point or of a file format would speak of records."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dimfree import (
+    InvalidParameter,
+    InvalidRecords,
+    NoiseMisuse,
+    OutOfMemory,
+    PrivateMean,
+    SeededNoise,
+    SystemNoise,
+    release_mean,
+    variance_profile,
+)
+from dimfree.core.friends import within_radius
+from dimfree.data.read import read_table
+from dimfree.geometry.grid import RADIUS
+
+
+def test_a_blank_line_of_a_one_column_file_is_a_record(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("age\n1\n\n3\n")
+    records = read_table(path)
+    assert records.count == 3
+    assert [valid.tolist() for _, valid in records.blocks()] == [[True, False, True]]
+
+
+def test_a_blank_line_of_a_wider_file_is_none(tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("a,b\n1,2\n\n3,4\n")
+    assert read_table(path).count == 2
+
+
+def test_far_records_are_no_friends_in_any_dimension():
+    """The cut squares add up beyond 2^63 here: as 64-bit integers they would wrap to a negative number."""
+    wide = np.full((1, 2**23 + 2**10), 5 * RADIUS, dtype=np.int64)
+    assert not within_radius(wide)[0]
+    wide[:] = 0
+    wide[0, -1] = RADIUS
+    assert within_radius(wide)[0]
+    wide[0, 0] = 1
+    assert not within_radius(wide)[0]
+
+
+@pytest.mark.parametrize("core", ["stable", "soft", "basic"])
+def test_no_record_raises_a_floating_point_error(core):
+    table = np.random.default_rng(1).normal(size=(300, 2))
+    table[0], table[1], table[2] = 1e-320, 1e308, -1e-300
+    with np.errstate(all="raise"):
+        found = release_mean(table, epsilon=4.0, delta=1e-6, covariance=np.ones(2), core=core, noise=SeededNoise(1))
+    assert found.method in ("recentred", "stable", "soft", "basic")
+
+
+@pytest.mark.parametrize("options", [{}, {"covariance": np.ones(2**22 + 1)}, {"basis": "hadamard"}, {"shape": "paper"}])
+def test_more_columns_than_the_proofs_speak_of_are_an_error(options):
+    """proofs/core/friends.md and distances.md bound rounding errors for at most 2^22 columns."""
+    table = sparse.csr_array((3, 2**22 + 1))
+    with pytest.raises(InvalidParameter, match="at most 4194304 columns, got 4194305"):
+        release_mean(table, epsilon=1.0, delta=1e-6, **options)
+
+
+def test_noise_that_would_saturate_is_refused():
+    with pytest.raises(NoiseMisuse, match="64-bit"):
+        SystemNoise().gaussian(2.0**80, 1)
+
+
+def test_stages_have_an_end():
+    with pytest.raises(InvalidParameter, match="at most 20"):
+        release_mean(np.ones((9, 1)), epsilon=1.0, delta=1e-6, covariance=[1.0], stages=21)
+
+
+@pytest.mark.filterwarnings("ignore::dimfree.interop.mean.RefusalWarning")
+def test_a_number_too_large_for_a_float_is_a_typed_error_or_an_invalid_record():
+    model, table = PrivateMean(epsilon=1.0, delta=1e-6, covariance=[1.0]), np.array([[10**400]], dtype=object)
+    with pytest.raises(InvalidRecords):
+        model.fit(table)
+    assert model.set_params(on_invalid="neutral").fit(table).release_.refused
+
+
+@pytest.mark.parametrize(("name", "budget"), [("epsilon", (1e-9, 1e-3)), ("delta", (1.0, 1e-15))])
+def test_a_budget_too_small_to_account_for_is_a_typed_error(name, budget):
+    with pytest.raises(InvalidParameter, match=name):
+        release_mean(np.ones((9, 1)), epsilon=budget[0], delta=budget[1], covariance=[1.0])
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation):
+    """At epsilon = 1 the search over 150 records would be noise; what it "finds" must not become a radius."""
+    table = np.random.default_rng(1).normal(size=(150, 3))
+    options = {"covariance": np.full(3, 1e-4), "scale": "learn", "outliers": 0.0, "tails": "gaussian"}
+    options |= {"neighbours": relation, "failure_probability": 0.3, "noise": SeededNoise(1)}
+    found = release_mean(table, epsilon=1.0, delta=1e-2, **options)
+    assert found.refused
+    assert "too small" in found.refusal
+    assert not any(event.purpose == "friend radius" for event in found.ledger.searches)
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        (release_mean, "dimfree.release.as_records"),
+        (release_mean, "dimfree.estimators.unknown.pair_distances"),
+        (variance_profile, "dimfree.paper.variance_profile.as_records"),
+        (variance_profile, "dimfree.paper.variance_profile.group_variances"),
+    ],
+)
+def test_running_out_of_memory_tells_nothing_of_the_table(monkeypatch, call, place):
+    """NumPy's own sentence would name the shape of an array, and with it the number of records."""
+
+    def full(*_, **__):
+        raise MemoryError("Unable to allocate 244. MiB for an array with shape (32004000,)")
+
+    monkeypatch.setattr(place, full)
+    with pytest.raises(OutOfMemory) as error:
+        call(np.random.default_rng(1).normal(size=(6000, 3)), epsilon=1.0, delta=1e-6, noise=SeededNoise(1))
+    assert "32004000" not in str(error.value)
+    assert error.value.__cause__ is None
+    assert error.value.__suppress_context__
+
+
+def test_strict_floating_point_settings_of_the_caller_do_not_end_a_run():
+    table = np.random.default_rng(1).normal(size=(2000, 3))
+    with np.errstate(all="raise"):
+        strict = release_mean(table, epsilon=1.0, delta=1e-6, noise=SeededNoise(1))
+    assert strict == release_mean(table, epsilon=1.0, delta=1e-6, noise=SeededNoise(1))
+
+
+def test_too_many_columns_for_the_grid_of_the_noise_are_named():
+    with pytest.raises(InvalidParameter, match="at most 30000 columns"):
+        release_mean(sparse.csr_array((5, 30001)), epsilon=0.001, delta=1e-6, noise=SeededNoise(1))

@@ -1,0 +1,233 @@
+"""Tables that are no arrays of numbers: one odd entry spoils its own row and changes nothing else, nor does it warn."""
+
+import io
+import traceback
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streams import needs
+
+import dimfree
+from dimfree.data.entries import floats_of
+from dimfree.data.records import open_records
+from dimfree.errors import InvalidRecords
+from dimfree.noise import SeededNoise
+
+SECRET = 271828.25
+NAMES = ["a", "b"]
+PLAIN = [[0.1, 2.0], [3.0, -4.5], [1e300, 5e-324]]
+ODD = {
+    "none": None,
+    "nan": float("nan"),
+    "text": "ICU",
+    "long text": "x" * 5000,
+    "bytes": b"\xff",
+    "complex": 1j,
+    "beyond floats": 10**400,
+    "decimal": Decimal("sNaN"),
+    "masked": np.ma.masked,
+    "date": np.datetime64("2020-01-01"),
+    "span": np.timedelta64(1, "s"),
+    "missing": pd.NA,
+    "no time": pd.NaT,
+    "list": [1.0],
+    "dict": {"secret": SECRET},
+    "object": object(),
+}
+
+
+@pytest.fixture(autouse=True)
+def strict():
+    """As a caller may have set it: every warning and every floating-point event is an exception."""
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        yield
+
+
+def opened(X):
+    """All entries that count, and which rows are valid, under the rule that is inside the guarantee."""
+    blocks = list(open_records(X, on_invalid="neutral").blocks())
+    return np.concatenate([values for values, _ in blocks]), np.concatenate([valid for _, valid in blocks]).tolist()
+
+
+def series(column):
+    return pd.Series(column, dtype=object).infer_objects()
+
+
+MAKERS = {
+    "lists": lambda rows: rows,
+    "tuples": lambda rows: tuple(map(tuple, rows)),
+    "objects": lambda rows: _objects(rows),
+    "pandas": lambda rows: pd.DataFrame({name: series([row[at] for row in rows]) for at, name in enumerate(NAMES)}),
+    "polars": lambda rows: needs("polars").DataFrame(
+        [needs("polars").Series(name, [row[at] for row in rows], dtype=needs("polars").Object)
+         for at, name in enumerate(NAMES)]
+    ),
+}  # fmt: skip
+
+
+def _objects(rows):
+    array = np.empty((len(rows), 2), dtype=object)
+    for at, row in enumerate(rows):
+        array[at, 0], array[at, 1] = row
+    return array
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_an_odd_entry_spoils_its_own_row_alone(make, odd):
+    values, valid = opened(make([*PLAIN, [odd, 1.0]]))
+    assert values[:3].tobytes() == np.array(PLAIN).tobytes()
+    assert valid == [True, True, True, False]
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_under_the_other_rule_it_is_an_error_that_quotes_nothing(make, odd):
+    with pytest.raises(InvalidRecords) as caught:
+        open_records(make([*PLAIN, [odd, SECRET]]))
+    assert "271828" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("entry", "number"),
+    [(True, 1.0), ("2.5", 2.5), (b" 7 ", 7.0), (Decimal("0.1"), 0.1), (Fraction(1, 4), 0.25), (2**70, 2.0**70)],
+)
+def test_other_kinds_of_numbers_and_text_are_numbers(entry, number):
+    assert floats_of([entry, complex(number), np.float32(0.5)]).tolist() == [number, number, 0.5]
+    assert opened([[entry, 1.0]])[0].tolist() == [[number, 1.0]]
+
+
+def read_with_pandas(text):
+    return pd.read_csv(io.StringIO(text))
+
+
+def read_with_arrow(text):
+    return pyarrow.csv.read_csv(io.BytesIO(text.encode()))
+
+
+def read_with_polars(text):
+    return needs("polars").read_csv(io.StringIO(text))
+
+
+@pytest.mark.parametrize("read", [read_with_pandas, read_with_arrow, read_with_polars])
+@given(
+    rows=st.lists(st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 2), min_size=1, max_size=5),
+    odd=st.sampled_from(["ICU", "1;2", "?", "-"]),
+)
+def test_one_cell_that_makes_text_of_a_column(read, rows, odd):
+    """The reader decides the type of a column by all its cells."""
+    lines = "a,b\n" + "".join(f"{first!r},{second!r}\n" for first, second in rows)
+    values, valid = opened(read(f"{lines}{odd},1\n"))
+    np.testing.assert_array_equal(values[:-1], rows)
+    assert valid == [True] * len(rows) + [False]
+
+
+def test_a_column_of_missing_entries_is_one_of_numbers():
+    polars = needs("polars")
+    for frame in (pa.table({"a": [1.0], "b": pa.nulls(1)}), polars.DataFrame({"a": [1.0], "b": [None]})):
+        assert opened(frame)[1] == [False]
+
+
+def test_types_that_somebody_declared_stay_an_error():
+    declared = [
+        pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}),
+        pd.DataFrame({"a": pd.Categorical([1.0])}),
+        pa.table({"a": pa.array([0], pa.date32())}),
+        np.zeros((1, 1), dtype="M8[s]"),
+        np.zeros((1, 1), dtype=[("a", float)]),
+    ]
+    for X in declared:
+        with pytest.raises(InvalidRecords):
+            open_records(X, on_invalid="neutral")
+
+
+def test_a_release_goes_on_as_if_the_entry_were_missing():
+    table = np.random.default_rng(1).normal(size=(400, 2)).tolist()
+    budget = {"epsilon": 4.0, "delta": 1e-6, "covariance": np.ones(2), "on_invalid": "neutral"}
+    missing = dimfree.release_mean([*table, [None, 1.0]], noise=SeededNoise(1), **budget)
+    for odd in ("ICU", 1j, [2.0], object()):
+        assert dimfree.release_mean([*table, [odd, 1.0]], noise=SeededNoise(1), **budget) == missing
+    assert not missing.refused
+
+
+# ------------------------------------------------------------------------------------------------ masks
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "longdouble", "i1", "i8", "u8", "?", "O", "U8", "S8", "c16"])
+@pytest.mark.parametrize("behind", [0, 1])
+def test_what_lies_behind_a_mask_is_missing(dtype, behind):
+    data = np.array([[1, 1], [behind, 1]]).astype(dtype)
+    for masked in (np.ma.array(data, mask=[[0, 0], [1, 0]]), np.ma.array(data, mask=[[0, 0], [1, 0]], fill_value=1)):
+        values, valid = opened(masked)
+        assert values.tolist() == [[1, 1], [0, 0]]
+        assert valid == [True, False]
+
+
+def test_masks_of_rows_in_a_list_count():
+    rows = [np.ma.array([1.0, 2.0], mask=[False, False]), np.ma.array([3.0, 4.0], mask=[False, True])]
+    assert opened(rows)[1] == [True, False]
+
+
+def test_an_infinite_number_behind_a_mask_warns_of_nothing():
+    data = np.array([[np.inf, 1e308], [np.nan, 1.0]])
+    assert opened(np.ma.array(data, mask=~np.isfinite(data)))[1] == [False, False]
+
+
+# ------------------------------------------------------------------------------------------------ no rows
+
+
+def without_rows():
+    polars = needs("polars")
+    return {
+        "array": np.empty((0, 2)),
+        "objects": np.empty((0, 2), dtype=object),
+        "masked": np.ma.array(np.empty((0, 2))),
+        "pandas": pd.DataFrame(columns=NAMES),
+        "pandas of text": pd.DataFrame(columns=NAMES, dtype="str"),
+        "pandas read": read_with_pandas("a,b\n"),
+        "polars": polars.DataFrame({"a": [], "b": []}),
+        "polars read": read_with_polars("a,b\n"),
+        "arrow": pa.table({"a": pa.nulls(0), "b": pa.nulls(0)}),
+        "arrow of text": pa.table({"a": pa.array([], pa.string()), "b": pa.array([], pa.string())}),
+    }
+
+
+@pytest.mark.parametrize("kind", without_rows())
+@pytest.mark.parametrize("on_invalid", ["raise", "neutral"])
+def test_a_table_without_rows_is_released_like_any_other(kind, on_invalid):
+    """Whether a frame has a type other than object depends on whether it has records."""
+    options = {"epsilon": 1.0, "delta": 1e-6, "on_invalid": on_invalid}
+    found = dimfree.release_mean(without_rows()[kind], **options, noise=SeededNoise(1))
+    numeric = pd.DataFrame(np.empty((0, 2)), columns=NAMES) if found.columns else np.empty((0, 2))
+    assert found == dimfree.release_mean(numeric, **options, noise=SeededNoise(1))
+    assert found.refused
+
+
+@pytest.mark.parametrize("X", [[], (), [None], [1.0], np.empty(0)])
+@pytest.mark.parametrize("on_invalid", ["raise", "neutral"])
+def test_an_empty_list_says_nothing_of_its_columns(X, on_invalid):
+    with pytest.raises(InvalidRecords, match=r"numpy\.empty\(\(0, d\)\)"):
+        dimfree.release_mean(X, epsilon=1.0, delta=1e-6, on_invalid=on_invalid)
+
+
+@pytest.mark.parametrize("X", [[[]], [[], []], np.empty((0, 0)), pd.DataFrame()])
+def test_no_columns_are_an_error(X):
+    with pytest.raises(InvalidRecords, match="no columns"):
+        open_records(X, on_invalid="neutral")
+
+
+@pytest.mark.parametrize("X", [[[SECRET, 1.0], [SECRET]], [[SECRET], 1.0], [[SECRET, 1.0], None]])
+@pytest.mark.parametrize("on_invalid", ["raise", "neutral"])
+def test_rows_of_different_lengths_are_no_table(X, on_invalid):
+    with pytest.raises(InvalidRecords, match="one row per person") as caught:
+        open_records(X, on_invalid=on_invalid)
+    assert "271828" not in "".join(traceback.format_exception(caught.value))

@@ -1,0 +1,109 @@
+"""A file in parts, as the workers of a cluster read it: the rows of the file in order, whatever the parts."""
+
+import pickle
+from itertools import chain
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from streams import lists, needs, store, store_h5ad
+
+from dimfree.data import read as files
+from dimfree.data.cluster import file_parts
+from dimfree.data.formats import parquet
+from dimfree.errors import InvalidFile
+
+dask, pq = needs("dask"), needs("pyarrow.parquet")
+
+ROWS = 500
+ENDINGS = [".npy", ".csv", ".parquet", ".arrow", ".feather", ".zarr", ".h5ad"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return np.random.default_rng(42).standard_normal((ROWS, 4))
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def rows_of(records, rows=64):
+    return np.concatenate([block for block, _ in records.blocks(rows)])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_parts_are_the_rows_of_the_file(tmp_path, table, monkeypatch, ending, threads):
+    path = store(tmp_path / f"t{ending}", table, rows=37)
+    whole = files.read_table(path)
+    for entries in (2**22, 4 * 41, 4):
+        monkeypatch.setattr(file_parts, "_PART_ENTRIES", entries)
+        records = files.read_table(path, workers=threads)
+        assert records.columns == whole.columns
+        assert rows_of(records).tobytes() == table.tobytes()
+
+
+def test_a_file_is_cut_where_it_can_be_read_from(tmp_path, table):
+    def ends(name, threads=2, **options):
+        stream = files._STREAMS[name.partition(".")[1] + name.partition(".")[2]](
+            store(tmp_path / name, table, **options)
+        )
+        return file_parts._ends(stream, threads)
+
+    assert ends("t.npy") == [0, 63, 126, 189, 252, 315, 378, 441, 500]
+    assert ends("t.zarr", rows=37) == [0, 74, 148, 222, 296, 370, 444, 500]  # whole chunks
+    assert ends("many.parquet", rows=37) == [0, 74, 148, 222, 296, 370, 444, 500]  # whole row groups
+    assert ends("one.parquet", rows=500) == [0, 250, 500]  # a row group that two have to share
+    assert ends("t.csv") == [0, 250, 500]  # nobody can begin in the middle
+
+
+def test_row_groups_of_others_are_not_read(tmp_path, table, monkeypatch):
+    path, read = store(tmp_path / "t.parquet", table, rows=50), []
+    whole = file_parts._of_groups
+    monkeypatch.setattr(file_parts, "_of_groups", lambda s, groups, rows: read.append(groups) or whole(s, groups, rows))
+    rows_of(files.read_table(path, workers=1))
+    assert sorted(chain(*read)) == list(range(10))
+
+
+@pytest.mark.parametrize("rows", [37, 500])
+def test_wide_and_nested_parquet(tmp_path, table, monkeypatch, rows):
+    pq.write_table(lists(table), tmp_path / "lists.parquet", row_group_size=rows)
+    assert rows_of(files.read_table(tmp_path / "lists.parquet", workers=2)).tobytes() == table.tobytes()
+    monkeypatch.setattr(parquet, "_NARROW", 1)
+    path = store(tmp_path / "wide.parquet", table, rows=rows)
+    assert rows_of(files.read_table(path, workers=2)).tobytes() == table.tobytes()
+
+
+def test_columns_stored_one_after_the_other(tmp_path, table):
+    np.save(tmp_path / "t.npy", np.asfortranarray(table))
+    assert rows_of(files.read_table(tmp_path / "t.npy", workers=2)).tobytes() == table.tobytes()
+
+
+def test_what_travels_to_a_worker_holds_no_rows(tmp_path, table):
+    records = files.read_table(store(tmp_path / "t.npy", table), workers=2)
+    part = pickle.dumps(records._source._places[0].partition)
+    assert len(part) < 2000
+    assert table[0].tobytes() not in part
+    assert b"".join(block.tobytes() for block in pickle.loads(part).row_blocks(9)) == table[:63].tobytes()
+
+
+def test_a_file_that_has_changed(tmp_path, table):
+    path = store(tmp_path / "t.npy", table)
+    records = files.read_table(path, workers=2)
+    store(path, table[:-1])
+    with pytest.raises(InvalidFile, match="has changed"):
+        rows_of(records)
+    path.unlink()
+    with pytest.raises(InvalidFile, match="same path on every worker"):
+        rows_of(records)
+
+
+def test_what_cannot_be_read_in_parts(tmp_path, table):
+    np.savez(tmp_path / "t.npz", X=table)
+    store_h5ad(tmp_path / "t.h5ad", sparse.csr_array(table))
+    for name, words in (("t.npz", "cannot be read in parts"), ("t.h5ad", "its rows are sparse")):
+        with pytest.raises(InvalidFile, match=words):
+            files.read_table(tmp_path / name, workers=2)

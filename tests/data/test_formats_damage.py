@@ -1,0 +1,369 @@
+"""Damage of every kind: one sentence that names the path, no number of the table, and never a partial release."""
+
+import os
+import sys
+import traceback
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sparse
+from streams import needs, store, store_h5ad
+from typer.testing import CliRunner
+
+import dimfree
+from dimfree.cli import app
+from dimfree.data import read as files
+from dimfree.data.formats.csv import CsvStream
+from dimfree.data.formats.file_stream import FileStream, rows_at_once
+from dimfree.data.formats.npy import NpyStream
+from dimfree.errors import InvalidFile, OutOfMemory
+from dimfree.noise import SeededNoise
+
+SECRET = 271828.25
+ENDINGS = [".npy", ".csv", ".parquet", ".arrow", ".feather", ".zarr", ".h5ad"]
+
+
+@pytest.fixture(autouse=True)
+def streaming(monkeypatch):
+    monkeypatch.setattr(files, "LARGE", 0)
+
+
+@pytest.fixture
+def table():
+    return np.random.default_rng(3).standard_normal((300, 4)) + SECRET
+
+
+def refusal_of(action, *args):
+    with pytest.raises(InvalidFile) as caught:
+        action(*args)
+    assert "271828" not in "".join(traceback.format_exception(caught.value))
+    return str(caught.value)
+
+
+def release(records):
+    return dimfree.release_mean(records, epsilon=4, delta=1e-6, covariance=np.ones(4), noise=SeededNoise(1))
+
+
+def shortened(path, share=0.5):
+    os.truncate(path, int(path.stat().st_size * share))
+    return path
+
+
+@pytest.mark.parametrize("ending", [".npy", ".parquet", ".arrow", ".feather", ".h5ad"])
+@pytest.mark.parametrize("share", [0.999, 0.5, 0.01, 0.0])
+def test_a_truncated_file(tmp_path, table, ending, share):
+    path = shortened(store(tmp_path / f"t{ending}", table), share)
+    message = refusal_of(lambda: release(files.read_table(path)))
+    assert message.startswith(str(path))
+
+
+@pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
+@pytest.mark.parametrize("text", ['a,b\n1,2\n3,"4', '1,2\n3,"4', 'a\n1\n"', '"a', 'a,b\n1,2\n3,"4\n'])
+def test_csv_cut_inside_quotes(tmp_path, monkeypatch, large, text):
+    monkeypatch.setattr(files, "LARGE", large)
+    (tmp_path / "t.csv").write_text(text)
+    assert "ends inside a cell in quotes" in refusal_of(files.read_table, tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"a,b\n{SECRET},1\n" * 1 + f"{SECRET}\n", "differ in their number of cells"),
+        (f"a,b\n1,2\n1,x{SECRET}\n", "column 'b'"),
+        (f'a,b\n1,"{SECRET}\n1,2\n', "column 'b'"),
+        ("\n", "it is empty"),
+    ],
+)
+def test_csv_says_the_same_streamed_or_loaded(tmp_path, monkeypatch, large, text, words):
+    monkeypatch.setattr(files, "LARGE", large)
+    (tmp_path / "t.csv").write_text(text)
+    assert words in refusal_of(files.read_table, tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("text", ["1,2\n\n3,4\n\n", "a,b\n1,2\n3,4", '\ufeffa,b\r\n"1",2\r\n\r\n3,4\r\n'])
+def test_csv_dialect_of_a_stream(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text, newline="")
+    records = files.read_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(np.concatenate([block for block, _ in records.blocks(1)]), [[1, 2], [3, 4]])
+
+
+def test_in_one_column_a_blank_line_is_a_record(tmp_path):
+    (tmp_path / "t.csv").write_text("a\n1\n\n3\n")
+    assert files.read_table(tmp_path / "t.csv").count == 3
+
+
+@pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".arrow", ".h5ad"])
+def test_a_file_that_shrinks_between_two_passes(tmp_path, table, ending):
+    path = store(tmp_path / f"t{ending}", table)
+    records = files.read_table(path)
+    assert sum(len(rows) for rows, _ in records.blocks()) == 300
+    shortened(path)
+    assert "changed since it was opened" in refusal_of(lambda: list(records.blocks()))
+    path.unlink()
+    assert "no longer there" in refusal_of(lambda: list(records.blocks()))
+
+
+@pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".arrow", ".h5ad"])
+def test_a_file_that_is_replaced_between_two_passes(tmp_path, table, ending):
+    path = store(tmp_path / f"t{ending}", table)
+    records = files.read_table(path)
+    store(tmp_path / f"other{ending}", table + 1).replace(path)
+    assert "changed since it was opened" in refusal_of(release, records)
+
+
+@pytest.mark.parametrize("within", [False, True], ids=["between two passes", "within a pass"])
+def test_a_chunk_that_is_written_anew(tmp_path, table, within):
+    """The folder itself does not show it."""
+    path = store(tmp_path / "t.zarr", table)
+    records = files.read_table(path)
+    blocks = records.blocks(7)
+    if within:
+        next(blocks)
+    needs("zarr").open(str(path), mode="r+")[:7] = SECRET
+    assert "changed since it was opened" in refusal_of(lambda: list(blocks))
+    assert "changed since it was opened" in refusal_of(release, records)
+
+
+@pytest.mark.parametrize("kind", [NpyStream, CsvStream])
+def test_a_file_that_shrinks_within_a_pass(tmp_path, kind):
+    big = np.random.default_rng(0).standard_normal((20000, 4))
+    path = store(tmp_path / ("t.npy" if kind is NpyStream else "t.csv"), big)
+    blocks = kind(path).row_blocks(10)
+    next(blocks)
+    shortened(path)
+    assert str(path) in refusal_of(lambda: list(blocks))
+
+
+def test_nothing_is_released_from_a_file_that_changes_in_the_middle(tmp_path, table, monkeypatch):
+    path, drawn = store(tmp_path / "t.npy", table), []
+    records = files.read_table(path)
+
+    class Meddling(SeededNoise):
+        def gaussian(self, stddev, size):
+            drawn.append(size)
+            shortened(path, 0.99)
+            return super().gaussian(stddev, size)
+
+    assert "changed" in refusal_of(
+        lambda: dimfree.release_mean(records, epsilon=4, delta=1e-6, covariance=np.ones(4), noise=Meddling(1))
+    )
+    assert drawn
+
+
+class Patchwork(FileStream):
+    """Parts that do not fit each other."""
+
+    def __init__(self, path, parts, shape):
+        super().__init__(path)
+        self.shape, self.dtype, self._given = shape, np.dtype(np.float64), parts
+
+    def _parts(self, rows):
+        yield from self._given
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (np.full((2, 3), SECRET), "other columns"),
+        (np.full((2, 2), SECRET, dtype=np.float32), "another type"),
+        (np.full(2, SECRET), "other columns"),
+        (np.full((3, 2), SECRET), "changed"),
+        (np.full((1, 2), SECRET), "changed"),
+    ],
+)
+def test_parts_that_do_not_fit(tmp_path, part, words):
+    path = store(tmp_path / "t.npy", np.zeros((1, 1)))
+    stream = Patchwork(path, [np.zeros((2, 2)), part], (4, 2))
+    assert words in refusal_of(lambda: list(stream.row_blocks(2)))
+
+
+def test_a_row_group_with_other_columns(tmp_path, table):
+    records = files.read_table(store(tmp_path / "t.parquet", table))
+    layout = records._source._layout
+    for other in (pa.schema([("x", pa.float64())]), layout.schema.set(0, pa.field("first", pa.float32()))):
+        assert "other columns or types" in refusal_of(layout.require, other)
+
+
+def test_running_out_of_memory_in_a_pass_has_its_own_words(tmp_path, table, monkeypatch):
+    records = files.read_table(store(tmp_path / "t.npy", table))
+
+    def exhausted(*_):
+        raise MemoryError(f"{SECRET} rows")
+
+    monkeypatch.setattr(NpyStream, "_rows", exhausted)
+    with pytest.raises(OutOfMemory) as caught:
+        release(records)
+    assert "271828" not in "".join(traceback.format_exception(caught.value))
+
+
+# ------------------------------------------------------------------------------------------------ Parquet checksums
+
+
+def with_one_byte_changed(path):
+    """In the numbers of the last page, where nothing but a checksum can tell."""
+    content = bytearray(path.read_bytes())
+    column = pq.ParquetFile(path).metadata.row_group(0).column(3)
+    content[column.data_page_offset + column.total_compressed_size - 100] ^= 1
+    path.write_bytes(bytes(content))
+    return path
+
+
+@pytest.fixture(params=[4, 200], ids=["narrow", "wide"])
+def checked(request, tmp_path):
+    """A file that is read whole or in slabs of columns, with a checksum for each page and nothing compressed."""
+    numbers = np.random.default_rng(3).standard_normal((300, request.param)) + SECRET
+    table = pa.table([pa.array(column) for column in numbers.T], names=[f"c{at}" for at in range(request.param)])
+    options = {"write_page_checksum": True, "use_dictionary": False, "compression": "none", "row_group_size": 100}
+    pq.write_table(table.append_column("who", pa.array(range(300))), tmp_path / "t.parquet", **options)
+    return tmp_path / "t.parquet"
+
+
+@pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
+def test_a_page_that_does_not_fit_its_checksum(checked, monkeypatch, large):
+    monkeypatch.setattr(files, "LARGE", large)
+    assert sum(len(rows) for rows, _ in files.read_table(checked).blocks()) == 300
+    with_one_byte_changed(checked)
+    for read in (files.read_table, lambda path: files.read_keyed_table(path, ["who"])[0]):
+        message = refusal_of(lambda read=read: list(read(checked).blocks()))
+        assert message.startswith(str(checked))
+        assert "damaged" in message
+    assert "damaged" in refusal_of(files.read_covariance, checked)
+
+
+def test_a_worker_compares_checksums(checked):
+    needs("dask")
+    with_one_byte_changed(checked)
+    assert "damaged" in refusal_of(lambda: list(files.read_table(checked, workers=2).blocks()))
+
+
+def test_no_release_of_a_page_that_does_not_fit(checked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with_one_byte_changed(checked)
+    command = [
+        "mean",
+        "t.parquet",
+        "--unit",
+        "who",
+        "--epsilon",
+        "4",
+        "--delta",
+        "1e-6",
+        "-o",
+        "m.csv",
+        "--json",
+        "r.json",
+    ]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2
+    assert "t.parquet" in result.stderr
+    assert "271828" not in result.output
+    assert not {"m.csv", "r.json"} & set(os.listdir())
+
+
+# ------------------------------------------------------------------------------------------------ zarr and h5ad
+
+
+def test_a_zarr_chunk_that_is_lost_or_damaged(tmp_path, table):
+    path = store(tmp_path / "t.zarr", table, rows=100)
+    records = files.read_table(path)
+    chunk = next(part for part in sorted((path / "c").rglob("*")) if part.is_file())
+    whole = chunk.read_bytes()
+    chunk.write_bytes(whole[: len(whole) // 2])
+    damaged = files.read_table(path)
+    assert "damaged" in refusal_of(lambda: list(damaged.blocks()))
+    chunk.unlink()
+    for opened in (records, damaged):
+        assert "changed since it was opened" in refusal_of(lambda opened=opened: list(opened.blocks()))
+    assert "chunks of it are missing" in refusal_of(files.read_table, path)
+
+
+def test_what_is_no_zarr_array(tmp_path, table):
+    zarr = needs("zarr")
+    zarr.create_group(str(tmp_path / "g.zarr"))
+    assert "it is a group" in refusal_of(files.read_table, tmp_path / "g.zarr")
+    zarr.create_array(str(tmp_path / "r.zarr"), data=np.zeros((2, 2, 2)) + 1)
+    assert "2 dimensions" in refusal_of(files.read_table, tmp_path / "r.zarr")
+    (tmp_path / "f.zarr").write_text("x")
+    assert "is a file: pass the path of a folder" in refusal_of(files.read_table, tmp_path / "f.zarr")
+    (tmp_path / "e.zarr").mkdir()
+    refusal_of(files.read_table, tmp_path / "e.zarr")
+
+
+def test_what_is_no_csr(tmp_path):
+    h5py = needs("h5py")
+    counts = sparse.csr_matrix(np.eye(4))
+    path = tmp_path / "t.h5ad"
+    assert "write X as CSR" in refusal_of(files.read_table, store_h5ad(path, sparse.csc_matrix(counts)))
+    for part, wrong in (("indptr", [0, 3, 2, 3, 4]), ("indptr", [0, 1]), ("data", [SECRET]), ("indices", [0, 1, 2, 9])):
+        store_h5ad(path, counts)
+        with h5py.File(path, "a") as file:
+            del file["X"][part]
+            file["X"][part] = wrong
+        message = refusal_of(lambda: list(files.read_table(path).sparse_blocks()))
+        assert "damaged" in message
+    with h5py.File(path, "w") as file:
+        file["obs"] = [1]
+    assert "no matrix X" in refusal_of(files.read_table, path)
+
+
+@pytest.mark.parametrize("part", ["indptr", "indices"])
+@pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
+def test_fractions_for_places(tmp_path, monkeypatch, part, large):
+    """Rounded, they would move entries into other columns, or into the rows of other people."""
+    monkeypatch.setattr(files, "LARGE", large)
+    h5py = needs("h5py")
+    counts = sparse.csr_matrix(np.eye(4))
+    with h5py.File(store_h5ad(tmp_path / "t.h5ad", counts), "a") as file:
+        places = file["X"][part][:]
+        del file["X"][part]
+        file["X"][part] = places + (np.arange(len(places)) == 1) * 0.7
+    assert "not whole numbers" in refusal_of(files.read_table, tmp_path / "t.h5ad")
+    parts = {"data": counts.data, "indices": counts.indices, "indptr": counts.indptr, part: places + 0.5}
+    np.savez(tmp_path / "t.npz", format=b"csr", shape=counts.shape, **parts)
+    assert "not whole numbers" in refusal_of(files.read_table, tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize(
+    ("package", "ending", "extra"),
+    [("zarr", ".zarr", "zarr"), ("h5py", ".h5ad", "anndata"), ("pyarrow", ".arrow", "files")],
+)
+def test_a_missing_package_names_its_extra(tmp_path, monkeypatch, package, ending, extra):
+    path = tmp_path / f"t{ending}"
+    path.mkdir() if ending == ".zarr" else path.write_text("x")
+    monkeypatch.setitem(sys.modules, package, None)
+    assert f"pip install 'dimfree[{extra}]'" in refusal_of(files.read_table, path)
+
+
+# ------------------------------------------------------------------------------------------------ the command
+
+
+def test_the_command_leaves_nothing_behind(tmp_path, table, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store(tmp_path / "t.parquet", table)
+    np.save("v.npy", np.ones(4))
+    original = FileStream.row_blocks
+
+    def cut(stream, rows):
+        for place, block in enumerate(original(stream, rows)):
+            if place == 2:
+                shortened(stream.path, 0.9)
+            yield block
+
+    monkeypatch.setattr(FileStream, "row_blocks", cut)
+    monkeypatch.setattr("dimfree.data.records._LOOK_ENTRIES", 40)
+    budget = ["--epsilon", "4", "--delta", "1e-6", "--covariance", "v.npy"]
+    result = CliRunner().invoke(app, ["mean", "t.parquet", *budget, "-o", "m.csv", "--json", "r.json"])
+    assert result.exit_code == 2
+    assert "t.parquet" in result.stderr
+    assert "271828" not in result.output
+    assert not {"m.csv", "r.json"} & set(os.listdir())
+
+
+def test_rows_read_at_once_are_whole_chunks_or_few():
+    assert rows_at_once(8000, 1000) == 4000
+    assert rows_at_once(8000, 5000) == 5000
+    assert rows_at_once(8000, 10**6) == 2**25 // 8000
+    assert rows_at_once(2**30, 1) == 1

@@ -1,0 +1,47 @@
+"""The bar of a release: begins anew with every pass, names the stage, and is nowhere but on a terminal."""
+
+from rich.progress import Progress
+
+from dimfree.cli import progress
+from dimfree.cli.progress import _Passes
+from dimfree.data.progress import during, heard
+
+
+def test_every_pass_begins_anew_under_the_name_of_its_stage():
+    bar = Progress(disable=True)
+    task = bar.add_task("Releasing", total=None)
+    passes, shown = _Passes("Releasing", bar, task), []
+    for stage, done in (("", 50), ("", 100), ("stage 1", 10), ("stage 1", 100), ("stage 2", 100)):
+        passes(stage, done, 100)
+        shown.append((bar.tasks[0].description, bar.tasks[0].percentage))
+    assert shown == [
+        ("Releasing", 50.0),
+        ("Releasing", 100.0),
+        ("Releasing: stage 1", 10.0),
+        ("Releasing: stage 1", 100.0),
+        ("Releasing: stage 2", 100.0),
+    ]
+
+
+def test_no_words_outside_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.passing("Releasing"), during("stage 1"):
+        heard(3, 271828)
+    heard(4, 271828)
+    captured = capsys.readouterr()
+    assert captured.out + captured.err == ""
+
+
+def test_on_a_terminal_the_stage_shows_and_the_number_of_rows_does_not(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr("rich.console.Console.is_terminal", property(lambda console: True))
+    monkeypatch.setenv("TERM", "xterm")
+    started = progress.threading.Event()
+    original = Progress.start
+    monkeypatch.setattr(Progress, "start", lambda bar: (original(bar), started.set()))
+    with progress.passing("Releasing"), during("stage 1"):
+        assert started.wait(5)
+        heard(3, 271828)
+    shown = capsys.readouterr().err
+    assert "stage 1" in shown
+    assert "271828" not in shown

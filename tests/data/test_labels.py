@@ -1,0 +1,335 @@
+"""G1: which public group a row or a person belongs to is a function of their own rows; nothing else is ever told."""
+
+import traceback
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from dimfree.data.people.keys import open_keys
+from dimfree.data.people.labels import NOBODY, check_group_keys, labelled, members, person_members, split_groups
+from dimfree.data.records import as_records
+from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
+
+NAN = float("nan")
+SECRET = "secret-314159"
+KEYS = ("a", "b", "c")
+
+
+def rows_of(records):
+    parts = [np.where(valid[:, None], block, NAN) for block, valid in records.blocks()]
+    return np.concatenate([*parts, np.empty((0, records.dimension))])
+
+
+# ------------------------------------------------------------------------------------------------ names of groups
+
+
+@pytest.mark.parametrize(
+    ("given_keys", "names"),
+    [
+        (["b", "a"], ("b", "a")),
+        (np.array(["b", "a"]), ("b", "a")),
+        (range(3), (0, 1, 2)),
+        ([np.int64(7), 3], (7, 3)),
+        (pd.Series(["x"]), ("x",)),
+        ((name for name in "xy"), ("x", "y")),
+    ],
+)
+def test_names_keep_their_order(given_keys, names):
+    found = check_group_keys(given_keys)
+    assert found == names
+    assert [type(name) for name in found] == [type(name) for name in names]
+
+
+BAD_KEYS = {
+    "a word": "north",
+    "bytes": b"ab",
+    "a number": 5,
+    "nothing": None,
+    "no name": [],
+    "a name twice": ["a", "b", "a"],
+    "a number twice": [1, np.int64(1)],
+    "floats": [1.0, 2.0],
+    "truth": [True, False],
+    "a mixture": ["a", 1],
+    "a missing one": ["a", None],
+    "tuples": [("a", "b")],
+    "rows": np.eye(2),
+}
+
+
+@pytest.mark.parametrize("keys", BAD_KEYS.values(), ids=BAD_KEYS.keys())
+def test_names_that_cannot_be_used(keys):
+    with pytest.raises(InvalidParameter, match=r"Expected keys .* public names"):
+        check_group_keys(keys)
+
+
+# ------------------------------------------------------------------------------------------------ entries
+
+
+ENTRIES = ["b", "elsewhere", None, "a", "b"]
+KINDS = {
+    "list": list,
+    "array of objects": lambda entries: np.array(entries, dtype=object),
+    "pandas": pd.Series,
+    "categories": lambda entries: pd.Series(entries, dtype="category"),
+    "arrow": pa.array,
+    "chunks": lambda entries: pa.chunked_array([entries[:2], entries[2:]]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_entries_have_the_place_of_their_name(kind):
+    assert labelled(kind(ENTRIES), KEYS).tolist() == [1, NOBODY, NOBODY, 0, 1]
+
+
+def test_every_kind_of_missing_entry_is_nobodys():
+    entries = [None, NAN, np.nan, pd.NA, pd.NaT, "nan", "NA", "", "a"]
+    assert labelled(entries, ("b", "a")).tolist() == [NOBODY] * 8 + [1]
+
+
+@pytest.mark.parametrize("entries", [[7, 3, 5], np.array([7, 3, 5]), np.array([7, 3, 5], dtype=np.uint8)])
+def test_words_and_whole_numbers_name_each_other(entries):
+    assert labelled(entries, ("3", "7")).tolist() == [1, 0, NOBODY]
+    assert labelled(entries, (3, 7)).tolist() == [1, 0, NOBODY]
+    assert labelled([str(entry) for entry in entries], (3, 7)).tolist() == [1, 0, NOBODY]
+
+
+def test_words_are_compared_letter_by_letter():
+    assert labelled(["A", "a ", "a", "á"], KEYS).tolist() == [NOBODY, 0, 0, NOBODY]  # but for spaces around them
+
+
+class Talkative:
+    """Quotes itself whenever it is asked."""
+
+    def __ne__(self, other):
+        raise ValueError(SECRET)
+
+    __hash__ = None
+
+    def __str__(self):
+        raise ValueError(SECRET)
+
+
+WRONG = {
+    "a table": np.array([["a"], ["b"]]),
+    "a frame": pd.DataFrame({SECRET: ["a"]}),
+    "a mapping": {SECRET: "a"},
+    "a set": {SECRET},
+    "an iterator": iter([SECRET]),
+    "a number": 5,
+    "fields": np.array([(SECRET,)], dtype=[("a", "U20")]),
+}
+
+
+@pytest.mark.parametrize("entries", WRONG.values(), ids=WRONG.keys())
+def test_what_is_no_column_of_entries_is_not_quoted(entries):
+    with pytest.raises(InvalidParameter, match="groups") as caught:
+        labelled(entries, KEYS)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+STRANGE = [Talkative(), [2], {"b": 1}, np.array([1, 2]), 1.5, NAN, 2j, b"\xff", 10**5000, pd.NA, np.ma.masked, (None,)]
+
+
+@pytest.mark.parametrize("keys", [("b", "2"), (1, 2)], ids=["words", "numbers"])
+def test_an_entry_that_matches_nothing_is_nobodys_and_moves_no_other(keys):
+    entries = [keys[1], *STRANGE, keys[0]]
+    assert labelled(entries, keys).tolist() == [1, *[NOBODY] * len(STRANGE), 0]
+    for strange in STRANGE:
+        assert labelled([keys[1], strange, keys[0]], keys).tolist() == [1, NOBODY, 0]
+
+
+FLOATS = {
+    "list": [7.0, 3, 5.0, 7.5, NAN],
+    "array": np.array([7, 3, 5, 7.5, np.inf]),
+    "float32": np.array([7, 3, 5, 7.5, NAN], dtype=np.float32),
+    "Series with a gap": pd.Series([7, 3, 5, None, None]),
+    "Series with a complex number": pd.Series([7, 3, 5, 7j, None]),
+    "arrow": pa.array([7.0, 3.0, 5.0, None, 7.5]),
+}
+
+
+@pytest.mark.parametrize("entries", FLOATS.values(), ids=FLOATS.keys())
+def test_a_gap_turns_whole_numbers_into_floats_which_match_all_the_same(entries):
+    for keys in [("3", "7"), (3, 7)]:
+        assert labelled(entries, keys).tolist() == [1, 0, NOBODY, NOBODY, NOBODY]
+
+
+def test_kinds_that_python_takes_for_each_other():
+    """NumPy makes 1 of True beside numbers and Arrow makes True of 1 beside "true": only one key survives both."""
+    assert labelled([True, np.True_, np.array([True])[0], Decimal(1), 1, "true"], (0, 1)).tolist() == [1] * 6
+    assert labelled([False, "0", 0, "FALSE"], ("True", "False")).tolist() == [1] * 4
+
+
+@pytest.mark.parametrize(
+    "column", [[1, "ICU", 2], pd.Series([1, "ICU", 2]), ["1", 2, b"x"]], ids=["list", "pandas", "bytes"]
+)
+def test_under_raise_text_beside_numbers_is_an_error_with_the_remedy(column):
+    with pytest.raises(InvalidRecords, match=r"text beside numbers.*dtype") as error:
+        labelled(column, ("1", "2"), "raise")
+    assert "ICU" not in str(error.value)
+    assert labelled(column, ("1", "2"))[0] == 0
+    assert labelled(list(map(str, column)), ("1", "2"), "raise")[0] == 0
+
+
+@pytest.mark.parametrize("entries", [np.array([b"b", b"x", b"a"]), [b"b", "x", np.bytes_(b"a")]])
+def test_bytes_are_compared_as_text(entries):
+    assert labelled(entries, KEYS).tolist() == [1, NOBODY, 0]
+
+
+FRAMES = {"pandas": pd.DataFrame, "arrow": pa.table}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
+def test_a_named_column_is_no_coordinate(frame):
+    table = frame({"x": [1, 2, 3], "region": ["b", "z", "a"], "y": [4, 5, 6]})
+    rest, labels = split_groups(table, "region", KEYS)
+    assert as_records(rest).columns == ("x", "y")
+    assert labels.tolist() == [1, NOBODY, 0]
+    with pytest.raises(InvalidParameter, match="groups='nowhere'"):
+        split_groups(table, "nowhere", KEYS)
+
+
+def test_an_array_has_no_named_column():
+    with pytest.raises(InvalidParameter, match="groups='region'"):
+        split_groups(np.eye(2), "region", KEYS)
+
+
+# ------------------------------------------------------------------------------------------------ rows
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_members_are_the_rows_of_some_group_in_their_order(kind):
+    X = np.arange(10.0).reshape(5, 2)
+    rows, labels = members(as_records(kind(X)), labelled(ENTRIES, KEYS))
+    assert rows_of(rows).tolist() == X[[0, 3, 4]].tolist()
+    assert labels.tolist() == [1, 0, 1]
+    assert rows.is_sparse == (kind is sparse.csr_array)
+
+
+@pytest.mark.parametrize("count", [0, 4, 6])
+def test_as_many_entries_as_rows(count):
+    labels, keys = np.zeros(count, dtype=np.int64), open_keys(list(range(5)))
+    with pytest.raises(InvalidParameter, match="groups with as many entries"):
+        members(as_records(np.eye(5)), labels)
+    with pytest.raises(InvalidParameter, match="groups with as many entries"):
+        person_members(as_records(np.eye(5)), labels, keys, None, "raise")
+
+
+def test_as_many_persons_as_rows():
+    with pytest.raises(InvalidParameter, match="unit with as many keys"):
+        person_members(as_records(np.eye(3)), np.zeros(3, dtype=np.int64), open_keys([1, 2]), None, "raise")
+
+
+# ------------------------------------------------------------------------------------------------ persons
+
+
+def of_persons(rows, entries, persons, *, most=None, rule="neutral"):
+    """The record of each person and their group."""
+    X = np.reshape(rows, (-1, 1)).astype(np.float64)
+    return person_members(as_records(X), labelled(entries, KEYS), open_keys(persons), most, rule)
+
+
+def test_persons_by_hand():
+    rows = [[1], [10], [20], [30], [3], [100], [7]]
+    groups = ["z", "b", "a", "b", "a", "a", None]
+    whose = ["p", "p", "p", "p", "q", "p", "r"]  # p's first row in any group is in b; r is in none
+    people, labels = of_persons(rows, groups, whose)
+    assert rows_of(people).tolist() == [[20.0], [3.0]]  # (10 + 30) / 2: other rows do not count
+    assert labels.tolist() == [1, 0]
+    people, labels = of_persons(rows, groups, whose, most=1)
+    assert rows_of(people).tolist() == [[10.0], [3.0]]
+
+
+def by_hand(rows, entries, persons, most):
+    """An oracle in plain Python: (record, place) of each person in the order of their first row that counts."""
+    first = {}
+    for entry, person in zip(entries, persons, strict=True):
+        if entry in KEYS and person is not None:
+            first.setdefault(person, entry)
+    found = []
+    for person, group in first.items():
+        own = [row for row, e, p in zip(rows, entries, persons, strict=True) if p == person and e == group]
+        own = [row for row in own if np.isfinite(row)][:most]
+        total = sum(own[1:], own[0]) if own else NAN
+        found.append((total if most or not own else total / len(own), KEYS.index(group)))
+    return found
+
+
+def bits(values):
+    return (np.asarray(values, dtype=np.float64) + 0.0).tobytes()
+
+
+crowds = st.lists(
+    st.tuples(
+        st.floats(-1e9, 1e9) | st.sampled_from([NAN, 0.1]),
+        st.sampled_from([*KEYS, "z", None]),
+        st.sampled_from(["p", "q", "r", "s", None]),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=200)
+@given(crowds, st.sampled_from([None, 1, 2]))
+def test_persons_against_plain_python(crowd, most):
+    rows, entries, persons = zip(*crowd, strict=True) if crowd else ((), (), ())
+    people, labels = of_persons(rows, list(entries), list(persons), most=most)
+    wanted = by_hand(rows, entries, persons, most)
+    assert labels.tolist() == [place for _, place in wanted]
+    assert bits(rows_of(people)) == bits([[record] for record, _ in wanted])
+
+
+@settings(max_examples=100)
+@given(crowds, crowds, st.randoms(use_true_random=False))
+def test_other_persons_move_neither_a_bit_nor_a_group(own, others, random):
+    """One person's rows among others, in their order, wherever those are: the same record in the same group."""
+    own = [(row, entry, "me") for row, entry, _ in own]
+    mixed = list(others)
+    for place, mine in zip(sorted(random.randint(0, len(mixed)) for _ in own), own, strict=True):
+        mixed.insert(place, mine)
+    mixed = restored(mixed, own)
+    alone = {record_and_group(own)}
+    assert {record_and_group(mixed)} == alone
+
+
+def restored(mixed, own):
+    """The places of the person's rows, with the rows in their order."""
+    turn = iter(own)
+    return [next(turn) if person == "me" else (row, entry, person) for row, entry, person in mixed]
+
+
+def record_and_group(crowd):
+    rows, entries, persons = zip(*crowd, strict=True) if crowd else ((), (), ())
+    people, labels = of_persons(rows, list(entries), list(persons))
+    counted = [person for entry, person in zip(entries, persons, strict=True) if entry in KEYS and person is not None]
+    order = list(dict.fromkeys(counted))
+    # A person is numbered by the first row that counts, which stands where their first row in any group does.
+    if "me" not in order:
+        return None
+    me = order.index("me")
+    return bits(rows_of(people)[me]), labels[me]
+
+
+def test_rows_without_a_person():
+    groups, whose = ["a", "z", "b"], ["p", None, "q"]
+    people, labels = of_persons([[1], [2], [3]], groups, whose, rule="raise")  # in no group: nobody asks
+    assert (rows_of(people).ravel().tolist(), labels.tolist()) == ([1, 3], [0, 1])
+    with pytest.raises(InvalidRecords, match="no key"):
+        of_persons([[1], [2], [3]], ["a", "b", "b"], whose, rule="raise")
+    people, _ = of_persons([[1], [2], [3]], ["a", "b", "b"], whose)
+    assert rows_of(people).ravel().tolist() == [1, 3]
+
+
+def test_rows_that_are_not_finite_matter_where_a_group_is():
+    X = np.array([[1.0], [NAN], [3.0]])
+    people, _ = of_persons(X, ["a", "z", "a"], ["p", "p", "q"], rule="raise")
+    assert rows_of(people).ravel().tolist() == [1, 3]
+    with pytest.raises(DimfreeError, match="finite"):
+        of_persons(X, ["a", "a", "a"], ["p", "p", "q"], rule="raise")

@@ -1,0 +1,351 @@
+"""U1: the record of a person is a function of that person's own rows in their own order, to the last bit."""
+
+import sys
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from dimfree.data import records as records_module
+from dimfree.data.people.keys import open_keys
+from dimfree.data.people.person_records import person_records, split_unit
+from dimfree.data.records import as_records
+from dimfree.errors import InvalidParameter, InvalidRecords
+
+
+def objects(entries):
+    column = np.empty(len(entries), dtype=object)
+    column[:] = entries
+    return column
+
+
+NAN, INF = float("nan"), float("inf")
+ROUGH = st.floats(-1e9, 1e9).map(lambda x: x if abs(x) > 1e-9 else 0.0)  # sums that round at every step
+KINDS = {"dense": np.asarray, "sparse": sparse.csr_array}
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+
+
+def grouped(rows, keys, *, most=None, rule="neutral", kind=np.asarray):
+    records = person_records(as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys), most, rule)
+    assert records.is_sparse == (kind is not np.asarray)
+    return as_array(records)
+
+
+def as_array(records):
+    """All records, the invalid ones as NaN."""
+    parts = [np.where(valid[:, None], block, NAN) for block, valid in records.blocks()]
+    return np.concatenate([*parts, np.empty((0, records.dimension))])
+
+
+def one_by_one(rows, most=None):
+    """The record of one person, computed with Python's own floats."""
+    own = [row for row in rows if all(map(np.isfinite, row))][:most]
+    if not own:
+        return [NAN] * len(rows[0])
+    totals = [reduce(add, column) for column in zip(*(map(float, row) for row in own), strict=True)]
+    return [total if most else total / len(own) for total in totals]
+
+
+def bits(values):
+    return (np.asarray(values, dtype=np.float64) + 0.0).tobytes()  # -0.0 and 0.0 are the same number
+
+
+# ------------------------------------------------------------------------------------------------ values
+
+
+@every_kind
+def test_means_by_hand(kind):
+    found = grouped([[1, 2], [10, 0], [3, 6], [5, 7]], ["b", "a", "b", "c"], kind=kind)
+    assert found.tolist() == [[2.0, 4.0], [10.0, 0.0], [5.0, 7.0]]
+
+
+@every_kind
+@pytest.mark.parametrize(("most", "totals"), [(1, [1, 10]), (2, [4, 30]), (3, [9, 60]), (9, [9, 60])])
+def test_capped_totals_by_hand(kind, most, totals):
+    rows = [[1], [10], [3], [20], [5], [30]]
+    assert grouped(rows, [0, 1] * 3, most=most, kind=kind).ravel().tolist() == totals
+
+
+@every_kind
+def test_a_person_of_one_row_is_that_row(kind, rng):
+    rows = rng.normal(size=(50, 4)) * 10.0 ** rng.integers(-300, 300, size=(50, 4))
+    assert bits(grouped(rows, np.arange(50)[::-1], kind=kind)) == bits(rows)
+
+
+@st.composite
+def crowds(draw):
+    """Rows of several people in mixed order, some not finite, some without a key."""
+    count, width = draw(st.integers(1, 30)), draw(st.integers(1, 3))
+    entry = ROUGH | st.sampled_from([NAN, INF, 0.1, -0.0])
+    rows = draw(st.lists(st.lists(entry, min_size=width, max_size=width), min_size=count, max_size=count))
+    keys = draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=count, max_size=count))
+    return rows, keys
+
+
+@settings(max_examples=150)
+@given(crowds(), st.sampled_from([None, 1, 2, 5]), st.sampled_from(list(KINDS.values())), st.integers(1, 7))
+def test_every_person_alone_gives_the_same_bits_as_in_the_crowd(crowd, most, kind, block):
+    rows, keys = crowd
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records_module, "_BLOCK_ENTRIES", block * len(rows[0]))
+        patch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", block)
+        found = grouped(rows, keys, most=most, kind=kind)
+    people = list(dict.fromkeys(key for key in keys if key is not None))
+    assert len(found) == len(people)
+    for record, person in zip(found, people, strict=True):
+        own = [row for row, key in zip(rows, keys, strict=True) if key == person]
+        assert bits(record) == bits(one_by_one(own, most))
+        assert bits(record) == bits(grouped(own, [person] * len(own), most=most, kind=kind)[0])
+
+
+# ------------------------------------------------------------------------------------------------ broken twins
+
+
+def by_batches(rows, keys, size=4):
+    """Wrong: a partial sum for each batch, then the sum of those. Where the batches end depends on other people."""
+    rows, keys = np.asarray(rows, dtype=np.float64), np.asarray(keys)
+    partial = [rows[s : s + size][keys[s : s + size] == 0].sum(axis=0) for s in range(0, len(rows), size)]
+    return reduce(add, partial)
+
+
+def by_running_totals(rows, keys):
+    """Wrong: differences of running totals over the sorted table, which hold everybody before."""
+    order = np.argsort(keys, kind="stable")
+    running = np.cumsum(np.asarray(rows, dtype=np.float64)[order], axis=0)
+    own = np.flatnonzero(np.asarray(keys)[order] == 0)
+    return running[own[-1]] - (running[own[0] - 1] if own[0] else 0.0)
+
+
+def ours(rows, keys):
+    return grouped(rows, keys, most=10**6)[list(dict.fromkeys(keys)).index(0)]
+
+
+@pytest.mark.parametrize(("total", "right"), [(ours, True), (by_batches, False), (by_running_totals, False)])
+def test_other_people_do_not_move_a_single_bit(total, right, rng):
+    own = rng.normal(size=(9, 2))
+    results = set()
+    for _ in range(40):
+        others = rng.normal(size=(rng.integers(0, 12), 2)) * 1e3
+        mixed = np.sort(rng.choice(len(own) + len(others), size=len(own), replace=False))
+        rows, keys = np.empty((len(own) + len(others), 2)), np.full(len(own) + len(others), -1)
+        rows[mixed], keys[mixed] = own, 0
+        rows[keys < 0] = others
+        results.add(bits(total(rows, keys.tolist())))
+    assert (len(results) == 1) == right
+
+
+# ------------------------------------------------------------------------------------------------ invalid rows
+
+
+@every_kind
+def test_rows_that_are_not_finite_are_left_out_of_their_mean(kind):
+    rows = [[1, 1], [NAN, 5], [3, 3], [INF, 0], [7, 7]]
+    found = grouped(rows, ["a", "a", "a", "b", None], kind=kind)
+    assert bits(found) == bits([[2.0, 2.0], [NAN, NAN]])
+
+
+@every_kind
+def test_the_cap_counts_rows_that_remain(kind):
+    assert grouped([[NAN], [1], [2], [4]], [0, 0, 0, 0], most=2, kind=kind).tolist() == [[3.0]]
+
+
+@every_kind
+def test_a_total_beyond_the_floats_is_an_invalid_record_without_a_warning(kind, recwarn):
+    found = grouped([[1.7e308], [1.7e308], [2.0]], ["a", "a", "b"], kind=kind)
+    assert np.isnan(found[0]).all()
+    assert found[1] == 2.0
+    assert not recwarn.list
+
+
+@every_kind
+def test_raise_stops_at_any_bad_row_also_past_the_cap(kind):
+    with pytest.raises(InvalidRecords, match="not a finite number"):
+        grouped([[1], [2], [NAN]], [0, 0, 0], most=1, rule="raise", kind=kind)
+    with pytest.raises(InvalidRecords, match="has no key"):
+        grouped([[1], [2], [3]], [0, None, 0], rule="raise", kind=kind)
+    assert grouped([[1], [2], [6]], [0, 0, 0], rule="raise", kind=kind).tolist() == [[3.0]]
+
+
+@every_kind
+@pytest.mark.parametrize("keys", [[], [None, None]])
+def test_nobody_is_no_record(kind, keys):
+    assert grouped(np.ones((len(keys), 3)), keys, kind=kind).shape == (0, 3)
+
+
+class Shy:
+    """Quotes itself where it is hashed."""
+
+    def __hash__(self):
+        raise ValueError("secret")
+
+
+STRANGE = {
+    "a number": 5,
+    "text": "somebody",
+    "a gap": None,
+    "a float": 1.5,
+    "a list": [2],
+    "complex": 1j,
+    "shy": Shy(),
+}
+CROWDS = {"numbers": [3, 1, 3, 2, 1, 1], "text": ["x", "1", "x", "y", "1", "1"]}
+
+
+@every_kind
+@pytest.mark.parametrize("column", [list, pd.Series])
+@pytest.mark.parametrize("crowd", CROWDS.values(), ids=CROWDS.keys())
+@pytest.mark.parametrize("key", STRANGE.values(), ids=STRANGE.keys())
+def test_a_newcomer_with_any_key_leaves_the_others_bit_for_bit(key, crowd, column, kind, rng):
+    """Add/remove: one record more where the key tells somebody, none where it does not, and no error."""
+    rows = rng.normal(size=(7, 3)) * 1e3
+    before = grouped(np.delete(rows, [2], axis=0), column(crowd), kind=kind)
+    after = grouped(rows, column([*crowd[:2], key, *crowd[2:]]), kind=kind)
+    newcomers = [] if key is None or isinstance(key, float | complex | list | Shy) else [rows[2]]
+    assert bits(after) == bits([*before[:2], *newcomers, *before[2:]])
+
+
+MISSING = [None, 1.5, [2], 1j, Shy(), "", "NA", "0.5", "1e16", 2**53, 2.0**60, "9007199254740993"]
+
+
+@pytest.mark.parametrize("key", MISSING, ids=[type(key).__name__ + str(at) for at, key in enumerate(MISSING)])
+def test_under_raise_a_key_that_tells_nobody_is_missing(key):
+    crowd = [3, key, 4] if not isinstance(key, str) else ["3", key, "4"]
+    with pytest.raises(InvalidRecords, match=r"has no key .* below 2\*\*53 .* letter") as error:
+        grouped(np.ones((3, 1)), crowd, rule="raise")
+    assert "secret" not in str(error.value)
+    assert grouped(np.ones((3, 1)), crowd).shape == (2, 1)
+
+
+IN_DOUBT = {
+    "text beside numbers": [[7, "A17", 8], objects([7, "7"]), pd.Series([7, "7"]), [7.0, b"7"], [True, "x"]],
+    "several ways": [["7", "007"], np.array(["7", "7.0"]), pd.Series(["true", "1"]), [b"7", b"+7"]],
+}
+
+
+@pytest.mark.parametrize(("words", "column"), [(words, each) for words, all_ in IN_DOUBT.items() for each in all_])
+def test_under_raise_keys_written_in_more_than_one_way_are_an_error(words, column):
+    rows = np.ones((len(column), 1))
+    with pytest.raises(InvalidRecords, match=f"column of keys .*{words}.*dtype") as error:
+        grouped(rows, column, rule="raise")
+    assert "A17" not in str(error.value)
+    grouped(rows, column)
+
+
+@pytest.mark.parametrize("column", [["7", "A17", " 7"], [7, 8.0, None][:2], [b"7", b"x"], [("a", 1), ("a", "1")]])
+def test_under_raise_text_alone_and_numbers_alone_are_in_order(column):
+    grouped(np.ones((len(column), 1)), column, rule="raise")
+
+
+# ------------------------------------------------------------------------------------------------ the table
+
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "pyarrow": pa.table,
+    "batch": lambda columns: pa.RecordBatch.from_pydict(columns),
+    "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
+def test_the_column_of_the_unit_is_taken_out(frame):
+    X = frame({"a": [1.0, 2.0, 3.0], "who": ["x", "y", "x"], "b": [0.0, 1.0, 4.0]})
+    table, keys = split_unit(X, "who")
+    records = person_records(as_records(table), keys, None, "raise")
+    assert records.columns == ("a", "b")
+    assert keys.column == "who"
+    assert as_array(records).tolist() == [[2.0, 2.0], [2.0, 1.0]]
+
+
+@pytest.mark.parametrize("X", [np.ones((2, 2)), [[1.0]], sparse.csr_array(np.eye(2)), pd.Series([1.0])])
+def test_a_name_needs_a_table_with_names(X):
+    with pytest.raises(InvalidParameter, match="unit='who'"):
+        split_unit(X, "who")
+
+
+def test_a_name_that_is_not_there_or_twice():
+    X = pd.DataFrame(np.ones((2, 3)), columns=["a", "who", "who"])
+    with pytest.raises(InvalidParameter, match="more than one column"):
+        split_unit(X, "who")
+    with pytest.raises(InvalidParameter, match="no column"):
+        split_unit(X, "patient")
+
+
+@pytest.mark.parametrize("keys", [[0], [0] * 138])
+def test_one_key_for_each_row_without_telling_how_many(keys):
+    with pytest.raises(InvalidParameter, match="as many keys as X has rows") as error:
+        grouped(np.ones((137, 1)), keys)
+    assert "137" not in str(error.value)
+
+
+@every_kind
+def test_the_table_of_the_caller_is_left_alone(kind):
+    X = kind(np.array([[1.0, 2.0], [3.0, 0.0], [5.0, 6.0]]))
+    before = X.copy()
+    person_records(as_records(X), open_keys([0, 1, 0]), None, "raise")
+    assert np.array_equal(
+        X.toarray() if sparse.issparse(X) else X, np.asarray(before.todense() if sparse.issparse(before) else before)
+    )
+
+
+def test_one_person_with_very_many_rows(rng):
+    rows = rng.normal(size=(20_000, 1))
+    assert bits(grouped(rows, [0] * len(rows))) == bits(one_by_one(rows.tolist()))
+
+
+# ------------------------------------------------------------------------------------------------ work
+
+
+def added_one_by_one(rows, keys):
+    """The totals of all persons in plain Python, bit for bit: one addition after another, from the zero -0.0."""
+    totals = {key: [-0.0] * len(rows[0]) for key in dict.fromkeys(keys)}
+    for row, key in zip(rows, keys, strict=True):
+        totals[key] = [total + float(entry) for total, entry in zip(totals[key], row, strict=True)]
+    return np.array(list(totals.values()))
+
+
+@every_kind
+@pytest.mark.parametrize("people", [1, 2, 40, 3000])
+def test_totals_have_the_bits_of_an_explicit_loop(kind, people, rng):
+    rows = rng.normal(size=(3000, 3)) * 10.0 ** rng.integers(-9, 9, size=(3000, 3))
+    rows[rng.random(rows.shape) < 0.2] = -0.0
+    keys = rng.integers(0, people, size=3000)
+    wanted = added_one_by_one(rows.tolist(), keys.tolist())
+    found = grouped(rows, keys, most=10**6, kind=kind)
+    assert bits(found) == bits(wanted)
+    if kind is np.asarray:
+        assert found.tobytes() == wanted.tobytes()  # the sign of zero as well
+
+
+def python_lines(action):
+    """How many lines of Python ran."""
+    lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@every_kind
+@pytest.mark.parametrize("most", [None, 3])
+def test_steps_do_not_grow_with_the_rows_of_one_person(kind, most):
+    rows = as_records(kind(np.ones((900, 2))))
+    even, heavy = (open_keys(keys) for keys in (np.arange(900) % 300, np.minimum(np.arange(900), 299)))
+    steps = [python_lines(lambda keys=keys: person_records(rows, keys, most, "neutral")) for keys in (even, heavy)]
+    assert steps[0] == steps[1]  # 3 rows each, or 601 rows for the last of 300 persons
+    assert steps[0] > 20

@@ -1,0 +1,65 @@
+"""Every example runs as a stranger would run it, in time, and errs by about what it predicts."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCRIPTS = ("clinical", "genotypes", "single_cell", "images", "embeddings")
+SECONDS = 150  # a few on an idle machine
+MOST = 1.6  # times the predicted error: that is 95 % of the noise, and clipping comes on top
+# Fixed coins instead of the system's, so that one refusal in hundreds of runs is no false alarm.
+SEEDED = """
+import runpy, sys
+import dimfree.release_groups, dimfree.release
+from dimfree import SeededNoise
+dimfree.release_groups.SystemNoise = dimfree.release.SystemNoise = lambda: SeededNoise(7)
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+ERROR = re.compile(r"^error (?P<error>[\d.]+), predicted (?P<predicted>[\d.]+) \(95 %\)", re.MULTILINE)
+
+
+def output_of(script: str) -> str:
+    command = [sys.executable, "-c", SEEDED, str(EXAMPLES / f"{script}.py")]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def ratio(output: str) -> float:
+    """The error that was made over the error that was predicted."""
+    found = ERROR.search(output)
+    assert found, output
+    return float(found["error"]) / float(found["predicted"])
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_an_example_errs_by_what_it_predicts(script):
+    output = output_of(script)
+    assert "epsilon=1.0 and delta=1e-06" in output.splitlines()[0]
+    assert 0.1 < ratio(output) < MOST
+    if script == "images":  # the basis is what this one is about
+        plain = re.search(r"without the basis: error ([\d.]+)", output)
+        assert plain
+        assert float(ERROR.search(output)["error"]) < 0.7 * float(plain[1])
+
+
+def test_no_example_is_left_out():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SCRIPTS, "demo"}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_an_example_can_be_read_in_one_go(script):
+    text = (EXAMPLES / f"{script}.py").read_text(encoding="utf-8")
+    assert text.count("\n") <= 80
+    assert "public" in text.partition('"""')[2].partition('"""')[0], "why may the error be printed?"
+
+
+@pytest.mark.parametrize("factor", [0.0, 3.0])
+def test_a_wrong_error_would_be_noticed(factor):
+    output = f"error {factor * np.pi:.3f}, predicted {np.pi:.3f} (95 %), Euclidean\n"
+    assert not 0.1 < ratio(output) < MOST

@@ -1,0 +1,205 @@
+"""The stated noise is the noise: every draw pushed through the whole way back by itself, and drawn anew many times."""
+
+import math
+
+import numpy as np
+import pytest
+from recording import RecordingNoise
+from scipy.stats import chi2
+from stats import sampling
+
+from dimfree.accounting.budget import Neighbours
+from dimfree.data.records import open_records
+from dimfree.estimators.learn.principal_directions import Spikes
+from dimfree.estimators.learn.restore import in_original
+from dimfree.estimators.learn.spreads import VarianceLook
+from dimfree.estimators.learn.stages import Clipping, Knowledge, Output, StageSetting, stage
+from dimfree.estimators.learn.variances import Learner
+from dimfree.geometry.bases import Cosine, Given, Haar, Hadamard
+from dimfree.geometry.bases.learned import LearnedAxes
+from dimfree.geometry.shape import Diagonal
+from dimfree.geometry.space import Space
+from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.directions import Lookout
+from dimfree.noise import SeededNoise
+
+FALSE_ALARM = 1e-6
+WIDTH, RECORDS = 6, 40
+TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(WIDTH, WIDTH)))[0]
+DIRECTIONS = np.linalg.qr(np.random.default_rng(4).normal(size=(WIDTH, 2)))[0]
+UNEVEN = np.exp(np.random.default_rng(5).normal(size=WIDTH))
+PUBLIC = {"dct": Cosine(WIDTH), "haar": Haar(WIDTH), "padded": Hadamard(WIDTH), "given": Given(TURN, WIDTH)}
+
+
+def learned_axes(spread):
+    weights = np.sqrt(np.concatenate([(DIRECTIONS**2 * spread[:, None]).sum(axis=0), np.full(WIDTH - 2, 1.3)]))
+    return LearnedAxes(DIRECTIONS, np.sqrt(spread), np.ones(WIDTH) if np.ptp(spread) == 0 else weights)
+
+
+def learner_in(basis, noise=None):
+    """Nothing known yet, in the coordinates of a public basis or the records' own."""
+    rows = np.random.default_rng(6).normal(size=(RECORDS, WIDTH))
+    space = Space(open_records(rows), Diagonal(np.ones(WIDTH if basis is None else basis.width)), basis)
+    setting = StageSetting(space, float(RECORDS), Neighbours.ADD_REMOVE, noise or RecordingNoise())
+    alike = np.ones(space.dimension)
+    return Learner(setting, Knowledge(), 1.0, 1.0, 9.0, float(WIDTH), alike, 0.01 * alike)
+
+
+def plan_of(seed, width, count, even=False):
+    """Variance, allowed bias² and pull of some outputs to come."""
+    coins = np.random.default_rng([seed, width])
+    variances = np.exp(coins.normal(size=(count, 1 if even else width))) * np.ones(width)
+    return list(zip(variances, coins.uniform(0, 0.5, size=count), coins.uniform(0, 0.3, size=count), strict=True))
+
+
+def told(learner, plan, pushes):
+    """Outputs about a mean of zero: each the push it is given, and the part of its centre's that clipping keeps."""
+    for (variance, bias, pull), push in zip(plan, pushes, strict=True):
+        centre = learner.known.combined()[0] if learner.known.outputs else 0.0
+        learner.known.add(Output(push * np.sqrt(variance) + pull * centre, variance, bias, pull))
+
+
+def answer_to(way, pushes):
+    """The answer where the outputs' noise, in units of its own deviation, is `pushes`."""
+    start, basis, first, later = way
+    learner = learner_in(start)
+    told(learner, first, pushes[: len(first)])
+    if basis is not None:
+        learner.move_to(basis)
+        told(learner, later, pushes[len(first) :])
+    learner.own = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
+    return in_original(learner)
+
+
+WAYS = {
+    **{name: (basis, None, plan_of(1, basis.width, 4), []) for name, basis in PUBLIC.items()},
+    "moved to the dct": (None, Cosine(WIDTH), plan_of(2, WIDTH, 3, even=True), plan_of(3, WIDTH, 3)),
+    "directions": (None, learned_axes(np.ones(WIDTH)), plan_of(2, WIDTH, 3, even=True), plan_of(3, WIDTH, 3)),
+    "scaled directions": (None, learned_axes(UNEVEN), plan_of(4, WIDTH, 3), plan_of(5, WIDTH, 3)),
+    "scaled directions alone": (None, learned_axes(UNEVEN), plan_of(4, WIDTH, 2), []),
+    "own axes": (None, None, plan_of(6, WIDTH, 4), []),
+}
+
+
+def covariance_of(way):
+    """Of the answer: every single draw of every output, one at a time, all others nought."""
+    start, _, first, later = way
+    widths = [WIDTH if start is None else start.width] * len(first) + [WIDTH] * len(later)
+    nought = [np.zeros(width) for width in widths]
+    columns = []
+    for index, width in enumerate(widths):
+        for unit in np.eye(width):
+            columns.append(answer_to(way, [*nought[:index], unit, *nought[index + 1 :]]).mean)
+    assert not answer_to(way, nought).mean.any()
+    return np.array(columns).T @ np.array(columns)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_the_stated_noise_is_that_of_the_whole_linear_map(name):
+    way = WAYS[name]
+    truth = covariance_of(way)
+    found = answer_to(way, [np.zeros(len(variance)) for variance, _, _ in (*way[2], *way[3])])
+    assert found.variance == pytest.approx(np.diagonal(truth), rel=1e-9)
+    principal = found.variance if found.noise_principal is None else found.noise_principal
+    along = np.linalg.eigvalsh(truth)
+    if name == "padded":  # a bound: what is dropped is not known to be the least
+        assert (np.sort(principal) >= along * (1 - 1e-9)).all()
+        assert np.sort(principal) != pytest.approx(along, rel=1e-2)
+    else:
+        assert np.sort(principal) == pytest.approx(along, rel=1e-9)
+
+
+def test_noise_that_was_unequal_before_the_axes_changed_is_not_forgotten():
+    """The twin takes what was known before for equally noisy in the new coordinates."""
+    way = WAYS["scaled directions"]
+    start, basis, first, later = way
+    learner = learner_in(start)
+    told(learner, first, [np.zeros(WIDTH)] * len(first))
+    learner.move_to(basis)
+    assert np.ptp(learner.early) > 0.1
+    told(learner, later, [np.zeros(WIDTH)] * len(later))
+    learner.own, learner.early = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)), None
+    assert in_original(learner).variance != pytest.approx(np.diagonal(covariance_of(way)), rel=1e-2)
+
+
+# drawn anew
+
+
+def drawn_anew(way, seed, times):
+    """Answers that differ by the noise of a last stage alone, and the covariance that this is said to have in them."""
+    start, basis, first, _ = way
+    learner = learner_in(start)
+    told(learner, first, [np.zeros(len(variance)) for variance, _, _ in first])
+    if basis is not None:
+        learner.move_to(basis)
+    before, width = learner.known, learner.setting.space.dimension
+    ball = Ball(before.combined()[0], np.linspace(0.5, 2, width), 2.0)
+    learner.own, answers = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)), []
+    for time in range(times):
+        setting = StageSetting(learner.setting.space, float(RECORDS), Neighbours.ADD_REMOVE, SeededNoise(seed + time))
+        learner.known = Knowledge([*before.outputs], [], [*before._shares])
+        stage(setting, learner.known, ball, 0.4, Clipping(0.1, 0.2), "stage 1")
+        answers.append(in_original(learner).mean)
+    return np.array(answers), covariance_of_last(learner)
+
+
+def covariance_of_last(learner):
+    """By the weight and the stated variance of the last output."""
+    basis, last = learner.setting.space.basis, learner.known.outputs[-1]
+    back = np.stack([basis.restored(unit) for unit in np.eye(basis.width)])
+    return (back.T * (learner.known._weights()[-1] ** 2 * last.variance)) @ back
+
+
+def fits(answers, covariance, factor, false_alarm):
+    """Whether `factor` times the stated deviations explain how the answers differ, along every principal direction."""
+    variances, along = np.linalg.eigh(covariance)
+    apart = (answers - answers.mean(axis=0)) @ along
+    totals, each = (apart**2).sum(axis=0) / (variances * factor**2), false_alarm / 2 / WIDTH
+    freedom = len(answers) - 1
+    return bool(((chi2.ppf(each, freedom) <= totals) & (totals <= chi2.isf(each, freedom))).all())
+
+
+@sampling(FALSE_ALARM)
+@pytest.mark.parametrize("name", ["dct", "padded", "haar", "directions", "scaled directions"])
+def test_a_last_stage_drawn_anew_moves_the_answer_as_stated(seed, name):
+    answers, stated = drawn_anew(WAYS[name], 10_000 * seed, 300)
+    assert fits(answers, stated, 1.0, FALSE_ALARM)
+    assert not fits(answers, stated, 0.7, FALSE_ALARM)
+    assert not fits(answers, stated, 1.35, FALSE_ALARM)
+    variances, along = np.linalg.eigh(stated)
+    assert not fits(answers, (along * variances[::-1]) @ along.T, 1.0, FALSE_ALARM)  # as much, in other places
+
+
+# what else an answer says
+
+
+def test_clipping_has_its_length_in_any_orthonormal_coordinates():
+    for basis in (PUBLIC["dct"], PUBLIC["haar"], PUBLIC["given"], learned_axes(np.ones(WIDTH))):
+        learner = learner_in(basis)
+        told(learner, plan_of(1, WIDTH, 3), [np.zeros(WIDTH)] * 3)
+        learner.own = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
+        assert np.linalg.norm(in_original(learner).clipping) == pytest.approx(np.linalg.norm(learner.clipping))
+
+
+def test_principal_variances_of_the_records_are_those_of_their_model():
+    learner = learner_in(None)
+    told(learner, plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
+    basis = learned_axes(UNEVEN)
+    learner.move_to(basis, np.linspace(3, 1, WIDTH))
+    learner.own = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
+    back = basis.restored(np.eye(WIDTH))
+    model = (back.T * np.linspace(3, 1, WIDTH) ** 2) @ back
+    assert in_original(learner).record_principal == pytest.approx(np.linalg.eigvalsh(model)[::-1])
+
+
+def test_directions_are_told_with_the_scale_they_were_found_in():
+    learner = learner_in(None)
+    told(learner, plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
+    learner.look = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
+    assert in_original(learner).shape.directions is None
+    learner.spikes = Spikes(DIRECTIONS, np.array([0.5, 0.2]), np.array([0.1, math.pi / 2]))
+    learner.lookout = Lookout(learner.answer_so_far()[0], np.sqrt(UNEVEN))
+    directions = in_original(learner).shape.frozen(WIDTH).directions
+    assert np.array_equal(directions.vectors, DIRECTIONS.T)
+    assert np.array_equal(directions.scale, np.sqrt(UNEVEN))
+    assert (len(directions), directions.shares[0], directions.angles[1]) == (2, 0.5, math.pi / 2)

@@ -1,0 +1,123 @@
+"""Rows in pieces: the bounds of blocks and pieces, what is kept and the number of threads change no bit."""
+
+import tracemalloc
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import dimfree.geometry.space as space_module
+from dimfree import release_mean
+from dimfree.data.blocks import densely
+from dimfree.data.records import open_records
+from dimfree.geometry.shape import Dense, Diagonal, Isotropic
+from dimfree.geometry.space import Space
+from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
+from dimfree.mechanisms.scores import Scoring, clipped_scores
+from dimfree.noise import SeededNoise
+
+VARIANCES = np.array([0.3, 1.0, 4.0, 1e-30])
+SHAPES = {"diagonal": Diagonal(VARIANCES), "ones": Isotropic(1.0), "dense": Dense(np.diag([1.0, 2, 3, 4]) + 0.5)}
+
+
+@pytest.fixture
+def table(rng):
+    rows = np.where(rng.random((101, 4)) < 0.7, rng.normal(size=(101, 4)), 0.0)
+    rows[::9, 1], rows[5], rows[50, 3] = np.nan, np.inf, 1.7e308  # the last is valid, and overflows when rescaled
+    return rows
+
+
+def pieces(monkeypatch, block, tile, kept, threads):
+    for name, value in (("_BLOCK_ENTRIES", block), ("_TILE_ENTRIES", tile), ("KEPT_BYTES", kept)):
+        monkeypatch.setattr(space_module, name, value)
+    monkeypatch.setattr(space_module, "_THREADED_BYTES", 0)
+    monkeypatch.setenv("DIMFREE_THREADS", str(threads))
+
+
+CUTS = [(2**19, 2**16, 2**31, 1), (8, 4, 2**31, 2), (40, 12, 0, 1), (28, 8, 0, 3), (1, 1, 0, 2)]
+
+
+def column(place, rows):
+    return densely(rows)[:, place].copy()
+
+
+def columns(space, among=None):
+    """What the verb `listed` hands out, column by column."""
+    return np.stack([space.listed(partial(column, place), among) for place in range(space.dimension)], axis=1)
+
+
+def total_of_ones(rows):
+    return np.array([len(rows)])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_pieces_are_the_valid_rows_one_by_one(monkeypatch, table, shape, cut, form):
+    pieces(monkeypatch, *cut)
+    space = Space(open_records(form(table), on_invalid="neutral"), SHAPES[shape])
+    valid = np.isfinite(table).all(axis=1)
+    rescaled = np.concatenate([SHAPES[shape].rescale(row[None]) for row in table[valid]])
+    handed_out = np.zeros_like(table)
+    handed_out[valid] = rescaled if space.units is None else table[valid]
+    assert (space.units is None) == (shape == "dense")
+    assert columns(space).tobytes() == handed_out.tobytes()
+    assert space.summed(total_of_ones, 1).tolist() == [valid.sum()]
+    among = np.arange(len(table)) % 3 == 0
+    assert columns(space, among).tobytes() == handed_out[among].tobytes()
+    sampled = np.arange(len(table)) % 4 == 1
+    found = np.concatenate([densely(rows) for rows in space.valid_blocks(sampled)])
+    assert found.tobytes() == rescaled[sampled[valid]].tobytes()
+
+
+def test_dividing_by_the_units_may_be_left_to_the_ball(rng):
+    """Up to rounding: at most one step in a coordinate."""
+    variances = np.array([0.3, 1.0, 4.0, 25.0])
+    rows = rng.normal(size=(400, 4)) * np.sqrt(variances) + 7
+    ball = Ball(np.array([3.0, 5.0, 2.0, 1.0]), np.array([1.0, 0.7, 2.0, 1.0]), 4.0)
+    apart, mixed = (Space(open_records(rows), shape) for shape in (Diagonal(variances), Dense(np.diag(variances))))
+    for row in range(0, 400, 40):
+        some = [Space(space.records.chosen(np.arange(400) == row), space.shape) for space in (apart, mixed)]
+        assert np.abs(clipped_sum(some[0], ball) - clipped_sum(some[1], ball)).max() <= 1
+    scoring = Scoring(ball.centre, np.array([1.0, 0.5, 2.0, 1.0]), 3.0)
+    for unit in (0.1, 3.0, 40.0):
+        assert abs(clipped_scores(apart, scoring, unit) - clipped_scores(mixed, scoring, unit)) <= 1
+    assert clipped_scores(apart, scoring, 0.1) > clipped_scores(apart, scoring, 40.0)
+
+
+def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
+    monkeypatch.setattr(space_module, "KEPT_BYTES", 0)
+    count, width = 20_000, 200
+    entries = (np.ones(count), (np.arange(count), np.arange(count) % width))
+    space = Space(open_records(sparse.csr_array(entries, shape=(count, width))), Dense(np.eye(width)))
+    tracemalloc.start()
+    try:
+        assert space.summed(total_of_ones, 1).tolist() == [count]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < count * width * 8 / 2
+
+
+def test_nobody_is_asked_for_nothing(monkeypatch, table):
+    pieces(monkeypatch, 8, 4, 0, 2)
+    space = Space(open_records(table, on_invalid="neutral"), Isotropic(1.0))
+    assert space.listed(partial(column, 0), np.zeros(len(table), dtype=bool)).tolist() == []
+    nobody = Space(open_records(table[:0]), Isotropic(1.0))
+    assert nobody.listed(partial(column, 0)).tolist() == []
+    assert nobody.summed(total_of_ones, 1).tolist() == [0]
+
+
+@pytest.mark.parametrize("options", [{}, {"covariance": [1.0, 0.5, 0.25, 0.1]}], ids=["auto", "known"])
+def test_a_release_does_not_know_in_which_pieces_it_was_computed(monkeypatch, rng, options):
+    X = rng.normal(size=(6000, 4)) * np.sqrt([1.0, 0.5, 0.25, 0.1]) + 3
+
+    def release():
+        return release_mean(X, epsilon=1.0, delta=1e-6, noise=SeededNoise(7), **options)
+
+    expected = release()
+    assert not expected.refused
+    for cut in ((4000, 800, 0, 1), (3000, 1000, 0, 2), (5000, 900, 2**31, 3)):
+        pieces(monkeypatch, *cut)
+        assert release().mean.tobytes() == expected.mean.tobytes()

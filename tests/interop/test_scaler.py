@@ -1,0 +1,314 @@
+"""PrivateStandardScaler: one release, then arithmetic; pipelines, frames and names as scikit-learn wants them."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.events import Ledger
+from dimfree.accounting.guarantee import Guarantee
+from dimfree.data.records import open_records
+from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
+from dimfree.geometry.shape import Dense, Isotropic
+from dimfree.interop.mean import PrivateMean
+from dimfree.interop.scaler import PrivateStandardScaler, SpreadWarning
+from dimfree.noise import SeededNoise
+from dimfree.release import release_mean
+from dimfree.results.error_model import LearnedShape
+from dimfree.results.release import Release
+
+STDDEVS = np.array([1.0, 3.0, 0.5])
+CENTRE = np.array([3.0, -100.0, 7.0])
+NAMES = ["age", "income", "größe"]
+BUDGET = {"epsilon": 4.0, "delta": 1e-6}
+CANARY = 918273.25
+PROMISE = Guarantee(epsilon=1.0, delta=1e-6, neighbours="add-remove", private=True)
+LEDGER = Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
+
+
+def table(rows=3000):
+    return np.random.default_rng(42).normal(CENTRE, STDDEVS, (rows, 3))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    frame = pd.DataFrame(table(), columns=NAMES)
+    return PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(frame)
+
+
+def scaler(**changes):
+    return PrivateStandardScaler(**{**BUDGET, "covariance": STDDEVS**2, "noise": SeededNoise(42), **changes})
+
+
+class Hall:
+    """A fake release_mean, for scikit-learn's tables of a few rows: it never refuses, and counts its calls."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, X, **parameters):
+        self.calls += 1
+        d = X.shape[1]
+        return Release.released(
+            mean=np.arange(d),
+            noise_stddev=np.ones(d),
+            shape=LearnedShape(np.full(d, 4.0), np.zeros(d)),
+            guarantee=PROMISE,
+            ledger=LEDGER,
+            method="auto",
+            parameters={},
+            dimension=d,
+        )
+
+
+@pytest.fixture
+def hall(monkeypatch):
+    hall = Hall()
+
+    def checked(X, **parameters):
+        open_records(X, on_invalid=parameters["on_invalid"])  # as the hall does
+        return hall(X, **parameters)
+
+    monkeypatch.setattr("dimfree.interop.mean.release_mean", checked)
+    return hall
+
+
+# scikit-learn's own contract
+
+
+@parametrize_with_checks(
+    [PrivateStandardScaler(epsilon=1.0, delta=1e-6), PrivateStandardScaler(epsilon=1.0, delta=1e-6, with_mean=False)]
+)
+def test_scikit_learn(estimator, check, hall):
+    check(estimator)
+
+
+# What it computes
+
+
+def test_learned_standard_deviations_scale(fitted):
+    assert np.array_equal(fitted.mean_, fitted.release_.mean)
+    assert np.array_equal(fitted.scale_, np.sqrt(fitted.release_.shape.variances))
+    assert np.all(np.abs(np.log(fitted.scale_ / STDDEVS)) < 0.2)
+    X = table()
+    Z = fitted.transform(pd.DataFrame(X, columns=NAMES))
+    assert np.allclose(Z, (X - fitted.mean_) / fitted.scale_, rtol=1e-12)
+    assert np.all(np.abs(Z.mean(axis=0)) < 0.2)
+    assert np.all(np.abs(Z.std(axis=0) - 1) < 0.2)
+    assert np.allclose(fitted.inverse_transform(pd.DataFrame(Z, columns=NAMES)), X, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("known", "stddevs"),
+    [
+        ({"covariance": STDDEVS**2}, STDDEVS),
+        ({"covariance": None, "shape": Isotropic(20.0)}, [20.0] * 3),
+        ({"covariance": None, "shape": Dense(np.diag(STDDEVS**2))}, STDDEVS),
+    ],
+)
+def test_known_standard_deviations_scale(known, stddevs):
+    scaled = scaler(**known).fit(table())
+    assert np.allclose(scaled.scale_, stddevs, rtol=1e-12)
+    assert scaled.release_.shape is None
+
+
+def test_centring_or_scaling_alone():
+    X = table()
+    centred = scaler(with_std=False).fit(X)
+    assert centred.scale_ is None
+    assert np.array_equal(centred.transform(X), X - centred.mean_)
+    assert np.allclose(centred.inverse_transform(centred.transform(X)), X)
+    scaled = scaler(with_mean=False).fit(X)
+    assert scaled.mean_ is None
+    assert np.allclose(scaled.transform(X), X / STDDEVS)
+
+
+def test_the_release_is_that_of_release_mean():
+    X = table()
+    release = release_mean(X, **BUDGET, covariance=STDDEVS**2, noise=SeededNoise(42))
+    assert scaler().fit(X).release_ == release
+
+
+def test_fit_spends_once_and_transform_nothing(hall):
+    model = PrivateStandardScaler(epsilon=1.0, delta=1e-6)
+    model.fit_transform(table(rows=9))
+    model.transform(table(rows=4))
+    model.inverse_transform(table(rows=4))
+    assert hall.calls == 1
+    model.fit(table(rows=9))
+    assert hall.calls == 2
+
+
+def test_a_ledger_is_handed_on(monkeypatch):
+    given = {}
+    monkeypatch.setattr("dimfree.interop.mean.release_mean", lambda X, **each: given.update(each) or Hall()(X, **each))
+    book = object()
+    PrivateStandardScaler(epsilon=1.0, delta=1e-6, ledger=book).fit(table(rows=9))
+    assert given["ledger"] is book
+
+
+def test_input_is_untouched_and_output_is_fresh():
+    X = table()
+    before = X.copy()
+    model = scaler()
+    model.fit_transform(X)
+    assert np.array_equal(X, before)
+    bare = scaler(with_mean=False, with_std=False).fit(X).transform(X)
+    bare[:] = 0.0
+    assert np.array_equal(X, before)
+
+
+def test_keys_say_whose_each_row_is():
+    keys = np.arange(3000) % 1500
+    model = scaler().fit(table(), unit=keys)
+    assert model.guarantee_.unit == "person"
+    assert model.release_ == release_mean(table(), **BUDGET, covariance=STDDEVS**2, unit=keys, noise=SeededNoise(42))
+
+
+# Refusals and errors
+
+
+def test_a_refusal_raises_with_a_remedy_and_leaves_no_result():
+    model = scaler().fit(table())
+    with pytest.raises(RefusedRelease, match=r"budget is spent\. Reason: .*dimfree plan"):
+        model.fit(table(rows=3))
+    with pytest.raises(NotFittedError):
+        model.transform(table())
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"with_mean": "yes"}, "with_mean"),
+        ({"with_std": 1}, "with_std"),
+        ({"covariance": None, "shape": "paper"}, "with_std=False"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"outliers": 2.0}, "outliers"),
+    ],
+)
+def test_bad_parameters_are_named(changes, word):
+    with pytest.raises(InvalidParameter, match=word):
+        scaler(**changes).fit(table())
+
+
+def test_errors_of_transform_tell_no_value(fitted):
+    text = np.array([[f"secret {CANARY}", 1.0, 2.0]], dtype=object)
+    for wrong in (text, pd.DataFrame([[CANARY, np.nan, 1.0]], columns=NAMES), [[CANARY], [1.0, 2.0]]):
+        with pytest.raises(InvalidRecords) as caught:
+            fitted.transform(wrong)
+        assert "918273" not in str(caught.value)
+        assert "secret" not in str(caught.value)
+
+
+def test_missing_entries_pass_through_where_they_are_neutral():
+    X = table()
+    X[5, 1] = np.nan
+    model = scaler(on_invalid="neutral").fit(X)
+    Z = model.transform(X)
+    assert np.isnan(Z[5, 1])
+    assert np.isfinite(np.delete(Z.ravel(), 16)).all()
+    with pytest.raises(InvalidRecords, match="on_invalid"):
+        scaler().fit(table()).transform(X)
+
+
+def test_sparse_rows_are_scaled_but_not_centred():
+    X = sparse.csr_array(np.where(np.random.default_rng(1).random((3000, 3)) < 0.5, table() - CENTRE, 0.0))
+    model = scaler(with_mean=False).fit(X)
+    Z = model.transform(X)
+    assert sparse.issparse(Z)
+    assert np.allclose(Z.toarray(), X.toarray() / STDDEVS)
+    assert np.allclose(model.inverse_transform(Z).toarray(), X.toarray())
+    for each in (lambda: scaler().fit(X), lambda: scaler().fit(table()).transform(X)):
+        with pytest.raises(InvalidParameter, match="with_mean=False"):
+            each()
+
+
+# Names, frames, pipelines
+
+
+def test_names_in_and_out(fitted):
+    assert fitted.n_features_in_ == 3
+    assert fitted.feature_names_in_.tolist() == NAMES
+    assert fitted.get_feature_names_out().tolist() == NAMES
+    assert fitted.release_.columns == tuple(NAMES)
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.transform(pd.DataFrame(table(rows=4), columns=NAMES[::-1]))
+    with pytest.raises(ValueError, match="2 features"), pytest.warns(UserWarning, match="feature names"):
+        fitted.transform(table(rows=4)[:, :2])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_set_output(library):
+    module = pytest.importorskip(library)
+    frame = module.DataFrame(dict(zip(NAMES, table().T, strict=True)))
+    model = scaler().set_output(transform=library)
+    Z = model.fit_transform(frame)
+    assert isinstance(Z, module.DataFrame)
+    assert list(Z.columns) == NAMES
+    assert np.allclose(Z.to_numpy(), (table() - model.mean_) / STDDEVS)
+
+
+def test_an_index_survives():
+    frame = pd.DataFrame(table(), columns=NAMES, index=[f"p{row}" for row in range(3000)])
+    assert scaler().set_output(transform="pandas").fit_transform(frame).index.tolist() == frame.index.tolist()
+
+
+def test_in_pipelines_with_a_model_behind_and_a_step_before():
+    frame = pd.DataFrame(table(), columns=NAMES)
+    y, double = frame["income"] * 2, scaler(covariance=4 * STDDEVS**2)
+    pipeline = make_pipeline(FunctionTransformer(lambda X: X * 2, feature_names_out="one-to-one"), double, Ridge())
+    pipeline.set_output(transform="pandas").fit(frame, y)
+    assert pipeline[:-1].get_feature_names_out().tolist() == NAMES
+    assert pipeline.score(frame, y) > 0.9
+    assert np.allclose(pipeline[1].mean_, 2 * CENTRE, atol=2 * STDDEVS)
+
+
+def test_private_mean_at_the_end_of_a_pipeline():
+    columns = ColumnTransformer([("keep", "passthrough", NAMES[::2])], verbose_feature_names_out=False)
+    mean = PrivateMean(**BUDGET, covariance=STDDEVS[::2] ** 2, noise=SeededNoise(42))
+    pipeline = make_pipeline(columns.set_output(transform="pandas"), mean).fit(pd.DataFrame(table(), columns=NAMES))
+    assert pipeline[-1].feature_names_in_.tolist() == NAMES[::2]
+    assert pipeline[-1].release_.columns == tuple(NAMES[::2])
+    assert pipeline[-1].release_ == release_mean(
+        pd.DataFrame(table()[:, ::2], columns=NAMES[::2]),
+        **BUDGET,
+        covariance=STDDEVS[::2] ** 2,
+        noise=SeededNoise(42),
+    )
+
+
+def test_clones_and_pickles(fitted):
+    twin = clone(fitted)
+    assert not hasattr(twin, "mean_")
+    assert twin.epsilon == fitted.epsilon
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.mean_, fitted.mean_)
+    assert again.release_ == fitted.release_
+
+
+def test_nothing_else_is_stored(fitted):
+    stored = set(vars(fitted)) - set(vars(PrivateStandardScaler(**BUDGET)))
+    assert stored == {"mean_", "scale_", "learned_", "release_", "guarantee_", "n_features_in_", "feature_names_in_"}
+
+
+def test_columns_that_were_not_learned_are_named_and_warned_of():
+    """The narrow column is divided by what shaped its noise: said, not hidden."""
+    rows = np.random.default_rng(42).normal(size=(2000, 2)) * [1000.0, 0.001]
+    with pytest.warns(SpreadWarning, match="spread of 1 of 2 columns was not learned"):
+        found = PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(rows)
+    assert found.learned_.tolist() == [True, False]
+
+
+@pytest.mark.filterwarnings("error::dimfree.interop.scaler.SpreadWarning")
+def test_stated_standard_deviations_are_known():
+    assert scaler().fit(table()).learned_.all()

@@ -1,0 +1,124 @@
+"""A debit reads as much of a ledger of a hundred thousand entries as of one of twenty; `verify` reads all."""
+
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from dimfree import Ledger
+from dimfree.accounting.budget import Budget
+from dimfree.ledger import chain, store
+from dimfree.ledger.chain import DEBIT, Entry
+from dimfree.ledger.filter import Debit
+from dimfree.ledger.rows import debit_to_dict
+from dimfree.ledger.spending import Charge
+
+TOTAL = {"epsilon": 10.0, "delta": 1e-3}
+SMALL = (1e-3, 1e-12)
+SAID = {"purpose": "", "what": "", "private": True, "parameters": ""}
+
+
+def filled(path: Path, rows: int) -> Ledger:
+    """A ledger with so many debits, made in one transaction: otherwise each waits for the disk."""
+    ledger = Ledger(path, "d", **TOTAL)
+    ledger.debit(*SMALL)
+    with store.writing(path, 30) as transaction:
+        _, sums, last = ledger._standing(transaction)
+        box, charge = sums.account.box, Charge(Budget(*SMALL))
+        assert box is not None
+        debit = Debit(charge.budget, charge.price(box.order, box.moment, box.reserve))
+        content = {**debit_to_dict(debit), **SAID}
+        for _ in range(rows - 1):
+            sums = sums.after(debit, private=True)
+            assert sums is not None
+            last = Entry.following(last, "d", "2026-01-01", DEBIT, content, sums.text)
+            transaction.append(last)
+    return Ledger(path, "d")
+
+
+class Counted:
+    """Instructions of SQLite's engine, digests, and entries read, while it is watching."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.steps = self.digests = self.entries = 0
+        connect, digest, found = sqlite3.connect, chain._digest, store.Transaction._found
+
+        def connected(*arguments, **options) -> sqlite3.Connection:
+            connection = connect(*arguments, **options)
+            connection.set_progress_handler(self._step, 1)
+            return connection
+
+        def digested(*parts) -> str:
+            self.digests += 1
+            return digest(*parts)
+
+        def read(*arguments):
+            for entry in found(*arguments):
+                self.entries += 1
+                yield entry
+
+        monkeypatch.setattr(store.sqlite3, "connect", connected)
+        monkeypatch.setattr(chain, "_digest", digested)
+        monkeypatch.setattr(store.Transaction, "_found", read)
+
+    def _step(self) -> int:
+        self.steps += 1
+        return 0
+
+    @property
+    def all(self) -> tuple[int, int, int]:
+        return self.steps, self.digests, self.entries
+
+
+def everyday(path: Path) -> None:
+    """What a release from the command line does: open, debit, note the outcome, say what is left."""
+    ledger = Ledger(path, "d")
+    ledger.debit(*SMALL).noted(refused=False)
+    ledger.statement()
+    assert ledger.head
+
+
+def cost(path: Path, use) -> tuple[int, int, int]:
+    with pytest.MonkeyPatch.context() as patched:
+        counted = Counted(patched)
+        use(path)
+        return counted.all
+
+
+def test_a_debit_costs_the_same_however_many_there_were(tmp_path: Path) -> None:
+    few, many = tmp_path / "few.db", tmp_path / "many.db"
+    filled(few, 20), filled(many, 4000)
+    short, long = cost(few, everyday), cost(many, everyday)
+    assert long[1:] == short[1:]
+    assert long[0] < 1.02 * short[0]
+    assert short[2] <= 30
+
+
+def test_verify_reads_all_of_it(tmp_path: Path) -> None:
+    filled(tmp_path / "study.db", 300)
+    _, digests, entries = cost(tmp_path / "study.db", lambda path: Ledger(path, "d").verify())
+    assert digests >= 301
+    assert entries >= 301
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_entries(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    few = tmp_path / "few.db"
+    filled(few, 20), filled(path, 100_000)
+    assert cost(path, everyday)[1:] == cost(few, everyday)[1:]
+    assert cost(path, everyday)[0] < 1.02 * cost(few, everyday)[0]
+    assert _seconds(path) < 5 * _seconds(few) + 0.05  # the median of several; a machine may be busy
+    ledger = Ledger(path, "d")
+    assert ledger.verify(ledger.head) == []
+    assert ledger.account().debits > 100_000
+
+
+def _seconds(path: Path) -> float:
+    ledger, taken = Ledger(path, "d"), []
+    for _ in range(15):
+        started = time.perf_counter()
+        ledger.debit(*SMALL)
+        taken.append(time.perf_counter() - started)
+    return sorted(taken)[7]

@@ -1,0 +1,270 @@
+"""Whatever was done to its bytes, a ledger either works as before or says that it is damaged, in our own words."""
+
+import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from typer.testing import CliRunner
+
+from dimfree import InvalidFile, Ledger
+from dimfree.cli import app
+from dimfree.errors import DimfreeError
+from dimfree.ledger import store
+from dimfree.ledger.chain import Entry
+from dimfree.ledger.filter import Account
+from dimfree.ledger.ledger import verified
+from dimfree.ledger.rows import shown_rows
+
+TOTAL = {"epsilon": 3.0, "delta": 1e-5}
+ASKED = (0.1, 1e-8)
+DAMAGED = "is damaged"
+
+
+class Unsynced(sqlite3.Connection):
+    """Does not wait for the disk: these tests open thousands of files and cut no power."""
+
+    def execute(self, statement: str, *rest: object) -> sqlite3.Cursor:
+        return super().execute("PRAGMA synchronous = OFF" if "synchronous" in statement else statement, *rest)
+
+
+@pytest.fixture(autouse=True)
+def unsynced(monkeypatch) -> None:
+    real = sqlite3.connect
+    monkeypatch.setattr(store.sqlite3, "connect", lambda *a, **k: real(*a, factory=Unsynced, **k))
+
+
+class Sound(NamedTuple):
+    """A small ledger before anything was done to it."""
+
+    content: bytes
+    entries: tuple[Entry, ...]
+    account: Account
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory) -> Sound:
+    path = tmp_path_factory.mktemp("ledger") / "study.db"
+    ledger = Ledger(path, "d", **TOTAL)
+    for epsilon in (0.5, 0.25, 0.125):
+        ledger.debit(epsilon, 1e-7).noted(refused=False)
+    return Sound(path.read_bytes(), ledger.entries(), ledger.account())
+
+
+def ours(action: Callable[[], object]) -> object:
+    """What the action gives, or None where it raises an error of ours; any other error fails the test."""
+    try:
+        return action()
+    except DimfreeError:
+        return None
+
+
+def check_no_undercharge(path: Path, sound: Sound) -> bool:
+    """Every use is right or an error of ours; says whether a debit was admitted."""
+    problems = ours(lambda: verified(path, "d"))
+    ledgers = [ours(lambda: Ledger(path, "d")), ours(lambda: Ledger(path, "d", **TOTAL))]
+    for ledger in ledgers:
+        if isinstance(ledger, Ledger):
+            assert ours(ledger.account) in (None, sound.account)
+            entries = ours(ledger.entries)
+            assert entries in (None, sound.entries)
+            assert entries is None or len(shown_rows(entries)) == 3
+    ours(lambda: Ledger(path, "new", **TOTAL))
+    if problems == []:
+        assert tuple(_rows(path)) == sound.entries  # a changed row is found
+    return _debited(path, ledgers[0], sound)
+
+
+def _rows(path: Path) -> Iterator[Entry]:
+    with store.reading(path, 1) as transaction:
+        yield from transaction.entries("d")
+
+
+def _debited(path: Path, ledger: object, sound: Sound) -> bool:
+    if not isinstance(ledger, Ledger) or ours(lambda: ledger.debit(*ASKED)) is None:
+        return False
+    after = ours(lambda: Ledger(path, "d").account())
+    assert after is None or after.debits == sound.account.debits + 1
+    assert after is None or after.spent > sound.account.spent
+    return True
+
+
+def overwritten(content: bytes, place: int, new: bytes) -> bytes:
+    return content[:place] + new + content[place + len(new) :]
+
+
+def damages(content: bytes, chance: random.Random, times: int) -> Iterator[bytes]:
+    """One bit, one byte or a few bytes changed; every second time where something is written."""
+    used = [place for place, byte in enumerate(content) if byte]
+    for turn in range(times):
+        place = chance.choice(used) if turn % 2 else chance.randrange(len(content))
+        new = (
+            bytes([content[place] ^ 1 << chance.randrange(8)]),
+            bytes([chance.choice((0, 0x80, 0xFF, chance.randrange(256)))]),
+            chance.randbytes(chance.randrange(2, 64)),
+        )[turn % 3]
+        yield overwritten(content, place, new)[: len(content)]
+
+
+def fuzzed(path: Path, sound: Sound, seed: int, times: int) -> tuple[int, int]:
+    """How many damaged files still took a debit, and how many did not."""
+    admitted = 0
+    for damaged in damages(sound.content, random.Random(seed), times):
+        path.write_bytes(damaged)
+        for ending in ("-journal", "-wal", "-shm"):
+            Path(f"{path}{ending}").unlink(missing_ok=True)
+        admitted += check_no_undercharge(path, sound)
+    return admitted, times - admitted
+
+
+def test_changed_bytes_never_give_budget_back(tmp_path: Path, sound: Sound) -> None:
+    admitted, refused = fuzzed(tmp_path / "study.db", sound, seed=1, times=120)
+    assert admitted > 20  # bytes that no entry uses
+    assert refused > 20
+
+
+@pytest.mark.slow
+def test_many_changed_bytes_never_give_budget_back(tmp_path: Path, sound: Sound) -> None:
+    fuzzed(tmp_path / "study.db", sound, seed=2, times=3000)
+
+
+def test_every_byte_of_the_header_may_be_wrong(tmp_path: Path, sound: Sound) -> None:
+    path = tmp_path / "study.db"
+    for place in range(108):  # the header of the file, and that of its first page
+        path.write_bytes(overwritten(sound.content, place, bytes([sound.content[place] ^ 0xFF])))
+        for ending in ("-journal", "-wal", "-shm"):
+            Path(f"{path}{ending}").unlink(missing_ok=True)
+        check_no_undercharge(path, sound)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.3, 0.5, 0.75, 0.999])
+def test_a_file_that_was_cut_off_is_damaged(tmp_path: Path, sound: Sound, monkeypatch, share: float) -> None:
+    monkeypatch.setattr("dimfree.ledger.file._PATIENCE", 0.02)
+    path = tmp_path / "study.db"
+    path.write_bytes(sound.content[: int(share * len(sound.content))])
+    for use in (
+        lambda: Ledger(path, "d"),
+        lambda: Ledger(path, "d", **TOTAL),
+        lambda: Ledger(path, "new", **TOTAL),
+        lambda: ledger_problems(path),
+    ):
+        with pytest.raises(InvalidFile, match="damaged"):
+            use()
+
+
+def ledger_problems(path: Path) -> None:
+    """`verify`, which may list problems instead of raising."""
+    if problems := verified(path, "d"):
+        raise InvalidFile(f"damaged: {problems}")
+
+
+@pytest.mark.parametrize("content", [b"x", b"text " * 1000, b"SQLite format 3\0" + b"\xff" * 5000, bytes(8192)])
+def test_another_file_is_no_ledger(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "study.db"
+    path.write_bytes(content)
+    for use in (lambda: Ledger(path, "d"), lambda: Ledger(path, "d", **TOTAL), lambda: verified(path, "d")):
+        with pytest.raises(InvalidFile, match="damaged"):
+            use()
+    assert path.read_bytes() == content
+
+
+def forced(path: Path, *statements: str) -> None:
+    """Without triggers, which are put back if their table is still there."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA synchronous = OFF")
+    triggers = connection.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    for name, _, _ in triggers:
+        connection.execute(f"DROP TRIGGER {name}")
+    for statement in statements:
+        connection.execute(statement)
+    left = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for _, table, trigger in triggers:
+        if table in left:
+            connection.execute(trigger)
+    connection.close()
+
+
+WRONG = ["CAST(x'7bff7d' AS TEXT)", "x'00ff'", "1.5", "'[[[['", "''", "char(27)"]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("number", [0, 3, 6])
+def test_a_column_that_holds_something_else_is_found(tmp_path: Path, sound: Sound, wrong: str, number: int) -> None:
+    path = tmp_path / "study.db"
+    for column in (field.name for field in fields(Entry)):
+        path.write_bytes(sound.content)
+        forced(path, f"UPDATE entries SET {column} = {wrong} WHERE number = {number}")
+        assert ours(lambda: verified(path, "d")) != []
+        admitted = check_no_undercharge(path, sound)
+        assert number == 3 or not admitted
+
+
+@pytest.mark.parametrize("number", [0, 3, 6])
+def test_the_command_line_says_damaged_and_prints_no_stray_bytes(tmp_path: Path, sound: Sound, number: int) -> None:
+    path = tmp_path / "study.db"
+    path.write_bytes(sound.content)
+    forced(path, f"UPDATE entries SET body = CAST(x'1bff' AS TEXT) WHERE number = {number}")
+    for command, code in (("show", 2), ("verify", 1), ("export", 2)):
+        done = CliRunner().invoke(app, ["ledger", command, str(path), "--dataset", "d"])
+        assert done.exit_code == code
+        assert "damaged" in done.stderr or f"Entry {number} was changed" in done.stderr
+        assert "\x1b" not in done.output
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("column", ["dataset", "number", "digest"])
+def test_a_stored_head_that_is_something_else_is_found(tmp_path: Path, sound: Sound, wrong: str, column: str) -> None:
+    path = tmp_path / "study.db"
+    path.write_bytes(sound.content)
+    forced(path, f"UPDATE heads SET {column} = {wrong}")
+    assert ours(lambda: verified(path, "d")) != []
+    assert not check_no_undercharge(path, sound)
+    assert CliRunner().invoke(app, ["ledger", "show", str(path)]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("DROP TABLE heads",),
+        ("DROP TABLE entries",),
+        ("DROP TABLE entries", "CREATE TABLE entries (x)"),
+        ("ALTER TABLE entries RENAME COLUMN body TO text",),
+        ("ALTER TABLE entries ADD COLUMN more",),
+        ("CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM heads; END",),
+        ("ALTER TABLE heads RENAME TO tops", "CREATE VIEW heads AS SELECT * FROM tops"),
+        ("DELETE FROM heads", "DELETE FROM entries"),
+    ],
+)
+def test_other_tables_are_damage(tmp_path: Path, sound: Sound, statements: tuple[str, ...]) -> None:
+    path = tmp_path / "study.db"
+    path.write_bytes(sound.content)
+    forced(path, *statements)
+    for use in (lambda: Ledger(path, "d"), lambda: Ledger(path, "d", **TOTAL), lambda: Ledger(path, "new", **TOTAL)):
+        with pytest.raises(InvalidFile, match=DAMAGED):
+            use()
+    assert ours(lambda: verified(path, "d")) != []
+
+
+def test_an_older_format_is_named_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE entries (dataset TEXT, number INTEGER)")
+    connection.execute(f"PRAGMA application_id = {store.APPLICATION}")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    content = path.read_bytes()
+    for use in (lambda: Ledger(path, "d"), lambda: Ledger(path, "d", **TOTAL), lambda: verified(path, "d")):
+        with pytest.raises(InvalidFile, match=r"format 1.*reads format 2"):
+            use()
+    assert path.read_bytes() == content
+
+
+def test_a_name_that_is_no_text_is_an_error_of_ours(tmp_path: Path, sound: Sound) -> None:
+    path = tmp_path / "study.db"
+    path.write_bytes(sound.content)
+    for name in ("\udcff", "a\0b", ""):
+        assert ours(lambda name=name: verified(path, name)) is None
+        assert ours(lambda name=name: Ledger(path, name)) is None

@@ -1,0 +1,474 @@
+"""A persistent budget: opened once, charged before noise, never above its total, never forgetting."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recording import RecordingNoise
+
+import dimfree
+from dimfree import BudgetExceeded, InvalidFile, InvalidParameter, Ledger, release_mean, release_means
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import calibrate_bounded
+from dimfree.accounting.events import Ledger as Costs
+from dimfree.interop.scaler import PrivateStandardScaler
+from dimfree.ledger.chain import DEBIT, OUTCOME
+from dimfree.ledger.filter import Account
+from dimfree.ledger.spending import Charge
+
+ADD = Neighbours.ADD_REMOVE
+TOTAL = {"epsilon": 3.0, "delta": 1e-5}
+ASKED = {"epsilon": 1.0, "delta": 1e-6, "covariance": np.ones(2), "core": "soft"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "study.db"
+
+
+@pytest.fixture(scope="module")
+def X() -> np.ndarray:  # noqa: N802 - as in the hall
+    return np.random.default_rng(0).normal(size=(400, 2))
+
+
+def events(ledger: Ledger) -> list[str]:
+    return [entry.event for entry in ledger.entries()]
+
+
+def test_a_release_is_charged_and_its_outcome_noted(path: Path, X: np.ndarray) -> None:
+    with Ledger(path, dataset="trial-7", purpose="table 2", **TOTAL) as ledger:
+        release = release_mean(X, ledger=ledger, **ASKED)
+    opened, debit, outcome = ledger.entries()
+    said = debit.content
+    assert (said["epsilon"], said["delta"], said["purpose"], said["private"]) == (1.0, 1e-6, "table 2", True)
+    assert len(said["parameters"]) == 64
+    assert outcome.content == {"debit": 1, "outcome": "refused" if release.refused else "released"}
+    assert opened.content["epsilon"] == 3.0
+    assert ledger.verify() == []
+
+
+def test_days_tell_nothing_of_how_long_a_release_took(path: Path, monkeypatch) -> None:
+    days = iter(["2026-01-30", "2026-01-31"])
+    with monkeypatch.context() as patched:
+        patched.setattr("dimfree.ledger.ledger._today", lambda: next(days))
+        ledger = Ledger(path, dataset="d", **TOTAL)
+        charged = ledger.debit(1.0, 1e-6)
+    charged.noted(refused=False)  # much later
+    assert [entry.day for entry in ledger.entries()] == ["2026-01-30", "2026-01-31", "2026-01-31"]
+    ledger.debit(1.0, 1e-6)
+    assert len(ledger.entries()[-1].day) == len("2026-01-31")  # and no time of day
+
+
+def test_a_refusal_is_charged_and_noted_as_one(path: Path) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    assert release_mean(np.empty((0, 2)), ledger=ledger, **ASKED).refused
+    assert ledger.account().debits == 1
+    assert ledger.entries()[-1].content == {"debit": 1, "outcome": "refused"}
+
+
+def test_the_number_of_records_is_nowhere_in_the_book(path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(271, 2))
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    release_mean(X, ledger=ledger, **ASKED)
+    bodies = [json.dumps(entry.content) for entry in ledger.entries()]
+    assert not any(
+        "271" in body.replace(entry.content.get("parameters", "-"), "")
+        for body, entry in zip(bodies, ledger.entries(), strict=True)
+    )
+
+
+def test_the_price_does_not_depend_on_the_records(path: Path) -> None:
+    ledger, draws = Ledger(path, dataset="d", **TOTAL), np.random.default_rng(0)
+    for rows in (0, 50, 3000):
+        release_mean(draws.normal(size=(rows, 2)) * (1 + rows), ledger=ledger, **ASKED)
+    prices = {json.dumps(entry.content["price"]) for entry in ledger.entries() if entry.event == DEBIT}
+    assert len(prices) == 1
+
+
+class Watching:
+    """At its first draw, of whatever kind, counts the debits that are on disk."""
+
+    def __init__(self, path: Path, *, fails: bool = False) -> None:
+        self.path, self.fails, self.seen = path, fails, None
+        self.private, self._behind = False, RecordingNoise()
+
+    def __getattr__(self, kind: str):
+        if kind not in ("gaussian", "laplace", "noisy_top", "coin", "below"):
+            raise AttributeError(kind)
+        if self.seen is None:
+            with sqlite3.connect(self.path) as connection:
+                self.seen = connection.execute("SELECT COUNT(*) FROM entries WHERE event = 'debit'").fetchone()[0]
+        if self.fails:
+            raise RuntimeError("no entropy")
+        return getattr(self._behind, kind)
+
+
+ROOMY = {"epsilon": 1.0, "delta": 1e-3}
+KNOWN = {**ROOMY, "covariance": np.ones(2)}
+PATHS = {  # each way to a draw, and the relation of its book
+    "soft": (ASKED, "add-remove"),
+    "basic": ({**KNOWN, "core": "basic"}, "add-remove"),
+    "auto": (KNOWN, "add-remove"),
+    "learned scale": ({**KNOWN, "scale": "learn"}, "add-remove"),
+    "unknown": (ROOMY, "add-remove"),
+    "paper": ({**ROOMY, "shape": "paper"}, "add-remove"),
+    "public number": ({**KNOWN, "neighbours": "replace-one"}, "replace-one"),
+}
+
+
+@pytest.mark.parametrize("way", PATHS)
+def test_the_debit_is_on_disk_before_the_first_draw(path: Path, X: np.ndarray, way: str) -> None:
+    options, relation = PATHS[way]
+    ledger, noise = Ledger(path, dataset="d", epsilon=4, delta=1e-2, neighbours=relation), Watching(path)
+    release_mean(X, ledger=ledger, noise=noise, **options)
+    assert noise.seen == 1
+
+
+def test_groups_and_facades_draw_after_their_debit(path: Path, X: np.ndarray) -> None:
+    def by_group(**options: object) -> None:
+        release_means(X, groups=np.arange(len(X)) % 2, keys=[0, 1], **options)
+
+    def by_scaler(**options: object) -> None:
+        PrivateStandardScaler(with_std=False, **options).fit(X)
+
+    for name, release in (("groups", by_group), ("scaler", by_scaler)):
+        book, noise = path.with_name(f"{name}.db"), Watching(path.with_name(f"{name}.db"))
+        release(ledger=Ledger(book, dataset="d", epsilon=4, delta=1e-2), noise=noise, **KNOWN)
+        assert noise.seen == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"covariance": np.ones(2)}, {"covariance": np.ones(2), "scale": "learn"}])
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_what_is_charged_is_what_the_run_was_calibrated_for(X: np.ndarray, options, relation) -> None:
+    """The branch that was taken, and all that came before the choice, is in the charge."""
+    seen: list[Charge] = []
+    book, many = _keeping(seen), np.concatenate([X] * 4)
+    options = {**options, "epsilon": 1.0, "delta": 1e-3, "neighbours": relation}
+    release = release_mean(many, ledger=book, noise=dimfree.SeededNoise(3), **options)
+    [run], spent = seen[0].runs, release.ledger
+    assert not release.refused
+    assert spent.menu[spent.chosen] in run.menu
+    assert spent.menu == run.menu or relation == "replace-one"
+    assert (spent.before, spent.filtered) == (run.before, run.filtered)
+
+
+@pytest.mark.parametrize("core", ["soft", "basic"])
+def test_a_core_without_a_test_is_charged_as_it_is_calibrated(X: np.ndarray, core: str) -> None:
+    seen: list[Charge] = []
+    release = release_mean(X, ledger=_keeping(seen), noise=dimfree.SeededNoise(3), **{**ASKED, "core": core})
+    [run], spent = seen[0].runs, release.ledger
+    assert (run.budget, run.before, run.menu, run.filtered) == (spent.budget, (), spent.menu, core == "basic")
+    assert spent.filtered == run.filtered
+
+
+def test_a_twin_that_debits_after_the_release_is_caught(path: Path, X: np.ndarray) -> None:
+    ledger, noise = Ledger(path, dataset="d", **TOTAL), Watching(path)
+    release_mean(X, noise=noise, **ASKED)
+    ledger.debit(1.0, 1e-6)
+    assert noise.seen == 0
+
+
+def test_the_charge_stays_when_the_first_draw_fails(path: Path, X: np.ndarray) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    with pytest.raises(RuntimeError, match="no entropy"):
+        release_mean(X, ledger=ledger, noise=Watching(path, fails=True), **ASKED)
+    assert events(ledger) == ["opened", DEBIT]
+    assert ledger.account().debits == 1
+
+
+def test_an_interrupt_between_debit_and_release_leaves_the_charge(path: Path, X: np.ndarray, monkeypatch) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dimfree.estimators.without_test.soft_mean", stop)
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    with pytest.raises(KeyboardInterrupt):
+        release_mean(X, ledger=ledger, **ASKED)
+    assert events(ledger) == ["opened", DEBIT]
+
+
+def test_what_costs_nothing(path: Path, X: np.ndarray) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    broken = np.array([[np.nan, 1.0]])
+    with pytest.raises(dimfree.InvalidRecords):
+        release_mean(broken, ledger=ledger, **ASKED)
+    with pytest.raises(InvalidParameter):
+        release_mean(X, ledger=ledger, epsilon=1, delta=1e-6, covariance=np.ones(2), core_sample=3)
+    public = Ledger(path, dataset="replaced", neighbours="replace-one", **TOTAL)
+    refused = release_mean(X[:5], ledger=public, epsilon=1, delta=1e-6, neighbours="replace-one")
+    assert refused.refused
+    assert events(ledger) == events(public) == ["opened"]
+
+
+def test_overspending_says_what_is_left_and_what_fits(path: Path) -> None:
+    ledger = Ledger(path, dataset="d", epsilon=1.0, delta=1e-6)
+    ledger.debit(0.7, 5e-7)
+    before = ledger.head
+    with pytest.raises(BudgetExceeded, match=r"0\.3 and delta 5e-07 are left") as caught:
+        ledger.debit(0.5, 1e-7)
+    assert isinstance(caught.value, ValueError)
+    assert ledger.head == before
+    fits = float(str(caught.value).split("; epsilon=")[1].split(",")[0])
+    assert 0.25 < fits <= 0.3
+    ledger.debit(fits, 1e-7)
+
+
+def test_what_a_box_says_fits_does_fit(path: Path, X: np.ndarray) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    charge = Charge(Budget(1.0, 1e-6), (Costs(Budget(1.0, 1e-6), ADD, (), (calibrate_bounded(Budget(1.0, 1e-6)),)),))
+    while ledger.account().decide(charge) is not None:
+        release_mean(X, ledger=ledger, **ASKED)
+    with pytest.raises(BudgetExceeded) as caught:
+        release_mean(X, ledger=ledger, **ASKED)
+    assert ledger.account().box is not None
+    assert ledger.account().debits > 4  # adding up would have stopped at three
+    said = str(caught.value).split("; epsilon=")[1]
+    epsilon, delta = (float(said.split(mark)[0]) for said, mark in ((said, ","), (said.split("delta=")[1], " ")))
+    release_mean(X, ledger=ledger, **{**ASKED, "epsilon": epsilon, "delta": delta})
+
+
+def test_of_a_promise_alone_a_box_names_what_fits(path: Path) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    while ledger.account().decide(Charge(Budget(0.1, 1e-8))) is not None:
+        ledger.debit(0.1, 1e-8)
+    with pytest.raises(BudgetExceeded, match=r"epsilon=0\.\d+, delta=\S+ fits"):
+        ledger.debit(0.1, 1e-8)
+
+
+def test_a_book_as_large_as_one_release_takes_that_release(path: Path, X: np.ndarray) -> None:
+    ledger = Ledger(path, dataset="d", epsilon=1.0, delta=1e-6)
+    release_mean(X, ledger=ledger, **ASKED)
+    assert ledger.account().spent == 1.0
+    with pytest.raises(BudgetExceeded):
+        ledger.debit(0.01, 1e-9)
+
+
+def test_a_promise_is_charged_in_full_however_large(path: Path, X: np.ndarray) -> None:
+    ledger = Ledger(path, dataset="d", epsilon=150.0, delta=1e-5)
+    for epsilon in (5000.0, 151.0, 1e300, 1.7e308):
+        with pytest.raises(BudgetExceeded):
+            ledger.debit(epsilon, 1e-6)
+    ledger.debit(120.0, 1e-6)
+    with pytest.raises(BudgetExceeded):
+        ledger.debit(31.0, 1e-6)
+    assert ledger.account().added_epsilon == 120
+    boxed = Ledger(path, dataset="boxed", **TOTAL)
+    boxed.debit(0.05, 1e-9)
+    assert boxed.account().box is not None
+    with pytest.raises(BudgetExceeded):
+        boxed.debit(1.7e308, 1e-6)
+
+
+def test_a_pure_promise_is_charged_with_the_smallest_delta(path: Path) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    ledger.debit(1.0, 0)
+    assert ledger.entries()[1].content["delta"] == 1e-12
+
+
+def test_what_is_said_to_fit_has_a_delta_that_can_be_asked_for(path: Path) -> None:
+    ledger = Ledger(path, dataset="d", epsilon=3.0, delta=1.5e-12)
+    ledger.debit(0.1, 1e-12)
+    with pytest.raises(BudgetExceeded, match="nothing like it was found to fit"):
+        ledger.debit(0.1, 1e-12)
+
+
+@pytest.mark.parametrize("asked", [{"epsilon": 30.0, "delta": 0.5}, {"epsilon": 10.0, "delta": 0.99, "core": "soft"}])
+def test_a_large_delta_is_charged_by_its_promise(path: Path, X: np.ndarray, asked: dict) -> None:
+    ledger = Ledger(path, dataset="d", epsilon=40.0, delta=0.995)
+    release_mean(X, ledger=ledger, covariance=np.ones(2), **asked)
+    assert ledger.account().debits == 1
+
+
+def test_a_book_is_the_same_file_in_every_folder(tmp_path: Path, monkeypatch) -> None:
+    books = {}
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        books[folder] = Ledger("study.db", dataset="d", **TOTAL)
+    books["here"].debit(1.0, 1e-6)
+    assert (books["here"].account().debits, books["there"].account().debits) == (1, 0)
+
+
+def test_a_book_that_was_exchanged_for_another_takes_no_debit(path: Path) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    path.unlink()
+    Ledger(path, dataset="d", neighbours="replace-one", **TOTAL)
+    with pytest.raises(InvalidFile, match="not the one that was opened"):
+        ledger.debit(1.0, 1e-6)
+    assert Ledger(path, dataset="d").account().debits == 0
+
+
+@pytest.mark.parametrize("name", ["trial ", " trial", "e\u0301tude"])
+def test_names_that_look_like_another_are_none(path: Path, name: str) -> None:
+    with pytest.raises(InvalidParameter, match="NFC"):
+        Ledger(path, dataset=name, **TOTAL)
+
+
+def test_reopening_keeps_what_was_spent_and_the_total(path: Path) -> None:
+    with Ledger(path, dataset="d", **TOTAL) as ledger:
+        ledger.debit(1.0, 1e-6)
+    assert Ledger(path, dataset="d").account() == Ledger(path, dataset="d", **TOTAL).account()
+    assert Ledger(path, dataset="d").account().debits == 1
+    for other in ({"epsilon": 4.0, "delta": 1e-5}, {"epsilon": 3.0, "delta": 1e-4}):
+        with pytest.raises(InvalidParameter, match="never changes"):
+            Ledger(path, dataset="d", **other)
+    with pytest.raises(InvalidParameter, match="add-remove"):
+        Ledger(path, dataset="d", neighbours="replace-one")
+    with pytest.raises(InvalidParameter, match="closed"):
+        ledger.debit(0.1, 1e-7)
+
+
+def test_books_in_one_file_do_not_mix(path: Path) -> None:
+    first, second = Ledger(path, dataset="a", **TOTAL), Ledger(path, dataset="b", **TOTAL)
+    first.debit(1.0, 1e-6)
+    assert (first.account().debits, second.account().debits) == (1, 0)
+    with pytest.raises(InvalidParameter, match="'a', 'b'"):
+        Ledger(path, dataset="c")
+
+
+def test_another_relation_or_unit_is_an_error(path: Path, X: np.ndarray) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    persons = Ledger(path, dataset="p", unit="", **TOTAL)
+    keys = np.arange(len(X)) // 2
+    with pytest.raises(InvalidParameter, match="do not add up"):
+        release_mean(X, ledger=ledger, epsilon=1, delta=1e-6, covariance=np.ones(2), neighbours="replace-one")
+    with pytest.raises(InvalidParameter, match="do not add up"):
+        release_mean(X, ledger=ledger, unit=keys, **ASKED)
+    with pytest.raises(InvalidParameter, match="do not add up"):
+        release_mean(X, ledger=persons, **ASKED)
+    release_mean(X, ledger=persons, unit=keys, **ASKED)
+    assert ledger.account().debits == 0
+    assert persons.account().debits == 1
+
+
+def test_groups_are_charged_once_for_all(path: Path, X: np.ndarray) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    groups = np.arange(len(X)) % 3
+    options = {"groups": groups, "keys": [0, 1, 2], "epsilon": 1.0, "delta": 1e-4}
+    with pytest.raises(InvalidParameter, match="tails"):
+        release_means(X, covariance=np.ones(2), tails="fat", ledger=ledger, **options)
+    with pytest.raises(BudgetExceeded):
+        release_means(X, covariance=np.ones(2), ledger=ledger, **options)
+    roomy = Ledger(path, dataset="roomy", epsilon=3.0, delta=1e-3)
+    release_means(X, covariance=np.ones(2), ledger=roomy, **options)
+    assert events(roomy) == ["opened", DEBIT, OUTCOME]
+    with pytest.raises(InvalidParameter, match="do not add up"):
+        release_means(X, covariance=np.ones(2), unit=groups, ledger=roomy, **options)
+    assert not roomy.statement().startswith("Not private")
+    release_means(X, covariance=np.ones(2), ledger=roomy, noise=dimfree.SeededNoise(1), **options)
+    assert roomy.statement().startswith("Not private")
+    assert events(ledger) == ["opened"]
+
+
+def test_groups_are_charged_for_the_overall_run_and_for_one_group(X: np.ndarray) -> None:
+    """What is charged is what the runs of a release list themselves."""
+    options = {"groups": np.zeros(len(X)), "keys": [0], "epsilon": 1.0, "delta": 1e-3, "noise": RecordingNoise()}
+    for own in ({}, {"covariance": np.ones(2)}, {"covariance": np.ones(2), "scale": "learn"}):
+        seen: list[Charge] = []
+        means = release_means(X, ledger=_keeping(seen), **own, **options)
+        spent = [release.ledger for release in means.values()]
+        runs = spent[0].runs if not own else spent
+        assert [(run.budget, run.before, run.menu) for run in seen[0].runs] == [
+            (run.budget, run.before, run.menu) for run in runs
+        ]
+        assert seen[0].budget == Budget(1.0, 1e-3)
+
+
+def _keeping(seen: list[Charge]) -> Ledger:
+    """A book that keeps the charges in a list and no more."""
+
+    class Noted:
+        def noted(self, *, refused: bool) -> None: ...
+
+    class Keeping(Ledger):
+        def __init__(self) -> None: ...
+
+        def charge(self, charge: Charge, **rest: object) -> Noted:
+            seen.append(charge)
+            return Noted()
+
+    return Keeping()
+
+
+def test_the_estimator_passes_its_ledger_on(path: Path, X: np.ndarray) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    dimfree.PrivateMean(ledger=ledger, noise=RecordingNoise(), **ASKED).fit(X)
+    assert ledger.account().debits == 1
+
+
+def test_seeded_noise_is_charged_and_marks_the_book(path: Path, X: np.ndarray) -> None:
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    assert not ledger.statement().startswith("Not private")
+    release_mean(X, ledger=ledger, noise=dimfree.SeededNoise(1), **ASKED)
+    assert ledger.account().debits == 1
+    assert ledger.statement().startswith("Not private")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"dataset": ""}, {"dataset": 7}, {"epsilon": 3.0}, {"timeout": 0}, {"unit": 3}, {"epsilon": -1.0, "delta": 1e-5}],
+)
+def test_bad_parameters_are_named(path: Path, bad: dict) -> None:
+    with pytest.raises(InvalidParameter):
+        Ledger(path, **{"dataset": "d", **({} if "epsilon" in bad else TOTAL), **bad})
+
+
+def test_something_else_is_no_ledger(X: np.ndarray) -> None:
+    for other in ("study.db", release_mean(X, **ASKED).ledger):
+        with pytest.raises(InvalidParameter, match=r"dimfree\.Ledger"):
+            release_mean(X, ledger=other, **ASKED)
+
+
+@pytest.mark.parametrize(("asked", "total", "least"), [((0.5, 1e-7), (3, 1e-5), 7), ((0.25, 1e-8), (3, 1e-5), 13)])
+def test_small_releases_compose_beyond_their_sum(asked, total, least) -> None:
+    budget = Budget(*asked)
+    charge = Charge(budget, (Costs(budget, ADD, (), (calibrate_bounded(budget),)),))
+    account, times = Account(Budget(*total)), 0
+    while (debit := account.decide(charge)) is not None and times < 200:
+        account, times = account.after(debit), times + 1
+    assert times >= least
+
+
+def test_errors_of_the_file_name_it_and_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database at all, but long enough to have a header " * 3)
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE entries (x)")
+    other.commit()
+    other.close()
+    for name, words in (
+        ("text.db", "not a ledger"),
+        ("other.db", "not a ledger"),
+        (".", "folder"),
+        ("missing/study.db", "folder exists"),
+        ("x" * 300, "cannot be opened"),
+    ):
+        with pytest.raises(InvalidFile, match=words):
+            Ledger(tmp_path / name, dataset="d", **TOTAL)
+    with pytest.raises(InvalidFile, match="no ledger"):
+        Ledger(tmp_path / "nowhere.db", dataset="d")
+    assert not (tmp_path / "nowhere.db").exists()
+    with pytest.raises(InvalidParameter, match="path"):
+        Ledger("a\0b", dataset="d", **TOTAL)
+
+
+def test_a_locked_file_is_an_error_with_a_remedy(path: Path) -> None:
+    ledger = Ledger(path, dataset="d", timeout=0.05, **TOTAL)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(InvalidFile, match="longer timeout"):
+        ledger.debit(1.0, 1e-6)
+    holder.close()
+    assert ledger.account().debits == 0
+
+
+def test_an_outcome_that_cannot_be_noted_is_a_warning(path: Path, monkeypatch) -> None:
+    ledger = Ledger(path, dataset="d", timeout=0.05, **TOTAL)
+    charged = ledger.debit(1.0, 1e-6)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.warns(RuntimeWarning, match="not noted"):
+        charged.noted(refused=False)
+    holder.close()
+    assert ledger.account().debits == 1

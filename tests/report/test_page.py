@@ -1,0 +1,256 @@
+"""A page about a release: complete, harmless whatever the columns are called, and asking for nothing outside itself."""
+
+import datetime
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pages import HOSTILE, Page, hostile, of_groups, refused, released
+
+from dimfree import release_groups as groups
+from dimfree.accounting import events
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.composition import Composition
+from dimfree.accounting.events import Bounded, Gaussian, Ledger
+from dimfree.accounting.ladder import Ladder
+from dimfree.accounting.losses import Pure, Ranged
+from dimfree.errors import InvalidParameter
+from dimfree.estimators import run
+from dimfree.paper import algorithm2 as paper
+from dimfree.report.charges import gathered, spelt
+from dimfree.report.origin import fingerprint
+from dimfree.report.page import report_html
+from dimfree.report.remedies import REMEDIES
+from dimfree.report.words import beside, digits, number, power
+from dimfree.results.release import Release
+
+NAMED = released([1.5, -2.0, 0.01], columns=("age", "income", "score"), spread=10.0, records=500.0, count=512.0)
+
+
+def page_of(release, **options):
+    return Page(report_html(release, **options))
+
+
+def test_page_tells_promise_spending_mean_plan_method_and_origin():
+    page = page_of(NAMED, command="dimfree mean people.csv --epsilon 1 --delta 1e-6")
+    assert page.headings == [
+        "Private mean of 3 columns", "What was promised", "For one person", "In symbols", "What was spent",
+        "The released mean", "Noise against spread", "Signs", "Planned against actual noise", "Method and parameters",
+        "How to reproduce, how to cite", "Cite",
+    ]  # fmt: skip
+    assert NAMED.guarantee.statement() in page.text
+    assert "dimfree mean people.csv --epsilon 1 --delta 1e-6" in page.text
+    assert fingerprint(NAMED) in page.text
+    for name in NAMED.columns:
+        assert page.text.count(name) >= 2  # beside the picture and in the table
+
+
+def test_table_shows_the_released_numbers_to_two_digits_of_the_noise():
+    page = page_of(NAMED)
+    assert "age 1.50 ± 0.49 0.25 0.025 precise 6.00" in page.text
+    assert "score 0.01 ± 0.49 0.25 0.025 precise 0.0400" in page.text
+    assert "3 of 3 columns have noise below a tenth of the spread, 0 above one spread." in page.text
+
+
+def test_digest_is_that_of_the_record_on_disk(tmp_path):
+    import hashlib
+
+    record = tmp_path / "release.json"
+    record.write_text(NAMED.to_json(), encoding="utf-8")
+    assert hashlib.sha256(record.read_bytes()).hexdigest() in page_of(NAMED).text
+
+
+def test_page_is_the_same_when_made_from_the_record():
+    options = {"written": datetime.date(2024, 5, 1)}
+    assert report_html(Release.from_json(NAMED.to_json()), **options) == report_html(NAMED, **options)
+    assert "2024-05-01" in report_html(NAMED, **options)
+
+
+@pytest.mark.parametrize("release", [NAMED, hostile(), refused(run.TOO_FEW), of_groups()], ids=repr)
+def test_nothing_is_asked_for_outside_the_page(release):
+    page = page_of(release, title="https://example.org/t", spending=[("https://example.org", "<link href=//x>")])
+    assert {tag for tag, _ in page.tags} & {
+        "script",
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "form",
+    } == set()
+    assert page.attributes("src") == []
+    assert all(target.startswith("#") for target in page.attributes("href"))
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    assert not re.search(r"url\(|@import|http|expression\(", "".join(page.styles))
+    assert not any("http" in str(value) for _, attributes in page.tags for value in attributes.values())
+    policies = [
+        a["content"] for tag, a in page.tags if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert len(policies) == 1
+    assert "default-src 'none'" in policies[0]
+    assert "script-src" not in policies[0]
+
+
+def test_links_lead_to_places_on_the_page_and_ids_are_given_once():
+    for release in (NAMED, refused(run.TOO_FEW), of_groups()):
+        page = page_of(release)
+        ids = page.attributes("id")
+        assert len(ids) == len(set(ids))
+        assert {target[1:] for target in page.attributes("href")} <= set(ids)
+        assert set(page.attributes("aria-labelledby")) <= set(ids)
+
+
+def test_every_table_has_a_caption_and_every_picture_words():
+    page = page_of(released(np.arange(6.0)))
+    assert page.count("table") == page.count("caption") > 0
+    plots = [attributes for _, attributes in page.tags if attributes.get("class") == "plot"]
+    assert len(plots) == page.count("svg") == page.count("figcaption") == 2
+    assert all("error bars" in plot["aria-label"] for plot in plots)
+    assert page.count("main") == page.count("h1") == 1
+    assert dict(page.tags)["html"] == {"lang": "en"}
+
+
+def test_hostile_names_are_text_and_nothing_else():
+    plain = released(np.linspace(-1, 1, len(HOSTILE)), columns=tuple("abcdefghijklmnop"))
+    page = page_of(hostile(), title=HOSTILE[0], command=HOSTILE[1], spending=[(HOSTILE[0], HOSTILE[1])])
+    tame = page_of(plain, title="t", command="c", spending=[("a", "b")])
+    assert [tag for tag, _ in page.tags] == [tag for tag, _ in tame.tags]
+    for name in ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{7*7}}", "{% include 'style.css' %}"):
+        assert name in page.text
+    assert "49" not in page.text.split("{{7*7}}")[1][:5]
+    assert "@name0@" in page.text  # a name that looks like our own mark stays a name
+    assert "x" * 200 not in page.text
+    report_html(hostile()).encode("utf-8")
+
+
+def test_hostile_unit_is_text():
+    promise = replace(NAMED.guarantee, unit="person", unit_column="<img src=x onerror=alert(1)>")
+    page = page_of(replace(NAMED, guarantee=promise))
+    assert page.count("img") == 0
+    assert "<img src=x onerror=alert(1)>" in page.text
+
+
+@pytest.mark.parametrize("reason", list(REMEDIES))
+def test_refusal_says_why_what_it_cost_and_what_next(reason):
+    page = page_of(refused(reason))
+    assert "Refused" in page.text
+    assert reason in page.text
+    assert "The budget of this release is spent" in page.text
+    assert page.headings[1:3] == ["No mean was released", "What to do next"]
+    for remedy in REMEDIES[reason]:
+        assert remedy.replace("`", "").replace(" ", "") in page.text.replace(" ", "")
+    assert page.count("svg") == 0
+
+
+def test_every_reason_of_the_house_has_its_own_remedies():
+    rooms = {run: ("TOO_FEW", "UNSTABLE", "NO_SCALE", "LOW_WEIGHT"), groups: ("NO_SHAPE",)}
+    rooms[paper] = ("NO_VOTE", "NO_SCALE", "LOW_WEIGHT", "FAR")
+    assert {getattr(room, name) for room, names in rooms.items() for name in names} == set(REMEDIES)
+    assert "What to do next" in page_of(refused("Something unheard of.")).text
+
+
+def test_too_few_records_are_told_how_many_would_do():
+    import dimfree
+
+    page = page_of(refused(run.TOO_FEW, method="auto", count=120.4))
+    least = dimfree.plan(n=1000, spectrum=np.ones(3), epsilon=1.0, delta=1e-6).course.smallest_count
+    assert f"The noisy count was 120 records; at this budget and width about {least} are needed." in page.text
+
+
+def test_refusal_by_a_public_number_is_free():
+    release = refused(run.TOO_FEW, relation="replace-one")
+    free = replace(release, ledger=Ledger(Budget(1.0, 1e-6), Neighbours.REPLACE_ONE, (), ()))
+    page = page_of(free)
+    assert "cost nothing" in page.text
+    assert "Nothing was charged." in page.text
+
+
+def test_groups_have_a_table_on_top_and_a_section_each():
+    page = page_of(of_groups(("north", "<b>south</b>", "<i>"), run.TOO_FEW))
+    assert page.headings[:2] == ["Private means of 3 groups", "All groups"]
+    assert [h for h in page.headings if h in ("north", "<b>south</b>", "<i>")] == ["north", "<b>south</b>", "<i>"]
+    assert "2 of 3 released" in page.text
+    assert page.count("b") == page.count("i") - page_of(of_groups()).count("i") == 0
+    assert run.TOO_FEW in page.text
+    assert page.count("svg") == 2
+
+
+def test_seeded_noise_is_called_not_private_and_promises_nothing():
+    page = page_of(released([1.0], private=False))
+    assert "Not private." in page.text
+    assert "For one person" not in page.headings
+    assert "What was promised" not in page.headings
+
+
+def test_account_is_shown_where_there_is_one():
+    with_account, without = page_of(NAMED, spending=[("left", "epsilon 2.02")]), page_of(NAMED)
+    assert "left epsilon 2.02" in with_account.text
+    assert "over all its releases" in with_account.text
+    assert "is not known here" in without.text
+
+
+def test_wide_release_stays_small_and_says_what_it_leaves_out(rng):
+    text = report_html(released(rng.normal(size=30_000), 1e-2, columns=tuple(f"gene {i}" for i in range(30_000))))
+    page = Page(text)
+    assert len(text) < 400_000
+    assert "300 of 30000 coordinates" in page.text
+    assert "60 of 30000 coordinates" in page.text
+
+
+def test_one_column_and_columns_in_any_units_are_drawn():
+    for mean, noise in (([5.0], 1.0), ([46.0, 5e4], [1.0, 100.0]), ([0.0, 0.0], [1e-12, 1e9]), ([1e50], 1e40)):
+        assert page_of(released(mean, noise)).count("svg") == 1
+
+
+def test_denoised_mean_shows_where_its_bars_stand():
+    page = page_of(released([4.0, -4.0], 0.5, denoised=[1.0, -1.0]))
+    assert "bars stand about the unbiased mean" in page.text
+    assert "column 0 1.00 3.02 to 4.98 0.50" in page.text
+
+
+def test_charges_of_one_purpose_add_up_by_precision():
+    stage = [Gaussian(f"stage {i}", 3e6, 3e8, 2, 1.0) for i in (1, 2)]
+    release = released([1.0])
+    ledger = replace(release.ledger, chosen=0, after=(*stage, Gaussian("mean", 4e6, 2e8, 1, 1.0)))
+    rows = gathered(ledger)
+    assert [row[0] for row in rows] == [
+        "lower bound on the weight of the records",
+        "means of clipped records, stage by stage",
+        "mean of the core",
+    ]
+    assert rows[1][1:] == ("discrete Gaussian, 2 times", f"mu = {np.sqrt(2e-4):.4g} together")
+    assert rows[2][1:] == ("discrete Gaussian, 1 value", "mu = 0.02")
+    assert spelt("3 value(s) in 1 group(s)") == "3 values in 1 group"
+
+
+def test_prepared_tests_count_as_the_dearest_and_other_costs_are_listed_one_by_one():
+    ladder = Ladder((0, 1, 2, 3))
+    menu = (events.Tested(ladder, 0.1), events.Tested(ladder, 0.3), Bounded(0.2, 1e-9))
+    rows = gathered(Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), menu))
+    assert rows[0] == ("stability test, whichever was chosen", "one bit, 2 prepared", "then mu <= 0.3")
+    assert len(rows) == 2
+    losses = (Ranged("choice", 0.1, 3), Ranged("choice", 0.2), Pure("count", 0.5))
+    listed = gathered(Composition(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, losses))
+    assert [row[2] for row in listed] == ["range 0.1 each", "range 0.2 each", "epsilon = 0.5"]
+
+
+def test_numbers_are_typeset():
+    assert power(1e-6) == "10⁻⁶"
+    assert power(2.5e-7) == "2.5 · 10⁻⁷"
+    assert power(0.5) == "0.5"
+    assert beside(0.1008, 12.2432) == "12.24"
+    assert beside(105.0, 50031.4) == "50\u202f031"
+    assert beside(0.2, -0.001) == "0.00"
+    assert number(-1234567.0) == "\u22121\u202f235\u202f000"
+    assert digits(31.0, 3) == "31.0"
+    assert digits(475.2, 3) == "475"
+
+
+def test_anything_else_is_refused_in_words():
+    with pytest.raises(InvalidParameter, match="Release or Means"):
+        report_html(json.loads(NAMED.to_json()))
+    with pytest.raises(InvalidParameter, match="confidence"):
+        report_html(NAMED, confidence=1.0)

@@ -1,0 +1,83 @@
+"""What stands beside the parameters and error bars of a page is true of this release, whatever else the page shows."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+from pages import Page, refused, released
+
+from dimfree.estimators import run
+from dimfree.estimators.learn.forecasts import LEARNED, OWN, SPHERICAL
+from dimfree.geometry.bases.by_name import NAMED
+from dimfree.geometry.bases.given import Given
+from dimfree.report.page import report_html
+from dimfree.report.words import BASES, PARAMETERS, parameter_rows
+from dimfree.results.error_model import LearnedDirections, LearnedShape
+
+
+def page_of(release):
+    return Page(report_html(release))
+
+
+def found_directions(shares, angles, **parameters):
+    """A release whose noise followed so many directions."""
+    found = LearnedDirections(np.eye(8)[: len(shares)], np.array(shares), np.radians(angles), np.ones(8))
+    shape = LearnedShape(np.ones(8), np.zeros(8), found)
+    return replace(released(np.zeros(8), method="auto", **parameters), _shape=shape)
+
+
+def meanings(release):
+    return {name: meaning for name, _, meaning in parameter_rows(release)}
+
+
+def test_the_basis_is_told_by_its_value():
+    chosen = (SPHERICAL, OWN, LEARNED, Given.name, *NAMED)
+    told = [meanings(released([1.0], method="auto", basis=name))["basis"] for name in chosen]
+    assert len(set(told)) == len(chosen) == len(BASES)
+    assert told[0] == "noise alike in all columns: nothing promised to pay"
+    assert all(PARAMETERS["basis"] not in words for words in told)
+    assert meanings(released([1.0], basis="unheard of"))["basis"] == PARAMETERS["basis"]
+
+
+def test_coordinates_are_pointed_to_where_they_are_told():
+    page = page_of(released([1.0], method="auto", basis="spherical"))
+    assert "learned on the way. basis below says in which coordinates." in page.text
+    assert "basis below" not in page_of(refused(run.TOO_FEW, method="auto")).text
+
+
+def test_directions_are_told_with_shares_and_angles_rounded_up():
+    release = found_directions([0.32, 0.16, 0.004], [10.2, 23.0, 90.0], basis="learned", directions=3)
+    told = (
+        "32 % of the spread, turned by at most 11°; 16 % of the spread, turned by at most 23°; "
+        "below 1 % of the spread, turned by at most 90°"
+    )
+    assert meanings(release)["directions"] == f"directions that stood out of the noise: {told}"
+    assert told in page_of(release).text
+
+
+def test_many_directions_are_cut_short_and_left_out_ones_named():
+    many = found_directions(np.full(8, 0.1), np.full(8, 30.0), basis="learned", directions=8)
+    assert meanings(many)["directions"].count("turned") == 5
+    assert meanings(many)["directions"].endswith("; and 3 more")
+    fewer = found_directions([0.3], [5.0], basis="learned", directions=2)
+    assert meanings(fewer)["directions"].endswith("centre's own error are left out")
+    none = released([1.0], method="auto", basis="learned", directions=1)
+    assert meanings(none)["directions"].endswith(
+        "noise: those that are mostly the released centre's own error are left out"
+    )
+    unused = released([1.0], method="auto", basis="own axes", directions=1)
+    assert meanings(unused)["directions"].endswith("; they promised too little to shape the noise")
+
+
+def test_no_meaning_leans_on_another_row():
+    assert [name for name, words in PARAMETERS.items() if re.search(r"\b(same|above|before|latter)\b", words)] == []
+
+
+def test_error_bars_say_what_they_contain():
+    bare = released([1.5, -2.0, 0.01])
+    model = replace(bare.error_model, clipping=np.full(3, 0.5))
+    clipped, plain = page_of(replace(bare, _error_model=model)), page_of(bare)
+    assert "mean noise and allowance for clipping, 95 % noise s.d." in clipped.text
+    assert "Thick bars: noise and allowance for clipping, 95 % for each" in clipped.text
+    assert "mean noise, 95 % noise s.d." in plain.text
+    assert "Thick bars: noise, 95 % for each" in plain.text

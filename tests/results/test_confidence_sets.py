@@ -1,0 +1,185 @@
+"""Balls and boxes against hand-made laws; each part by itself; what a set says of itself."""
+
+import json
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import chi2, ncx2, norm
+
+from dimfree import Budget, Guarantee, InvalidParameter, Neighbours, RefusedRelease, Release
+from dimfree.accounting.events import Ledger
+from dimfree.results.error_model import ErrorModel, LearnedShape
+from dimfree.results.quantiles import coordinate_reach, length_quantile
+
+WIDE = 4
+CENTRE = np.array([1.0, -2.0, 3.0, 0.0])
+COMMON = {
+    "guarantee": Guarantee(1.0, 1e-6, Neighbours.ADD_REMOVE, True),
+    "ledger": Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), ()),
+    "method": "auto",
+    "dimension": WIDE,
+    "parameters": {},
+}
+
+
+def released(noise=0.3, learned=None, **model):
+    stddev = np.full(WIDE, noise)
+    return Release.released(mean=CENTRE, noise_stddev=stddev, error_model=ErrorModel(**model), shape=learned, **COMMON)
+
+
+def sampled(**more):
+    """Noise 0.3 and sampling 0.4 in every coordinate: 0.5 together."""
+    return released(record_stddev=np.full(WIDE, 4.0), records=100.0, **more)
+
+
+@pytest.mark.parametrize("shifted", [0.01, 1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("dimension", [1, 3, 200])
+@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.95, 1 - 1e-6])
+def test_a_shift_makes_the_chi_square_noncentral(shifted, dimension, confidence):
+    shift = np.full(dimension, np.sqrt(shifted / dimension))
+    found = length_quantile(np.ones(dimension), confidence, shift)
+    assert found**2 == pytest.approx(ncx2.ppf(confidence, dimension, shifted), rel=1e-6)
+
+
+def test_an_uneven_shift_against_simulation(seed):
+    variances, shift = 1 / np.arange(1, 31) ** 2.0, 0.4 / np.sqrt(np.arange(1, 31))
+    drawn = np.random.default_rng(seed).normal(size=(20_000, 30)) * np.sqrt(variances) + shift
+    inside = (np.linalg.norm(drawn, axis=1) <= length_quantile(variances, 0.9, shift)).mean()
+    assert abs(inside - 0.9) < 5 * np.sqrt(0.09 / 20_000)
+    unshifted = (np.linalg.norm(drawn, axis=1) <= length_quantile(variances, 0.9)).mean()
+    assert abs(unshifted - 0.9) > 5 * np.sqrt(0.09 / 20_000)
+
+
+def test_a_coordinate_with_an_uncertain_spread_against_an_integral():
+    noise, sampling, log_stddev, shift = 0.3, 1.0, 0.4, 0.2
+    for confidence in (0.5, 0.95, 0.9995):
+        reach = coordinate_reach(*(np.array([part]) for part in (noise, sampling, log_stddev, shift)), confidence)[0]
+
+        def outside(z, reach=reach):
+            stddev = np.hypot(noise, sampling * np.exp(log_stddev * z))
+            return norm.pdf(z) * (norm.cdf((-reach - shift) / stddev) + norm.cdf((shift - reach) / stddev))
+
+        assert quad(outside, -9, 9)[0] == pytest.approx(1 - confidence, rel=1e-3)
+
+
+def test_the_ball_of_a_known_model_is_a_chi_square_about_the_mean():
+    ball = sampled().confidence_ball(0.9)
+    assert ball.radius == pytest.approx(0.5 * np.sqrt(chi2.ppf(0.9, WIDE)), rel=1e-6)
+    assert ball.parts.noise == pytest.approx(0.6 * ball.radius)
+    assert ball.parts.sampling == pytest.approx(0.8 * ball.radius)
+    assert (ball.parts.noise_share, ball.parts.sampling_share) == pytest.approx((0.36, 0.64))
+    assert ball.parts.clipping is None
+    assert ball.parts.clipping_share is None
+    assert ball.covers == "the population mean"
+    assert np.array_equal(ball.centre, CENTRE)
+
+
+def test_the_box_of_a_known_model_is_sidak():
+    each, at_once = sampled().confidence_box(0.9, simultaneous=False), sampled().confidence_box(0.9)
+    assert each.high - CENTRE == pytest.approx(0.5 * norm.ppf(0.95))
+    assert at_once.high - CENTRE == pytest.approx(0.5 * norm.ppf(0.5 + 0.5 * 0.9 ** (1 / WIDE)))
+    assert at_once.high + at_once.low == pytest.approx(2 * CENTRE)
+    assert each.parts.noise == pytest.approx(0.3)
+    assert each.parts.sampling == pytest.approx(0.4)
+
+
+def test_clipping_counts_as_a_shift_and_not_as_a_spread():
+    clipping = np.array([0.5, 0.0, 0.0, 0.0])
+    release = sampled(clipping=clipping)
+    ball, box = release.confidence_ball(0.9), release.confidence_box(0.9, simultaneous=False)
+    assert ball.radius**2 == pytest.approx(0.25 * ncx2.ppf(0.9, WIDE, 1.0), rel=1e-6)
+    assert ball.parts.clipping == pytest.approx(0.5)
+    assert ball.parts.clipping_share == pytest.approx(0.25 / (0.25 + WIDE * 0.25))
+    reach = box.high - CENTRE
+    assert reach[1] == pytest.approx(0.5 * norm.ppf(0.95))
+    assert norm.cdf((reach[0] - 0.5) / 0.5) - norm.cdf((-reach[0] - 0.5) / 0.5) == pytest.approx(0.9)
+
+
+def test_learned_variances_widen_a_box_more_where_more_is_asked_of_it():
+    learned = LearnedShape(np.full(WIDE, 16.0), np.array([0.0, 0.1, 0.3, 0.6]))
+    release = sampled(learned=learned)
+    for confidence, simultaneous in ((0.5, False), (0.999, True)):
+        plain, wide = (r.confidence_box(confidence, simultaneous=simultaneous) for r in (sampled(), release))
+        ratio = (wide.high - CENTRE) / (plain.high - CENTRE)
+        assert ratio[0] == pytest.approx(1.0)
+        assert (np.diff(ratio) > (0 if simultaneous else -0.1)).all()
+    assert ratio[-1] > 1.5
+    assert release.confidence_ball().learned
+    assert not sampled().confidence_ball().learned
+
+
+def test_the_sets_are_those_of_the_primitives():
+    release = sampled(clipping=np.full(WIDE, 0.1))
+    ball, box = release.confidence_ball(0.8), release.confidence_box(0.8)
+    assert ball.radius == release.error_radius(0.8, include_sampling=True)
+    low, high = release.interval(0.8, simultaneous=True, include_sampling=True)
+    assert np.array_equal(box.low, low)
+    assert np.array_equal(box.high, high)
+
+
+def test_without_a_model_of_the_records_a_set_speaks_of_these_records():
+    ball, box = released().confidence_ball(), released().confidence_box()
+    assert ball.covers == box.covers == "what was averaged of these records"
+    assert ball.radius == pytest.approx(0.3 * np.sqrt(chi2.ppf(0.95, WIDE)), rel=1e-6)
+    assert ball.parts.sampling is None
+    assert box.parts.sampling is None
+    assert "Sampling is not modelled" in ball.statement()
+    assert "population mean" not in ball.statement()
+
+
+def test_a_point_is_in_or_out_and_must_fit():
+    ball, box = sampled().confidence_ball(), sampled().confidence_box()
+    step = np.array([1.0, 0.0, 0.0, 0.0])
+    assert ball.contains(CENTRE + 0.999 * ball.radius * step)
+    assert not ball.contains(CENTRE + 1.001 * ball.radius * step)
+    assert box.contains(box.high)
+    assert not box.contains(box.high + 0.001 * step)
+    for region in (ball, box):
+        with pytest.raises(InvalidParameter, match="point"):
+            region.contains([1.0, 2.0])
+        with pytest.raises(InvalidParameter, match="point"):
+            region.contains([np.nan] * WIDE)
+
+
+def test_a_statement_names_every_part_with_its_size():
+    ball = sampled(clipping=np.full(WIDE, 0.05), learned=LearnedShape(np.full(WIDE, 16.0), np.full(WIDE, 0.1)))
+    for region in (ball.confidence_ball(), ball.confidence_box()):
+        text = region.statement()
+        assert (
+            text.index("population mean") < text.index("Noise (") < text.index("Sampling (") < text.index("Clipping (")
+        )
+        assert "known exactly" in text
+        assert "a model" in text
+        assert "not random" in text
+        assert "uncertain" in text
+    assert f"{ball.confidence_ball().radius:.4g}" in ball.confidence_ball().statement()
+    assert "that were given" in sampled().confidence_ball().statement()
+
+
+def test_sets_can_be_written_down_and_not_changed():
+    release = sampled(clipping=np.full(WIDE, 0.05))
+    for region in (release.confidence_ball(), release.confidence_box()):
+        shown = json.loads(json.dumps(region.to_dict()))
+        assert shown["covers"] == region.covers
+        assert shown["statement"] == region.statement()
+        assert set(shown["parts"]) >= {"noise", "sampling", "clipping"}
+        with pytest.raises(FrozenInstanceError):
+            region.confidence = 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        release.confidence_ball().centre[0] = 0.0
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, "high", float("nan")])
+def test_a_confidence_outside_the_unit_interval_is_an_error(confidence):
+    for make in (sampled().confidence_ball, sampled().confidence_box):
+        with pytest.raises(InvalidParameter, match="confidence"):
+            make(confidence)
+
+
+def test_a_refusal_has_no_confidence_set():
+    refused = Release.refused_because("Too few.", **COMMON)
+    for make in (refused.confidence_ball, refused.confidence_box):
+        with pytest.raises(RefusedRelease):
+            make()

@@ -1,0 +1,214 @@
+"""Frames in and out: names survive, whichever library holds the table; a release becomes a frame of its own."""
+
+import builtins
+import importlib
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from scipy.stats import norm
+
+from dimfree import PrivateMean, Release, SeededNoise, release_mean, release_means
+from dimfree.data.records import as_records
+from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
+from dimfree.results.frames import LIBRARIES
+
+NAMES = ["age", "größe", "a,b"]
+BUDGET = {"epsilon": 5.0, "delta": 1e-5, "shape": None, "covariance": np.ones(3)}
+SHOWN = ["coordinate", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
+
+
+@pytest.fixture
+def table():
+    return np.random.default_rng(42).normal([1.0, 2.0, 3.0], 1.0, (600, 3))
+
+
+def released(X, **changes):
+    return release_mean(X, **{**BUDGET, "noise": SeededNoise(42), **changes})
+
+
+def columns_of(frame) -> dict[str, list]:
+    return frame.to_pydict() if hasattr(frame, "to_pydict") else {name: list(frame[name]) for name in frame.columns}
+
+
+def make(library, table):
+    module = pytest.importorskip(library)
+    columns = dict(zip(NAMES, table.T, strict=True))
+    return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+
+
+def same(left: Release, right: Release) -> bool:
+    return bool(np.array_equal(left.mean, right.mean) and np.array_equal(left.noise_stddev, right.noise_stddev))
+
+
+# Out
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_release_becomes_a_frame_of_the_library(table, library):
+    module = pytest.importorskip(library)
+    release = released(make(library, table))
+    assert release.columns == tuple(NAMES)
+    frame = release.to_frame(library)
+    assert isinstance(frame, module.Table if library == "pyarrow" else module.DataFrame)
+    columns = columns_of(frame)
+    assert list(columns) == SHOWN
+    assert columns["coordinate"] == NAMES
+    assert columns["mean"] == release.mean.tolist()
+    assert columns["noise_stddev"] == release.noise_stddev.tolist()
+    reach = norm.ppf(0.975) * release.noise_stddev
+    assert np.allclose(columns["lower"], release.mean - reach, rtol=1e-9)
+    assert np.allclose(columns["upper"], release.mean + reach, rtol=1e-9)
+
+
+def test_pandas_is_the_default_and_numbers_are_numbers(table):
+    frame = released(table).to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["coordinate"].tolist() == ["0", "1", "2"]
+    assert all(frame[name].dtype == np.float64 for name in SHOWN[1:])
+
+
+def test_the_intervals_are_those_that_were_asked_for(table):
+    release = released(table)
+    every = {"confidence": 0.8, "simultaneous": True, "include_sampling": True}
+    low, high = release.interval(0.8, simultaneous=True, include_sampling=True)
+    frame = release.to_frame(**every)
+    assert frame["lower"].tolist() == low.tolist()
+    assert frame["upper"].tolist() == high.tolist()
+    assert (frame["upper"] - release.to_frame(confidence=0.5)["upper"] > 0).all()
+
+
+def test_a_refusal_has_no_frame():
+    with pytest.raises(RefusedRelease):
+        released(np.zeros((2, 3))).to_frame()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_missing_library_is_named_with_its_extra(table, library, monkeypatch):
+    importing = importlib.import_module
+
+    def missing(name, *rest):
+        if name == library:
+            raise ImportError(name)
+        return importing(name, *rest)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(InvalidParameter, match=rf"library='{library}'.*pip install 'dimfree\["):
+        released(table).to_frame(library)
+
+
+@pytest.mark.parametrize("library", ["excel", None, ""])
+def test_an_unknown_library_is_named(table, library):
+    with pytest.raises(InvalidParameter, match="library"):
+        released(table).to_frame(library)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_means_of_groups_become_one_long_frame(table, library):
+    pytest.importorskip(library)
+    whose = np.array(["north", "south"])[np.arange(600) % 2]
+    means = release_means(
+        pd.DataFrame(table, columns=NAMES),
+        groups=whose,
+        keys=["north", "south", "nobody"],
+        epsilon=20.0,
+        delta=1e-4,
+        covariance=np.ones(3),
+        noise=SeededNoise(42),
+    )
+    assert means.refused == ("nobody",)
+    columns = columns_of(means.to_frame(library, confidence=0.9))
+    assert list(columns) == ["group", *SHOWN]
+    assert columns["group"] == ["north"] * 3 + ["south"] * 3
+    assert columns["coordinate"] == NAMES * 2
+    assert columns["mean"] == [*means["north"].mean.tolist(), *means["south"].mean.tolist()]
+    assert columns["upper"][3:] == means["south"].interval(0.9)[1].tolist()
+
+
+# In
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_names_and_bits_survive_the_way_in(table, library):
+    frame = make(library, table)
+    fitted = PrivateMean(**BUDGET, noise=SeededNoise(42)).fit(frame)
+    assert fitted.feature_names_in_.tolist() == NAMES
+    assert fitted.release_.columns == tuple(NAMES)
+    assert same(fitted.release_, released(table))
+
+
+@pytest.fixture
+def cells(table):
+    anndata = pytest.importorskip("anndata")
+
+    def make(matrix):
+        number = [str(row) for row in range(len(table))]
+        donors = pd.DataFrame({"donor": [f"d{row % 300}" for row in range(len(table))], "secret": 1.0}, index=number)
+        return anndata.AnnData(matrix, obs=donors, var=pd.DataFrame(index=NAMES))
+
+    return make
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+class TestAnnData:
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix])
+    def test_variables_are_the_columns(self, table, cells, kind):
+        release = released(cells(kind(table)))
+        assert release.columns == tuple(NAMES)
+        assert same(release, released(table))
+
+    def test_a_view_is_read_and_not_written(self, table, cells):
+        whole = cells(sparse.csr_matrix(table))
+        before = whole.X.copy()
+        two = {"covariance": np.ones(2)}
+        assert same(released(whole[:400, [0, 2]], **two), released(table[:400][:, [0, 2]], **two))
+        assert (before != whole.X).nnz == 0  # and the caller's matrix is untouched
+
+    def test_a_file_that_stays_on_disk(self, table, cells, tmp_path):
+        pytest.importorskip("h5py")
+        anndata = pytest.importorskip("anndata")
+        with anndata.settings.override(allow_write_nullable_strings=True):  # pandas 3 makes such strings
+            cells(sparse.csr_matrix(table)).write_h5ad(tmp_path / "cells.h5ad")
+        backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+        assert same(released(backed), released(table))
+
+    def test_a_column_of_obs_says_whose_each_row_is(self, table, cells):
+        release = released(cells(sparse.csr_matrix(table)), unit="donor")
+        assert release.guarantee.unit_column == "donor"
+        assert release.columns == tuple(NAMES)
+        assert same(release, released(table, unit=[f"d{row % 300}" for row in range(len(table))]))
+        with pytest.raises(InvalidParameter, match="no column has this name"):
+            released(cells(table), unit="patient")
+
+    def test_the_estimator_takes_the_names(self, table, cells):
+        fitted = PrivateMean(**BUDGET, noise=SeededNoise(42), unit="donor").fit(cells(table))
+        assert fitted.feature_names_in_.tolist() == NAMES
+        assert fitted.n_features_in_ == 3
+        assert same(fitted.release_, released(cells(table), unit="donor"))
+
+    def test_no_x_is_said(self, cells):
+        anndata = pytest.importorskip("anndata")
+        empty = anndata.AnnData(obs=pd.DataFrame(index=["1", "2"]), var=pd.DataFrame(index=NAMES))
+        with pytest.raises(InvalidRecords, match="no X"):
+            as_records(empty)
+
+
+def test_tables_that_only_look_like_anndata_are_no_table():
+    fake = type("Raw", (), {"__module__": "anndata._core.raw"})()
+    with pytest.raises(InvalidRecords, match="anndata Raw is not a table"):
+        as_records(fake)
+    with pytest.raises(InvalidParameter, match="unit='donor'"):
+        released(fake, unit="donor")
+
+
+def test_no_frame_library_is_imported_for_its_own_sake(table, monkeypatch):
+    importing = builtins.__import__
+
+    def refuse(name, *rest, **more):
+        assert name.partition(".")[0] not in ("polars", "anndata")
+        return importing(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    released(pa.table(dict(zip(NAMES, table.T, strict=True)))).to_frame()

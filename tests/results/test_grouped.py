@@ -1,0 +1,238 @@
+"""Means: a promise that its runs cannot keep is not made, and what leaves the house comes back."""
+
+import json
+import math
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.guarantee import Guarantee
+from dimfree.accounting.several_runs.ledgers import Runs
+from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.results.composed import compose
+from dimfree.results.grouped import Means
+from dimfree.results.release import Release
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+STEPS = 2**24
+
+
+def gaussian_delta(mu, epsilon):
+    """The textbook's delta of one Gaussian, from the standard library."""
+    below = lambda x: math.erfc(-x / math.sqrt(2)) / 2  # noqa: E731 - of the standard normal
+    return below(mu / 2 - epsilon / mu) - math.exp(epsilon) * below(-mu / 2 - epsilon / mu)
+
+
+def ledger(mu, epsilon=3.0, delta=1e-4, neighbours=ADD):
+    """Of a run that was charged one Gaussian of this mu under a promise that has room for it."""
+    return Ledger(Budget(epsilon, delta), neighbours, (Gaussian("mean", STEPS, STEPS / mu, 1, 1 / STEPS),), ())
+
+
+def promise(mu, epsilon=1.0, spare=1.01, **changes):
+    """The least promise that covers one Gaussian of this mu, by the textbook, and the reserve for discrete noise."""
+    return replace(Guarantee(epsilon, spare * gaussian_delta(mu, epsilon) + 2e-7, ADD, True), **changes)
+
+
+def a_release(charged, stated, *, refused=False):
+    """A release with this ledger under the promise."""
+    common = {
+        "guarantee": stated,
+        "ledger": charged,
+        "method": "stable",
+        "dimension": 2,
+        "columns": ("x", "y"),
+        "parameters": {},
+    }
+    if refused:
+        return Release.refused_because("Too few records.", **common)
+    return Release.released(mean=np.array([0.1, -0.0]), noise_stddev=np.array([1.0, 2.0]), **common)
+
+
+def overall(mu, **changes):
+    run = ledger(mu)
+    return a_release(run, replace(Guarantee(run.budget.epsilon, run.budget.delta, ADD, True), **changes))
+
+
+def group(mu, stated, before=None, *, refused=False):
+    """A group's release behind the overall run, or by itself."""
+    budget = Budget(stated.epsilon, stated.delta)
+    alone = Ledger(budget, stated.neighbours, ledger(mu).before, ())
+    charged = alone if before is None else Runs(budget, stated.neighbours, (before.ledger, ledger(mu)))
+    return a_release(charged, stated, refused=refused)
+
+
+# ------------------------------------------------------------------------------------------------ accounting
+
+
+def test_the_overall_run_and_one_group_add_up_by_precision():
+    before, whole = overall(0.3), promise(0.5)
+    assert len(Means(whole, {key: group(0.4, whole, before) for key in "ab"}, before)) == 2
+    for spare in (0.97, 0.5):
+        with pytest.raises(InvalidParameter, match="composes to at most"):
+            group(0.4, promise(0.5, spare=spare), before)
+
+
+def test_a_twin_whose_runs_each_spend_everything_is_refused():
+    """Wrong: the overall run and each group at the full budget."""
+    whole = promise(0.4)
+    assert Means(whole, {key: group(0.4, whole) for key in "ab"}).overall is None  # without an overall run it is right
+    with pytest.raises(InvalidParameter, match="composes to at most"):
+        group(0.4, whole, overall(0.4))
+
+
+def test_a_run_that_states_less_than_it_was_charged_is_refused():
+    """Adding up trusts the runs' own promises, so those have to hold."""
+    honest, lying = ledger(0.4), ledger(0.4, epsilon=0.1, delta=1e-9)
+    assert Runs(Budget(3.5, 1e-3), ADD, (honest,)).delta() <= 1e-3
+    with pytest.raises(ValueError, match="exceeds its own budget"):
+        Runs(Budget(3.5, 1e-3), ADD, (honest, lying))
+
+
+def test_groups_with_other_charges_are_refused():
+    whole, before = promise(0.5), overall(0.3)
+    even = group(0.4, whole, before)
+    for odd, first in (
+        (group(0.2, whole, before), before),  # another run of its own
+        (group(0.4, whole), before),  # the overall run is left out
+        (group(0.4, whole, overall(0.2)), before),  # another one
+        (even, None),  # it is charged, but not there
+    ):
+        with pytest.raises(InvalidParameter, match="charged for the overall run"):
+            Means(whole, {"a": odd, "b": even}, first)
+
+
+def test_fifty_groups_cost_what_one_does():
+    before, whole = overall(0.3), promise(0.5)
+    one, many = (Means(whole, {key: group(0.4, whole, before) for key in range(n)}, before) for n in (1, 50))
+    assert compose([many]).delta(1.0) == pytest.approx(gaussian_delta(0.5, 1.0) + 2e-7, rel=1e-3)
+    assert compose([many]).delta(1.0) == compose([one]).delta(1.0) == compose([many[7]]).delta(1.0)
+    assert gaussian_delta(math.hypot(0.3, 0.4 * math.sqrt(50)), 1.0) > 50 * gaussian_delta(0.5, 1.0)  # in sequence
+
+
+def test_a_record_that_may_move_to_another_group_is_not_covered():
+    whole = promise(0.5, neighbours=REPLACE)
+    with pytest.raises(InvalidParameter, match="add-remove"):
+        Means(whole, {"a": group(0.1, whole)})
+
+
+@pytest.mark.parametrize("change", [{"private": False}, {"unit": "person"}, {"neighbours": REPLACE}, {"delta": 0.5}])
+def test_every_release_promises_the_same(change):
+    whole = promise(0.5)
+    even, odd = (group(0.1, stated) for stated in (whole, replace(whole, **change)))
+    with pytest.raises(InvalidParameter, match="the promise of all"):
+        Means(whole, {"a": even, "b": odd})
+
+
+@pytest.mark.parametrize("change", [{"private": False}, {"unit": "person"}])
+def test_the_overall_run_promises_about_the_same_people(change):
+    whole, before = promise(0.5), overall(0.3, **change)
+    with pytest.raises(InvalidParameter, match="the same people"):
+        Means(whole, {"a": group(0.4, whole, before)}, before)
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+@pytest.fixture
+def means():
+    whole, before = promise(0.5), overall(0.3)
+    keys = {"north": False, "south": True, "east": False}
+    return Means(whole, {key: group(0.4, whole, before, refused=no) for key, no in keys.items()}, before)
+
+
+def test_it_reads_like_a_dictionary(means):
+    assert list(means) == ["north", "south", "east"]
+    assert means["north"].mean.tolist() == [0.1, -0.0]
+    assert means.refused == ("south",)
+    assert "west" not in means
+    with pytest.raises(KeyError):
+        means["west"]
+
+
+def test_nothing_in_it_can_be_changed(means):
+    with pytest.raises(TypeError):
+        means.releases["north"] = means["east"]
+    with pytest.raises(FrozenInstanceError):
+        means.guarantee = promise(0.6)
+
+
+def test_a_dictionary_changed_afterwards_is_another_one():
+    releases = {"a": group(0.1, promise(0.5))}
+    means = Means(promise(0.5), releases)
+    releases["b"] = group(0.2, promise(0.5))
+    assert list(means) == ["a"]
+
+
+def test_what_it_says(means):
+    assert "All 3 means together" in means.statement()
+    assert "one group at most" in means.statement()
+    assert repr(means) == f"<Means: 3 group(s), 1 refused, epsilon=1.0, delta={means.guarantee.delta!r}, add-remove>"
+
+
+@pytest.mark.parametrize("keys", [[], [1.5], [True], ["a", 1], [None], [("a",)]])
+def test_names_that_are_no_names_of_groups(keys):
+    with pytest.raises(InvalidParameter, match="Expected keys"):
+        Means(promise(0.5), {key: group(0.1, promise(0.5)) for key in keys})
+
+
+# ------------------------------------------------------------------------------------------------ JSON
+
+
+def same(one, other):
+    return (one.guarantee, list(one.items()), one.overall) == (other.guarantee, list(other.items()), other.overall)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+@pytest.mark.parametrize("keys", [("b", "ä \"x\" 'y'"), (7, 3)])
+def test_json_gives_back_the_same(keys, learned):
+    whole, before = promise(0.5), overall(0.3) if learned else None
+    releases = {keys[0]: group(0.4, whole, before), keys[1]: group(0.4, whole, before, refused=True)}
+    means = Means(whole, releases, before)
+    back = Means.from_json(means.to_json())
+    assert same(back, means)
+    assert [type(key) for key in back] == [type(key) for key in keys]
+    assert back.to_json() == means.to_json()
+
+
+def changed(means, change):
+    document = json.loads(means.to_json())
+    change(document)
+    return json.dumps(document)
+
+
+DAMAGE = {
+    "one entry more": lambda d: d.update(more=1),
+    "the overall run dropped": lambda d: d.update(overall=None),
+    "another format": lambda d: d.update(means=2),
+    "no format": lambda d: d.pop("means"),
+    "no promise": lambda d: d.pop("guarantee"),
+    "no overall run": lambda d: d.pop("overall"),
+    "no groups": lambda d: d.pop("groups"),
+    "empty groups": lambda d: d.update(groups=[]),
+    "groups of another kind": lambda d: d.update(groups={"a": 1}),
+    "a key twice": lambda d: d["groups"][1].update(key="north"),
+    "a key of another kind": lambda d: d["groups"][1].update(key=1),
+    "a key that is a list": lambda d: d["groups"][1].update(key=["a"]),
+    "no key": lambda d: d["groups"][1].pop("key"),
+    "no release": lambda d: d["groups"][1].update(release=None),
+    "a damaged release": lambda d: d["groups"][0]["release"].pop("mean"),
+    "a damaged overall run": lambda d: d["overall"].update(dimension=0),
+    "a smaller promise": lambda d: d["guarantee"].update(delta=d["guarantee"]["delta"] * 0.9),
+    "a promise of persons": lambda d: d["guarantee"].update(unit="person"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_damaged_json_is_one_sentence(means, damage):
+    with pytest.raises(InvalidFile, match=r"export it again with means.to_json\(\)"):
+        Means.from_json(changed(means, damage))
+
+
+def test_json_that_is_none(means):
+    text = means.to_json()
+    for wrong in ("", text[: len(text) // 2], text + "x", "[]", "3", "null", None, means["north"].to_json()):
+        with pytest.raises(InvalidFile, match="export it again"):
+            Means.from_json(wrong)

@@ -1,0 +1,417 @@
+"""Release and Guarantee: exact on the way out and back, frozen, and without room for a private statistic."""
+
+import copy
+import json
+import pickle
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dimfree.accounting import events
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.ladder import Ladder
+from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+from dimfree.results.release import Guarantee, Release
+
+BUDGET = Budget(1.0, 1e-6)
+
+
+def ledger(budget=BUDGET, neighbours=Neighbours.ADD_REMOVE, **changes):
+    fixed = {
+        "before": (events.Gaussian("count", 2.0**20, 125500.5 * 2**20, 1, 2.0**-20),),
+        "menu": (events.Tested(Ladder((0, 0, 1, 2**40 + 1)), 1e-5 + 2e-5), events.Bounded(2.5e-5, 5e-324)),
+        "chosen": 0,
+        "after": (events.Gaussian("mean", 3.5, 1e9, 3, 2.0**-20),),
+    }
+    return events.Ledger(budget=budget, neighbours=neighbours, **{**fixed, **changes})
+
+
+def guarantee(**changes):
+    return Guarantee(**{"epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove", "private": True, **changes})
+
+
+def common(**changes):
+    promise = changes.get("guarantee", guarantee())
+    fixed = {
+        "guarantee": promise,
+        "ledger": ledger(Budget(promise.epsilon, promise.delta), promise.neighbours),
+        "method": "stable",
+        "dimension": 3,
+        "columns": ("a", "größe", '身長 ♥\n"quoted" \u2028\ud800'),
+        "parameters": {"released_count": 998.25, "ladder": 7, "tails": "heavy"},
+    }
+    return {**fixed, **changes}
+
+
+def released(mean=(1.0, -2.5, 3.0), noise_stddev=(0.1, 0.2, 0.3), **changes):
+    return Release.released(mean=np.array(mean), noise_stddev=np.array(noise_stddev), **common(**changes))
+
+
+def refused(reason="Too few records for this budget.", **changes):
+    return Release.refused_because(reason, **common(**changes))
+
+
+def edited(release, **changes):
+    return json.dumps({**json.loads(release.to_json()), **changes})
+
+
+# The fields
+
+
+def test_the_fields_are_exactly_these():
+    names = {field.name for field in fields(Release)}
+    public = {"guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal"}
+    assert names == public | {"_mean", "_noise_stddev", "_error_model", "_shape", "_denoised"}
+    promise = {"epsilon", "delta", "neighbours", "private", "unit", "unit_column", "unit_rows"}
+    assert {field.name for field in fields(Guarantee)} == promise
+    assert not hasattr(released(), "__dict__")
+    assert set(json.loads(released().to_json())) == public | {
+        "format",
+        "mean",
+        "noise_stddev",
+        "error_model",
+        "shape",
+        "denoised",
+    }
+
+
+@pytest.mark.parametrize("name", ["friend_counts", "weights", "sample_mean", "count", "n"])
+def test_no_further_field_is_taken(name):
+    with pytest.raises(TypeError, match=name):
+        released(**{name: 5})
+    with pytest.raises((AttributeError, TypeError)):
+        object.__setattr__(released(), name, 5)
+
+
+@pytest.mark.parametrize(
+    "value", [[1.0], (1,), {"a": 1}, np.ones(2), np.array(1.0), None, True, 1j, b"x", float("nan")]
+)
+def test_parameters_hold_single_numbers_and_words_only(value):
+    with pytest.raises(InvalidParameter, match="radius"):
+        released(parameters={"radius": value})
+
+
+def test_numpy_scalars_become_plain_numbers():
+    parameters = released(parameters={"radius": np.float64(0.1), "steps": np.int64(4)}).parameters
+    assert {name: type(value) for name, value in parameters.items()} == {"radius": float, "steps": int}
+
+
+def test_everything_is_read_only_and_copied():
+    mean, parameters = np.array([1.0, 2.0, 3.0]), {"radius": 1.0}
+    release = released(mean=mean, parameters=parameters)
+    mean[:], parameters["radius"] = 7.0, 7.0
+    assert release.mean.tolist() == [1.0, 2.0, 3.0]
+    assert release.parameters == {"radius": 1.0}
+    for array in (release.mean, release.noise_stddev):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+        with pytest.raises(ValueError):
+            array.setflags(write=True)
+    with pytest.raises(TypeError):
+        release.parameters["radius"] = 2.0
+    with pytest.raises(FrozenInstanceError):
+        release.method = "soft"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"mean": [1.0, 2.0]}, "mean"),
+        ({"mean": [[1.0, 2.0, 3.0]]}, "mean"),
+        ({"mean": [1.0, np.inf, 3.0]}, "mean"),
+        ({"mean": ["1", "2", "3"]}, "mean"),
+        ({"noise_stddev": [0.1, np.nan, 0.1]}, "noise_stddev"),
+        ({"noise_stddev": [0.1, 0.0, 0.1]}, "noise_stddev"),
+        ({"noise_stddev": [0.1, -0.1, 0.1]}, "noise_stddev"),
+        ({"dimension": 0}, "dimension"),
+        ({"dimension": 3.0}, "dimension"),
+        ({"dimension": True}, "dimension"),
+        ({"columns": ("a", "b")}, "columns"),
+        ({"columns": ("a", "b", 3)}, "columns"),
+        ({"columns": "abc"}, "columns"),
+        ({"method": "magic"}, "method"),
+        ({"ledger": {"events": []}}, "ledger"),
+        ({"ledger": ledger(Budget(1.0, 1e-7))}, "same promise"),
+        ({"ledger": ledger(Budget(0.5, 1e-6))}, "same promise"),
+        ({"ledger": ledger(neighbours=Neighbours.REPLACE_ONE)}, "same promise"),
+    ],
+)
+def test_wrong_fields_are_named(changes, named):
+    with pytest.raises(InvalidParameter, match=named):
+        released(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"epsilon": 0.0},
+        {"epsilon": float("inf")},
+        {"epsilon": "1"},
+        {"delta": 1.0},
+        {"neighbours": "friends"},
+        {"private": 1},
+        {"unit": "household"},
+        {"unit_rows": 2},
+        {"unit_column": "patient"},
+        {"unit_rows": 0, "unit": "person"},
+        {"unit_rows": True, "unit": "person"},
+        {"unit_column": 7, "unit": "person"},
+    ],
+)
+def test_a_wrong_guarantee_names_its_parameter(changes):
+    with pytest.raises(InvalidParameter, match=next(iter(changes))):
+        guarantee(**changes)
+
+
+def test_a_guarantee_is_not_a_dictionary():
+    with pytest.raises(InvalidParameter, match="Guarantee"):
+        Release(**{**common(), "guarantee": guarantee().to_dict()})
+
+
+# Refusals
+
+
+def test_a_refusal_is_a_value():
+    release = refused()
+    assert release.refused
+    assert release.refusal == "Too few records for this budget."
+    assert not released().refused
+    assert released().refusal is None
+
+
+@pytest.mark.parametrize("name", ["mean", "noise_stddev"])
+def test_asking_a_refused_release_raises_with_reason_and_remedy(name):
+    with pytest.raises(RefusedRelease, match=rf"no {name}.*Too few records.*release\.refused.*larger budget"):
+        getattr(refused(), name)
+
+
+@pytest.mark.parametrize("reason", ["", "  ", 5])
+def test_a_refusal_needs_a_reason(reason):
+    with pytest.raises(InvalidParameter, match="reason"):
+        refused(reason)
+
+
+def test_a_release_is_a_mean_or_a_refusal_never_both_or_neither():
+    with pytest.raises(InvalidParameter, match="without mean"):
+        released(refusal="No.")
+    with pytest.raises(InvalidParameter, match="mean"):
+        Release(**common())
+
+
+# JSON
+
+
+EXTREMES = [-0.0, 5e-324, np.nextafter(1.0, 2.0), 1.7976931348623157e308, 0.1 + 0.2]
+
+
+@pytest.mark.parametrize("value", EXTREMES)
+def test_floats_come_back_bit_for_bit(value):
+    release = released(
+        mean=[value, -value, 1.0], noise_stddev=[5e-324, 0.1, 1e308], parameters={"shift": value, "count": 10**30}
+    )
+    back = Release.from_json(release.to_json())
+    assert back.mean.tobytes() == release.mean.tobytes()
+    assert back.noise_stddev.tobytes() == release.noise_stddev.tobytes()
+    assert np.float64(back.parameters["shift"]).tobytes() == np.float64(value).tobytes()
+    assert back.parameters["count"] == 10**30
+    assert back == release
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+
+
+@given(
+    rows=st.lists(st.tuples(finite, positive, st.text()), min_size=1, max_size=4),
+    parameters=st.dictionaries(st.text(), finite | st.integers() | st.text()),
+    epsilon=st.floats(min_value=0.01, max_value=1e9),
+    neighbours=st.sampled_from(list(Neighbours)),
+    private=st.booleans(),
+)
+def test_any_release_round_trips(rows, parameters, epsilon, neighbours, private):
+    mean, noise_stddev, columns = zip(*rows, strict=True)
+    promise = guarantee(epsilon=epsilon, neighbours=neighbours, private=private)
+    fixed = common(guarantee=promise, dimension=len(rows), columns=columns, parameters=parameters)
+    release = Release.released(mean=mean, noise_stddev=noise_stddev, **fixed)
+    back = Release.from_json(release.to_json())
+    assert back == release
+    assert (back.columns, back.guarantee, back.ledger) == (columns, promise, release.ledger)
+    assert back.mean.tobytes() == release.mean.tobytes()
+    assert {name: repr(value) for name, value in back.parameters.items()} == {
+        name: repr(value) for name, value in parameters.items()
+    }
+
+
+def test_a_refusal_round_trips():
+    release = refused(columns=None, guarantee=guarantee(neighbours="replace-one", private=False))
+    back = Release.from_json(release.to_json())
+    assert back == release
+    assert back.refusal == release.refusal
+    assert back.columns is None
+
+
+def test_the_text_is_one_field_a_line_and_plain_ascii():
+    text = released().to_json()
+    assert text.isascii()
+    assert len(text.splitlines()) == 2 + len(json.loads(text))
+    assert json.loads(text)["format"] == 3
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda release: pickle.loads(pickle.dumps(release))])
+def test_copies_are_equal_and_still_read_only(again):
+    twin = again(released(mean=[-0.0, 1.0, 2.0]))
+    assert twin == released(mean=[-0.0, 1.0, 2.0])
+    assert not twin.mean.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        released(mean=[1.0, -2.5, 3.0000000000000004]),
+        released(noise_stddev=[0.1, 0.2, 0.31]),
+        released(method="soft"),
+        released(columns=None),
+        released(parameters={}),
+        released(parameters={"released_count": 998.25, "ladder": 7.0, "tails": "heavy"}),
+        released(ledger=ledger(after=())),
+        released(guarantee=guarantee(private=False)),
+        released(guarantee=guarantee(neighbours="replace-one")),
+        refused(),
+        "a release",
+    ],
+)
+def test_equality_compares_everything(other):
+    assert released() == released()
+    assert released() != other
+
+
+def test_equality_tells_the_two_zeros_apart_and_ignores_the_order_of_parameters():
+    assert released(mean=[0.0, 1.0, 2.0]) != released(mean=[-0.0, 1.0, 2.0])
+    assert released(parameters={"a": 1, "b": 2}) == released(parameters={"b": 2, "a": 1})
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 4, "3", 3.0, True, None])
+def test_an_unknown_format_is_refused(number):
+    with pytest.raises(InvalidFile, match="Expected release format 3"):
+        Release.from_json(edited(released(), format=number))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", released().to_json()[:-4], "[" * 100_000, '{"format": NaN}', b"\xff\xfe\xfa", None]
+)
+def test_broken_json_is_one_sentence(text):
+    with pytest.raises(InvalidFile, match=r"^The text is not valid JSON[^.]*release\.to_json\(\)\.$"):
+        Release.from_json(text)
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "{}", '{"mean": [1.0]}'])
+def test_other_json_is_refused(text):
+    with pytest.raises(InvalidFile, match="not a dimfree release"):
+        Release.from_json(text)
+
+
+def test_missing_and_unknown_fields_are_refused():
+    document = json.loads(released().to_json())
+    del document["ledger"]
+    for text in (json.dumps(document), edited(released(), friend_counts=[1, 2])):
+        with pytest.raises(InvalidFile, match="exactly the fields"):
+            Release.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mean": None},
+        {"mean": [1.0, 2.0]},
+        {"mean": ["1", "2", "3"]},
+        {"mean": [1.0, [2.0], 3.0]},
+        {"mean": [10**400, 1, 1]},
+        {"noise_stddev": [0.1, 0.2, -0.3]},
+        {"refusal": "No."},
+        {"dimension": "3"},
+        {"columns": {"a": 1, "b": 2, "c": 3}},
+        {"columns": 3},
+        {"parameters": [1]},
+        {"parameters": {"weights": [1.0, 2.0]}},
+        {"parameters": None},
+        {"guarantee": {"epsilon": 1.0}},
+        {"guarantee": {**guarantee().to_dict(), "epsilon": -1.0}},
+        {"guarantee": {name: value for name, value in guarantee().to_dict().items() if name != "unit"}},
+        {"guarantee": {**guarantee().to_dict(), "unit_rows": 3}},
+        {"guarantee": {**guarantee().to_dict(), "persons": 137}},
+        {"guarantee": None},
+        {"method": "magic"},
+        {"ledger": {}},
+        {"ledger": None},
+        {"ledger": {**ledger().to_dict(), "delta": 1e-7}},
+        {"ledger": {**ledger().to_dict(), "neighbours": "cousins"}},
+        {"ledger": {**ledger().to_dict(), "menu": [{"kind": "tested", "mu": 1.0, "rungs": ["not hexadecimal"]}]}},
+        {"ledger": {**ledger().to_dict(), "after": [{"purpose": "mean"}]}},
+    ],
+)
+def test_a_damaged_release_is_refused(changes):
+    with pytest.raises(InvalidFile, match="not a complete dimfree release"):
+        Release.from_json(edited(released(), **changes))
+
+
+def test_an_overflowing_number_is_refused():
+    text = released(mean=[1.5, 2.0, 3.0]).to_json().replace("[1.5,", "[1e999,")
+    with pytest.raises(InvalidFile):
+        Release.from_json(text)
+
+
+# Words
+
+
+def test_the_statement_for_adding_and_removing():
+    statement = guarantee().statement()
+    for words in ("epsilon=1.0", "delta=1e-06", "one row = one person", "adding or removing", "rows is protected"):
+        assert words in statement
+    assert "public" not in statement
+    assert "not private" not in statement
+
+
+def test_the_statement_for_replacing():
+    statement = guarantee(neighbours=Neighbours.REPLACE_ONE, epsilon=0.1 + 0.2).statement()
+    for words in ("epsilon=0.30000000000000004", "one row = one person", "replacing", "number of rows is public"):
+        assert words in statement
+    assert "is protected" not in statement
+
+
+def test_the_statement_for_persons():
+    statement = guarantee(unit="person", unit_column="patient_id").statement()
+    for words in ("same 'patient_id'", "removing any one person with all their rows", "the mean of person means"):
+        assert words in statement
+    for words in ("number of persons is protected", "how many rows each has"):
+        assert words in statement
+    assert "one row = one person" not in statement
+    replaced = guarantee(unit="person", unit_rows=3, neighbours="replace-one").statement()
+    for words in (
+        "with the same key",
+        "replacing any one person with all",
+        "first 3 rows at most",
+        "persons is public",
+    ):
+        assert words in replaced
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "person"}, {"unit": "person", "unit_column": "größe", "unit_rows": 2}])
+def test_what_one_person_is_comes_back(unit):
+    promise = guarantee(**unit)
+    assert Guarantee.from_dict(json.loads(json.dumps(promise.to_dict()))) == promise
+    assert Release.from_json(released(guarantee=promise).to_json()).guarantee == promise
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_seeded_noise_is_called_not_private(neighbours):
+    assert guarantee(private=False, neighbours=neighbours).statement().startswith("not private: seeded noise")
+
+
+def test_the_repr_is_short_and_shows_no_array():
+    big = released(mean=np.full(1000, 123.456), noise_stddev=np.ones(1000), dimension=1000, columns=None)
+    assert repr(big) == "<Release: stable, dimension=1000, epsilon=1.0, delta=1e-06, add-remove>"
+    assert "refused" in repr(refused())
+    assert "not private: seeded noise" in repr(released(guarantee=guarantee(private=False)))
