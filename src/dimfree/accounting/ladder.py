@@ -13,10 +13,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.precision import hockey_stick
 from dimfree.accounting.profile import COARSE, total_delta
-
-Floats = NDArray[np.float64]
 
 DENOMINATOR = 2**64
 _START = 1.015  # the level x_0 at which the ladder is built, times epsilon: the best of a search over 0.94 … 1.06

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dimfree._types import Floats
+
 Score = Callable[[Floats], Floats]
 
 _CLASSIFIED = 20_000  # samples that the classifier is shown, at most

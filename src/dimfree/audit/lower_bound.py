@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, betainccinv, betaincinv, lambertw
 
+from dimfree._types import Floats
 from dimfree._validate import as_array, check_lengths, check_probability, check_rank, check_reals, check_share
 from dimfree.audit.directions import Score, Tame, candidates
 from dimfree.errors import InvalidParameter
-
-Floats = NDArray[np.float64]
 
 _CHOOSING = 4  # one of so many samples chooses the sets, the others are tested
 _TAILS = 80  # shares of the pooled scores, from a half to a single one, at which a threshold is considered

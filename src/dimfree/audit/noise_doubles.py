@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Integers
 from dimfree.errors import NoiseMisuse
 from dimfree.noise import Noise
 
 Law = dict[Hashable, float]
 Masses = Mapping[int, float]
-Integers = NDArray[np.int64]
 
 _LARGEST_POOL = 512  # the price of a fetch is that of about 20 draws
 _MOST_POOLS = 1024

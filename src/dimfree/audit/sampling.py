@@ -10,16 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.audit.lower_bound import Contest, bound, choose_tests, epsilon_at_least
 from dimfree.audit.neighbours import Pair
 from dimfree.audit.noise_doubles import Pooled
 from dimfree.audit.row import HELD, SAMPLED, SKIPPED, VIOLATED, Row, Time
 from dimfree.audit.subjects.subject import Subject
 from dimfree.noise import Noise, SystemNoise
-
-Floats = NDArray[np.float64]
 
 MOST = 400_000  # samples of either table
 AMPLE = Time(math.inf, math.inf)

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dimfree._types import Floats
 from dimfree._validate import check_each, check_text
 from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.baselines.ball import ball
@@ -21,8 +19,6 @@ from dimfree.comparison.baselines.plan import plan
 from dimfree.comparison.worlds import Priors, World
 from dimfree.errors import InvalidParameter
 from dimfree.release import release_mean
-
-Floats = NDArray[np.float64]
 
 FACTS: dict[str, str] = {  # what an estimator may be told, for people
     "σ": "the standard deviation of every coordinate",

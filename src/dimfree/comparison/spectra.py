@@ -7,12 +7,10 @@ power:a is i^-a, exponential:a is e^-a(i-1). None goes below SMALLEST.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree._validate import check_count, check_positive, quoted
 from dimfree.errors import InvalidParameter
-
-Floats = NDArray[np.float64]
 
 DISTANCE = 10.0  # of the mean from the origin, in units of sqrt(tr Σ)
 SMALLEST = 1e-9  # a covariance must stay invertible

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree._validate import check_callable, check_count, check_flag
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.comparison.contestants import Answer, Contestant, chosen
@@ -18,7 +18,6 @@ from dimfree.errors import DimfreeError, InvalidParameter
 from dimfree.noise import SeededNoise, public_simulation
 from dimfree.results.release import Release
 
-Floats = NDArray[np.float64]
 Tell = Callable[[str, int, int], None]  # what is being done, how many steps are done, of how many
 
 NOT_PUBLIC = (

@@ -8,13 +8,11 @@ Proof: proofs/core/stable.md (P4, P5, P5').
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Integers
 from dimfree.accounting.budget import Neighbours
 
 THOUSANDTHS = 1000  # b is a public multiple of 1/1000
-
-Integers = NDArray[np.int64]
 
 
 def stability(counts: Integers, full_share: Fraction, budget: int) -> int:

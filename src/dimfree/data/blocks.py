@@ -13,10 +13,9 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from dimfree._types import Floats, Integers
 from dimfree.data.gpu.rows import DeviceRows
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Columns: TypeAlias = slice | NDArray[np.integer[Any]]
 Entrywise: TypeAlias = Callable[[Floats, Columns, float], Floats]  # of entries, their columns and a step: in steps

@@ -7,8 +7,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Ledger
@@ -26,8 +26,6 @@ from dimfree.results.release import Release
 
 SEARCH_SHARE = 0.05  # of the precision, for an unknown scale
 BLOCK_RULE = 30.0  # with fewer than this times sqrt(d)/epsilon records, recentring only a block may pay (P8)
-
-Floats = NDArray[np.float64]
 
 
 def release_known(run: Run, *, bounded: bool = False) -> Release:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Branch, Gaussian, Ledger
 from dimfree.accounting.guarantee import Guarantee
@@ -21,8 +21,6 @@ from dimfree.geometry.space import Space
 from dimfree.noise import Noise
 from dimfree.results.error_model import ErrorModel
 from dimfree.results.release import Release
-
-Floats = NDArray[np.float64]
 
 TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."
 UNSTABLE = (

@@ -7,8 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Integers
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered
 from dimfree.accounting.events import Ledger
 from dimfree.core import basic, soft
@@ -21,8 +21,6 @@ from dimfree.geometry.grid import RADIUS, IntegerRecords, on_grid
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.count import noisy_total
 from dimfree.results.release import Release
-
-Integers = NDArray[np.int64]
 
 
 def release_soft(run: Run) -> Release:

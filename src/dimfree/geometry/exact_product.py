@@ -11,7 +11,7 @@ Legend: d inner dimension · s bits of a slice · K slices · e, f exponents of 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dimfree._types import Floats
 
 _SIGNIFICAND_BITS = 53  # integers up to 2**53 are exact in float64
 _ACCURACY_BITS = 48  # 3 more than the promised 45: what slicing and dropping may add up to

@@ -11,12 +11,12 @@ from functools import cached_property, partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dimfree import _validate
+from dimfree._types import Floats
 from dimfree.geometry.exact_product import SlicedMatrix, saturate
 
-Floats = NDArray[np.float64]
 Rescaling: TypeAlias = Callable[[Floats], Floats]  # of finite rows, each by itself
 
 

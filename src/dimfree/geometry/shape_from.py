@@ -7,14 +7,12 @@ products of the rows: no matrix of d × d is ever written out.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree._validate import check_count
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.geometry.shape import Dense, LowRank, Shape
-
-Floats = NDArray[np.float64]
 
 FOLDS = 5  # parts of the public rows; each is left out of an estimate once, and tells the gain of that estimate
 LEAST = FOLDS  # rows

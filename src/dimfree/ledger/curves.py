@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from dimfree._types import Floats
 from dimfree.accounting.discrete import Slack, reserve
 from dimfree.accounting.events import Ledger
 from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.accounting.precision import compose
 from dimfree.accounting.profile import after_gaussians
 from dimfree.accounting.several_runs.menus import Menu
-
-Floats = NDArray[np.float64]
 
 _LEVELS = 400  # below epsilon, and as many above; any number is sound, more are tighter
 _PIECE, _CHORDS = 400, 1000  # levels at a time, and chords for each

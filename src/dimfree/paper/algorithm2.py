@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.losses import Approximate, Pure
@@ -41,7 +42,6 @@ NO_SCALE = "The records do not vary, or vary on a scale outside the range of the
 LOW_WEIGHT = "Too few records are within the learned radius of each other."
 FAR = "The records lie too far from zero for their spread; subtract a public centre first."
 
-Floats = NDArray[np.float64]
 Coordinates = NDArray[np.intp]
 
 

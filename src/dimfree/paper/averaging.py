@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_filtered
 from dimfree.accounting.events import Gaussian, Ledger
@@ -27,8 +28,6 @@ from dimfree.noise import Noise
 
 _BOUND_SHARE = 0.3  # of the precision, for the number kept
 _FAR = EDGE / 2  # in steps: a mean beyond it may come from records held at the edge of the grid
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
+from dimfree._types import Floats
 from dimfree._validate import check_between, check_count, check_finite, check_integers, check_kind, check_probability
 from dimfree.accounting.losses import Approximate
 from dimfree.data.records import Records
@@ -29,8 +30,6 @@ LARGEST = 511  # the bucket of everything from 4^511 on, overflow included
 SMALLEST_POSITIVE = math.ulp(0.0)
 _ENTRIES = 2**25  # of the groups held at once
 _ROUNDING = 1e-9
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)

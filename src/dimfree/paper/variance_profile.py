@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree._validate import check_at_least, check_choice
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.discrete import idealised
@@ -39,8 +39,6 @@ _COARSEST = 1.0  # noise of log2(1 + N_j) beyond which nothing is released
 TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."
 NO_SCALE = "The records do not vary, or vary on a scale outside the range that is looked at."
 INCOMPLETE = "Too few groups of records are complete: many records are invalid."
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

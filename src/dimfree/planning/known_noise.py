@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.core import soft
 from dimfree.estimators.choose.core import BoundedChoice
@@ -31,8 +32,6 @@ from dimfree.planning.outlook import Outlook
 
 _QUANTILES = 2048  # of a record's length
 _PROBES, _LEAST_PROBES, _ENTRIES = 1024, 64, 2**19  # directions in which clipping is tried: public coins
-
-Floats = NDArray[np.float64]
 
 
 def known_noise(seen: Outlook) -> tuple[Floats, float]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree._validate import (
     check_at_least,
     check_choice,
@@ -21,8 +21,6 @@ from dimfree.release import TAILS
 
 KNOWLEDGE = ("nothing", "covariance")
 MOST_RECORDS = 10**10
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

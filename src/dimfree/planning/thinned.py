@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from dimfree._types import Floats
 from dimfree.accounting.events import Gaussian
 from dimfree.estimators.choose.core import Size, StableChoice
 from dimfree.estimators.learn.coordinates import Menu
@@ -35,8 +36,6 @@ _FEW, _MANY, _COLUMNS = 3, 32, 32_000  # runs: at least, at most, and so many co
 _SURE = 0.03  # runs end when their mean square is known to this share
 _GOLDEN, _SILVER = (math.sqrt(5) - 1) / 2, math.sqrt(2) - 1  # steps of such a size, modulo 1, leave no large gaps
 _SEARCHES = 200
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.comparison.spectra import DISTANCE
 from dimfree.core.distances import PairDistances
 from dimfree.data.records import Records
@@ -16,8 +16,6 @@ from dimfree.planning.question import Question
 
 SEED = 20250607
 _ENTRIES, _LEAST, _MOST = 2**17, 96, 256  # of a simulated table; its rows, at least and at most
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

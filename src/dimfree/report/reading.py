@@ -9,12 +9,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.results.release import Release
 from dimfree.results.verdicts import PRECISE, WORDS, noise_line, verdicts
 
 NOISE, NOISE_AND_CLIPPING = "noise", "noise and allowance for clipping"
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 

@@ -8,16 +8,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dimfree._types import Floats
 from dimfree._validate import check_array, check_flag, check_lengths, check_probability
 from dimfree.results.error_model import ErrorModel, LearnedShape, frozen_numbers
 from dimfree.results.quantiles import coordinate_quantile, coordinate_reach, length_quantile
 
 # What is averaged of these records: the farthest weigh less or are clipped, and the core or the paper see a sample.
 THESE_RECORDS, POPULATION = "what was averaged of these records", "the population mean"
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree._validate import check_choice
 from dimfree.errors import InvalidParameter, RefusedRelease
 
@@ -15,7 +15,6 @@ _EXTRAS = {"pandas": "frames", "polars": "polars", "pyarrow": "files"}
 _MAKERS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 Columns = dict[str, list[Any]]
-Floats = NDArray[np.float64]
 
 
 class Shown(Protocol):

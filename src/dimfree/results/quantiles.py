@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from dimfree._types import Floats
+
 _NODES = 320
 _DECAY = 38.0  # the integrand is followed until it has fallen by e^-38
 _BEND = 0.3
@@ -19,8 +21,6 @@ _GROUP = 0.01  # variances within 1 % of each other are counted at their mean: 1
 _HALVINGS = 50
 _NEAR = 25  # halvings that bring the path near enough to the saddle; any path gives the same integral
 _HERMITE = 15  # nodes for an uncertain logarithm; the outermost lie 6 standard deviations out
-
-Floats = NDArray[np.float64]
 
 
 def length_quantile(variances: Floats, confidence: float, shift: Floats | None = None) -> float:

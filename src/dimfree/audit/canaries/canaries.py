@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
@@ -24,8 +24,6 @@ from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.mechanisms.scores import Scoring, noisy_scores
 from dimfree.noise import Noise, SystemNoise, public_simulation
 from dimfree.release import release_mean
-
-Floats = NDArray[np.float64]
 
 DELTA = 1e-2  # of the audited claims
 _FEW, _MANY = 50, 100  # canaries of a mechanism, of a release

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, expit
 
+from dimfree._types import Floats
 from dimfree._validate import check_count, check_probability, check_share
 from dimfree.noise import Noise
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Play = Callable[[Mask, Noise], Floats]  # which canaries are in → a score of each, NaN where nothing left
 

@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
+from dimfree._types import Floats, Integers
 from dimfree.audit.doctor.finding import Finding, judged
 from dimfree.noise import Noise, SystemNoise
 
@@ -22,9 +22,6 @@ _SHARE = FALSE_ALARM / TESTS
 _DRAWS = 20_000
 _SCALE = 2.5
 _REMEDY = "Do not release on this machine: reinstall opendp, and see whether the system's random source works."
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def entropy(source: Callable[[int], bytes] = os.urandom) -> Iterator[Finding]:

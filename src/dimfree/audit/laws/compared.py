@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.audit.noise_doubles import Forked, Law, Masses
 from dimfree.noise import Noise
-
-Floats = NDArray[np.float64]
 
 _FAR = 2**40  # between two thresholds; counts stay far below it
 

@@ -11,13 +11,11 @@ from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from dimfree._types import Floats
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.audit.noise_doubles import Law, Masses
-
-Floats = NDArray[np.float64]
 
 _LARGEST = 64.0  # epsilon that is looked for
 _WIDTH = 0.05  # of a cell, in standard deviations

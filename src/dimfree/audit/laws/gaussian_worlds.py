@@ -12,7 +12,6 @@ from functools import partial
 from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dimfree.accounting.budget import Budget
@@ -32,8 +31,6 @@ from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count, noisy_total
 from dimfree.mechanisms.search import STEPS, noisy_search
 from dimfree.noise import Noise
-
-Floats = NDArray[np.float64]
 
 _FAILURE = 0.01
 _SEARCH_SHARE = 0.07  # of the precision: what the estimators give their searches

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Gaussian
@@ -20,8 +20,6 @@ from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.noise import Noise
-
-Floats = NDArray[np.float64]
 
 _EDGE = 9.0
 MOVES = ((5, 0), (3, 4), (4, -3), (0, 5))  # all of length 5

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dimfree._types import Floats, Integers
 from dimfree.audit.numerics.calls import known_shapes
 from dimfree.audit.numerics.order import blocks_of
 from dimfree.core import friends
@@ -23,9 +23,6 @@ from dimfree.geometry.grid import RADIUS, to_steps
 from dimfree.geometry.shape import Dense, LowRank
 from dimfree.mechanisms.directions import Lookout
 from dimfree.noise import public_simulation
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _TILE = friends._ROWS
 _SIZES = (1, 2, 3, 63, 64, 65)  # batches, about the blocks of a matrix product

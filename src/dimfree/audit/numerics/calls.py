@@ -5,14 +5,13 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank, Shape
 from dimfree.noise import public_simulation
 from dimfree.paper.variance_profile import variance_profile
 from dimfree.release import release_mean
 
-Floats = NDArray[np.float64]
 Call = Callable[..., Any]  # (table, **options) -> a release, a refusal or a profile
 
 BUDGET = {"epsilon": 8.0, "delta": 1e-2}

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 import dimfree.core.distances
@@ -22,6 +21,7 @@ import dimfree.geometry.exact_product
 import dimfree.geometry.space
 import dimfree.mechanisms.directions
 import dimfree.mechanisms.gaussian
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics import calls
@@ -40,7 +40,6 @@ from dimfree.mechanisms.outer_sum import outer_sum
 from dimfree.mechanisms.scores import Scoring, clipped_scores, noisy_scores
 from dimfree.noise import SeededNoise, public_simulation
 
-Floats = NDArray[np.float64]
 Statistic = Callable[[Any], Any]  # of a table, however it is stored
 
 ROWS, COLUMNS = 211, 5

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dimfree._types import Floats
 from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.calls import COLUMNS, Call, calls, table
 from dimfree.errors import DimfreeError
@@ -20,8 +20,6 @@ from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm2 as paper
 from dimfree.paper import variance_profile as profile_of_variances
-
-Floats = NDArray[np.float64]
 
 SENTENCES = {
     *(run.TOO_FEW, run.UNSTABLE, run.NO_SCALE, run.LOW_WEIGHT),

@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Integers
 from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.calls import ROWS, Call, Floats, calls, table
 from dimfree.mechanisms.count import noisy_count
 from dimfree.noise import public_simulation
-
-Integers = NDArray[np.int64]
 
 _STEPS = round(1 / noisy_count(0, 1.0, noise=Asked()).event.step)  # to one record
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd: its multiples are all over the 64 bits

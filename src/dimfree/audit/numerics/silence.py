@@ -16,8 +16,8 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.numerics.calls import BUDGET, Call, calls, table
 from dimfree.audit.numerics.refusals import fitted, spoiled
@@ -32,8 +32,6 @@ from dimfree.geometry.space import Space
 from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SystemNoise
 from dimfree.release import release_mean
-
-Floats = NDArray[np.float64]
 
 CANARY = 9182736455463.25
 _SONGS = ("918273645546", "9.18273645", "9.18273646", "9_182_736_455", "9,182,736,455", "9.18274e+12")

@@ -9,11 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.audit.numerics.calls import COLUMNS, Call, calls, table
-
-Floats = NDArray[np.float64]
 
 _LEAST, _MOST = 5, 400  # runs on either table
 

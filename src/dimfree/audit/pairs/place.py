@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 
-Floats = NDArray[np.float64]
 Table: TypeAlias = Any  # a dense array or a sparse matrix, one row per record
 
 

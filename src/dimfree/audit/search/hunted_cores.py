@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count
 from dimfree.accounting.events import Tested
@@ -28,8 +28,6 @@ from dimfree.core import stable
 from dimfree.estimators.choose.core import Size, StableChoice, stable_choices
 from dimfree.estimators.opening import core_mean
 from dimfree.estimators.run import Run
-
-Floats = NDArray[np.float64]
 
 REPLACE = Neighbours.REPLACE_ONE
 _SMALL = 24  # records of a small world, with

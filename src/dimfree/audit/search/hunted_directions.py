@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Table
 from dimfree.audit.noise_doubles import Asked
@@ -31,7 +31,6 @@ from dimfree.mechanisms.directions import (
 from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
 from dimfree.noise import Noise
 
-Floats = NDArray[np.float64]
 Release = Callable[[Table, float, Noise], Measured[float]]  # of a table, at a precision
 
 _WIDEST = 64  # coordinates of a pair whose outer products are looked at

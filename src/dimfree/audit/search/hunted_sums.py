@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import ndtr
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.precision import hockey_stick
 from dimfree.audit.laws.exact import Laws, World, true_epsilon
@@ -32,8 +33,6 @@ from dimfree.mechanisms.friend_radius import noisy_friend_radius
 from dimfree.mechanisms.paper.group_means import noisy_group_means
 from dimfree.mechanisms.scores import Scoring, noisy_scores, noisy_unit
 from dimfree.noise import Noise
-
-Floats = NDArray[np.float64]
 
 INSIDE, OUTSIDE = 1 - 2.0**-19, 1 + 2.0**-19  # the edge is resolved to 2^-20 of the radius
 MARKS = (0.0, *(sign * x for x in (0.5, INSIDE, 1.0, OUTSIDE, 2.0, 1e6) for sign in (1, -1)))

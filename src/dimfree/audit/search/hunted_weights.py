@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.accounting.events import Gaussian
@@ -28,8 +29,6 @@ from dimfree.core.friends import all_counts
 from dimfree.estimators.choose.core import default_bounded
 from dimfree.estimators.without_test import soft_mean
 from dimfree.geometry.grid import on_grid
-
-Floats = NDArray[np.float64]
 
 _EDGE, _WIDTH = 6.0, 0.125  # of the noisy total, in standard deviations: where it is looked at, and how finely
 _FEW = 11  # records that the paper's filter is hunted with

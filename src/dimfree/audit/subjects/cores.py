@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_public_count
 from dimfree.audit.neighbours import Pair, Place, Table, at_stability, pairs
@@ -21,8 +21,6 @@ from dimfree.geometry.grid import on_grid
 from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space
 from dimfree.noise import Noise, SystemNoise
-
-Floats = NDArray[np.float64]
 
 FAILURE = 0.2
 _MODEL_WIDTH = 2

@@ -4,16 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
 from dimfree.audit.neighbours import Pair, Place, Table, pairs
 from dimfree.noise import Noise
 
-Floats = NDArray[np.float64]
 Suite = Callable[[], tuple[Pair, ...]]
 
 DELTA = 1e-2  # of the audited claims: a smaller one leaves less to see in the same time, and is the same code

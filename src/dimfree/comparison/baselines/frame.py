@@ -7,8 +7,9 @@ from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dimfree._types import Floats
 from dimfree._validate import (
     check_at_least,
     check_choice,
@@ -32,7 +33,6 @@ from dimfree.mechanisms.count import noisy_count
 from dimfree.noise import Noise, opened
 from dimfree.results.release import Release
 
-Floats = NDArray[np.float64]
 Event = Gaussian | Loss
 P = ParamSpec("P")
 Answer = TypeVar("Answer")

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Integers
 from dimfree.data.people.canonical import canonical, distinct_below
 from dimfree.data.people.key_column import plain_values
-
-Integers = NDArray[np.int64]
 
 MIXED = "holds text beside numbers"
 RESPELLED = "writes one number in several ways, such as 7 and 007"

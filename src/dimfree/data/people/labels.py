@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Integers
 from dimfree.data.people.canonical import canonical
 from dimfree.data.people.key_column import check_same_index, take_column
 from dimfree.data.people.keys import MIXED, Keys, coded, in_doubt
@@ -14,7 +15,6 @@ from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter, InvalidRecords
 
 Key = str | int
-Integers = NDArray[np.int64]
 
 NOBODY = -1  # a row in none of the groups
 _NEED = "Pass the public names of the groups: distinct words or whole numbers, all of one kind, known beforehand."

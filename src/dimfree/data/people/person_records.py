@@ -12,14 +12,12 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from dimfree._types import Floats, Integers
 from dimfree.data.blocks import SparseRows
 from dimfree.data.people.key_column import ONE_KEY_EACH, check_same_index, take_column
 from dimfree.data.people.keys import Keys, in_doubt, open_keys
 from dimfree.data.records import Records, require_valid
 from dimfree.errors import InvalidParameter, InvalidRecords
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _ZERO = -0.0  # the zero that, added to any number, gives that number's own bits
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Tested
 from dimfree.estimators.choose.core import StableChoice
@@ -23,8 +23,6 @@ _SMALL = 0.04  # of the sampling variance: noise of a fifth of the sampling erro
 _UNSEEN = 2e-3  # of it: a thousandth of the error
 SEARCHED_STAGES = 2  # the last ones
 _BLOCKS = 12  # candidates for k
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.estimators.learn.forecasts import BLURRED, DCT, LEARNED, OWN, SPHERICAL, WORTH, Forecasts, Look
 from dimfree.estimators.learn.principal_directions import (
     Spikes,
@@ -27,8 +27,6 @@ from dimfree.mechanisms.outer_sum import noisy_outer_sum, outer_sum
 
 SCALAR_SHARE = 0.003  # of P, for each number asked
 BASIS_SHARE = 0.05  # of P, for the matrix of directions
-
-Floats = NDArray[np.float64]
 
 
 @dataclass

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.core.subsample import poisson_sample
 from dimfree.data.blocks import Mask
 from dimfree.estimators.learn.principal_directions import MOST_COLUMNS, smallest_share
@@ -30,7 +30,6 @@ _LEAST_TOGETHER, _CLEARLY = 0.15, 2.0  # of n̂, and times the weakest share tha
 _MOST_SHARE = 0.98
 _LOOKED_AT, _PRODUCTS = 20_000, 2e11  # records, and products of two coordinates, that tell enough
 
-Floats = NDArray[np.float64]
 Spend = Callable[[], float]  # the mu of one number
 
 

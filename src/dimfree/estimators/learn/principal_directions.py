@@ -9,16 +9,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
+
+from dimfree._types import Floats
 
 MOST_COLUMNS = 6000  # eigenvectors of a larger matrix would take many minutes
 MOST_SPIKES = 256
 _BEYOND = 1.5  # widths of the edge of the noise's spectrum that an eigenvalue has to lie beyond it
 _SMALLEST_TAIL = 0.02  # of the squared length, that is never believed to lie along the directions found
 _SURE = 2.0  # deviations on the unfavourable side, of an eigenvalue and of the noise beside it, for a bound of an angle
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

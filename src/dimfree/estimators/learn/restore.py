@@ -8,8 +8,8 @@ in, R = the map back from these.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.estimators.learn.principal_directions import without_offset
 from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import learned_shape
@@ -17,8 +17,6 @@ from dimfree.estimators.learn.variances import Learner
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.learned import LearnedAxes
 from dimfree.results.error_model import LearnedDirections, LearnedShape
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from dimfree._types import Floats
 from dimfree.mechanisms.scores import phi_inverse
 
 _MEAN_STEPS = 40
 _SCORE_STEPS = 60
 _ATOMS = 64
 _MODEL_ERROR = 0.1  # of ln σ: records are neither normal nor all unclipped
-
-Floats = NDArray[np.float64]
 
 
 def denoised(y: Floats, variance: Floats) -> tuple[Floats, Floats]:

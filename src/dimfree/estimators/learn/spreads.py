@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from dimfree._types import Floats
 from dimfree.mechanisms.scores import phi_inverse
 from dimfree.results.error_model import LearnedShape
 
@@ -22,8 +22,6 @@ _RESOLVED = 0.5  # of the noise: how much of it a variance may lie below before 
 _ANY = 2.0  # columns: what the prior holds of spreads that the fitted columns do not show
 _ATOMS, _STEPS, _NODES = 64, 60, 5
 _BLOCK = 2048  # columns at a time
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

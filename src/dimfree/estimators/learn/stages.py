@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.data.blocks import Rows
@@ -29,8 +29,6 @@ NARROW = (0.6, 1.7)  # over one that was found before in the same shape
 _RATIO = 1.08
 AUDIBLE = 1.5  # an excess of so many deviations of a query is told from none
 _UNSEARCHED_BIAS = 0.3  # allowed for a radius that was not searched
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.progress import during
 from dimfree.estimators.choose.stages import good_enough
@@ -59,8 +59,6 @@ _OWN_SHARES = (0.01, 0.01)  # of P, for variances that serve the error bars alon
 _GUESSED = 0.01  # variance of ln σ of coordinates whose standard deviations follow from others
 _ALIKE = 1e-9
 _WEIGHTY = 0.05  # of P: a stage of at least this searches its radius
-
-Floats = NDArray[np.float64]
 
 
 @dataclass

@@ -7,9 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dimfree._types import Floats
 
 _CELLS = 2**20  # entries of a block of rotated unit vectors
 

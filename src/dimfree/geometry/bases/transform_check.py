@@ -8,9 +8,9 @@ import hashlib
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dimfree._types import Floats
+
 Transform = Callable[[Floats], Floats]  # of a batch (rows, columns) of fixed form
 
 _SPREAD = 2654435761  # odd, so multiples modulo 2^32 go through all residues

@@ -8,15 +8,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.events import Gaussian
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
 
 _STEPS = 2**30  # grid steps to the largest value
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
