@@ -18,8 +18,9 @@ import numpy as np
 
 from benchmarks.accuracy.running import DELTA
 from dimfree import Release, SeededNoise
+from dimfree._types import Floats
 from dimfree.comparison.contestants import Contestant, chosen
-from dimfree.comparison.spectra import Floats, spectrum
+from dimfree.comparison.spectra import spectrum
 from dimfree.comparison.worlds import Priors, Synthetic
 
 _IN_MEMORY = 200_000_000  # entries

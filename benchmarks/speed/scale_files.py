@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from dimfree.comparison.spectra import DISTANCE, Floats, spectrum
+from dimfree._types import Floats
+from dimfree.comparison.spectra import DISTANCE, spectrum
 
 SPECTRUM = "S3"  # standard deviations i^-1/2
 ROW_GROUP = 10_000  # rows of a Parquet row group: 400 MB of 10 000 float32 columns

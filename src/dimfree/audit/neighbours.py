@@ -6,10 +6,11 @@ larger table, B = budget of the stability statistic T (P4).
 
 from collections.abc import Iterator
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.pairs.arrivals import ADD_REMOVE, HUGE_ADD_REMOVE
 from dimfree.audit.pairs.exchanges import HUGE_REPLACE_ONE, REPLACE_ONE
-from dimfree.audit.pairs.place import Floats, Pair, Place, Table
+from dimfree.audit.pairs.place import Pair, Place, Table
 
 __all__ = [
     "ADD_REMOVE",

@@ -15,10 +15,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.core.friends import NEAR, within_radius
 from dimfree.core.gpu_offsets import DeviceOffsets
 from dimfree.core.products import Offsets, about, middle
-from dimfree.data.blocks import Floats, Mask, Rows, densely, minus, peaks, width
+from dimfree.data.blocks import Mask, Rows, densely, minus, peaks, width
 from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
 from dimfree.data.threads import cores, in_order
 from dimfree.geometry.grid import EDGE, RADIUS, are_on_grid, rows_to_steps, to_steps

@@ -11,9 +11,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Floats, Integers
 from dimfree.core import gpu_offsets as device_offsets
 from dimfree.core.products import Offsets, about, middle
-from dimfree.data.blocks import Floats, IntegerRows, Integers, SparseRows, minus, one_row, width
+from dimfree.data.blocks import IntegerRows, SparseRows, minus, one_row, width
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.threads import cores, in_order
 from dimfree.geometry.grid import RADIUS, IntegerRecords

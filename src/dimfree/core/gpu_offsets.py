@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.blocks import Floats, Integers, Mask
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import Mask
 from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace, parts
 from dimfree.geometry.grid import RADIUS
 

@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from dimfree._types import Floats, Integers
 from dimfree.core.gpu_offsets import DeviceOffsets
-from dimfree.data.blocks import Floats, Integers, SparseRows, Table, densely, minus
+from dimfree.data.blocks import SparseRows, Table, densely, minus
 from dimfree.data.gpu.rows import DeviceRows
 
 _CELLS = 2**20  # entries of a working block; every thread has some

@@ -7,7 +7,8 @@ Proof: proofs/geometry/clip.md (P8).
 
 import numpy as np
 
-from dimfree.data.blocks import ALL, Columns, Entrywise, Floats, Integers, Rows, SparseRows
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import ALL, Columns, Entrywise, Rows, SparseRows
 from dimfree.data.gpu import clip as device_clip
 from dimfree.data.gpu.rows import DeviceRows
 

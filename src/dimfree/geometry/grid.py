@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.blocks import Floats, IntegerRows, Mask, Rows, SparseRows, gathered, peaks
+from dimfree._types import Floats
+from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows, gathered, peaks
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.progress import during
 from dimfree.geometry.space import Space

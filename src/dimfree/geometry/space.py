@@ -11,7 +11,8 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from dimfree.data.blocks import Floats, Integers, Mask, Rows, SparseRows, densely
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import Mask, Rows, SparseRows, densely
 from dimfree.data.gpu.device import Place
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, are_finite

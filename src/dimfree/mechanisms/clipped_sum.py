@@ -10,9 +10,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
-from dimfree.data.blocks import Columns, Floats, Integers, Rows
+from dimfree.data.blocks import Columns, Rows
 from dimfree.data.gpu.rows import beside
 from dimfree.geometry.clip import BALL, clipped_total
 from dimfree.geometry.space import Space

@@ -12,8 +12,9 @@ from functools import partial
 
 import numpy as np
 
+from dimfree._types import Floats, Integers
 from dimfree.accounting.events import Gaussian
-from dimfree.data.blocks import Columns, Floats, Integers, Mask, Rows, densely
+from dimfree.data.blocks import Columns, Mask, Rows, densely
 from dimfree.data.progress import during
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.clip import BALL, clipped_total, squares

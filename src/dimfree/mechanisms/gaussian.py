@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Integers
 from dimfree.accounting.events import Gaussian
-from dimfree.data.blocks import IntegerRows, Integers, densely, minus, one_row, width
+from dimfree.data.blocks import IntegerRows, densely, minus, one_row, width
 from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.special import ndtri
 
+from dimfree._types import Integers
 from dimfree._validate import check_probability
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Failure
-from dimfree.data.blocks import Integers
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
 

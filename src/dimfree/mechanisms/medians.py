@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
-from dimfree.data.blocks import Floats, Integers, Rows, SparseRows, densely
+from dimfree.data.blocks import Rows, SparseRows, densely
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.search import STEPS
 from dimfree.noise import Noise

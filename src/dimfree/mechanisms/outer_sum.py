@@ -9,9 +9,10 @@ from functools import partial
 
 import numpy as np
 
+from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
-from dimfree.data.blocks import Floats, Integers, Mask, Rows
+from dimfree.data.blocks import Mask, Rows
 from dimfree.data.progress import during
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured

@@ -14,7 +14,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.blocks import Entrywise, Floats, Mask, Rows, densely
+from dimfree._types import Floats
+from dimfree.data.blocks import Entrywise, Mask, Rows, densely
 from dimfree.geometry.clip import BALL, are_outside, squares
 from dimfree.geometry.space import Space
 

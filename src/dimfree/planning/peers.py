@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree._validate import check_probability
 from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.baselines.frame import COUNT_SHARE
@@ -23,7 +24,7 @@ from dimfree.comparison.worlds import GENEROUS, NEARLY_ALL, Priors
 from dimfree.estimators.choose.friend_radius import friend_radii
 from dimfree.planning.outlook import whole_mu
 from dimfree.planning.predict import NAMES, predict
-from dimfree.planning.question import Floats, Prediction, Question
+from dimfree.planning.question import Prediction, Question
 from dimfree.results.quantiles import length_quantile
 
 MOST_ENTRIES = 2_000_000  # n·d of a table that is simulated whole

@@ -8,11 +8,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree._validate import check_probability
 from dimfree.estimators.run import NO_SCALE, TOO_FEW
 from dimfree.planning.known_noise import known_noise
 from dimfree.planning.outlook import outlook
-from dimfree.planning.question import Floats, Prediction, Question
+from dimfree.planning.question import Prediction, Question
 from dimfree.planning.spread import stddevs_of_public
 from dimfree.planning.thinned import simulated
 from dimfree.results.quantiles import length_quantile

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree._validate import check_dimension, check_magnitude, check_variances
 from dimfree.comparison.spectra import spectrum as named
 from dimfree.comparison.worlds import PublicTable
-from dimfree.planning.question import Floats
 
 GIVEN = "given standard deviations"  # the name of a spectrum that has none
 

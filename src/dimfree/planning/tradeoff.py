@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree._validate import check_callable, check_count, check_each, check_positive
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning.predict import predict
-from dimfree.planning.question import Floats, Question
+from dimfree.planning.question import Question
 from dimfree.planning.spread import spread_of
 
 FORMAT = 1

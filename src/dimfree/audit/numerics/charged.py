@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Ranged
 from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.order import BALL, LOOKOUT, ROWS, made_up, space_of
 from dimfree.core import soft
-from dimfree.data.blocks import Floats
 from dimfree.estimators.learn.scale import pair_distances
 from dimfree.estimators.learn.stages import Knowledge, RadiusSearch, StageSetting, searched_radius
 from dimfree.geometry.bases.cosine import Cosine

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dimfree._types import Integers
+from dimfree._types import Floats, Integers
 from dimfree.audit.noise_doubles import Asked
-from dimfree.audit.numerics.calls import ROWS, Call, Floats, calls, table
+from dimfree.audit.numerics.calls import ROWS, Call, calls, table
 from dimfree.mechanisms.count import noisy_count
 from dimfree.noise import public_simulation
 

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.audit.neighbours import Floats, Pair, Place, Table, pairs
+from dimfree.audit.neighbours import Pair, Place, Table, pairs
 
 _FAR = 1e6
 SEVERAL = 16  # coordinates of the wider tables

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Ledger, Tested
 from dimfree.audit.neighbours import Pair, Place, Table, at_stability, pairs
 from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.pairs.crowds import at_spread_stability, crowd, spread_pairs
-from dimfree.audit.subjects.subject import DELTA, Floats, Subject
+from dimfree.audit.subjects.subject import DELTA, Subject
 from dimfree.audit.subjects.ways import FAILURE, KNOWN, PAPER, Way
 from dimfree.geometry.shape import Isotropic, Shape
 from dimfree.noise import Noise

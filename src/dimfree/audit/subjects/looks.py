@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Place, Table
-from dimfree.audit.subjects.subject import DELTA, Floats, Subject, Suite, of_tables, prepared, suite, whole_mu
+from dimfree.audit.subjects.subject import DELTA, Subject, Suite, of_tables, prepared, suite, whole_mu
 from dimfree.audit.subjects.sums import plain_space
 from dimfree.estimators.learn.scale import pair_distances
 from dimfree.estimators.learn.stages import Knowledge, RadiusSearch, StageSetting, searched_radius

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
+from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Table
-from dimfree.audit.subjects.subject import DELTA, Floats, Subject, Suite, of_tables, prepared, whole_mu
+from dimfree.audit.subjects.subject import DELTA, Subject, Suite, of_tables, prepared, whole_mu
 from dimfree.audit.subjects.sums import plain_space
-from dimfree.data.blocks import Integers
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.mechanisms.directions import Lookout, Sighting, noisy_spread, noisy_unevenness, noisy_weight, sighted
 from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Pair, Table
 from dimfree.audit.pairs.crowds import crowd
-from dimfree.audit.subjects.subject import DELTA, Floats, Subject
+from dimfree.audit.subjects.subject import DELTA, Subject
 from dimfree.noise import Noise
 from dimfree.paper.profile_result import VarianceProfile
 from dimfree.paper.variance_profile import GROUP, variance_profile

@@ -2,12 +2,13 @@
 
 import math
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.neighbours import Place, Table
 from dimfree.audit.subjects import cores, looks, pointing, sums, votes
 from dimfree.audit.subjects.estimators import estimator
 from dimfree.audit.subjects.profiles import profile_of_variances
-from dimfree.audit.subjects.subject import DELTA, Floats, Subject, prepared, suite
+from dimfree.audit.subjects.subject import DELTA, Subject, prepared, suite
 from dimfree.audit.subjects.sums import clipped_mean
 from dimfree.audit.subjects.ways import ways
 from dimfree.noise import Noise

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Pair, Place, Table
-from dimfree.audit.subjects.subject import DELTA, Floats, Subject, of_tables, prepared, suite, whole_mu
+from dimfree.audit.subjects.subject import DELTA, Subject, of_tables, prepared, suite, whole_mu
 from dimfree.core.subsample import poisson_sample
 from dimfree.data.records import as_records
 from dimfree.geometry.shape import Isotropic

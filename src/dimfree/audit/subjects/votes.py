@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.losses import Approximate
 from dimfree.audit.neighbours import Pair, Table
-from dimfree.audit.subjects.subject import DELTA, Floats, Subject, Suite, of_tables
+from dimfree.audit.subjects.subject import DELTA, Subject, Suite, of_tables
 from dimfree.audit.subjects.sums import first_leaves
 from dimfree.data.records import as_records
 from dimfree.mechanisms import Charged

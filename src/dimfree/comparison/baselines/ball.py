@@ -10,9 +10,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.losses import Approximate
-from dimfree.comparison.baselines.frame import Event, Floats, open_frame, unspoken
+from dimfree.comparison.baselines.frame import Event, open_frame, unspoken
 from dimfree.estimators.choose.friend_radius import friend_radii
 from dimfree.estimators.run import LOW_WEIGHT
 from dimfree.noise import Noise

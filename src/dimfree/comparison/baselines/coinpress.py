@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree._validate import check_between
 from dimfree.accounting.budget import Neighbours
-from dimfree.comparison.baselines.frame import Event, Floats, Frame, open_frame, unspoken
+from dimfree.comparison.baselines.frame import Event, Frame, open_frame, unspoken
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.noise import Noise
 from dimfree.results.release import Release

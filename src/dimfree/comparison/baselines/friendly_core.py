@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtr
 
+from dimfree._types import Integers
 from dimfree._validate import check_between
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import bound_distance
@@ -23,7 +24,6 @@ from dimfree.comparison.baselines.frame import Event, open_frame, unspoken
 from dimfree.core.basic import COUNT_SENSITIVITY, MEAN_SENSITIVITY
 from dimfree.core.friends import all_counts
 from dimfree.core.soft import SMALLEST_TOTAL
-from dimfree.data.blocks import Integers
 from dimfree.geometry.grid import RADIUS, on_grid
 from dimfree.mechanisms.count import noisy_total
 from dimfree.mechanisms.gaussian import noisy_mean

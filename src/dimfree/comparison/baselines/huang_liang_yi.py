@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree._validate import check_between
 from dimfree.accounting.budget import Neighbours
-from dimfree.comparison.baselines.frame import Floats, Frame, open_frame, unspoken
+from dimfree.comparison.baselines.frame import Frame, open_frame, unspoken
 from dimfree.comparison.baselines.rotation import Rotation
 from dimfree.geometry.clip import norms
 from dimfree.geometry.shape import Isotropic

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
-from dimfree.comparison.baselines.frame import Floats, Frame, open_frame, unspoken
-from dimfree.data.blocks import Columns, Integers, densely
+from dimfree.comparison.baselines.frame import Frame, open_frame, unspoken
+from dimfree.data.blocks import Columns, densely
 from dimfree.estimators.run import TOO_FEW
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells, moved_counts, tail_distance

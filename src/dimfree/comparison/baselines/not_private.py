@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dimfree._types import Floats
 from dimfree._validate import check_array, check_lengths
 from dimfree.accounting.budget import Neighbours
-from dimfree.comparison.baselines.frame import Floats, open_frame, unspoken
+from dimfree.comparison.baselines.frame import open_frame, unspoken
 from dimfree.data.records import open_records
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.noise import Noise

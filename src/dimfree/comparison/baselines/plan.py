@@ -13,9 +13,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dimfree._types import Floats
 from dimfree._validate import check_between
 from dimfree.accounting.budget import Neighbours
-from dimfree.comparison.baselines.frame import Floats, Frame, open_frame, unspoken
+from dimfree.comparison.baselines.frame import Frame, open_frame, unspoken
 from dimfree.geometry.clip import norms
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean

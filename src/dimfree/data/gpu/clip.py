@@ -4,7 +4,8 @@ Nothing here is fused: a product and a sum in one kernel would be rounded once i
 Proof: proofs/data/gpu/clip.md.
 """
 
-from dimfree.data.blocks import ALL, Entrywise, Floats, Integers
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import ALL, Entrywise
 from dimfree.data.gpu.rows import DeviceRows, Tensor, here, namespace, parts, rooted
 
 

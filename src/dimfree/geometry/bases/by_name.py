@@ -8,7 +8,8 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import LinearOperator
 
 from dimfree import _validate
-from dimfree.geometry.bases.basis import Basis, Floats
+from dimfree._types import Floats
+from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.given import Given
 from dimfree.geometry.bases.haar import Haar

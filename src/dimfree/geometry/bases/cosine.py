@@ -10,8 +10,9 @@ from functools import lru_cache
 import numpy as np
 from scipy import fft
 
+from dimfree._types import Floats
 from dimfree.errors import InvalidParameter, LostWorkers
-from dimfree.geometry.bases.basis import Basis, Floats
+from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.transform_check import witness
 
 _FEWEST, _MOST = 8, 1024  # rows of a batch, a power of two: whole lanes of any processor, so no row is done otherwise

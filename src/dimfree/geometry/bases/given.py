@@ -13,7 +13,8 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import LinearOperator
 
 from dimfree import _validate
-from dimfree.geometry.bases.basis import Basis, Floats, unit_rows
+from dimfree._types import Floats
+from dimfree.geometry.bases.basis import Basis, unit_rows
 from dimfree.geometry.exact_product import SlicedMatrix
 
 LARGEST_WRITTEN_OUT = 6000  # columns: what is not an array already becomes one of 288 MB, and its slices five of them

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from dimfree.geometry.bases.basis import Basis, Floats
+from dimfree._types import Floats
+from dimfree.geometry.bases.basis import Basis
 
 _HALF_ROOT = math.sqrt(0.5)
 _CELLS = 2**16  # entries of a working block: it and its sums stay in a core's cache

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from dimfree.geometry.bases.basis import Basis, Floats
+from dimfree._types import Floats
+from dimfree.geometry.bases.basis import Basis
 
 _CELLS = 2**17  # entries of a working block: two of them stay in a core's cache
 

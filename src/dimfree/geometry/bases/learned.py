@@ -8,7 +8,8 @@ complement of Q.
 
 import numpy as np
 
-from dimfree.geometry.bases.basis import Basis, Floats
+from dimfree._types import Floats
+from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.exact_product import SlicedMatrix
 
 
