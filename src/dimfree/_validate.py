@@ -435,7 +435,8 @@ def reject_covariance(value: object, wanted: int) -> InvalidParameter:
         return reject_shape("covariance", value)
     return InvalidParameter(
         f"Expected covariance as ({wanted},) variances or a ({wanted}, {wanted}) matrix, got {quoted(value)}. Pass a"
-        " shape object as shape=, and one variance for all directions as shape=Isotropic(scale), scale its standard deviation."
+        " shape object as shape=, and one variance for all directions as shape=Isotropic(scale), scale its standard"
+        " deviation."
     )
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from dimfree._validate import is_word
-from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory, memory_unspoken
 from dimfree.release import AUTO, WINDOW, release_mean
 from dimfree.result import Release
 from dimfree.units import split_unit
@@ -167,8 +167,11 @@ def open_table(X: Any) -> Any:
 def _numeric(X: Any) -> NDArray[Any]:
     """An array of X, object entries read as numbers."""
     try:
-        array: NDArray[Any] = np.asanyarray(X)  # keeps a mask: masked entries are missing ones
-        array = array.astype(np.float64) if array.dtype == object else array
+        with memory_unspoken():
+            array: NDArray[Any] = np.asanyarray(X)  # keeps a mask: masked entries are missing ones
+            array = array.astype(np.float64) if array.dtype == object else array
+    except OutOfMemory:
+        raise
     except TypeError:
         raise _EntryTypeError(
             "X has an entry that is no number: every argument must be a string or a number."

@@ -35,7 +35,7 @@ from dimfree.ledger.book import Ledger as Book
 from dimfree.ledger.charging import check_ledger, terms_of
 from dimfree.ledger.spending import Charge
 from dimfree.means import Means
-from dimfree.noise import Noise, opened
+from dimfree.noise import Noise, SystemNoise, check_door
 from dimfree.records import ON_INVALID, Records, as_records, require_valid
 from dimfree.release import CAUTION, SCALES, TAILS, WINDOW, release_mean, stated
 from dimfree.result import Release
@@ -98,7 +98,7 @@ def release_means(
         raise InvalidParameter(
             f"Expected shape={quoted(shape)} to be a Shape; leave it out to learn one from all groups."
         )
-    door = opened(noise)
+    door = SystemNoise() if noise is None else check_door(noise)
     options: dict[str, Any] = {
         "failure_probability": failure_probability,
         "on_invalid": on_invalid,

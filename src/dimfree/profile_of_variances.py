@@ -26,7 +26,7 @@ from dimfree.mechanisms import Measured
 from dimfree.mechanisms.count import noisy_count
 from dimfree.mechanisms.group_means import noisy_group_means
 from dimfree.mechanisms.search import STEPS, count_stddev, noisy_search
-from dimfree.noise import Noise, opened
+from dimfree.noise import Noise, SystemNoise, check_door
 from dimfree.records import ON_INVALID, Records, as_records, require_valid
 from dimfree.variance_histogram import VarianceProfile
 from dimfree.variances import GroupVariances, group_sums, group_variances
@@ -104,7 +104,9 @@ def variance_profile(
     with memory_unspoken():
         records = as_records(X)
     plan = _Plan.of(budget, relation, records.dimension)
-    outcome = _Outcome(budget, relation, records.dimension, (noise := opened(noise)).private)
+    outcome = _Outcome(
+        budget, relation, records.dimension, (noise := SystemNoise() if noise is None else check_door(noise)).private
+    )
     if relation is Neighbours.REPLACE_ONE and not plan.suffices(records.dimension, full_groups(records.count, GROUP)):
         return outcome.refused(TOO_FEW)  # before any value is looked at
     with memory_unspoken():

@@ -33,7 +33,7 @@ from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.known import refuse_known, release_cheapest, release_known
 from dimfree.ledger.book import Ledger
 from dimfree.ledger.charging import charged_run, check_ledger
-from dimfree.noise import Noise, opened
+from dimfree.noise import Noise, SystemNoise, check_door
 from dimfree.paper import refuse_paper, release_paper
 from dimfree.records import ON_INVALID, Records, as_records, require_valid
 from dimfree.result import Release
@@ -131,7 +131,7 @@ def release_mean(
     check_unit_rows(unit, unit_rows)
     place = place_of(device)
     check_ledger(ledger)
-    door = opened(noise)
+    door = SystemNoise() if noise is None else check_door(noise)
     with device_memory_unspoken(), memory_unspoken():
         records, whose = _opened(X, unit, unit_rows, on_invalid)
         records = records.on(place) if device is not None else records

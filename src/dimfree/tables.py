@@ -39,6 +39,8 @@ def _from_array(X: Any) -> NDArray[Any]:
     try:
         # A masked entry is a missing one; filling needs a dtype that can say so.
         array = X.astype(np.float64).filled(np.nan) if _is_masked_numeric(X) else np.asarray(X)
+    except MemoryError:
+        raise  # `memory_unspoken` words it
     except Exception:  # noqa: BLE001 - it may quote an entry
         raise InvalidRecords(f"The records do not form a table of numbers. {ONE_ROW_EACH}") from None
     _check_rank(array.ndim)

@@ -26,7 +26,7 @@ from dimfree.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import memory_unspoken
 from dimfree.guarantee import Guarantee
 from dimfree.mechanisms.count import noisy_count
-from dimfree.noise import Noise, opened
+from dimfree.noise import Noise, SystemNoise, check_door
 from dimfree.records import ON_INVALID, as_records, require_valid
 from dimfree.result import Release
 from dimfree.shape import Isotropic
@@ -128,7 +128,7 @@ def open_frame(
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("on_invalid", on_invalid, ON_INVALID)
-    door = opened(noise)
+    door = SystemNoise() if noise is None else check_door(noise)
     records = as_records(X)
     check_columns(records.dimension, budget.epsilon)
     require_valid(records, on_invalid)
