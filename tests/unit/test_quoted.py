@@ -63,7 +63,7 @@ def test_a_number_is_one_number():
     assert check_positive("epsilon", np.array(0.5)) == 0.5
     assert check_positive("epsilon", Decimal("0.5")) == check_positive("epsilon", Fraction(1, 2)) == 0.5
     for value in (np.ones(1), pd.Series([1.0]), [1.0], "1.0", True, 10**400, 1j):
-        with pytest.raises(InvalidParameter, match="Expected epsilon=.* to be a number"):
+        with pytest.raises(InvalidParameter, match=r"Expected epsilon=.* to be a number"):
             check_positive("epsilon", value)
 
 
