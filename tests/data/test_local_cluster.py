@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from streams import NAMES, needs, store
 from typer.testing import CliRunner
 
@@ -71,7 +72,7 @@ def local_cluster(workers):
 
 
 def released(X, **options) -> dict:
-    release = dimfree.release_mean(X, epsilon=4.0, delta=1e-6, **options, noise=SeededNoise(5))
+    release = dimfree.release_mean(X, **with_options(epsilon=4.0, delta=1e-6, **options, noise=SeededNoise(5)))
     assert not release.refused
     return json.loads(release.to_json())
 

@@ -8,7 +8,7 @@ from dimfree import Options
 EXPERT = tuple(field.name for field in fields(Options))
 
 
-def asked(**flat: Any) -> dict[str, Any]:
-    """The keywords of `release_mean` or `release_means`: asked(epsilon=1.0, core="soft") has options=Options(...)."""
+def with_options(**flat: Any) -> dict[str, Any]:
+    """The keywords of a release: with_options(core="soft") is {"options": Options(core="soft")}."""
     expert = {name: flat.pop(name) for name in EXPERT if name in flat}
     return {**flat, "options": Options(**expert)} if expert else flat
