@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 from charges import SCALARS, precision, uncharged
+from flat_options import with_options
 from recording import RecordingNoise
 from streams import RecordedStream, needs
 
@@ -44,7 +45,7 @@ def world(name, seed=0):
 
 
 def release(X, noise=None, **options):
-    return release_mean(X, **{**BUDGET, "noise": noise or SeededNoise(900), **options})
+    return release_mean(X, **with_options(**{**BUDGET, "noise": noise or SeededNoise(900), **options}))
 
 
 def text(X, **options):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from recording import RecordingNoise
 
 from dimfree import release_mean
@@ -171,7 +172,7 @@ SPECTRUM = np.linspace(2.0, 0.2, 12)
 def run(noise, seed=0, n=1500, **options):
     rows = np.random.default_rng(seed).normal(size=(n, 12)) * SPECTRUM + 3.0
     options = {"shape": Diagonal(SPECTRUM**2), "epsilon": 1.0, "delta": 1e-6} | options
-    return release_mean(rows, noise=noise, **options)
+    return release_mean(rows, **with_options(noise=noise, **options))
 
 
 RUNS = {

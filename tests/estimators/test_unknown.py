@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from charges import SCALARS, SEARCHES, precision, uncharged
+from flat_options import with_options
 from recording import RecordingNoise
 
 from dimfree import release_mean
@@ -18,7 +19,7 @@ from dimfree.estimators.choose.core import Size
 from dimfree.estimators.learn.scale import learn_radius, pair_distances, radius_learnable
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE
 from dimfree.noise import SeededNoise
-from dimfree.release import _ESTIMATORS
+from dimfree.release import ESTIMATORS
 
 ADD, REPLACE = "add-remove", "replace-one"
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
@@ -32,7 +33,7 @@ def table():
 
 
 def release(X, relation=ADD, **options):
-    return release_mean(X, **{**BUDGET, "neighbours": relation, **options})
+    return release_mean(X, **with_options(**{**BUDGET, "neighbours": relation, **options}))
 
 
 # charged is what was drawn
@@ -163,7 +164,7 @@ def run_of(table, relation=ADD):
         return unknown.release_unknown(run)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(_ESTIMATORS, "unknown", _ESTIMATORS["unknown"]._replace(release=catch))
+        patch.setitem(ESTIMATORS, "unknown", ESTIMATORS["unknown"]._replace(release=catch))
         release(table, relation, noise=RecordingNoise())
     return caught[0]
 
