@@ -13,9 +13,9 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.ledgers import AnyLedger
 from dimfree.data.records import Records
 from dimfree.estimators.choose.core import HonestModel
+from dimfree.estimators.learn.knowledge import Knowledge
 from dimfree.estimators.learn.restore import Answer
 from dimfree.estimators.learn.shrinkage import denoised
-from dimfree.estimators.learn.stages import Knowledge
 from dimfree.geometry.shape import Diagonal
 from dimfree.geometry.space import Space
 from dimfree.noise import Noise
