@@ -180,12 +180,12 @@ def test_a_stream_gives_the_same_bits(tmp_path, monkeypatch, name):
 
 @pytest.mark.parametrize("name", ["walk", "spiked", "both"])
 def test_where_some_are_looked_at_every_source_looks_at_the_same(monkeypatch, name):
-    monkeypatch.setattr(forecasts, "_LOOKED_AT", COUNT / 2)
+    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", COUNT / 2)
     rows = world(name)
     expected = text(rows)
     assert text(Records(RecordedStream(rows, 97), None)) == expected
     assert text(sparse.csr_array(rows)) == expected
-    monkeypatch.setattr(forecasts, "_LOOKED_AT", math.inf)
+    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", math.inf)
     assert text(rows) != expected
 
 
