@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -465,6 +466,23 @@ def test_a_locked_file_is_an_error_with_a_remedy(path: Path) -> None:
         ledger.debit(1.0, 1e-6)
     holder.close()
     assert ledger.account().debits == 0
+
+
+@pytest.mark.parametrize("trouble", [InvalidFile("locked"), OSError("secret"), MemoryError()])
+def test_trouble_with_the_outcome_never_loses_a_release_that_is_paid_for(path: Path, monkeypatch, trouble) -> None:
+    """Not even where warnings are errors."""
+
+    def fail(*args):
+        raise trouble
+
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    monkeypatch.setattr(Ledger, "_append_outcome", fail)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ledger.debit(1.0, 1e-6).noted(refused=False)
+    with pytest.warns(RuntimeWarning, match="not noted") as told:
+        ledger.debit(1.0, 1e-6).noted(refused=False)
+    assert "secret" not in str(told[0].message)
 
 
 def test_an_outcome_that_cannot_be_noted_is_a_warning(path: Path, monkeypatch) -> None:
