@@ -127,6 +127,7 @@ class Subjects:
             "PrivateStandardScaler.transform": (self.scaler.transform, {"X": ROWS}),
             "PrivateStandardScaler.inverse_transform": (self.scaler.inverse_transform, {"X": ROWS}),
             "opendp.make_private_mean": (opendp.make_private_mean, {**metric_space, **known}),
+            "Options": (dimfree.Options, {}),
             "opendp.group_loss": (opendp.group_loss, {"budget": Budget(1.0, 1e-6), "steps": 2}),
             "ball": (ball, {**baseline, "stddevs": np.ones(3)}),
             "clipped": (clipped, {**baseline, "radius": 9.0}),

@@ -14,6 +14,7 @@ from stats import sampling
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidParameter, RefusedRelease
 from dimfree.interop.opendp import _shuffled, group_loss, make_private_mean
+from dimfree.options import Options
 from dimfree.results.release import Release
 
 dp.enable_features("contrib", "honest-but-curious")
@@ -23,14 +24,15 @@ COLUMNS = 3
 DOMAIN = dp.numpy.array2_domain(T=float, num_columns=COLUMNS)
 MEASURE = dp.approximate(dp.max_divergence())
 CANARY = 918273.25
-KNOWN = {"covariance": np.ones(COLUMNS), "failure_probability": 1e-9}  # the noise is real, so good data may be refused
+RELIABLE = Options(failure_probability=1e-9)  # the noise is real, so good data may be refused
+KNOWN = {"covariance": np.ones(COLUMNS), "options": RELIABLE}
 
 pytestmark = sampling(false_alarm=1e-8)
 
 
 def made(epsilon=1.0, delta=1e-6, domain=DOMAIN, metric=None, **changes):
     metric = dp.symmetric_distance() if metric is None else metric
-    return make_private_mean(domain, metric, epsilon, delta, **with_options(**{**KNOWN, **changes}))
+    return make_private_mean(domain, metric, epsilon, delta, **{**KNOWN, **with_options(**changes)})
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from dimfree.options import Options
 
 ADD = Neighbours.ADD_REMOVE
 TOTAL = {"epsilon": 3.0, "delta": 1e-5}
-ASKED = {"epsilon": 1.0, "delta": 1e-6, "covariance": np.ones(2), "core": "soft"}
+ASKED = {"epsilon": 1.0, "delta": 1e-6, "covariance": np.ones(2), "options": Options(core="soft")}
 
 
 @pytest.fixture
@@ -142,7 +142,9 @@ def test_groups_and_facades_draw_after_their_debit(path: Path, X: np.ndarray) ->
         assert noise.seen == 1
 
 
-@pytest.mark.parametrize("options", [{}, {"covariance": np.ones(2)}, {"covariance": np.ones(2), "scale": "learn"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"covariance": np.ones(2)}, {"covariance": np.ones(2), "options": Options(scale="learn")}]
+)
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_what_is_charged_is_what_the_run_was_calibrated_for(X: np.ndarray, options, relation) -> None:
     """The branch that was taken, and all that came before the choice, is in the charge."""
@@ -161,7 +163,7 @@ def test_what_is_charged_is_what_the_run_was_calibrated_for(X: np.ndarray, optio
 def test_a_core_without_a_test_is_charged_as_it_is_calibrated(X: np.ndarray, core: str) -> None:
     seen: list[Charge] = []
     release = release_mean(
-        X, **with_options(ledger=_keeping(seen), noise=dimfree.SeededNoise(3), **{**ASKED, "core": core})
+        X, ledger=_keeping(seen), noise=dimfree.SeededNoise(3), **{**ASKED, "options": Options(core=core)}
     )
     [run], spent = seen[0].runs, release.ledger
     assert (run.budget, run.before, run.menu, run.filtered) == (spent.budget, (), spent.menu, core == "basic")
@@ -370,7 +372,7 @@ def test_groups_are_charged_once_for_all(path: Path, X: np.ndarray) -> None:
 def test_groups_are_charged_for_the_overall_run_and_for_one_group(X: np.ndarray) -> None:
     """What is charged is what the runs of a release list themselves."""
     options = {"groups": np.zeros(len(X)), "keys": [0], "epsilon": 1.0, "delta": 1e-3, "noise": RecordingNoise()}
-    for own in ({}, {"covariance": np.ones(2)}, {"covariance": np.ones(2), "scale": "learn"}):
+    for own in ({}, {"covariance": np.ones(2)}, {"covariance": np.ones(2), "options": Options(scale="learn")}):
         seen: list[Charge] = []
         means = release_means(X, ledger=_keeping(seen), **own, **options)
         spent = [release.ledger for release in means.values()]
