@@ -11,8 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dimfree import Ledger, Release
-from dimfree.cli import app, output
-from dimfree.cli import rescue as rescue_module
+from dimfree.cli import app, output, rescue
 from dimfree.errors import InvalidParameter
 from dimfree.results.grouped import Means
 
@@ -192,9 +191,9 @@ def test_neither_disk_nor_standard_output(monkeypatch, folder):
     """The folder for temporary files, and in the end standard error."""
     broken_stdout(monkeypatch)
     (folder / "spare").mkdir()
-    monkeypatch.setattr(rescue_module.tempfile, "gettempdir", lambda: str(folder / "spare"))
-    whole = rescue_module._kept
-    monkeypatch.setattr(rescue_module, "_kept", lambda path, text: path.parent.name == "spare" and whole(path, text))
+    monkeypatch.setattr(rescue.tempfile, "gettempdir", lambda: str(folder / "spare"))
+    whole = rescue._kept
+    monkeypatch.setattr(rescue, "_kept", lambda path, text: path.parent.name == "spare" and whole(path, text))
     run(expect=4)
     assert len(list((folder / "spare").iterdir())) == 1
     full_from(2, monkeypatch)  # a proof, then everything

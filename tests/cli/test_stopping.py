@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import dimfree
 from dimfree import Ledger
 from dimfree.cli import app, mean_groups
-from dimfree.data import read as files
-from dimfree.ledger import ledger as book_module
+from dimfree.data import read
+from dimfree.ledger import ledger
 from dimfree.ledger.filter import Account
 from dimfree.report import page
 from dimfree.results import writing
@@ -92,10 +92,10 @@ def sending(number, function, *, nth=1, after=False):
 
 # name: what is patched, how often it is called before, whether the signal follows the call, charged?, written?
 STEPS = {
-    "the table is read": (files, "read_table", 1, False, False, False),
+    "the table is read": (read, "read_table", 1, False, False, False),
     "the debit is being decided": (Account, "decide", 1, False, True, False),
-    "the debit is on disk": (book_module.Ledger, "charge", 1, True, True, False),
-    "the release is made": (book_module.Charged, "noted", 1, True, True, False),
+    "the debit is on disk": (ledger.Ledger, "charge", 1, True, True, False),
+    "the release is made": (ledger.Charged, "noted", 1, True, True, False),
     "the page is made": (page, "report_html", 1, False, True, False),
     "the first draft is written": (os, "fsync", PROOFS + 1, False, True, False),
     "the last draft is written": (os, "fsync", PROOFS + 3, True, True, False),
@@ -149,16 +149,16 @@ def test_an_error_after_the_debit_says_that_it_is_spent(monkeypatch):
     def fail(*_, **__):
         raise dimfree.LostWorkers("The workers are gone. Nothing was released.")
 
-    monkeypatch.setattr(book_module.Charged, "noted", fail)
+    monkeypatch.setattr(ledger.Charged, "noted", fail)
     result = run()
     assert result.exit_code == 2
     assert "Nothing was released. Charged to the ledger and spent: epsilon=2.0" in result.stderr
-    monkeypatch.setattr(book_module.Ledger, "charge", fail)
+    monkeypatch.setattr(ledger.Ledger, "charge", fail)
     assert "Charged" not in run().stderr
 
 
 def test_other_commands_are_stopped_alike(monkeypatch):
-    monkeypatch.setattr(book_module, "books", sending(signal.SIGTERM, book_module.books))
+    monkeypatch.setattr(ledger, "books", sending(signal.SIGTERM, ledger.books))
     result = CliRunner().invoke(app, ["ledger", "show", "study.db"])
     assert (result.exit_code, result.stderr) == (143, "Interrupted; no file is half-written.\n")
 

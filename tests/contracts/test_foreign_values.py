@@ -38,8 +38,8 @@ from dimfree.ledger.spending import Charge
 from dimfree.noise import SeededNoise
 from dimfree.paper.group_variances import group_variances
 from dimfree.paper.grouping import slots
-from dimfree.planning.paper_bounds import lower_bound as limits
-from dimfree.planning.paper_bounds import sample_size as needs
+from dimfree.planning.paper_bounds import lower_bound as lower_bound_module
+from dimfree.planning.paper_bounds import sample_size
 from dimfree.planning.spread import stddevs_of_public
 
 dp.enable_features(*opendp.FEATURES)
@@ -159,17 +159,17 @@ class Subjects:
             "stddevs_of_public": (stddevs_of_public, {"table": ROWS}),
             "as_basis": (as_basis, {"basis": "dct", "dimension": 3}),
             "lower_bound": (lower_bound, {"here": ROWS[:, 0], "there": ROWS[:, 1], "delta": 0.01, "failure": 0.01}),
-            "packing_lower_bound": (limits.packing_lower_bound, {**AIM, "radius": 9.0} | {"delta": 0}),
-            "fingerprinting_lower_bound": (limits.fingerprinting_lower_bound, AIM),
-            "easy_instance_records": (needs.easy_instance_records, AIM),
-            "customised_records": (needs.customised_records, AIM),
+            "packing_lower_bound": (lower_bound_module.packing_lower_bound, {**AIM, "radius": 9.0} | {"delta": 0}),
+            "fingerprinting_lower_bound": (lower_bound_module.fingerprinting_lower_bound, AIM),
+            "easy_instance_records": (sample_size.easy_instance_records, AIM),
+            "customised_records": (sample_size.customised_records, AIM),
         }  # fmt: skip
         found["packing_lower_bound"][1].pop("delta")
         for call in (
-            needs.known_covariance_records,
-            needs.folklore_records,
-            needs.plan_records,
-            needs.unknown_covariance_records,
+            sample_size.known_covariance_records,
+            sample_size.folklore_records,
+            sample_size.plan_records,
+            sample_size.unknown_covariance_records,
         ):
             found[call.__name__] = (call, AIM)
         return {name: (call, lambda given=given: dict(given)) for name, (call, given) in found.items()}

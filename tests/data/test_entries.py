@@ -81,20 +81,20 @@ def _objects(rows):
     return array
 
 
-@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_an_odd_entry_spoils_its_own_row_alone(make, odd):
-    values, valid = opened(make([*PLAIN, [odd, 1.0]]))
-    assert values[:3].tobytes() == np.array(PLAIN).tobytes()
-    assert valid == [True, True, True, False]
+def test_an_odd_entry_spoils_its_own_row_alone(make):
+    for name, odd in ODD.items():
+        values, valid = opened(make([*PLAIN, [odd, 1.0]]))
+        assert values[:3].tobytes() == np.array(PLAIN).tobytes(), name
+        assert valid == [True, True, True, False], name
 
 
-@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_under_the_other_rule_it_is_an_error_that_quotes_nothing(make, odd):
-    with pytest.raises(InvalidRecords) as caught:
-        open_records(make([*PLAIN, [odd, SECRET]]))
-    assert "271828" not in "".join(traceback.format_exception(caught.value))
+def test_under_the_other_rule_it_is_an_error_that_quotes_nothing(make):
+    for name, odd in ODD.items():
+        with pytest.raises(InvalidRecords) as caught:
+            open_records(make([*PLAIN, [odd, SECRET]]))
+        assert "271828" not in "".join(traceback.format_exception(caught.value)), name
 
 
 @pytest.mark.parametrize(

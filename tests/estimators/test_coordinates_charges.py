@@ -10,8 +10,7 @@ from recording import RecordingNoise
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.data.records import open_records
-from dimfree.estimators.learn import coordinates as menu
-from dimfree.estimators.learn import forecasts
+from dimfree.estimators.learn import coordinates, forecasts
 from dimfree.estimators.learn.coordinates import SCALAR_SHARE, Menu
 from dimfree.estimators.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts
 from dimfree.estimators.learn.restore import in_original
@@ -45,10 +44,10 @@ def learner_of(rows, relation, noise):
 
 def walked(monkeypatch, rows, way, worth, relation):
     """A learner sent one way; `worth`: whether a matrix, if asked for, is believed to pay."""
-    monkeypatch.setattr(menu, "SMALL_NOISE", 0.0)
-    monkeypatch.setattr(menu, "BLURRED", 1.0)
+    monkeypatch.setattr(coordinates, "SMALL_NOISE", 0.0)
+    monkeypatch.setattr(coordinates, "BLURRED", 1.0)
     monkeypatch.setattr(Forecasts, "best", lambda self: way)
-    monkeypatch.setattr(menu, "WORTH", 0.0 if worth else 1e9)
+    monkeypatch.setattr(coordinates, "WORTH", 0.0 if worth else 1e9)
     noise = RecordingNoise()
     learner = learner_of(rows, relation, noise)
     Menu(learner).learn()

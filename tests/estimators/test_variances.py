@@ -10,7 +10,7 @@ from recording import RecordingNoise
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.data.records import open_records
-from dimfree.estimators.learn import variances as adapt
+from dimfree.estimators.learn import variances
 from dimfree.estimators.learn.scale import LearnedRadius
 from dimfree.estimators.learn.stages import Knowledge, Output, StageSetting
 from dimfree.estimators.learn.variances import Learner
@@ -70,13 +70,13 @@ def test_a_draw_that_nobody_charged_is_seen(rows):
 @budgets
 def test_what_is_left_never_goes_below_zero(rows, total, monkeypatch):
     seen = []
-    stage = adapt.stage
+    stage = variances.stage
 
     def watched(setting, known, ball, mu, clipping, purpose):
         seen.append(learner.left)
         stage(setting, known, ball, mu, clipping, purpose)
 
-    monkeypatch.setattr(adapt, "stage", watched)
+    monkeypatch.setattr(variances, "stage", watched)
     learner = learner_of(rows, total)
     learner.learn()
     assert len(seen) >= 2
@@ -133,7 +133,7 @@ def test_the_variances_are_learned(rows):
 
 @pytest.mark.parametrize(("threshold", "looks"), [(math.inf, 1), (-1.0, 2)])
 def test_a_second_look_is_taken_only_where_the_first_was_unsure(rows, monkeypatch, threshold, looks):
-    monkeypatch.setattr(adapt, "LOSS", threshold)
+    monkeypatch.setattr(variances, "LOSS", threshold)
     learner = learner_of(rows, 0.2)
     learner.learn()
     assert sum(event.purpose == "variances" for event in learner.known.events) == looks
@@ -210,9 +210,9 @@ def test_recentring_leaves_noise_that_is_the_same_in_all_coordinates(rows, total
     learner.recentre()
     _, variance = learner.known.combined()
     assert np.ptp(variance) <= 1e-12 * variance.mean()
-    low, high = adapt._RECENTRE_SHARES
+    low, high = variances._RECENTRE_SHARES
     assert low * total * (1 - 1e-9) <= left - learner.left <= high * total * (1 + 1e-9)
-    assert len(learner.known.outputs) <= 1 + adapt._RECENTRE_STAGES
+    assert len(learner.known.outputs) <= 1 + variances._RECENTRE_STAGES
     learner.move_to(Cosine(DIMENSION))
     assert learner.early is None
 
@@ -232,7 +232,7 @@ NO_NEED = [(0.0, FAR, True), (math.inf, FAR, False), (0.0, 0.05, False)]
 def test_where_noise_is_small_or_the_centre_near_no_pass_is_spent_on_a_better_one(
     rows, monkeypatch, small, off, stages
 ):
-    monkeypatch.setattr(adapt, "SMALL_NOISE", small)
+    monkeypatch.setattr(variances, "SMALL_NOISE", small)
     learner = learner_of(rows, 0.2, off=off)
     learner.learn()
     purposes = [event.purpose for event in learner.known.events]
@@ -306,7 +306,7 @@ def test_standard_deviations_after_a_move(rows):
     assert np.ptp(learner.stddev) == 0
     learner.move_to(uneven_axes(), np.arange(1.0, DIMENSION + 1))
     assert learner.stddev.tolist() == list(range(1, DIMENSION + 1))
-    assert (learner.ratio, learner.window) == (1.0, adapt.WINDOW)
+    assert (learner.ratio, learner.window) == (1.0, variances.WINDOW)
 
 
 def test_stages_are_counted_through_a_move(rows):

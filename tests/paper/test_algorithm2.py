@@ -18,9 +18,7 @@ from dimfree.errors import InvalidParameter
 from dimfree.estimators.run import TOO_FEW
 from dimfree.mechanisms.paper.sparse_vector import sparse_scale
 from dimfree.noise import SeededNoise
-from dimfree.paper import algorithm2 as paper
-from dimfree.paper import averaging
-from dimfree.paper import group_variances as variances
+from dimfree.paper import algorithm2, averaging, group_variances
 from dimfree.paper.algorithm2 import FAR, LOW_WEIGHT, NO_SCALE, NO_VOTE, Learned, coordinate_blocks
 from dimfree.paper.averaging import CoordinateBlock, average
 from dimfree.paper.group_variances import repeated_delta
@@ -293,9 +291,9 @@ def recorded(monkeypatch, module, name, found):
 def test_each_half_is_charged_for_everything_it_was_asked(rng, monkeypatch, relation):
     """Variances are learned and there are two averages: votes, and averages, add up to at most the half's share."""
     votes, choices, averages, door = [], [], [], ScriptedNoise()
-    recorded(monkeypatch, variances, "heaviest_cell", votes)
-    recorded(monkeypatch, variances, "sparse_vector", choices)
-    recorded(monkeypatch, paper, "average", averages)
+    recorded(monkeypatch, group_variances, "heaviest_cell", votes)
+    recorded(monkeypatch, group_variances, "sparse_vector", choices)
+    recorded(monkeypatch, algorithm2, "average", averages)
     X = rng.normal(size=(4000, 8)) * np.repeat([30.0, 1.0], [5, 3])
     found = released(X, epsilon=50.0, neighbours=relation, noise=door)
     half = paper_shares(Budget(50.0, 1e-6), Neighbours(relation)).half
