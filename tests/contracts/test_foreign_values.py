@@ -192,9 +192,9 @@ class Subjects:
         drawn = {name: (call, lambda given=given: {**given, "noise": noise()}) for name, (call, given) in found.items()}
         layout = slots(24, 6, 4, noise())
         groups = (dimfree.group_variances, lambda: {"records": as_records(ROWS), "layout": layout})
-        return {**drawn, "group_variances": groups, **self._doors()}
+        return {**drawn, "group_variances": groups, **self._noises()}
 
-    def _doors(self) -> dict[str, Any]:
+    def _noises(self) -> dict[str, Any]:
         asked = {
             "gaussian": {"stddev": 1.0, "size": 2},
             "laplace": {"scale": 1.0, "size": 2},
@@ -202,10 +202,10 @@ class Subjects:
             "coin": {"numerator": 1, "denominator": 2},
             "below": {"bound": 5, "size": 2},
         }
-        doors = {"SeededNoise": noise(), "SystemNoise": dimfree.SystemNoise()}
+        noises = {"SeededNoise": noise(), "SystemNoise": dimfree.SystemNoise()}
         calls = {
-            f"{name}.{method}": (getattr(door, method), lambda given=given: dict(given))
-            for name, door in doors.items()
+            f"{name}.{method}": (getattr(noise_source, method), lambda given=given: dict(given))
+            for name, noise_source in noises.items()
             for method, given in asked.items()
         }
         return {**calls, "SeededNoise": (SeededNoise, lambda: {"seed": 0})}
@@ -238,7 +238,7 @@ class Subjects:
         }
 
     def _results(self) -> dict[str, Any]:
-        release, book, composed = self.release, self.ledger, dimfree.compose([self.release])
+        release, ledger, composed = self.release, self.ledger, dimfree.compose([self.release])
         ball_set, box = release.confidence_ball(), release.confidence_box()
         curve = dimfree.tradeoff(n=[300, 600], d=3, spectrum="S1", knowledge="covariance", **PROMISE)
         learned, text = dimfree.LearnedShape(np.ones(3), np.ones(3)), release.to_json()
@@ -256,13 +256,13 @@ class Subjects:
             "read_table": (dimfree.read_table, lambda: {"path": self.folder / "table.csv"}),
             "compose": (dimfree.compose, lambda: {"releases": [release]}),
             "Ledger": (dimfree.Ledger, lambda: {"path": self.new_file(".db"), "dataset": "study", **PROMISE}),
-            "Ledger, again": (dimfree.Ledger, lambda: {"path": book.path, "dataset": "study"}),
-            "Ledger.debit": (book.debit, lambda: {"epsilon": 0.01, "delta": 1e-9}),
+            "Ledger, again": (dimfree.Ledger, lambda: {"path": ledger.path, "dataset": "study"}),
+            "Ledger.debit": (ledger.debit, lambda: {"epsilon": 0.01, "delta": 1e-9}),
             "Ledger.charge": (
-                book.charge,
-                lambda: {"charge": Charge(Budget(0.01, 1e-9), again=Charge), "terms": book.terms},
+                ledger.charge,
+                lambda: {"charge": Charge(Budget(0.01, 1e-9), again=Charge), "terms": ledger.terms},
             ),
-            "Ledger.verify": (book.verify, lambda: {"head": book.head}),
+            "Ledger.verify": (ledger.verify, lambda: {"head": ledger.head}),
             "Release.error_radius": (release.error_radius, dict),
             "Release.interval": (release.interval, dict),
             "Release.confidence_ball": (release.confidence_ball, dict),

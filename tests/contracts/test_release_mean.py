@@ -58,7 +58,7 @@ def released(X, way, **changes):
 
 
 class NoDraws:
-    """A noise door that must stay shut."""
+    """Noise that may not be drawn."""
 
     private = False
 

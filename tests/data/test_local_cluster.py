@@ -206,26 +206,26 @@ def test_a_graph_without_memory_is_lack_of_memory(client):
     ],
 )
 def test_a_worker_with_another_dimfree_is_named_before_anything_is_charged(client, tmp_path, table, change, said):
-    book = dimfree.Ledger(tmp_path / "study.db", "trial-7", epsilon=9, delta=1e-4)
+    ledger = dimfree.Ledger(tmp_path / "study.db", "trial-7", epsilon=9, delta=1e-4)
     path, X = store(tmp_path / "t.npy", table), da.from_array(table, chunks=(200, 4))
     other = sorted(pids(client))[1]
     pretend(client, change, [other])
     expected = f"{said}.*this process has dimfree {OWN}: install"
     try:
         with pytest.raises(LostWorkers, match=expected) as told:
-            released(X, ledger=book, **KNOWN)
+            released(X, ledger=ledger, **KNOWN)
         assert other in str(told.value)
         with pytest.raises(LostWorkers, match=expected):
-            released(read.read_table(path, workers=2), ledger=book, **KNOWN)
+            released(read.read_table(path, workers=2), ledger=ledger, **KNOWN)
         with pytest.raises(LostWorkers, match=expected), connected(client.scheduler.address):
             pass
         command = ["mean", str(path), "--epsilon", "4", "--delta", "1e-6", "--scheduler", client.scheduler.address]
-        result = CliRunner().invoke(cli.app, [*command, "--ledger", str(book.path), "--dataset", "trial-7"])
+        result = CliRunner().invoke(cli.app, [*command, "--ledger", str(ledger.path), "--dataset", "trial-7"])
         assert (result.exit_code, said in result.stderr) == (2, True)
-        assert book.account().debits == 0
+        assert ledger.account().debits == 0
     finally:
         pretend(client, "", [other])
-    assert released(X, ledger=book, **KNOWN) == released(table, **KNOWN)
+    assert released(X, ledger=ledger, **KNOWN) == released(table, **KNOWN)
 
 
 def pretend(client, change, workers=None):

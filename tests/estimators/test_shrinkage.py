@@ -186,10 +186,10 @@ def test_any_released_scores_have_positive_finite_variances(scores, noise):
     assert (learned.log_stddev_variance >= 0).all()
 
 
-def test_post_processing_has_no_door_to_records_or_noise():
-    """Nothing here could see a record: no room that holds one is imported."""
+def test_post_processing_imports_neither_records_nor_noise():
+    """Nothing here could see a record: no module that holds one is imported."""
     imported = {line for line in inspect.getsource(shrinkage).splitlines() if line.startswith(("import", "from"))}
-    assert not any(room in line for line in imported for room in ("records", "space", "noise", "run"))
+    assert not any(module in line for line in imported for module in ("records", "space", "noise", "run"))
 
 
 def test_the_mean_score_of_normal_records(seed):

@@ -138,7 +138,7 @@ def test_a_lower_threshold_is_rejected(monkeypatch):
     assert shown > FAILURE
 
 
-# what is asked of the door
+# which noise is asked for
 
 
 @pytest.mark.parametrize(("relation", "each"), [(ADD, 1), (REPLACE, 2)])

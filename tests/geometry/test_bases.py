@@ -76,7 +76,7 @@ def test_no_variance_is_lost_beside_one_that_is_huge(name, dimension):
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 5, 64])
-def test_the_cosine_transform_is_the_one_in_the_books(dimension):
+def test_the_cosine_transform_is_that_of_the_textbooks(dimension):
     k, i = np.arange(dimension)[:, None], np.arange(dimension)
     wanted = math.sqrt(2 / dimension) * np.cos(math.pi * k * (2 * i + 1) / (2 * dimension))
     wanted[0] /= math.sqrt(2)
@@ -410,7 +410,7 @@ def test_an_ordinary_product_is_told():
 
 @every
 @pytest.mark.parametrize("dimension", [1, 2, 33, 1025])
-def test_the_bases_of_the_house_keep_their_promises(name, dimension):
+def test_the_bases_of_dimfree_keep_their_promises(name, dimension):
     basis = MAKERS[name](dimension)
     assert as_basis(basis, dimension) is basis
 
