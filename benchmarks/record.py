@@ -1,5 +1,6 @@
-"""How a result is written down: versioned JSON for programs, Markdown for people, both with how they came about."""
+"""How a result is written down: Markdown for people, compressed JSON for programs, both with how they came about."""
 
+import gzip
 import json
 import os
 import platform
@@ -41,8 +42,18 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]
 
 
+def write_numbers(path: Path, data: dict[str, Any]) -> None:
+    """JSON, compressed; the same numbers give the same bytes."""
+    text = json.dumps({"format": FORMAT, **data}, indent=1, allow_nan=True) + "\n"
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def read_numbers(path: Path) -> dict[str, Any]:
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
 def write_results(folder: Path, stem: str, data: dict[str, Any], lines: Sequence[str]) -> None:
-    """`stem`.json and `stem`.md in the folder."""
+    """`stem`.json.gz and `stem`.md in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{stem}.json").write_text(json.dumps({"format": FORMAT, **data}, indent=1) + "\n")
+    write_numbers(folder / f"{stem}.json.gz", data)
     (folder / f"{stem}.md").write_text("\n".join(lines) + "\n")

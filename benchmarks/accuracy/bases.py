@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--seeded", action="store_true", help="SeededNoise: faster, reproducible, not private")
     parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    parser.add_argument("--out", type=Path, help=f"folder for bases.json and bases.md ({RESULTS}; none if quick)")
+    parser.add_argument("--out", type=Path, help=f"folder for bases.json.gz and bases.md ({RESULTS}; none if quick)")
     parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
     return parser
 

@@ -57,19 +57,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="few and small cells; written only where --out is given")
     parser.add_argument("--trials", type=int, help=f"draws of a small cell ({FULL}; {FEW} if quick); others fewer")
     parser.add_argument("--only", nargs="+", help="cells whose name has all these words; written only with --out")
+    parser.add_argument("--largest", type=int, help="cells of at most so many records; written only with --out")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    parser.add_argument("--out", type=Path, help=f"folder for field.json and field.md ({RESULTS}; none if quick)")
+    parser.add_argument("--out", type=Path, help=f"folder for field.json.gz and field.md ({RESULTS}; none if quick)")
     parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     cells = quick_cells(options.trials or FEW) if options.quick else field_cells(options.trials or FULL)
     cells = [cell for cell in cells if all(word in cell.name for word in options.only or [])]
+    cells = [cell for cell in cells if options.largest is None or cell.count <= options.largest]
     result = {"run": provenance("benchmarks.accuracy.field", without_paths(given), options.seed)}
     result |= run(cells, options.seed, options.jobs, options.keep)
     lines = report(result)
     print("\n".join(lines))
-    folder = options.out or (None if options.quick or options.only else RESULTS)
+    folder = options.out or (None if options.quick or options.only or options.largest else RESULTS)
     if folder:
         write_results(folder, "field", result, lines)
 

@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--seeded", action="store_true", help="SeededNoise everywhere: faster, not private")
     parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    parser.add_argument("--out", type=Path, help=f"folder for known.json and known.md ({RESULTS}; none if quick)")
+    parser.add_argument("--out", type=Path, help=f"folder for known.json.gz and known.md ({RESULTS}; none if quick)")
     parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)

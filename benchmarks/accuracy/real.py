@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--seeded", action="store_true", help="SeededNoise: reproducible, not private")
     parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    parser.add_argument("--out", type=Path, help=f"folder for real.json and real.md ({RESULTS})")
+    parser.add_argument("--out", type=Path, help=f"folder for real.json.gz and real.md ({RESULTS})")
     parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)

@@ -1,11 +1,10 @@
 """The page of all figures, built from what lies in their folder, so that one figure can be made again by itself."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from benchmarks.figures.drawing import Figure, picture
-from benchmarks.record import FORMAT, provenance_lines, table
+from benchmarks.record import provenance_lines, read_numbers, table, write_numbers
 
 FOLDER = "figures"
 METHOD = """\
@@ -23,17 +22,17 @@ Noise is seeded: a simulation on public draws, nothing here is private."""
 
 
 def write_figure(folder: Path, figure: Figure, run: dict[str, Any], tasks: list[dict[str, Any]]) -> None:
-    """NAME.json and NAME.svg, the picture drawn from what the first holds."""
+    """NAME.json.gz and NAME.svg, the picture drawn from what the first holds."""
     place = folder / FOLDER
     place.mkdir(parents=True, exist_ok=True)
-    data = {"format": FORMAT, "run": run, **figure.as_dict(), "measurements": tasks}
-    (place / f"{figure.name}.json").write_text(json.dumps(data, indent=1, allow_nan=False) + "\n")
+    data = {"run": run, **figure.as_dict(), "measurements": tasks}
+    write_numbers(place / f"{figure.name}.json.gz", data)
     (place / f"{figure.name}.svg").write_text(picture(data))
 
 
 def write_page(folder: Path) -> list[str]:
     """figures.md, of every figure in the folder."""
-    found = [json.loads(path.read_text()) for path in sorted((folder / FOLDER).glob("*.json"))]
+    found = [read_numbers(path) for path in sorted((folder / FOLDER).glob("*.json.gz"))]
     lines = page(found)
     (folder / "figures.md").write_text("\n".join(lines) + "\n")
     return lines
@@ -46,5 +45,5 @@ def page(figures: list[dict[str, Any]]) -> list[str]:
         lines += [f"![{figure['title']}]({FOLDER}/{figure['name']}.svg)", ""]
         lines += [f"*Claimed:* {figure['claim']}", "", f"*Measured:* {figure['found']}", ""]
         lines += [*table(figure["header"], figure["table"]), "", *provenance_lines(figure["run"])]
-        lines += [f"The numbers behind: [{figure['name']}.json]({FOLDER}/{figure['name']}.json)."]
+        lines += [f"The numbers behind: [{figure['name']}.json.gz]({FOLDER}/{figure['name']}.json.gz)."]
     return lines

@@ -202,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes; written only where --out is given")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--out", type=Path, help=f"folder for speed.json and speed.md ({RESULTS}; none if quick)")
+    parser.add_argument("--out", type=Path, help=f"folder for speed.json.gz and speed.md ({RESULTS}; none if quick)")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     result = {"run": provenance("benchmarks.speed.friends", given, options.seed)}

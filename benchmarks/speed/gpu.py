@@ -247,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", choices=("bits", "releases", "friends"))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--out", type=Path, help="folder for gpu.json and gpu.md")
+    parser.add_argument("--out", type=Path, help="folder for gpu.json.gz and gpu.md")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     bench = Bench(options.device, options.repeats)

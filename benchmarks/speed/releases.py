@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, once; written only where --out is given")
     parser.add_argument("--repeats", type=int, help="fresh processes for each point (3; 1 if quick)")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--out", type=Path, help=f"folder for releases.json and releases.md ({RESULTS}; none if quick)")
+    parser.add_argument("--out", type=Path, help=f"folder for the results ({RESULTS}; none if quick)")
     parser.add_argument("--one", nargs=3, metavar=("NAME", "N", "D"), help="one release in this process, as JSON")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)

@@ -7,7 +7,6 @@ run one by one on an idle machine; the report has all that is kept or was just m
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy.running import without_paths
-from benchmarks.record import provenance, provenance_lines, write_results
+from benchmarks.record import provenance, provenance_lines, read_numbers, write_results
 from benchmarks.speed.friends import EPSILON, RESULTS, SEED
 from benchmarks.speed.scale_one import DELTA
 from benchmarks.speed.scale_parts import PARTS
@@ -62,8 +61,8 @@ def _versions() -> dict[str, str]:
 
 def _earlier(folder: Path | None) -> dict[str, Any]:
     """Parts that an earlier run has left in the folder of results."""
-    path = None if folder is None else folder / "scale.json"
-    return json.loads(path.read_text())["parts"] if path is not None and path.exists() else {}
+    path = None if folder is None else folder / "scale.json.gz"
+    return read_numbers(path)["parts"] if path is not None and path.exists() else {}
 
 
 def _shown(given: Sequence[str]) -> list[str]:
@@ -81,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, help="where tables are written for a while (the system's choice)")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--keep", type=Path, help=f"folder of measured cells ({KEPT}; none if quick)")
-    parser.add_argument("--out", type=Path, help=f"folder for scale.json and scale.md ({RESULTS}; none if quick)")
+    parser.add_argument("--out", type=Path, help=f"folder for scale.json.gz and scale.md ({RESULTS}; none if quick)")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     keep = options.keep or (None if options.quick else KEPT)

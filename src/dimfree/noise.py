@@ -49,13 +49,11 @@ class Noise(Protocol):
         ...
 
 
-def opened(noise: Noise | None) -> Noise:
-    """The noise of a release: the system's own where none was given."""
-    if noise is None:
-        return SystemNoise()
+def checked_noise(noise: Noise) -> Noise:
+    """Something that a release may draw from: it says whether it is private."""
     if not isinstance(getattr(noise, "private", None), bool):
         raise InvalidParameter(f"Expected noise to be None, or SeededNoise(seed) for a test, got {quoted(noise)}.")
-    return check_noise(noise, "gaussian")
+    return noise
 
 
 def check_noise(noise: Noise, draw: str) -> Noise:
@@ -197,10 +195,10 @@ def _check_scale(scale: float, size: int) -> None:
 
 
 def _check_top(scores: NDArray[np.int64], count: int, scale: float) -> None:
-    _check_scale(scale, count)
+    _check_scale(scale, 1)
     if not isinstance(scores, np.ndarray) or scores.ndim != 1 or scores.dtype.kind not in "iu":
         raise NoiseMisuse("Expected scores to be a vector of whole numbers.")
-    if not 0 < count <= len(scores):
+    if not isinstance(count, int | np.integer) or type(count) in _SPANS or not 0 < count <= len(scores):
         raise NoiseMisuse("Expected to choose at least one of the scores, and not more than there are.")
 
 

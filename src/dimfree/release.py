@@ -40,7 +40,7 @@ from dimfree.geometry.shape import Diagonal, Shape, as_shape
 from dimfree.geometry.space import Space
 from dimfree.ledger.charging import charged_run, check_ledger
 from dimfree.ledger.ledger import Ledger
-from dimfree.noise import Noise, opened
+from dimfree.noise import Noise, SystemNoise, checked_noise
 from dimfree.paper.algorithm2 import refuse_paper, release_paper
 from dimfree.results.release import Release
 
@@ -138,7 +138,7 @@ def release_mean(
     check_unit_rows(unit, unit_rows)
     place = place_of(device)
     check_ledger(ledger)
-    door = opened(noise)
+    door = SystemNoise() if noise is None else checked_noise(noise)
     with device_memory_unspoken(), memory_unspoken():
         records, whose = _opened(X, unit, unit_rows, on_invalid)
         records = records.on(place) if device is not None else records

@@ -37,7 +37,7 @@ from dimfree.geometry.shape import Shape, as_shape
 from dimfree.ledger.charging import check_ledger, terms_of
 from dimfree.ledger.ledger import Ledger as Book
 from dimfree.ledger.spending import Charge
-from dimfree.noise import Noise, opened
+from dimfree.noise import Noise, SystemNoise, checked_noise
 from dimfree.release import CAUTION, SCALES, TAILS, WINDOW, release_mean, stated
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
@@ -99,7 +99,7 @@ def release_means(
         raise InvalidParameter(
             f"Expected shape={quoted(shape)} to be a Shape; leave it out to learn one from all groups."
         )
-    door = opened(noise)
+    door = SystemNoise() if noise is None else checked_noise(noise)
     options: dict[str, Any] = {
         "failure_probability": failure_probability,
         "on_invalid": on_invalid,

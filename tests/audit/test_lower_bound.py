@@ -211,7 +211,7 @@ def test_vectors_are_columns_and_lengths_may_differ(rng):
     [
         (np.zeros((9, 2)), np.zeros((9, 3)), 0.0, 0.1, "there"),
         (np.zeros((9, 2, 1)), np.zeros((9, 2)), 0.0, 0.1, "here"),
-        (np.zeros(3), np.zeros(9), 0.0, 0.1, "length of here"),
+        (np.zeros(3), np.zeros(9), 0.0, 0.1, "here to hold at least 8 outputs"),
         (np.array(["a"] * 9), np.zeros(9), 0.0, 0.1, "here"),
         (np.zeros(9), np.zeros(9), 1.0, 0.1, "delta"),
         (np.zeros(9), np.zeros(9), -0.1, 0.1, "delta"),

@@ -89,7 +89,7 @@ BAD = {
     "the table itself": (["--basis", "data.csv"], "never DATA itself"),
     "another order": (
         ["--basis", "swapped.csv"],
-        "swapped.csv to name the columns of the records, in their order: column 1 is 'b'",
+        "swapped.csv to name the columns of the records, in their order: column 1 is 'a'",
     ),
     "other names": (["--basis", "foreign.csv"], "foreign.csv to name the columns of the records, in their order"),
     "a known spread": (["--basis", "dct", "--covariance", "vector.npy"], "--basis without --covariance"),

@@ -89,7 +89,7 @@ def test_without_n_half_of_a_small_table_is_drawn(table):
 def test_the_whole_of_a_table_is_no_sample(table, n):
     done = invoke(*PROMISE, "--data", table, "--public", "-n", n)
     assert done.exit_code == 2
-    assert f"n={n.split(',')[-1]} to be below 90" in done.stderr
+    assert "n to be below 90" in done.stderr
     assert "n=45" in done.stderr
     assert done.stdout == ""
 
@@ -182,7 +182,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path, where, name, monkeypatch):
         (("-d", "0"), "d=0"),
         (("-n", "10,20", "-d", "2,3"), "n and d"),
         (("--spectrum", "S7"), "spectrum='S7'"),
-        (("--estimators", "nobody"), "estimators='nobody'"),
+        (("--estimators", "nobody"), "estimators to be a list"),
         (("--neighbours", "cousins"), "neighbours='cousins'"),
         (("--delta", "2"), "delta=2.0"),
         (("--trials", "0"), "trials=0"),

@@ -283,7 +283,7 @@ def test_a_contradiction_of_d_and_a_file(tmp_path):
     np.save(tmp_path / "spread.npy", np.ones(3))
     done = invoke("--n", 9, "--d", 5, "--spectrum-file", tmp_path / "spread.npy", *PROMISE)
     assert done.exit_code == 2
-    assert "for 5 dimension(s), got one for 3" in done.stderr
+    assert "Expected spectrum for 5 dimension(s)" in done.stderr
 
 
 def test_the_budget_has_no_default():

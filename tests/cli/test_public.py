@@ -100,11 +100,11 @@ def test_what_makes_no_sense_is_one_sentence(words, message):
         (
             drawn(80, 2),
             [*NAMES[:-1], "age"],
-            "column 12 is 'age' there and 'item_11' in the records. Bring its columns",
+            "column 12 is 'item_11' in the records and has another name there. Bring its columns",
         ),
-        (drawn(80, 2)[:, :5], NAMES[:5], "in their order: it names 5, the records have 12"),
+        (drawn(80, 2)[:, :5], NAMES[:5], "in their order: the records have 12, it names fewer or more"),
         (np.where(np.eye(80, 12) > 0, np.nan, 1.0), NAMES, "public.csv cannot be used: public_X has an entry that is"),
-        (drawn(3, 2), NAMES, "public.csv cannot be used: Expected public_X with at least 5 rows, got 3"),
+        (drawn(3, 2), NAMES, "public.csv cannot be used: Expected public_X with at least 5 rows: find more"),
     ],
     ids=["order", "names", "width", "missing", "few"],
 )

@@ -202,7 +202,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path, where, name, monkeypatch):
         (("--epsilon", "1"), "several values for --n or for --epsilon"),
         (("--n", "10,20"), "only one of --n and --epsilon"),
         (("--epsilon", "1,1"), "every value once"),
-        (("--epsilon", "1,-1"), "epsilon=-1.0"),
+        (("--epsilon", "1,-1"), "every entry of it a finite number above 0"),
         (("--d", "0"), "d=0"),
         (("--spectrum", "S7"), "spectrum='S7'"),
         (("--spectrum-file", "spread.npy"), "--spectrum and --spectrum-file"),

@@ -22,7 +22,7 @@ from benchmarks.accuracy.bases_worlds import (
 )
 from benchmarks.accuracy.real_data import TABLES
 from benchmarks.accuracy.spectra import SPECTRA
-from benchmarks.record import provenance
+from benchmarks.record import provenance, read_numbers
 
 
 def cell(section=OWN, world="S2", n=1000, d=4, *, epsilon=4.0, trials=2, seed=7, whom=(PLAIN, "auto")):
@@ -206,7 +206,7 @@ def test_only_what_was_asked_for_is_run_and_written_without_folders(tmp_path, ca
     out = tmp_path / "out"
     options = ["--worlds", "digits", "--contestants", PLAIN, "--epsilons", "4", "--trials", "1", "--seeded"]
     main(["--data", str(tmp_path), "--out", str(out), *options])
-    written = json.loads((out / "bases.json").read_text())
+    written = read_numbers(out / "bases.json.gz")
     assert [(one["world"], one["trials"]) for one in written["cells"]] == [("digits", 1)]
     assert str(tmp_path) not in (out / "bases.md").read_text() + json.dumps(written)
     assert capsys.readouterr().out == (out / "bases.md").read_text()

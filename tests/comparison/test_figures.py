@@ -1,6 +1,5 @@
 """The paper's claims as figures: searches find known answers, slopes are right, what is drawn is written down."""
 
-import json
 import math
 import zlib
 from pathlib import Path
@@ -16,7 +15,7 @@ from benchmarks.figures.needing import needed_row
 from benchmarks.figures.searching import LEAST, STEPS, Search, grid, records_needed
 from benchmarks.figures.spots import Spot, sampling_error
 from benchmarks.figures.writing import page, write_figure, write_page
-from benchmarks.record import provenance
+from benchmarks.record import provenance, read_numbers
 
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
@@ -168,7 +167,7 @@ def test_every_figure_is_drawn_from_what_is_written_down(letter, results, tmp_pa
     (figure,) = figures([letter], "tiny", results)
     run = provenance("benchmarks.figures", [], 1)
     write_figure(tmp_path, figure, run, measurements(letter, "tiny", results))
-    written = json.loads((tmp_path / "figures" / f"{figure.name}.json").read_text())
+    written = read_numbers(tmp_path / "figures" / f"{figure.name}.json.gz")
     drawn = chart(written).to_dict()
     assert written["rows"] == figure.rows
     assert all(math.isfinite(one["x"]) and one["y"] > 0 for one in written["rows"])

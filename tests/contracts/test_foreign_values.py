@@ -46,8 +46,10 @@ dp.enable_features(*opendp.FEATURES)
 
 ROWS = np.random.default_rng(3).normal(size=(24, 3))  # few: a release of them is refused, and quick
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
-AIM = {"stddevs": np.ones(3), "accuracy": 0.5, **PROMISE}
-MADE = {  # results: dimfree makes them, and nobody else calls their constructors
+AIM_ALONE = {"stddevs": np.ones(3), "accuracy": 0.5}
+AIM = {**AIM_ALONE, **PROMISE}
+MADE = {  # dimfree makes these results, and nobody else calls their constructors; an enumeration's is Python's own
+    "Neighbours",
     "Comparison", "Composed", "Means", "Plan", "Release", "Tradeoff", "VarianceProfile", "LearnedShape",
     "LearnedDirections",
 }  # fmt: skip
@@ -65,7 +67,7 @@ def public_calls() -> Iterator[str]:
         if not inspect.isclass(found):
             yield name
         elif not issubclass(found, Exception):
-            yield from [] if name in (*MADE, "Neighbours") or not _parameters(found) else [name]
+            yield from [] if name in MADE or not _parameters(found) else [name]
             yield from (f"{name}.{method}" for method in _methods(found))
 
 
@@ -159,12 +161,11 @@ class Subjects:
             "stddevs_of_public": (stddevs_of_public, {"table": ROWS}),
             "as_basis": (as_basis, {"basis": "dct", "dimension": 3}),
             "lower_bound": (lower_bound, {"here": ROWS[:, 0], "there": ROWS[:, 1], "delta": 0.01, "failure": 0.01}),
-            "packing_lower_bound": (lower_bound_module.packing_lower_bound, {**AIM, "radius": 9.0} | {"delta": 0}),
+            "packing_lower_bound": (lower_bound_module.packing_lower_bound, {**AIM_ALONE, "epsilon": 1.0, "radius": 9.0}),
             "fingerprinting_lower_bound": (lower_bound_module.fingerprinting_lower_bound, AIM),
             "easy_instance_records": (sample_size.easy_instance_records, AIM),
             "customised_records": (sample_size.customised_records, AIM),
         }  # fmt: skip
-        found["packing_lower_bound"][1].pop("delta")
         for call in (
             sample_size.known_covariance_records,
             sample_size.folklore_records,
@@ -304,6 +305,12 @@ def subjects(tmp_path_factory) -> dict[str, Any]:
         return Subjects(tmp_path_factory.mktemp("foreign")).all()
 
 
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch) -> None:
+    """Some foreign values are taken for the path of a new file."""
+    monkeypatch.chdir(tmp_path)
+
+
 def texts_of(error: BaseException) -> list[str]:
     """All that a traceback shows of an error and of those it was raised from."""
     shown = [str(error), repr(error), repr(error.args), *getattr(error, "__notes__", [])]
@@ -382,8 +389,7 @@ def test_the_sweep_hears_a_record_and_a_foreign_error():
         raise dimfree.InvalidParameter(f"Expected value={value!r} to be a number.")
 
     def raw(value: Any) -> None:
-        if value == "auto":
-            return
+        bool(value == "auto")
 
     def chained(value: Any) -> None:
         try:
@@ -393,5 +399,4 @@ def test_the_sweep_hears_a_record_and_a_foreign_error():
 
     assert len(sweep((quoting, lambda: {"value": 1}))) > 40
     assert len(sweep((raw, lambda: {"value": 1}))) > 10
-    assert "a list of text" not in " ".join(sweep((chained, lambda: {"value": 1})))
-    assert any("bytes" in said or "text" in said for said in sweep((chained, lambda: {"value": 1})))
+    assert any("a long text: quotes" in said for said in sweep((chained, lambda: {"value": 1})))

@@ -246,11 +246,11 @@ def failing(x):
 
 
 BAD = {
-    "not square": (np.eye(3)[:2], r"shape \(3, 3\), a row for each basis vector.*got \(2, 3\)"),
-    "too wide": (np.eye(4), r"shape \(3, 3\).*got \(4, 4\)"),
-    "sparse, too wide": (sparse.eye_array(4), r"shape \(3, 3\).*got \(4, 4\)"),
-    "operator, too wide": (aslinearoperator(np.eye(4)), r"shape \(3, 3\).*got \(4, 4\)"),
-    "a Basis, too wide": (Haar(4), r"shape \(3, 3\).*got \(4, 4\)"),
+    "not square": (np.eye(3)[:2], r"shape \(3, 3\), a row for each basis vector"),
+    "too wide": (np.eye(4), r"of shape \(3, 3\), a row"),
+    "sparse, too wide": (sparse.eye_array(4), r"of shape \(3, 3\), a row"),
+    "operator, too wide": (aslinearoperator(np.eye(4)), r"of shape \(3, 3\), a row"),
+    "a Basis, too wide": (Haar(4), r"of shape \(3, 3\), a row"),
     "rank 1": (np.ones(3), "rank 2"),
     "rank 3": (np.ones((3, 3, 3)), "rank 2"),
     "empty": (np.ones((0, 0)), "non-empty"),
@@ -264,16 +264,16 @@ BAD = {
     "huge": (np.eye(3) * 1e200, "orthonormal"),
     "twice as long": (np.eye(3) * 2, "orthonormal"),
     "columns for rows": (np.array([[1.0, 0, 0], [1, 1, 0], [0, 0, 1]]), r"numpy.linalg.qr\(basis.T\)\[0\].T"),
-    "operator that fails": (LinearOperator((3, 3), matvec=failing, dtype=float), "no such vector"),
+    "operator that fails": (LinearOperator((3, 3), matvec=failing, dtype=float), "raised RuntimeError"),
     "a name": ("dtc", "'dct', 'hadamard', 'haar'"),
     "the word none": ("none", r"or an orthonormal \(d, d\) matrix or scipy LinearOperator.*or None.*got 'none'"),
     "masked": (np.ma.masked_array(np.eye(3), mask=np.eye(3) > 0), "basis without masked entries"),
     "masked rows": ([*np.ma.masked_array(np.eye(3), mask=np.eye(3) > 0)], "basis without masked entries"),
     "auto": ("auto", "'dct', 'hadamard', 'haar'"),
     "nothing": (None, "real numbers"),
-    "a number": (3.0, "object of type float"),
-    "a class": (Haar, "object of type ABCMeta"),
-    "a set": ({1, 2}, "object of type set"),
+    "a number": (3.0, "got 3.0"),
+    "a class": (Haar, "got <ABCMeta>"),
+    "a set": ({1, 2}, "got <set>"),
 }
 
 
@@ -452,7 +452,7 @@ def test_columns_that_are_only_counted_have_no_names_but_an_order():
     T, pandas = orthonormal(3), needs("pandas")
     assert as_basis(pandas.DataFrame(T), 3, ("a", "b", "c")).matrix == pytest.approx(T)
     assert as_basis(T, 3, ("a", "b", "c")).matrix == pytest.approx(T)
-    with pytest.raises(InvalidParameter, match="column 1 is '2' there and '0' in the records"):
+    with pytest.raises(InvalidParameter, match="column 1 is '0' in the records and has another name"):
         as_basis(pandas.DataFrame(T)[[2, 0, 1]], 3, ("0", "1", "2"))
 
 

@@ -168,7 +168,7 @@ def test_another_width_is_refused(shape, covariance, act):
     if shape.dimension is None:
         getattr(shape, act)(argument)
         return
-    with pytest.raises(InvalidParameter, match=f"{D + 1} dimension.*got one for {D}"):
+    with pytest.raises(InvalidParameter, match=f"fit a shape for {D} dimension"):
         getattr(shape, act)(argument)
 
 
@@ -245,8 +245,8 @@ REMEDY = "floor.*LowRank.*project"
         (lambda: Isotropic(0), "scale=0 .*above 0"),
         (lambda: Isotropic(np.inf), "scale=inf"),
         (lambda: Isotropic("wide"), "scale='wide'"),
-        (lambda: Diagonal([1.0, 0.0]), r"variances\[1\]=0.0.*" + REMEDY),
-        (lambda: Diagonal([-1.0, 1.0]), r"variances\[0\]=-1.0.*" + REMEDY),
+        (lambda: Diagonal([1.0, 0.0]), r"every entry of variances above 0.*" + REMEDY),
+        (lambda: Diagonal([-1.0, 1.0]), r"every entry of variances above 0.*" + REMEDY),
         (lambda: Diagonal([1.0, np.nan]), "variances to be finite"),
         (lambda: Diagonal([1.0, np.inf]), "variances to be finite"),
         (lambda: Diagonal([]), "non-empty"),
@@ -276,8 +276,8 @@ REMEDY = "floor.*LowRank.*project"
         (lambda: LowRank(BASIS.T, ALONG, TAIL), r"k <= d.*basis\.T"),
         (lambda: LowRank(BASIS[:, 0], ALONG[:1], TAIL), "basis.*rank 2"),
         (lambda: LowRank(np.zeros((D, 0)), [], TAIL), "non-empty"),
-        (lambda: LowRank(BASIS, ALONG[:2], TAIL), "one entry per column of basis, 3, got 2"),
-        (lambda: LowRank(BASIS, [1.0, 0.0, 1.0], TAIL), r"variances\[1\]"),
+        (lambda: LowRank(BASIS, ALONG[:2], TAIL), "one entry per column of basis, 3 in all"),
+        (lambda: LowRank(BASIS, [1.0, 0.0, 1.0], TAIL), "every entry of variances above 0"),
         (lambda: LowRank(BASIS, ALONG, 0.0), "tail=0.0"),
         (lambda: LowRank(BASIS, ALONG, np.nan), "tail=nan"),
     ],
@@ -321,14 +321,14 @@ def test_as_shape_reads_the_short_way():
         (VARIANCES, Isotropic(1.0), "not both"),
         (None, "round", "Isotropic.*'auto' or 'paper' to learn it, got 'round'"),
         ("auto", None, "covariance to be.*got 'auto'"),
-        (None, VARIANCES, "Diagonal.*type ndarray"),
-        (None, Isotropic, "type ABCMeta"),
-        (Isotropic(1.0), None, "type Isotropic.*shape="),
-        (2.0, None, "variances or a .*type float.*Isotropic"),
+        (None, VARIANCES, "Diagonal.*got <ndarray>"),
+        (None, Isotropic, "got <ABCMeta>"),
+        (Isotropic(1.0), None, "got <Isotropic>.*shape="),
+        (2.0, None, "variances or a .*got 2.0.*Isotropic"),
         (np.ones((D, D, D)), None, "variances or a"),
-        (VARIANCES[:-1], None, f"covariance for {D} dimension.*{D - 1}"),
-        (COVARIANCE[1:, 1:], None, f"covariance for {D} dimension.*{D - 1}"),
-        (None, Diagonal([1.0]), f"shape for {D} dimension.*1"),
+        (VARIANCES[:-1], None, f"covariance for {D} dimension"),
+        (COVARIANCE[1:, 1:], None, f"covariance for {D} dimension"),
+        (None, Diagonal([1.0]), f"shape for {D} dimension"),
         (VARIANCES[None], None, "square"),
         (-VARIANCES, None, "covariance.*above 0.*" + REMEDY),
         ([[1.0], [1.0, 2.0]], None, "different lengths"),

@@ -10,8 +10,8 @@ AUDITS = ("count", "sum, add-remove", "sum, replace-one")
 TEST = "../tests/test_count.py"
 FILES = {
     "src/dimfree/__init__.py": '_ROOMS = {"Budget": "budget", "Fit": "estimator", "count": "mechanisms.count"}\n',
-    "src/dimfree/accounting/budget.py": "class Budget:\n    epsilon: float\n",
-    "src/dimfree/interop/mean.py": "class Fit:\n    def __init__(self, *, noise=None): ...\n    def fit(self): ...\n",
+    "src/dimfree/budget.py": "class Budget:\n    epsilon: float\n",
+    "src/dimfree/estimator.py": "class Fit:\n    def __init__(self, *, noise=None): ...\n    def fit(self): ...\n",
     "src/dimfree/mechanisms/__init__.py": "",
     "src/dimfree/mechanisms/count.py": "def count(n, *, noise): ...\n\ndef steps(n): ...\n\ndef _add(n, noise): ...\n",
     "proofs/README.md": "# Index\n```functions\ndimfree.estimator:Fit.fit\n```\n",
@@ -63,8 +63,10 @@ def test_public_mechanisms_are_those_that_take_noise(project: Path) -> None:
 
 def test_the_real_ones_are_seen() -> None:
     found = paper_map.mechanisms(ROOT)
-    assert {"release:release_mean", "estimator:PrivateMean", "mechanisms.search:noisy_search"} <= set(found)
-    assert not {"budget:Budget", "mechanisms.search:queries", "variances:group_variances"} & set(found)
+    assert {"release:release_mean", "interop.mean:PrivateMean", "mechanisms.search:noisy_search"} <= set(found)
+    assert not {"accounting.budget:Budget", "mechanisms.search:queries", "paper.group_variances:group_variances"} & set(
+        found
+    )
 
 
 def test_a_new_mechanism_without_a_row_is_a_gap(project: Path) -> None:
@@ -74,7 +76,7 @@ def test_a_new_mechanism_without_a_row_is_a_gap(project: Path) -> None:
 
 @pytest.mark.parametrize("source", ["def Budget(x, *, noise): ...\n", "class Budget:\n    noise: object = None\n"])
 def test_a_newly_exported_mechanism_without_a_row_is_a_gap(project: Path, source: str) -> None:
-    (project / "src/dimfree/accounting/budget.py").write_text(source)
+    (project / "src/dimfree/budget.py").write_text(source)
     assert any(line.startswith("budget:Budget has no row") for line in paper_map.problems(project, AUDITS))
 
 

@@ -4,6 +4,7 @@ A value is quoted by `quoted` alone: anything that could hold records is named b
 """
 
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -51,10 +52,10 @@ def _number(name: str, value: object) -> float:
         raise InvalidParameter(f"Expected {name}={quoted(value)} to be a number.") from None
 
 
-def check_kind(name: str, value: object, kind: type[Kind], remedy: str = "") -> Kind:
+def check_kind(name: str, value: object, kind: type[Kind]) -> Kind:
     """An object of this class."""
     if not isinstance(value, kind):
-        raise InvalidParameter(f"Expected {name} to be a {kind.__name__}, got {quoted(value)}.{remedy and ' '}{remedy}")
+        raise InvalidParameter(f"Expected {name} to be a {kind.__name__}, got {quoted(value)}.")
     return value
 
 
@@ -67,9 +68,16 @@ def check_callable(name: str, value: object) -> None:
 def check_path(name: str, value: object) -> Path:
     """The path of a file or folder, as a system can open it."""
     text = str(value) if isinstance(value, str | Path) else ""
-    if not text or len(text) > _LONGEST_PATH or "\0" in text or any("\ud800" <= sign < "\udc80" for sign in text):
+    if not text or len(text) > _LONGEST_PATH or "\0" in text or not _is_encodable(text):
         raise InvalidParameter(f"Expected {name} to be the name of a file, such as 'study.db', got {quoted(value)}.")
     return Path(text)
+
+
+def _is_encodable(path: str) -> bool:
+    try:
+        return bool(os.fsencode(path))
+    except UnicodeEncodeError:
+        return False
 
 
 def check_each(name: str, values: Iterable[object], check: Callable[[str, object], Kind], need: str) -> list[Kind]:

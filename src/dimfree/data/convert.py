@@ -50,6 +50,8 @@ def source_of(X: Any, lenient: bool = False) -> tuple[Source, tuple[str, ...] | 
 def _from_array(X: Any, lenient: bool = False) -> NDArray[Any]:
     try:
         array = _array_of(X, lenient)
+    except MemoryError:
+        raise  # `memory_unspoken` words it
     except Exception:  # noqa: BLE001 - it may quote an entry
         raise InvalidRecords(f"The records do not form a table of numbers. {ONE_ROW_EACH}") from None
     _check_rank(array.ndim)

@@ -46,10 +46,10 @@ def _rows(public_X: object) -> Floats:
     records = as_records(public_X)
     count, dimension = records.count, records.dimension  # public here
     if count < LEAST:
-        raise InvalidRecords(f"Expected public_X with at least {LEAST} rows, got {count}: find more public records.")
+        raise InvalidRecords(f"Expected public_X with at least {LEAST} rows: find more public records.")
     if min(count, dimension) > MOST:
         raise InvalidRecords(
-            f"Expected public_X with at most {MOST} rows or at most {MOST} columns, got {count} × {dimension}: pass "
+            f"Expected public_X with at most {MOST} rows or at most {MOST} columns: pass "
             f"{MOST} of its rows, in random order, or fewer."
         )
     blocks = list(records.blocks())

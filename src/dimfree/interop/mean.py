@@ -14,7 +14,7 @@ from dimfree._validate import is_word
 from dimfree._validate.column_names import check_names
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import as_records, plain_table
-from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory, memory_unspoken
 from dimfree.release import AUTO, WINDOW, release_mean
 from dimfree.results.release import Release
 
@@ -180,8 +180,11 @@ def open_table(X: Any, on_invalid: str) -> Any:
 def _numeric(X: Any) -> NDArray[Any]:
     """An array of X, object entries read as numbers."""
     try:
-        array: NDArray[Any] = np.asanyarray(X)  # keeps a mask: masked entries are missing ones
-        array = array.astype(np.float64) if array.dtype == object else array
+        with memory_unspoken():
+            array: NDArray[Any] = np.asanyarray(X)  # keeps a mask: masked entries are missing ones
+            array = array.astype(np.float64) if array.dtype == object else array
+    except OutOfMemory:
+        raise
     except TypeError:
         raise _EntryTypeError(
             "X has an entry that is no number: every argument must be a string or a number."

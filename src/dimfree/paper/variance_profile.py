@@ -26,7 +26,7 @@ from dimfree.mechanisms import Measured
 from dimfree.mechanisms.count import noisy_count
 from dimfree.mechanisms.paper.group_means import noisy_group_means
 from dimfree.mechanisms.search import STEPS, count_stddev, noisy_search
-from dimfree.noise import Noise, opened
+from dimfree.noise import Noise, SystemNoise, checked_noise
 from dimfree.paper.group_variances import GroupVariances, group_sums, group_variances
 from dimfree.paper.grouping import full_groups, slots
 from dimfree.paper.profile_result import VarianceProfile
@@ -102,7 +102,9 @@ def variance_profile(
     with memory_unspoken():
         records = as_records(X, on_invalid=on_invalid)
     plan = _Plan.of(budget, relation, records.dimension)
-    outcome = _Outcome(budget, relation, records.dimension, (noise := opened(noise)).private)
+    outcome = _Outcome(
+        budget, relation, records.dimension, (noise := SystemNoise() if noise is None else checked_noise(noise)).private
+    )
     if relation is Neighbours.REPLACE_ONE and not plan.suffices(records.dimension, full_groups(records.count, GROUP)):
         return outcome.refused(TOO_FEW)  # before any value is looked at
     with memory_unspoken():

@@ -20,7 +20,7 @@ from dimfree._validate import (
     check_variances,
 )
 
-_SMALLEST = 1e-100  # below, products of the bounds leave the range of floats
+_SMALLEST = 1e-300  # below, parts of it leave the range of floats
 
 
 @dataclass(frozen=True)
