@@ -38,8 +38,8 @@ from dimfree.ledger.spending import Charge
 from dimfree.noise import SeededNoise
 from dimfree.paper.group_variances import group_variances
 from dimfree.paper.grouping import slots
-from dimfree.planning.paper_bounds import lower_bound as lower_bound_module
 from dimfree.planning.paper_bounds import sample_size
+from dimfree.planning.paper_bounds.lower_bound import fingerprinting_lower_bound, packing_lower_bound
 from dimfree.planning.spread import stddevs_of_public
 
 dp.enable_features(*opendp.FEATURES)
@@ -161,8 +161,8 @@ class Subjects:
             "stddevs_of_public": (stddevs_of_public, {"table": ROWS}),
             "as_basis": (as_basis, {"basis": "dct", "dimension": 3}),
             "lower_bound": (lower_bound, {"here": ROWS[:, 0], "there": ROWS[:, 1], "delta": 0.01, "failure": 0.01}),
-            "packing_lower_bound": (lower_bound_module.packing_lower_bound, {**AIM_ALONE, "epsilon": 1.0, "radius": 9.0}),
-            "fingerprinting_lower_bound": (lower_bound_module.fingerprinting_lower_bound, AIM),
+            "packing_lower_bound": (packing_lower_bound, {**AIM_ALONE, "epsilon": 1.0, "radius": 9.0}),
+            "fingerprinting_lower_bound": (fingerprinting_lower_bound, AIM),
             "easy_instance_records": (sample_size.easy_instance_records, AIM),
             "customised_records": (sample_size.customised_records, AIM),
         }  # fmt: skip
