@@ -33,8 +33,7 @@ def bases_asked(monkeypatch):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, rng):
-    monkeypatch.chdir(tmp_path)
+def folder(folder, rng):
     rows = rng.normal(size=(40, 3))
     np.save("data.npy", rows)
     np.savetxt("data.csv", rows, delimiter=",", header="a,b,c", comments="")
@@ -47,7 +46,7 @@ def folder(tmp_path, monkeypatch, rng):
     np.savetxt("unnamed.csv", TURN, delimiter=",")
     np.save("vector.npy", np.ones(3))
     np.save("turned.npy", TURN * 1j)
-    return tmp_path
+    return folder
 
 
 def run(*options, data="data.npy", expect=3):

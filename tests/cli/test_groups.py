@@ -27,9 +27,8 @@ KNOWN = ["--covariance", "cov.csv"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, rng, seed):
+def folder(folder, monkeypatch, rng, seed):
     """People of four regions, one of which has no public name, as .csv and .parquet; a third of them came twice."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(dimfree.release_groups, "SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
     regions = rng.permutation([region for region, size in SIZES.items() for _ in range(size)]).tolist()
     values = rng.normal(size=(len(regions), 2)) + np.array([[WHERE[region]] for region in regions])
@@ -41,7 +40,7 @@ def folder(tmp_path, monkeypatch, rng, seed):
     np.save("data.npy", values)
     Path("cov.csv").write_text("age,income\n1,1\n")
     Path("keys.txt").write_text("north\n\nsouth\neast\n")
-    return tmp_path
+    return folder
 
 
 def write_tables(stem, table):

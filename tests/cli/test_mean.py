@@ -57,13 +57,12 @@ def fake_release(monkeypatch):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(folder):
     """A folder with a table of secrets and a covariance, as the current one."""
-    monkeypatch.chdir(tmp_path)
     np.save("data.npy", np.full((ROWS, 2), SECRET))
     np.save("cov.npy", np.ones(2))
     Path("data.csv").write_text("age,income\n" + f"{SECRET},1\n" * ROWS)
-    return tmp_path
+    return folder
 
 
 def run(*args, data="data.npy", expect=0):

@@ -26,8 +26,7 @@ def written(path, rows, names=NAMES):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(folder, monkeypatch):
     whole = dimfree.release.release_mean
     monkeypatch.setattr(dimfree.release, "release_mean", lambda X, **given: whole(X, **given, noise=SeededNoise(3)))
     written("data.csv", drawn(1500, 1))

@@ -19,16 +19,9 @@ PRIVATE = "271828"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X = np.random.default_rng(3).normal(size=(400, 2)) + float(PRIVATE)
-    np.savetxt("people.csv", X, delimiter=",", header="age,income", comments="")
-    rows = [f"{a},{b},{'north' if i % 2 else 'south'}" for i, (a, b) in enumerate(X.tolist())]
-    Path("staff.csv").write_text("\n".join(["age,income,region", *rows]))
-    Path("regions.txt").write_text("north\nsouth\n")
-    np.save("variances.npy", np.ones(2))
+def folder(people):
     Ledger("study.json", "trial-7", epsilon=9, delta=1e-4)
-    return tmp_path
+    return people
 
 
 def run(*words, grouped=False, expect):

@@ -7,7 +7,6 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -28,20 +27,13 @@ PROOFS = len(OUTPUTS)  # one file each is made and removed before anything is ch
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(people, monkeypatch):
     """A table, a ledger, and an old file at the place of every output."""
-    monkeypatch.chdir(tmp_path)
-    X = np.random.default_rng(3).normal(size=(400, 2))
-    np.savetxt("people.csv", X, delimiter=",", header="age,income", comments="")
-    rows = [f"{a},{b},{'north' if i % 2 else 'south'}" for i, (a, b) in enumerate(X.tolist())]
-    Path("staff.csv").write_text("\n".join(["age,income,region", *rows]))
-    Path("regions.txt").write_text("north\nsouth\n")
-    np.save("variances.npy", np.ones(2))
     Ledger("study.db", "trial-7", epsilon=9, delta=1e-4)
     for name in OUTPUTS:
         Path(name).write_text("old")
     monkeypatch.setattr(page, "report_html", lambda *_, **__: "<!doctype html>")
-    return tmp_path
+    return people
 
 
 @pytest.fixture(autouse=True)
@@ -108,9 +100,12 @@ STEPS = {
 GROUPED = [step for step in STEPS if step != "the table is read"]
 
 
-@pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("step", STEPS)
-def test_stopped_at_any_step(monkeypatch, folder, step, number):
+EVERY_STEP = [(step, signal.SIGTERM) for step in STEPS]
+OTHER_SIGNALS = [(step, number) for step in ("the release is made", "one file has its name") for number in SIGNALS[::2]]
+
+
+@pytest.mark.parametrize(("step", "number"), EVERY_STEP + OTHER_SIGNALS)
+def test_stopped_at_any_step(monkeypatch, step, number):
     where, name, nth, after, charged, written = STEPS[step]
     monkeypatch.setattr(where, name, sending(number, getattr(where, name), nth=nth, after=after))
     check(run(), number, charged, written)

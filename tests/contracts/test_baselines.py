@@ -90,11 +90,6 @@ every = parametrised(tuple(ALL))
 counting = parametrised(tuple(method for method in ALL if method != "ball"))  # which releases no count
 
 
-@pytest.fixture
-def table(rng):
-    return rng.normal(CENTRE, 1.0, size=(COUNT, DIMENSION))
-
-
 class NoDraws:
     """Noise that may not be drawn."""
 
