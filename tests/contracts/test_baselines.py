@@ -338,10 +338,11 @@ class TestErrors:
     )
 
     @every
-    @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD for value in values])
-    def test_a_bad_promise_or_rule_is_named_before_noise_is_drawn(self, table, baseline, name, value):
-        with pytest.raises(InvalidParameter, match=name):
-            baseline.release(table, **{name: value}, noise=NoDraws())
+    @pytest.mark.parametrize(("name", "values"), BAD)
+    def test_a_bad_promise_or_rule_is_named_before_noise_is_drawn(self, table, baseline, name, values):
+        for value in values:
+            with pytest.raises(InvalidParameter, match=name):
+                baseline.release(table, **{name: value}, noise=NoDraws())
 
     @every
     def test_a_bad_prior_is_named(self, table, baseline):

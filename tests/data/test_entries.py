@@ -163,11 +163,10 @@ def test_a_release_goes_on_as_if_the_entry_were_missing():
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "longdouble", "i1", "i8", "u8", "?", "O", "U8", "S8", "c16"])
-@pytest.mark.parametrize("behind", [0, 1])
-def test_what_lies_behind_a_mask_is_missing(dtype, behind):
-    data = np.array([[1, 1], [behind, 1]]).astype(dtype)
-    for masked in (np.ma.array(data, mask=[[0, 0], [1, 0]]), np.ma.array(data, mask=[[0, 0], [1, 0]], fill_value=1)):
-        values, valid = opened(masked)
+def test_what_lies_behind_a_mask_is_missing(dtype):
+    hidden = {"mask": [[0, 0], [1, 0]]}
+    for behind, more in ((0, {}), (1, {}), (0, {"fill_value": 1}), (1, {"fill_value": 1})):
+        values, valid = opened(np.ma.array(np.array([[1, 1], [behind, 1]]).astype(dtype), **hidden, **more))
         assert values.tolist() == [[1, 1], [0, 0]]
         assert valid == [True, False]
 

@@ -55,8 +55,8 @@ def test_the_map_for_nobody_and_for_one():
     assert measurement.output_measure == MEASURE
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.7, 1.0, 5.0, 30.0])
-@pytest.mark.parametrize("steps", [2, 3, 7, 50])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.7, 30.0])
+@pytest.mark.parametrize("steps", [2, 7, 50])
 def test_the_map_for_groups_step_by_step(epsilon, steps):
     """From the first array to the last, D(e^{kε}) ≤ δ + e^ε D(e^{(k-1)ε}): followed with sixty digits."""
     delta = 1e-9

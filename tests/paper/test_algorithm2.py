@@ -54,8 +54,8 @@ def released(X, *, epsilon=1.0, delta=1e-6, noise=None, **options):
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 10.0, 1e4])
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.3])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("delta", [1e-12, 0.3])
 def test_the_shares_add_up_to_the_budget(epsilon, delta, relation):
     shares = paper_shares(Budget(epsilon, delta), relation)
     assert (shares.count_epsilon is None) == (relation is Neighbours.REPLACE_ONE)
@@ -85,7 +85,7 @@ def test_the_printed_number_of_coordinates():
 
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("records", [-10.0, 0.0, 10.0, 300.0, 2000.0, 1e5, 1e7])
-@pytest.mark.parametrize("dimension", [1, 10, 10**4])
+@pytest.mark.parametrize("dimension", [1, 10**4])
 def test_the_plan_is_one_that_its_groups_can_answer(records, dimension, relation):
     shares = paper_shares(Budget(1.0, 1e-6), relation)
     steps = choose_steps(records, dimension, shares, 0.01)

@@ -285,9 +285,9 @@ def enumerated(times, each, epsilon):
     return total
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 8])
-@pytest.mark.parametrize("each", [0.05, 0.3, 1.0])
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 2.7])
+@pytest.mark.parametrize("times", [1, 3, 8])
+@pytest.mark.parametrize("each", [0.05, 1.0])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 2.7])
 def test_repeated_votes_by_enumeration(times, each, epsilon):
     wanted = enumerated(times, each, epsilon) + times * 1e-7
     assert wanted - 1e-15 <= repeated_delta(times, each, 1e-7, epsilon) <= wanted + 1e-8
