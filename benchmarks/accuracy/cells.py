@@ -3,35 +3,36 @@
 A new estimator is one more line of ESTIMATORS; a new world is one more line of a list of cells.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from benchmarks.accuracy.spectra import SPECTRA, Floats
 from benchmarks.accuracy.worlds import DATA, World, world
-from dimfree import Isotropic
+from dimfree import Isotropic, Options
 
-GAUSSIAN = {"outliers": 0.0, "tails": "gaussian"}
-ALONE = {"core": "stable", "stages": 0}  # no recentring
-LEARN = {"scale": "learn", **GAUSSIAN}
+GAUSSIAN = Options(outliers=0.0, tails="gaussian")
+ALONE = Options(core="stable", stages=0)  # no recentring
+GAUSSIAN_ALONE = replace(GAUSSIAN, core="stable", stages=0)
+REPLACE = {"neighbours": "replace-one"}
 NOTHING = {"covariance": None}  # known
-ESTIMATORS: dict[str, dict[str, Any]] = {  # options of release_mean
-    "basic": {"core": "basic", **GAUSSIAN},
-    "soft": {"core": "soft", **GAUSSIAN},
-    "stable": {**ALONE, **GAUSSIAN},
-    "stable, robust defaults": ALONE,
-    "stable, replace-one": {**ALONE, "neighbours": "replace-one", **GAUSSIAN},
-    "stable, unknown scale": {**ALONE, **LEARN},
-    "recentred": GAUSSIAN,
+ESTIMATORS: dict[str, dict[str, Any]] = {  # keywords of release_mean
+    "basic": {"options": replace(GAUSSIAN, core="basic")},
+    "soft": {"options": replace(GAUSSIAN, core="soft")},
+    "stable": {"options": GAUSSIAN_ALONE},
+    "stable, robust defaults": {"options": ALONE},
+    "stable, replace-one": {**REPLACE, "options": GAUSSIAN_ALONE},
+    "stable, unknown scale": {"options": replace(GAUSSIAN_ALONE, scale="learn")},
+    "recentred": {"options": GAUSSIAN},
     "recentred, robust defaults": {},
-    "recentred, unknown scale": LEARN,
-    "recentred, replace-one": {"neighbours": "replace-one", **GAUSSIAN},
+    "recentred, unknown scale": {"options": replace(GAUSSIAN, scale="learn")},
+    "recentred, replace-one": {**REPLACE, "options": GAUSSIAN},
     "auto": NOTHING,
-    "auto, replace-one": {**NOTHING, "neighbours": "replace-one"},
+    "auto, replace-one": {**NOTHING, **REPLACE},
     "literal": {**NOTHING, "shape": "paper"},
     "spherical": NOTHING,  # released by release_spherical
-    "spherical, believed": {**NOTHING, "shape": Isotropic(1.0), "scale": "learn"},
+    "spherical, believed": {**NOTHING, "shape": Isotropic(1.0), "options": Options(scale="learn")},
     "known": {},
 }
 WRONG_SCALE = 1e-2  # of the standard deviations handed to the estimators that learn the scale
@@ -74,9 +75,10 @@ class Cell:
 
     def options(self, estimator: str) -> dict[str, Any]:
         """Of release_mean; where the scale is to be learned, the covariance handed over is far off."""
-        options = ESTIMATORS[estimator]
-        given = self.stddevs * (WRONG_SCALE if options.get("scale") == "learn" else 1.0)
-        return {"epsilon": self.epsilon, "covariance": given**2, **options}
+        given = ESTIMATORS[estimator]
+        learns = given.get("options", Options()).scale == "learn"
+        stddevs = self.stddevs * (WRONG_SCALE if learns else 1.0)
+        return {"epsilon": self.epsilon, "covariance": stddevs**2, **given}
 
 
 FULL = 20  # draws of a small cell in a full run

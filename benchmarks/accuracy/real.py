@@ -24,7 +24,7 @@ from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept, quarti
 from benchmarks.accuracy.spectra import Floats
 from benchmarks.accuracy.yardsticks import SampleOracle, error
 from benchmarks.record import provenance, write_results
-from dimfree import Release, SeededNoise, release_mean
+from dimfree import Options, Release, SeededNoise, release_mean
 from dimfree.noise import Noise
 
 
@@ -78,8 +78,8 @@ def measure(folder: Path, cell: RealCell) -> dict[str, Any]:
     start = time.perf_counter()
     rows = TABLES[cell.table](folder)
     known = Yardsticks.of(rows)
-    auto = [_timed(rows, cell, cell.noise(trial), denoise=True) for trial in range(cell.trials)]
-    silent, _ = _timed(rows, cell, SilentNoise(cell.seed), denoise=True)
+    auto = [_timed(rows, cell, cell.noise(trial), options=Options(denoise=True)) for trial in range(cell.trials)]
+    silent, _ = _timed(rows, cell, SilentNoise(cell.seed), options=Options(denoise=True))
     estimators = {
         "auto": _row(known, auto, denoised=False) | {"bias": _bias(known, silent)},
         "denoised": _row(known, auto, denoised=True),

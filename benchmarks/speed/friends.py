@@ -19,10 +19,11 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-import dimfree.release as hall
+import dimfree.release
+import dimfree.request
 from benchmarks.accuracy.spectra import SPECTRA, Floats, draw
 from benchmarks.record import provenance, provenance_lines, table, write_results
-from dimfree import SystemNoise, release_mean
+from dimfree import Options, SystemNoise, release_mean
 from dimfree.core.friends import NEAR, friend_counts
 from dimfree.data.read import read_table
 from dimfree.estimators import known
@@ -99,8 +100,8 @@ def count_friends(count: int, dimension: int, repeats: int, seed: int) -> dict[s
 
 
 STEPS: tuple[tuple[ModuleType, str, str], ...] = (  # where a step is called, its name there, what it is for people
-    (hall, "as_records", "reading: opening"),
-    (hall, "require_valid", "reading: finiteness"),
+    (dimfree.request, "as_records", "reading: opening"),
+    (dimfree.release, "require_valid", "reading: finiteness"),
     (tuning, "friend_radii", "public simulation"),
     (centre, "calibrate_private_count", "calibration"),
     (known, "best_schedule", "public optimiser"),
@@ -159,7 +160,12 @@ def wide_release(count: int, dimension: int, seed: int) -> dict[str, Any]:
         clock["reading: file"] = time.perf_counter() - start
         with watched(clock):
             released = release_mean(
-                records, epsilon=EPSILON, delta=DELTA, covariance=stddevs**2, core="stable", noise=noise
+                records,
+                epsilon=EPSILON,
+                delta=DELTA,
+                covariance=stddevs**2,
+                noise=noise,
+                options=Options(core="stable"),
             )
         total = time.perf_counter() - start
     clock["noise"] = noise.seconds

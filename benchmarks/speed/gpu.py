@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.record import provenance, provenance_lines, table, write_results
-from dimfree import release_mean
+from dimfree import Options, release_mean
 from dimfree.comparison.spectra import spectrum
 from dimfree.core.distances import PairDistances
 from dimfree.core.friends import friend_counts
@@ -100,10 +100,10 @@ def same_bits(bench: Bench, quick: bool) -> dict[str, bool]:
         "auto": {},
         "known": {"covariance": variances},
         "known, mixing": {"covariance": np.diag(variances) + 0.01},
-        "learned scale": {"covariance": 25 * variances, "scale": "learn"},
+        "learned scale": {"covariance": 25 * variances, "options": Options(scale="learn")},
         "replace-one": {"neighbours": "replace-one"},
         "neutral": {"on_invalid": "neutral"},
-        "small sample": {"covariance": variances, "core_sample": 3000, "epsilon": 4.0},
+        "small sample": {"covariance": variances, "options": Options(core_sample=3000), "epsilon": 4.0},
     }
     return {name: _same_bits(bench, name, X, given) for name, given in options.items()}
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.speed import scale_files
 from benchmarks.speed.friends import EPSILON, GIB, TimedNoise, resident
-from dimfree import SeededNoise, release_mean
+from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.contestants import chosen
 from dimfree.comparison.spectra import DISTANCE
@@ -64,7 +64,7 @@ def release(path: str, method: str, core_sample: int | str = "auto", seed: int |
     """A release from a .npy file that is read anew on every pass. With a seed: not private, to be compared."""
     stream = NpyStream(Path(path))
     door = _opened_door() if seed is None else SeededNoise(seed)
-    return _released(Records(stream, None), method, door, core_sample=core_sample)
+    return _released(Records(stream, None), method, door, options=Options(core_sample=core_sample))
 
 
 def cells(path: str | None, seed: int) -> Found:

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from dimfree.mechanisms.paper.top_k import top_k as top_k
     from dimfree.noise import SeededNoise as SeededNoise
     from dimfree.noise import SystemNoise as SystemNoise
+    from dimfree.options import Options as Options
     from dimfree.paper.group_variances import coordinate_variances as coordinate_variances
     from dimfree.paper.group_variances import find_kth_largest_variance as find_kth_largest_variance
     from dimfree.paper.group_variances import group_variances as group_variances
@@ -116,6 +117,7 @@ _ROOMS = {
     "LostWorkers": "errors",
     "OutOfMemory": "errors",
     "RefusedRelease": "errors",
+    "Options": "options",
     "PrivateMean": "interop.mean",
     "PrivateStandardScaler": "interop.scaler",
     "SeededNoise": "noise",

@@ -49,8 +49,10 @@ class Noise(Protocol):
         ...
 
 
-def checked_noise(noise: Noise) -> Noise:
-    """Something that a release may draw from: it says whether it is private."""
+def opened(noise: Noise | None) -> Noise:
+    """The noise of a release: the system's own where none was given; another must say whether it is private."""
+    if noise is None:
+        return SystemNoise()
     if not isinstance(getattr(noise, "private", None), bool):
         raise InvalidParameter(f"Expected noise to be None, or SeededNoise(seed) for a test, got {quoted(noise)}.")
     return noise

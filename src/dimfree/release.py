@@ -1,57 +1,49 @@
-"""The hall: `release_mean` checks what it was given and sends the records to one estimator.
+"""`release_mean`: the whole course of one release, from the request to the Release.
 
-known (stable core and recentring stages) · bounded (soft and basic cores) · unknown (nothing known but the records) ·
-paper (Algorithm 2 as printed, made private).
+The estimators: known (stable core and recentring stages), without_test (soft and basic cores), unknown (nothing known
+but the records), and paper (Algorithm 2 as printed, made private).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dimfree._validate import (
-    check_at_least,
-    check_choice,
-    check_columns,
-    check_failure,
-    check_flag,
-    check_learned_options,
-    check_magnitude,
-    check_share,
-    check_unit_rows,
-    check_whole,
-    check_window,
-    is_word,
-)
-from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
-from dimfree.data.gpu.device import device_memory_unspoken, place_of
-from dimfree.data.people.person_records import person_records, split_unit
-from dimfree.data.records import ON_INVALID, Records, as_records, require_valid
-from dimfree.errors import InvalidParameter, memory_unspoken
-from dimfree.estimators.choose.core import HonestModel
+from dimfree.accounting.budget import Neighbours
+from dimfree.data.gpu.device import device_memory_unspoken
+from dimfree.data.records import require_valid
+from dimfree.errors import memory_unspoken
 from dimfree.estimators.known import refuse_known, release_cheapest, release_known
 from dimfree.estimators.run import Run
 from dimfree.estimators.unknown import refuse_unknown, release_unknown
 from dimfree.estimators.without_test import release_basic, release_soft
-from dimfree.geometry.bases import Basis, as_basis, check_basis
-from dimfree.geometry.shape import Diagonal, Shape, as_shape
-from dimfree.geometry.space import Space
+from dimfree.geometry.shape import Shape
 from dimfree.ledger.charging import charged_run, check_ledger
 from dimfree.ledger.ledger import Ledger
-from dimfree.noise import Noise, SystemNoise, checked_noise
+from dimfree.noise import Noise
+from dimfree.options import Options
 from dimfree.paper.algorithm2 import refuse_paper, release_paper
+from dimfree.request import Learned, NeighboursName, OnInvalid, Request, open_records
 from dimfree.results.release import Release
 
-CORES = ("auto", "stable", "soft", "basic")
-LEARNED = ("auto", "paper")  # shapes that are learned from the records
-TAILS = ("heavy", "gaussian")
-SCALES = ("known", "learn")
-MOST_STAGES = 20
-CAUTION = 0.7  # of failure_probability is shared out; the rest is for what the public models of honest data miss
-AUTO = "auto"
-WINDOW = (1e-6, 1e6)  # where an unknown scale is looked for, in the units of the records
+
+class Estimator(NamedTuple):
+    """How to release, and what the public number of records alone refuses under replace-one."""
+
+    release: Callable[[Run], Release]
+    refuse: Callable[[Run], Release | None]
+
+
+ESTIMATORS: dict[str, Estimator] = {
+    "auto": Estimator(release_cheapest, refuse_known),
+    "stable": Estimator(release_known, refuse_known),
+    "soft": Estimator(release_soft, refuse_known),
+    "basic": Estimator(release_basic, refuse_known),
+    "unknown": Estimator(release_unknown, refuse_unknown),
+    "paper": Estimator(release_paper, refuse_paper),
+}
 
 
 def release_mean(
@@ -60,196 +52,136 @@ def release_mean(
     epsilon: float,
     delta: float,
     covariance: ArrayLike | None = None,
-    shape: Shape | str | None = None,
-    neighbours: str | Neighbours = "add-remove",
-    core: str = "auto",
-    failure_probability: float = 0.01,
-    on_invalid: str = "raise",
-    outliers: float = 0.03,
-    tails: str = "heavy",
-    scale: str = "known",
-    stages: int | str = "auto",
-    core_sample: int | str = "auto",
-    window: Sequence[float] = WINDOW,
-    basis: object = AUTO,
-    denoise: bool = False,
+    shape: Shape | Learned | None = None,
+    basis: object = "auto",
+    neighbours: NeighboursName | Neighbours = "add-remove",
     unit: object = None,
     unit_rows: int | None = None,
-    device: str | None = None,
+    on_invalid: OnInvalid = "raise",
     ledger: Ledger | None = None,
+    device: str | None = None,
     noise: Noise | None = None,
+    options: Options = Options(),
 ) -> Release:
     """Release the mean of the rows of X with (epsilon, delta)-differential privacy in total.
 
     Guarantee: for neighbouring X the releases, refusals included, are (epsilon, delta)-indistinguishable, with the
     default noise and on_invalid="neutral" (or "raise" where no row is invalid). Proof: proofs/README.md.
 
-    Parameters: nothing but the budget need be given; location, scale and variances are then learned inside it
-    (`shape="auto"`; `shape="paper"` is the paper's Algorithm 2, for comparison). Knowing more gives less noise:
-    `covariance` (d,) variances or (d, d), or a `shape`; public knowledge, never computed from X.
-    `neighbours` "add-remove" protects the number of records too, "replace-one" takes it as public.
-    `failure_probability` bounds the chance of a refusal on honest data. `outliers` is the share of arbitrary records
-    tolerated (costs accuracy: more unstable records must be allowed for). `window` (low, high) says where an unknown
-    scale is looked for, in the units of the records. `basis` says in which coordinates the noise is shaped: "auto" asks
-    the records, inside the budget, whether their own axes, a cosine transform over the order of the columns or learned
-    directions promise less noise than a spherical one; None keeps the own axes; "dct", "haar", "hadamard" (padded to a
-    power of two), an orthonormal matrix whose rows are the axes, or a SciPy LinearOperator: these (docs/guide.md says
-    what they cost in memory). Whatever it is, mean, noise_stddev and intervals are in the original coordinates.
-    `denoise` shrinks the released mean towards its bulk, which is
-    free of charge and often nearer to the truth, but no longer unbiased.
-    With a known covariance: `core` "auto" takes the one with the least predicted noise; `tails` "heavy" widens the
-    friend radius by half over the Gaussian optimum, "gaussian" does not; `scale` "learn" takes the covariance as known
-    up to one unknown factor; `stages` is the number of recentring stages at most, 0 the core alone.
-    The quadratic core looks at about `core_sample` records; the stages see all.
-    One row is one person, unless `unit` says whose each row is: the name of a column of X, which is then no coordinate,
-    or one key for each row (whole numbers below 2**53 or text; 7, 7.0, "7" and "007" are one key; docs/choosing.md). A
-    pandas Series beside a DataFrame must have its index. All rows of a person first become one record, their mean, so
-    the guarantee is for persons with all their rows (proofs/data/people/person_records.md) and the release estimates
-    the mean of person means; with `unit_rows`, a public number, the mean of the totals of each person's first rows, so
-    many at most. Where people share a key (a household), one of them is promised 2 epsilon and (1 + exp(epsilon)) delta
-    under add/remove. `on_invalid` "raise" stops at a non-finite entry, a missing key or a column that writes keys in
-    more than one way (text beside numbers, "7" beside "007"), which tells the caller about the data and is not covered
-    by the guarantee; "neutral" counts an invalid row and gives it no weight, and with `unit` leaves it out of the
-    record of its person, and a row without a key out of all; an entry of a list or frame that is no number counts as
-    not finite. `device` "cuda" works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one, "cpu" does not:
-    the release is the same to the last bit. `ledger` is charged before any noise is drawn (BudgetExceeded where not
-    enough is left); a refusal that public numbers alone decide, and an error of the table, cost nothing. `noise` is for
-    tests; leave it None to be private.
+    Nothing but the budget need be given: location, scale and variances are then learned inside it. Knowing more gives
+    less noise.
 
+    Parameters
+    ----------
+    X : table of numbers, shape (n, d)
+        One row is one person, unless `unit` says otherwise. An array, a frame, a sparse matrix, an AnnData, a Dask
+        array or frame, a tensor, or what `read_table` returns. X is never written to.
+    epsilon : float
+        The total privacy loss of this release.
+    delta : float
+        The slack in that promise; far below 1 / n.
+    covariance : array, shape (d,) or (d, d), optional
+        Publicly known variances of the columns, or their covariance matrix. Never computed from X.
+    shape : Shape, "auto" or "paper", optional
+        The same knowledge as a `Diagonal`, `Dense`, `LowRank` or `Isotropic`, or from `shape_from`. "auto", the default
+        without `covariance`, learns the variances; "paper" is the paper's Algorithm 2, for comparison.
+    basis : str, matrix, LinearOperator, Basis or None
+        The coordinates in which the noise is shaped, where the shape is learned. "auto" asks the records, inside the
+        budget, whether their own axes, a cosine transform over the order of the columns, or learned directions promise
+        less noise than a spherical one. None keeps the columns as they are. "dct", "haar", "hadamard" (padded to a
+        power of two), an orthonormal matrix whose rows are the axes, or a SciPy LinearOperator name others;
+        docs/guide.md says what they cost in memory. Mean, noise_stddev and intervals are always in the columns of X.
+    neighbours : {"add-remove", "replace-one"}
+        "add-remove" protects the number of records too; "replace-one" takes it as public.
+    unit : str or one key for each row, optional
+        Whose each row is: the name of a column of X, which is then no coordinate, or the keys themselves (whole numbers
+        below 2**53 or text; 7, 7.0, "7" and "007" are one key; docs/choosing.md). A pandas Series beside a DataFrame
+        must have its index. All rows of a person first become one record, their mean. So the guarantee is for persons
+        with all their rows (proofs/data/people/person_records.md), and the mean of person means is estimated. Where
+        people share a key (a household), one of them is promised 2 epsilon and (1 + exp(epsilon)) delta under
+        add/remove.
+    unit_rows : int, optional
+        With `unit`: a public number. A person counts with the total of their first rows, so many at most, instead of
+        their mean.
+    on_invalid : {"raise", "neutral"}
+        "raise" stops at an entry that is not finite, a missing key, or a column that writes keys in more than one way
+        (text beside numbers, "7" beside "007"). The error tells the caller about the data and is not covered by the
+        guarantee. "neutral" counts an invalid row and gives it no weight; with `unit` it leaves the row out of the
+        record of its person, and a row without a key out of all. An entry of a list or frame that is no number counts
+        as not finite.
+    ledger : Ledger, optional
+        A persistent budget. It is charged before any noise is drawn. A refusal that public numbers alone decide, and
+        an error about the table, cost nothing.
+    device : str, optional
+        "cuda" works on a GPU (docs/gpu.md), as it does wherever X is a tensor on one; "cpu" does not. The release is
+        the same to the last bit.
+    noise : Noise, optional
+        For tests. Leave it None to be private.
+    options : Options
+        Expert options: core, stages, core_sample, scale, tails, outliers, window, failure_probability, denoise.
+
+    Returns
+    -------
+    Release
+        The mean with its noise, guarantee and charges; or a refusal with a public reason.
+
+    Raises
+    ------
+    InvalidParameter
+        A parameter cannot be used. Nothing is charged.
+    InvalidRecords
+        X is no table of numbers, or, with on_invalid="raise", a row is invalid. Nothing is charged.
+    BudgetExceeded
+        Not enough is left in `ledger`.
+
+    Notes
+    -----
     Not covered by the guarantee: running time, and part of the memory taken. The core's buffers are sized by public
-    numbers; the table's own size shows, and the operating system's memory is its own affair (docs/limits.md).
+    numbers; the table's own size shows, and the memory of the operating system is not under our control
+    (docs/limits.md).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dimfree import Options, release_mean
+    >>> X = np.random.default_rng(0).normal(size=(3000, 5))
+    >>> release_mean(X, epsilon=1.0, delta=1e-6, options=Options(denoise=True)).dimension
+    5
     """
-    budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
-    check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
-    check_at_least("delta", budget.delta, SMALLEST_DELTA)
-    core, tails = check_choice("core", core, CORES), check_choice("tails", tails, TAILS)
-    failure_probability = check_failure(failure_probability)
-    outliers, scale = check_share("outliers", outliers, below=0.3), check_choice("scale", scale, SCALES)
-    most_stages = None if is_word(stages, AUTO) else check_whole("stages", stages, least=0, most=MOST_STAGES)
-    sample = None if is_word(core_sample, AUTO) else check_whole("core_sample", core_sample, least=1)
-    low, high = check_window("window", window)
-    denoise = check_flag("denoise", denoise)
-    if (scale == "learn" or most_stages) and core in ("soft", "basic"):
-        raise InvalidParameter(f"core={core!r} stands alone: leave stages='auto' and scale='known', or use 'stable'.")
-    if relation is Neighbours.REPLACE_ONE and core in ("soft", "basic"):
-        raise InvalidParameter(f"core={core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'.")
-    check_basis(basis)
-    check_choice("on_invalid", on_invalid, ON_INVALID)
-    check_unit_rows(unit, unit_rows)
-    place = place_of(device)
-    check_ledger(ledger)
-    door = SystemNoise() if noise is None else checked_noise(noise)
-    with device_memory_unspoken(), memory_unspoken():
-        records, whose = _opened(X, unit, unit_rows, on_invalid)
-        records = records.on(place) if device is not None else records
-        records = records.where_it_lies() if device in (None, "cuda") else records
-    check_columns(records.dimension, budget.epsilon)
-    learned = _learned_shape(covariance, shape)
-    if learned:
-        check_learned_options(learned, core, scale, stages)
-    axes = _axes(basis, learned, covariance, shape, records)
-    space, model, spectrum = _believed(records, learned, covariance, shape, axes, outliers, tails)
-    run = Run(
-        space,
-        model,
-        spectrum,
-        budget,
-        relation,
-        CAUTION * failure_probability,
-        scale == "learn",
-        most_stages,
-        sample,
-        (low, high),
-        denoise,
-        door,
-        menu=learned == "auto" and _left_open(basis),
+    request = Request.checked(
+        epsilon=epsilon,
+        delta=delta,
+        covariance=covariance,
+        shape=shape,
+        basis=basis,
+        neighbours=neighbours,
+        unit=unit,
+        unit_rows=unit_rows,
+        on_invalid=on_invalid,
+        device=device,
+        noise=noise,
+        options=options,
     )
-    name = _LEARNERS[learned] if learned else core
-    estimator = _ESTIMATORS[name]
+    check_ledger(ledger)
+    records, whose = open_records(X, request)
+    return charged(Run.of(request, records), request, whose, ledger)
+
+
+def charged(run: Run, request: Request, whose: Mapping[str, Any], ledger: Ledger | None = None) -> Release:
+    """The release of a run, its ledger charged before any noise is drawn; `whose` says what one person is."""
+    estimator = ESTIMATORS[request.estimator]
     with (
         device_memory_unspoken(),
         memory_unspoken(),
         np.errstate(all="ignore"),
     ):  # a floating-point error would end a run that has spent its budget
-        if relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
+        if run.relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
             return stated(refusal, whose)  # before any value is looked at, but to make records of persons' rows
-        require_valid(records, on_invalid)
-        return stated(charged_run(ledger, name, run, whose, estimator.release), whose)
+        require_valid(run.records, request.on_invalid)
+        return stated(charged_run(ledger, request.estimator, run, whose, estimator.release), whose)
 
 
-def _opened(X: object, unit: object, unit_rows: int | None, on_invalid: str) -> tuple[Records, dict[str, Any]]:
-    """One record for each person, and the public words about what one person is."""
-    if unit is None:
-        return as_records(X, on_invalid=on_invalid), {}
-    table, keys = split_unit(X, unit)
-    whose = {"unit": "person", "unit_column": keys.column, "unit_rows": unit_rows}
-    return person_records(as_records(table, on_invalid=on_invalid), keys, unit_rows, on_invalid), whose
-
-
-def stated(release: Release, whose: dict[str, Any]) -> Release:
+def stated(release: Release, whose: Mapping[str, Any]) -> Release:
     """The same release, whose promise says what one person is and what is estimated."""
     promise = replace(release.guarantee, **whose)
     return replace(release, guarantee=promise, parameters={**release.parameters, "estimates": promise.estimates})
-
-
-def _learned_shape(covariance: ArrayLike | None, shape: Shape | str | None) -> str | None:
-    """The name of a shape that has to be learned, or None where something is known."""
-    if covariance is None and shape is None:
-        return "auto"
-    return shape if covariance is None and isinstance(shape, str) and shape in LEARNED else None
-
-
-def _believed(
-    records: Records,
-    learned: str | None,
-    covariance: ArrayLike | None,
-    shape: Shape | str | None,
-    axes: Basis | None,
-    outliers: float,
-    tails: str,
-) -> tuple[Space, HonestModel, NDArray[np.float64]]:
-    """The space to work in and what is believed of honest records there. Public."""
-    if learned:
-        flat = np.ones(records.dimension if axes is None else axes.width)
-        return Space(records, Diagonal(flat), axes), HonestModel.unknown(outliers), flat
-    known = as_shape(covariance, shape, records.dimension)
-    spectrum = check_magnitude("covariance", known.spectrum(records.dimension))
-    return Space(records, known), HonestModel.of(spectrum, outliers, tails), spectrum
-
-
-def _left_open(basis: object) -> bool:
-    return is_word(basis, AUTO)
-
-
-def _axes(
-    basis: object, learned: str | None, covariance: ArrayLike | None, shape: Shape | str | None, records: Records
-) -> Basis | None:
-    """The public coordinates asked for; None: the records' own, or whatever the records will say."""
-    if basis is None or _left_open(basis):
-        return None
-    if learned != "auto":
-        if learned is None:
-            as_shape(covariance, shape, records.dimension)  # what is wrong there is said first
-        raise InvalidParameter(
-            "Expected basis to be left out: it is for shape='auto', where the shape of the noise is learned; "
-            "a known covariance has its own directions, and shape='paper' knows the records' axes only."
-        )
-    return as_basis(basis, records.dimension, records.columns)
-
-
-class _Estimator(NamedTuple):
-    """How to release, and what the public number of records alone refuses under replace-one."""
-
-    release: Callable[[Run], Release]
-    refuse: Callable[[Run], Release | None]
-
-
-_ESTIMATORS: dict[str, _Estimator] = {
-    "auto": _Estimator(release_cheapest, refuse_known),
-    "stable": _Estimator(release_known, refuse_known),
-    "soft": _Estimator(release_soft, refuse_known),
-    "basic": _Estimator(release_basic, refuse_known),
-    "unknown": _Estimator(release_unknown, refuse_unknown),
-    "paper": _Estimator(release_paper, refuse_paper),
-}
-_LEARNERS = {"auto": "unknown", "paper": "paper"}

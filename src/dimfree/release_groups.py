@@ -1,28 +1,18 @@
-"""The hall for groups: one mean for each public group, the shape of their noise learned once from all of them (G1).
+"""`release_means`: one mean for each public group, the shape of their noise learned once from all of them (G1).
 
 A record is in one group at most, so what a group's run gives away about it is given away once, whatever the number of
 groups; the run that learned the shape comes on top. Proof: proofs/release_groups.md.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dimfree._validate import (
-    check_at_least,
-    check_callable,
-    check_choice,
-    check_failure,
-    check_flag,
-    check_magnitude,
-    check_share,
-    check_unit_rows,
-    check_window,
-    quoted,
-)
+from dimfree._types import Integers
+from dimfree._validate import check_at_least, check_callable, check_kind, quoted
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.events import Ledger
 from dimfree.accounting.guarantee import Guarantee
@@ -30,15 +20,19 @@ from dimfree.accounting.several_runs.ledgers import Runs
 from dimfree.accounting.several_runs.sharing import Opening, opening, shared_out
 from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups
 from dimfree.data.people.person_records import split_unit
-from dimfree.data.records import ON_INVALID, Records, as_records, require_valid
+from dimfree.data.records import Records, as_records, require_valid
 from dimfree.errors import InvalidParameter, memory_unspoken
-from dimfree.estimators import known, unknown
-from dimfree.geometry.shape import Shape, as_shape
+from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
+from dimfree.estimators.run import CAUTION, Run
+from dimfree.geometry.shape import Shape
 from dimfree.ledger.charging import check_ledger, terms_of
+from dimfree.ledger.ledger import Charged
 from dimfree.ledger.ledger import Ledger as Book
 from dimfree.ledger.spending import Charge
-from dimfree.noise import Noise, SystemNoise, checked_noise
-from dimfree.release import CAUTION, SCALES, TAILS, WINDOW, release_mean, stated
+from dimfree.noise import Noise
+from dimfree.options import AUTO, Options, Scale
+from dimfree.release import charged, stated
+from dimfree.request import OnInvalid, Request
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
@@ -57,18 +51,13 @@ def release_means(
     delta: float,
     covariance: ArrayLike | None = None,
     shape: Shape | None = None,
-    scale: str | None = None,
     unit: object = None,
     unit_rows: int | None = None,
-    failure_probability: float = 0.01,
-    on_invalid: str = "raise",
-    outliers: float = 0.03,
-    tails: str = "heavy",
-    window: Sequence[float] = WINDOW,
-    denoise: bool = False,
-    tell: Tell = lambda *_: None,
+    on_invalid: OnInvalid = "raise",
     ledger: Book | None = None,
     noise: Noise | None = None,
+    options: Options = Options(),
+    tell: Tell = lambda *_: None,
 ) -> Means:
     """Release the mean of every public group with (epsilon, delta)-differential privacy for all of them together.
 
@@ -76,76 +65,112 @@ def release_means(
     together, refusals included, are (epsilon, delta)-indistinguishable, under the conditions of `release_mean`. Proof:
     proofs/release_groups.md. One record is in one group, so the groups cost no more than one of them does.
 
-    `groups` names the column of X that says to which group a row belongs, or holds an entry for each row; `keys` are
-    the public names of the groups, known without looking. Entries and names are compared as keys of `unit` are: 3, 3.0
-    and "3" are one name, and names that are one key are an error. Rows of other groups are left out. With `unit`, a
-    person belongs to the group of their first row in any, and counts there with their rows of that group alone.
     Without `covariance` or `shape` a first run over all groups learns the variances (and an overall mean) with an
-    eighth of the precision; each group then learns its mean and, with scale="learn" (the default here), how much wider
-    or narrower than all it is; scale="known" takes them for alike, which serves smaller groups and refuses wider ones.
-    The noise of a group follows variances of the columns as they are: there is no `basis` here. A group with too few
-    records is refused by itself: `means.refused`. `ledger` is charged once for all.
-    Other parameters are those of `release_mean`; neighbours are "add-remove".
+    eighth of the precision. Each group then learns its mean and, with scale="learn" (the default then), how much wider
+    or narrower it is than all of them; scale="known" takes the groups as alike, which suits smaller groups and refuses
+    wider ones.
+
+    Parameters
+    ----------
+    X : table of numbers, shape (n, d)
+        As in `release_mean`. The noise follows the variances of the columns as they are: there is no `basis` here.
+    groups : str or one entry for each row
+        The column of X that says to which group a row belongs, or its entries. Rows of groups that are not in `keys`
+        are left out. With `unit`, a person belongs to the group of their first row in any, and counts there with their
+        rows of that group alone.
+    keys : sequence of str or int
+        The public names of the groups, known without looking. Entries and names are compared as keys of `unit` are:
+        3, 3.0 and "3" are one name, and names that are one key are an error.
+    epsilon, delta : float
+        The total promise, for all groups together. The neighbours are "add-remove".
+    covariance : array, shape (d,) or (d, d), optional
+        Publicly known variances or covariance of the records within a group.
+    shape : Shape, optional
+        The same knowledge as a Shape.
+    unit : str or one key for each row, optional
+        Whose each row is, as in `release_mean`.
+    unit_rows : int, optional
+        With `unit`: the number of rows of a person whose total counts, at most.
+    on_invalid : {"raise", "neutral"}
+        What to do with invalid rows, as in `release_mean`.
+    ledger : Ledger, optional
+        A persistent budget, charged once for all groups before any noise is drawn.
+    noise : Noise, optional
+        For tests. Leave it None to be private.
+    options : Options
+        Expert options. `core`, `stages` and `core_sample` must be left at their defaults here.
+    tell : callable
+        Called as tell(what, done, total) before each run, for a progress bar.
+
+    Returns
+    -------
+    Means
+        A mapping from the names to releases. A group with too few records is refused by itself: `means.refused`.
+
+    Raises
+    ------
+    InvalidParameter
+        A parameter cannot be used. Nothing is charged.
+    InvalidRecords
+        X is no table of numbers, or, with on_invalid="raise", a row is invalid. Nothing is charged.
+    BudgetExceeded
+        Not enough is left in `ledger`.
     """
-    budget, names = Budget(epsilon, delta), check_group_keys(keys)
-    check_at_least("epsilon", budget.epsilon, 10 * SMALLEST_EPSILON)
-    check_at_least("delta", budget.delta, 10 * SMALLEST_DELTA)
-    failure_probability = check_failure(failure_probability)
-    check_unit_rows(unit, unit_rows)
-    check_choice("on_invalid", on_invalid, ON_INVALID)
-    check_ledger(ledger)
-    check_callable("tell", tell)
+    names, learned = check_group_keys(keys), covariance is None and shape is None
     if isinstance(shape, str):
         raise InvalidParameter(
             f"Expected shape={quoted(shape)} to be a Shape; leave it out to learn one from all groups."
         )
-    door = SystemNoise() if noise is None else checked_noise(noise)
-    options: dict[str, Any] = {
-        "failure_probability": failure_probability,
-        "on_invalid": on_invalid,
-        "outliers": outliers,
-        "tails": tails,
-        "denoise": denoise,
-        "noise": door,
-    }
+    scale = _scale(options, learned)
+    request = Request.checked(
+        epsilon=epsilon,
+        delta=delta,
+        covariance=covariance,
+        shape=shape,
+        basis=None,
+        unit=unit,
+        unit_rows=unit_rows,
+        on_invalid=on_invalid,
+        noise=noise,
+        options=replace(options, scale="auto" if learned else scale),
+    )
+    check_at_least("epsilon", request.budget.epsilon, 10 * SMALLEST_EPSILON)
+    check_at_least("delta", request.budget.delta, 10 * SMALLEST_DELTA)
+    check_ledger(ledger)
+    check_callable("tell", tell)
     with memory_unspoken():
-        records, labels, whose = _opened(X, groups, names, unit, unit_rows, on_invalid)
-    learned = covariance is None and shape is None
-    scale = check_choice("scale", ("learn" if learned else "known") if scale is None else scale, SCALES)
-    steps = _Steps(len(names) + learned, tell)
-    overall, own = None, budget
-    charged = None
-    if ledger is not None:
-        _check_options(records, covariance, shape, outliers, tails, window, denoise)
-        charge, terms = (
-            _charge(budget, failure_probability, scale, learned),
-            terms_of(budget, Neighbours.ADD_REMOVE, whose),
-        )
-        charged = ledger.charge(charge, terms=terms, private=door.private, what="means of groups")
+        records, labels, whose = _opened(X, groups, names, request)
+    budgets = _budgets(request.budget, options.failure_probability, scale, learned)
+    first = Run.of(replace(request, budget=budgets[0]), records)  # before anything is charged: all fits the columns
+    paid = None if ledger is None else _paid(ledger, request, budgets, scale, whose)
+    overall, total = None, len(names) + learned
+    own = replace(request, budget=budgets[-1], options=replace(options, scale=scale))
     if learned:
-        first, own = _shares(budget, failure_probability, scale)
-        steps.next("all groups")
-        overall = release_mean(records, epsilon=first.epsilon, delta=first.delta, window=window, basis=None, **options)
-        shape = None if overall.shape is None else overall.shape.diagonal()
-    promise: dict[str, Any] = {
-        "epsilon": own.epsilon,
-        "delta": own.delta,
-        "covariance": covariance,
-        "shape": shape,
-        "scale": scale,
-    }
+        tell("all groups", 0, total)
+        overall = charged(first, request, {})
+        own = replace(own, shape=None if overall.shape is None else overall.shape.diagonal())
     releases = {}
     for place, name in enumerate(names):
-        steps.next(f"group {place + 1}")
-        if overall is not None and shape is None:
-            releases[name] = _without_shape(overall, _opening(scale, failure_probability)(own))
+        tell(f"group {place + 1}", place + learned, total)
+        if overall is not None and overall.shape is None:
+            releases[name] = _without_shape(overall, _opening(scale, options.failure_probability)(own.budget))
         else:
-            releases[name] = release_mean(records.chosen(labels == place), **promise, **options)
-    whole = Guarantee(budget.epsilon, budget.delta, Neighbours.ADD_REMOVE, door.private, **whose)
+            releases[name] = charged(Run.of(own, records.chosen(labels == place)), own, {})
+    whole = Guarantee(request.budget.epsilon, request.budget.delta, request.relation, request.noise.private, **whose)
     said = {name: _under(whole, overall, release) for name, release in releases.items()}
-    if charged is not None:
-        charged.noted(refused=all(release.refused for release in releases.values()))
+    if paid is not None:
+        paid.noted(refused=all(release.refused for release in releases.values()))
     return Means(whole, said, None if overall is None else stated(overall, whose))
+
+
+def _scale(options: Options, learned: bool) -> Scale:
+    """Whether each group learns a factor of its own; refuses the options that have no meaning for groups."""
+    check_kind("options", options, Options)
+    if (options.core, options.stages, options.core_sample) != (AUTO, AUTO, AUTO):
+        raise InvalidParameter("Expected core, stages and core_sample at their defaults in release_means: drop them.")
+    if options.scale != AUTO:
+        return options.scale
+    return "learn" if learned else "known"
 
 
 def _under(whole: Guarantee, overall: Release | None, release: Release) -> Release:
@@ -160,61 +185,56 @@ def _under(whole: Guarantee, overall: Release | None, release: Release) -> Relea
 
 
 def _opened(
-    X: object, groups: object, names: tuple[Key, ...], unit: object, unit_rows: int | None, on_invalid: str
-) -> tuple[Records, Any, dict[str, Any]]:
-    """One record for each person in some group, the group of each, and the public words about what one person is."""
-    table, labels = split_groups(X, groups, names, on_invalid)
-    if unit is None:
-        records, labels = members(as_records(table, on_invalid=on_invalid), labels)
-        require_valid(records, on_invalid)  # before any noise is drawn
-        return records, labels, {}
-    table, keys = split_unit(table, unit)
-    people, labels = person_members(as_records(table, on_invalid=on_invalid), labels, keys, unit_rows, on_invalid)
-    return people, labels, {"unit": "person", "unit_column": keys.column, "unit_rows": unit_rows}
+    X: object, groups: object, names: tuple[Key, ...], request: Request
+) -> tuple[Records, Integers, Mapping[str, Any]]:
+    """One record for each person in some group, the group of each, and what the guarantee says of one person."""
+    table, labels = split_groups(X, groups, names, request.on_invalid)
+    read = partial(as_records, on_invalid=request.on_invalid)
+    if request.unit is None:
+        records, labels = members(read(table), labels)
+        require_valid(records, request.on_invalid)  # before any noise is drawn
+        return records.where_it_lies(), labels, {}
+    table, keys = split_unit(table, request.unit)
+    people, labels = person_members(read(table), labels, keys, request.unit_rows, request.on_invalid)
+    return (
+        people.where_it_lies(),
+        labels,
+        {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows},
+    )
+
+
+def _budgets(budget: Budget, failure_probability: float, scale: Scale, learned: bool) -> tuple[Budget, ...]:
+    """Of the runs that one record is in: the run that learns the shape, if any, and that of its group."""
+    return _shares(budget, failure_probability, scale) if learned else (budget,)
 
 
 @lru_cache(maxsize=16)  # a search through calibrations: seconds
-def _shares(budget: Budget, failure_probability: float, scale: str) -> tuple[Budget, Budget]:
+def _shares(budget: Budget, failure_probability: float, scale: Scale) -> tuple[Budget, Budget]:
     """For the run that learns the shape, and for the run of each group: together at most the budget (M9)."""
     learns, follows = _learning(failure_probability), _opening(scale, failure_probability)
     first, second = shared_out(budget, [(SHAPE_SHARE, learns), (1 - SHAPE_SHARE, follows)])
     return first, second
 
 
-def _check_options(
-    records: Records,
-    covariance: ArrayLike | None,
-    shape: Shape | None,
-    outliers: float,
-    tails: str,
-    window: Sequence[float],
-    denoise: bool,
-) -> None:
-    """What the runs would find wrong is found before anything is charged."""
-    check_share("outliers", outliers, below=0.3)
-    check_choice("tails", tails, TAILS)
-    check_window("window", window)
-    check_flag("denoise", denoise)
-    if covariance is not None or shape is not None:
-        check_magnitude("covariance", as_shape(covariance, shape, records.dimension).spectrum(records.dimension))
-
-
-def _charge(budget: Budget, failure_probability: float, scale: str, learned: bool) -> Charge:
-    """What a ledger is charged for all groups together: one record is in one of them (G1), and in the overall run."""
-    if not learned:
-        return Charge(budget, (_opening(scale, failure_probability)(budget),))
-    first, own = _shares(budget, failure_probability, scale)
-    return Charge(budget, (_learning(failure_probability)(first), _opening(scale, failure_probability)(own)))
+def _paid(ledger: Book, request: Request, budgets: Sequence[Budget], scale: Scale, whose: Mapping[str, Any]) -> Charged:
+    """Charge the ledger for all groups together: one record is in one of them (G1), and in the overall run."""
+    failure = request.options.failure_probability
+    openings = (_learning(failure), _opening(scale, failure))[-len(budgets) :]
+    runs = tuple(begin(budget) for begin, budget in zip(openings, budgets, strict=True))
+    terms = terms_of(request.budget, request.relation, whose)
+    return ledger.charge(
+        Charge(request.budget, runs), terms=terms, private=request.noise.private, what="means of groups"
+    )
 
 
 def _learning(failure_probability: float) -> Opening:
     """What the run that learns the shape is charged, whatever it comes to."""
-    return partial(opening, failure=CAUTION * failure_probability / 2, search_share=unknown.SEARCH_SHARE)
+    return partial(opening, failure=CAUTION * failure_probability / 2, search_share=RADIUS_SEARCH_SHARE)
 
 
-def _opening(scale: str, failure_probability: float) -> Opening:
+def _opening(scale: Scale, failure_probability: float) -> Opening:
     """What the run of a group is charged, whatever it comes to."""
-    search = {"search_share": known.SEARCH_SHARE} if scale == "learn" else {"bounded": True}
+    search = {"search_share": SCALE_SEARCH_SHARE} if scale == "learn" else {"bounded": True}
     return partial(opening, failure=CAUTION * failure_probability / 2, **search)
 
 
@@ -230,14 +250,3 @@ def _without_shape(overall: Release, charged: Ledger) -> Release:
         columns=overall.columns,
         parameters={},
     )
-
-
-class _Steps:
-    """A step for each run."""
-
-    def __init__(self, total: int, tell: Tell) -> None:
-        self._numbers: Iterator[int] = iter(range(total))
-        self._total, self._tell = total, tell
-
-    def next(self, what: str) -> None:
-        self._tell(what, next(self._numbers), self._total)

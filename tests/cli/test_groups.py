@@ -10,11 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat_options import with_options
 from typer.testing import CliRunner
 
 import dimfree.release_groups
 from dimfree.cli import app, progress
 from dimfree.noise import SeededNoise
+from dimfree.options import Options
 from dimfree.release_groups import release_means
 from dimfree.results.grouped import Means
 
@@ -29,7 +31,7 @@ KNOWN = ["--covariance", "cov.csv"]
 @pytest.fixture
 def folder(folder, monkeypatch, rng, seed):
     """People of four regions, one of which has no public name, as .csv and .parquet; a third of them came twice."""
-    monkeypatch.setattr(dimfree.release_groups, "SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
+    monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
     regions = rng.permutation([region for region, size in SIZES.items() for _ in range(size)]).tolist()
     values = rng.normal(size=(len(regions), 2)) + np.array([[WHERE[region]] for region in regions])
     who = [f"{SECRET}-{row % 1543}" for row in range(len(regions))]
@@ -74,7 +76,9 @@ def by_hand(data="data.parquet", seed=42, **changes):
     """The same release without the command line."""
     options = {"epsilon": 4.0, "delta": 1e-4, "failure_probability": 1e-6, "covariance": np.ones(2), **changes}
     keys = ["north", "south", "east"]
-    return release_means(pq.read_table(data), groups="region", keys=keys, noise=SeededNoise(seed), **options)
+    return release_means(
+        pq.read_table(data), **with_options(groups="region", keys=keys, noise=SeededNoise(seed), **options)
+    )
 
 
 # ------------------------------------------------------------------------------------------------ product and talk
@@ -146,15 +150,12 @@ def test_every_option_reaches_the_release(folder, monkeypatch):
         "unit_rows": None,
         "epsilon": 4.0,
         "delta": 1e-4,
-        "failure_probability": 0.2,
-        "outliers": 0.1,
-        "tails": "gaussian",
         "on_invalid": "neutral",
-        "scale": "learn",
-        "window": (0.5, 1e3),
-        "denoise": True,
+        "options": Options(
+            failure_probability=0.2, outliers=0.1, tails="gaussian", scale="learn", window=(0.5, 1e3), denoise=True
+        ),
     }
-    assert (second["covariance"], second["scale"], second["window"]) == (None, None, (1e-6, 1e6))
+    assert (second["covariance"], second["options"]) == (None, Options())
 
 
 # ------------------------------------------------------------------------------------------------ refusals

@@ -275,6 +275,17 @@ def test_a_full_disk_leaves_neither_file(folder, fake_release, monkeypatch, nth,
 # ------------------------------------------------------------------------------------------------ progress
 
 
+def test_a_terminal_that_is_gone_loses_no_release(monkeypatch):
+    """The bar is taken down after the release is paid for and before it is written."""
+
+    def stop(bar):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("rich.progress.Progress.stop", stop)
+    with progress.passing("Releasing"):
+        pass
+
+
 class FakeTerminal:
     """Remembers whether a progress bar was started."""
 

@@ -12,6 +12,7 @@ import dimfree.release
 from dimfree.cli import app
 from dimfree.geometry.shape_from import shape_from
 from dimfree.noise import SeededNoise
+from dimfree.options import Options
 
 BASIS = np.linalg.qr(np.random.default_rng(0).standard_normal((12, 12)))[0]
 NAMES = [f"item_{i}" for i in range(12)]
@@ -47,7 +48,7 @@ def test_the_release_is_that_of_the_shape_and_the_card_tells_its_gains():
     gains = f"{shape.gain():.3g} times less noise than spherical, {shape.rotated_gain():.3g} times less than"
     assert re.search(f"public shape .*public.csv: {gains}", card)
     X = np.loadtxt("data.csv", delimiter=",", skiprows=1)
-    expected = dimfree.release.release_mean(X, epsilon=2.0, delta=1e-6, shape=shape, scale="learn")
+    expected = dimfree.release.release_mean(X, epsilon=2.0, delta=1e-6, shape=shape, options=Options(scale="learn"))
     assert json.loads(Path("r.json").read_text())["mean"] == expected.mean.tolist()
 
 

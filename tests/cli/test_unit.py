@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-import dimfree.release
 from dimfree.cli import app
 from dimfree.data.read import read_keyed_table
 from dimfree.errors import InvalidFile
@@ -24,7 +23,7 @@ BUDGET = ["--epsilon", "8", "--delta", "1e-3", "--covariance", "cov.csv"]
 @pytest.fixture
 def folder(folder, monkeypatch, rng, seed):
     """A table of text keys as .csv, .parquet and .npy; each person has one row or two, far apart, about (5, -3)."""
-    monkeypatch.setattr(dimfree.release, "SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
+    monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
     who = [f"{SECRET}-{row % PERSONS}" for row in range(ROWS)]
     shift = rng.normal(size=(PERSONS, 2))
     values = np.array([(5, -3)]) + shift[np.arange(ROWS) % PERSONS] + rng.normal(size=(ROWS, 2))

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from recording import RecordingNoise
 from scipy.stats import chi2
 from stats import sampling
@@ -71,7 +72,7 @@ def test_on_a_round_world_it_is_the_basic_core_of_release_mean(rng, seed):
     common = {"epsilon": EPSILON, "delta": DELTA}
     way = {"shape": Isotropic(1.0), "core": "basic", "outliers": 0.0, "tails": "gaussian"}
     ours = ball(table, stddevs=np.ones(5), noise=SeededNoise(seed), **common)
-    general = release_mean(table, noise=SeededNoise(seed), **way, **common)
+    general = release_mean(table, **with_options(noise=SeededNoise(seed), **way, **common))
     assert ours.parameters["radius"] == pytest.approx(general.parameters["radius"], rel=1e-12)
     assert ours.noise_stddev == pytest.approx(general.noise_stddev, rel=1e-6)
     assert ours.mean == pytest.approx(general.mean, rel=1e-4)

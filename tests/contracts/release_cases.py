@@ -18,7 +18,17 @@ import pandas as pd
 from scipy import sparse
 
 import dimfree
-from dimfree import Dense, Diagonal, Isotropic, LowRank, SeededNoise, release_mean, release_means, variance_profile
+from dimfree import (
+    Dense,
+    Diagonal,
+    Isotropic,
+    LowRank,
+    Options,
+    SeededNoise,
+    release_mean,
+    release_means,
+    variance_profile,
+)
 
 STORE = Path(__file__).with_name("release_cases.json")
 RELATIONS = ("add-remove", "replace-one")
@@ -42,8 +52,10 @@ def bell(rows: int, columns: int, seed: int = 1) -> np.ndarray:
     return (parts.sum(axis=1) - 2.0) * 1.75
 
 
-DENOISED, ALONE, GAUSSIAN, LEARN = {"denoise": True}, {"stages": 0}, {"tails": "gaussian"}, {"scale": "learn"}
-SAMPLED, SOFT, BASIC = {"core_sample": 900}, {"core": "soft"}, {"core": "basic"}
+DENOISED, ALONE = {"options": Options(denoise=True)}, {"options": Options(stages=0)}
+GAUSSIAN, LEARN = {"options": Options(tails="gaussian")}, {"options": Options(scale="learn")}
+SAMPLED = {"options": Options(core_sample=900)}
+SOFT, BASIC = {"options": Options(core="soft")}, {"options": Options(core="basic")}
 
 
 def table(rows: int = 700, seed: int = 1) -> np.ndarray:

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from flat_options import with_options
 from scipy import sparse
 
 from dimfree.data.records import open_records
@@ -65,7 +66,7 @@ def talk(caplog, action):
 
 def release(X, **changes):
     given = {"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes}
-    return release_mean(X, **given)
+    return release_mean(X, **with_options(**given))
 
 
 @every_way

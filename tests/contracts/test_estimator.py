@@ -17,6 +17,7 @@ from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.geometry.shape import Isotropic
 from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import SeededNoise
+from dimfree.options import Options
 from dimfree.release import release_mean
 from dimfree.results.release import Guarantee, Release
 
@@ -48,6 +49,23 @@ def fake_release(monkeypatch, request):
     return fake_release
 
 
+EXPERT = {
+    "core": "stable",
+    "stages": 3,
+    "core_sample": 700,
+    "scale": "learn",
+    "tails": "gaussian",
+    "outliers": 0.1,
+    "window": (0.5, 8.0),
+    "failure_probability": 0.2,
+    "denoise": True,
+}
+
+
+def test_the_expert_options_here_are_all_of_them_and_not_the_defaults():
+    assert all(EXPERT[name] != default for name, default in vars(Options()).items())
+
+
 def estimator(**changes):
     return PrivateMean(**{"epsilon": 1.0, "delta": 1e-6, "shape": Isotropic(1.0), **changes})
 
@@ -65,12 +83,14 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-def test_parameters_and_defaults_are_those_of_release_mean():
+def test_parameters_and_defaults_are_those_of_release_mean_and_options():
     def keywords(function):
         parameters = inspect.signature(function).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
-    assert keywords(PrivateMean) == keywords(release_mean)
+    everyday = keywords(release_mean)
+    assert everyday.pop("options") == Options()
+    assert keywords(PrivateMean) == everyday | vars(Options())
 
 
 def test_a_large_table_is_released():
@@ -102,10 +122,10 @@ def test_a_tiny_table_is_refused_with_a_warning():
 
 
 def test_every_parameter_is_handed_on_unchanged(fake_release):
-    words = inspect.signature(PrivateMean).parameters
-    given = {name: object() for name in words} | {"unit": None}  # a name is looked up: see test_units.py
-    PrivateMean(**given).fit(table())
-    assert fake_release.calls[0][1] == given
+    everyday = set(inspect.signature(PrivateMean).parameters) - EXPERT.keys()
+    given = {name: object() for name in everyday} | {"unit": None}  # a name is looked up: see test_units.py
+    PrivateMean(**given, **EXPERT).fit(table())
+    assert fake_release.calls[0][1] == given | {"options": Options(**EXPERT)}
 
 
 def test_fit_stores_the_release(fake_release):

@@ -3,10 +3,12 @@
 import itertools
 import math
 import warnings
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 import pytest
+from flat_options import with_options
 from recording import RecordingNoise
 from scipy import sparse
 
@@ -43,7 +45,7 @@ def release(X, way, **changes):
     given = {"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(7), **way, **changes}
     if "covariance" in changes:
         given.pop("shape")
-    return release_mean(X, **given)
+    return release_mean(X, **with_options(**given))
 
 
 def released(X, way, **changes):
@@ -454,7 +456,7 @@ def test_a_bad_parameter_is_named(table, changes):
 
 def test_neither_covariance_nor_shape_means_that_the_shape_is_learned(table):
     one, other = (
-        release_mean(table, epsilon=1.0, delta=1e-6, noise=SeededNoise(1), **options)
+        release_mean(table, **with_options(epsilon=1.0, delta=1e-6, noise=SeededNoise(1), **options))
         for options in ({}, {"shape": "auto"})
     )
     assert one == other
@@ -506,8 +508,8 @@ def test_errors_have_one_root():
 def test_every_way_is_listed():
     """A new core or relation must be added to the ways above."""
     from dimfree.accounting.budget import Neighbours
-    from dimfree.release import CORES
+    from dimfree.options import Core
 
-    allowed = {(core, relation.value) for core, relation in itertools.product(CORES, Neighbours)}
+    allowed = {(core, relation.value) for core, relation in itertools.product(get_args(Core), Neighbours)}
     allowed -= {("soft", REPLACE), ("basic", REPLACE)}
     assert {(way["core"], way.get("neighbours", ADD)) for way in WAYS.values()} == allowed

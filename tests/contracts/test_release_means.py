@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from flat_options import with_options
 from recording import RecordingNoise
 from scipy import sparse
 
@@ -41,12 +42,12 @@ def frame(rng):
 
 def release(X, groups="region", keys=KEYS, **changes):
     given = {**PROMISE, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes}
-    return release_means(X, groups=groups, keys=keys, **given)
+    return release_means(X, **with_options(groups=groups, keys=keys, **given))
 
 
 def alone(frame, region, **changes):
     rows = frame[frame["region"] == region][["age", "income"]]
-    return release_mean(rows, **{**PROMISE, "shape": Isotropic(1.0), **changes})
+    return release_mean(rows, **with_options(**{**PROMISE, "shape": Isotropic(1.0), **changes}))
 
 
 def plain(frame):
@@ -226,7 +227,7 @@ def test_a_person_is_in_the_group_of_their_first_row(visits, unit_rows):
     assert len(counted) < visits["region"].isin(KEYS).sum()
     for key in KEYS:
         rows = counted[counted["region"] == key].drop(columns="region")
-        own = release_mean(rows, unit="who", unit_rows=unit_rows, **PROMISE, shape=shape, noise=noise)
+        own = release_mean(rows, **with_options(unit="who", unit_rows=unit_rows, **PROMISE, shape=shape, noise=noise))
         assert wordless(means[key]) == wordless(own)
     assert not means["north"].refused
 
@@ -275,7 +276,9 @@ def learned(seed):
     X = rng.normal(size=(len(groups), 2)) * (1.0, 5.0)
     X[groups == "secret-161803"] = WHERE["secret-161803"]
     noise = SeededNoise(5)
-    means = release_means(X, groups=groups, keys=KEYS, **PROMISE, noise=noise, tell=lambda *step: told.append(step))
+    means = release_means(
+        X, **with_options(groups=groups, keys=KEYS, **PROMISE, noise=noise, tell=lambda *step: told.append(step))
+    )
     return X, groups, means, told
 
 
@@ -284,13 +287,15 @@ def test_the_runs_are_those_of_release_mean_at_the_stated_budgets(learned):
     noise = SeededNoise(5)
     common = {"failure_probability": 1e-6, "noise": noise}
     first = means.overall.guarantee
-    overall = release_mean(X[np.isin(groups, KEYS)], epsilon=first.epsilon, delta=first.delta, **common)
+    overall = release_mean(X[np.isin(groups, KEYS)], **with_options(epsilon=first.epsilon, delta=first.delta, **common))
     assert overall == means.overall
     for key in KEYS:
         before, charged = means[key].ledger.runs
         assert before == overall.ledger
         budget = {"epsilon": charged.budget.epsilon, "delta": charged.budget.delta}
-        own = release_mean(X[groups == key], **budget, shape=overall.shape.diagonal(), scale="learn", **common)
+        own = release_mean(
+            X[groups == key], **with_options(**budget, shape=overall.shape.diagonal(), scale="learn", **common)
+        )
         assert own.ledger == charged
         assert own.refusal == means[key].refusal
         if not own.refused:
@@ -324,8 +329,8 @@ def test_one_mean_alone_promises_no_less_than_all(learned):
 
 def test_a_twin_that_gives_each_run_the_whole_budget_is_refused(learned):
     X, _, means, _ = learned
-    full = release_mean(X[:20], **PROMISE, noise=SeededNoise(5))  # refused, but charged
-    group = release_mean(X[:20], **PROMISE, covariance=[1, 25], noise=SeededNoise(5))
+    full = release_mean(X[:20], **with_options(**PROMISE, noise=SeededNoise(5)))  # refused, but charged
+    group = release_mean(X[:20], **with_options(**PROMISE, covariance=[1, 25], noise=SeededNoise(5)))
     runs = Runs(full.ledger.budget, full.ledger.neighbours, (full.ledger, group.ledger))
     with pytest.raises(InvalidParameter, match="composes to at most"):
         replace(group, ledger=runs)
@@ -345,7 +350,7 @@ def test_everything_learned_comes_back_from_json(learned):
 
 def test_no_shape_no_group(learned):
     X, groups, means, _ = learned
-    none = release_means(X[::200], groups=groups[::200], keys=KEYS, **PROMISE, noise=SeededNoise(5))
+    none = release_means(X[::200], **with_options(groups=groups[::200], keys=KEYS, **PROMISE, noise=SeededNoise(5)))
     assert none.overall.refused
     assert none.refused == KEYS
     for release in none.values():

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from scipy import sparse
 
 from dimfree.geometry.shape import Dense, Diagonal, Isotropic
@@ -28,7 +29,7 @@ def table(rng):
 def twins(X, stored=None, **options):
     given = {"epsilon": 4.0, "delta": 1e-6, **options}
     stored = sparse.csr_matrix(X) if stored is None else stored
-    return [release_mean(table, noise=SeededNoise(11), **given) for table in (stored, X)]
+    return [release_mean(table, **with_options(noise=SeededNoise(11), **given)) for table in (stored, X)]
 
 
 def assert_equal_twins(X, stored=None, *, refused=False, **options):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from flat_options import with_options
 from recording import RecordingNoise
 from scipy import sparse
 from sklearn.base import clone
@@ -38,7 +39,7 @@ def frame(rng):
 
 def release(X, **changes):
     given = {"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes}
-    return release_mean(X, **given)
+    return release_mean(X, **with_options(**given))
 
 
 @pytest.mark.parametrize("neighbours", BOTH)

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from flat_options import with_options
 from recording import RecordingNoise
 from scipy import sparse
 
@@ -29,7 +30,7 @@ def table(rng):
 
 def release(X, relation=ADD, **changes):
     given = {"epsilon": 6.0, "delta": 1e-6, "neighbours": relation, "noise": SeededNoise(7), **changes}
-    return release_mean(X, **given)
+    return release_mean(X, **with_options(**given))
 
 
 def released(X, relation=ADD, **changes):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +31,7 @@ HONEST = np.random.default_rng(0).normal(size=(1000, 2)) * np.sqrt(COVARIANCE)
 
 def released(table, **options):
     with np.errstate(all="ignore"):
-        return release_mean(table, epsilon=4.0, delta=1e-6, noise=SeededNoise(1), **options)
+        return release_mean(table, **with_options(epsilon=4.0, delta=1e-6, noise=SeededNoise(1), **options))
 
 
 def is_right(found, table):

@@ -144,6 +144,21 @@ def test_a_column_of_text_neither_hides_nor_quotes_the_record(reader, opened):
     refusal_of(opened, READERS[reader](f"72,A{SECRET},180\n70,F,160\n71,F,170\n"))
 
 
+@pytest.mark.parametrize("reader", ["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("names", ["2019,2020,age", "0,1,age", "age,1,weight", "age,height,weight"])
+def test_under_neutral_no_entry_decides_about_the_names(reader, names):
+    """One cell of text takes its column out of those that hold numbers; whether the names pass must not change."""
+
+    def outcome(cell):
+        try:
+            return open_neutral(READERS[reader](f"{names}\n1,2,3\n4,5,{cell}\n")).columns
+        except InvalidRecords as error:
+            return str(error)
+
+    assert outcome("6") == outcome("ICU") == outcome("")
+    assert isinstance(outcome("6"), str) == any(map(str.isdigit, names))
+
+
 def test_a_key_column_of_a_file_that_counts_its_columns(tmp_path):
     pq.write_table(pa.table([pa.array([1.0, 2.0])] * 3, names=["0", "1", "2"]), tmp_path / "t.parquet")
     records, _ = read_keyed_table(tmp_path / "t.parquet", ["0"])

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+from flat_options import with_options
 from streams import needs
 
 import dimfree
@@ -49,7 +50,7 @@ def scheduler(request):
 
 
 def released(X, **options) -> dict:
-    release = dimfree.release_mean(X, **BUDGET, **options, noise=SeededNoise(5))
+    release = dimfree.release_mean(X, **with_options(**BUDGET, **options, noise=SeededNoise(5)))
     assert not release.refused
     return json.loads(release.to_json())
 
@@ -298,7 +299,7 @@ def test_coins_drawn_where_a_partition_is_computed_would_show(table):
     """Two runs of the broken twin differ, as a partition computed again would; two of ours do not."""
     X, options = da.from_array(table, chunks=(350, 4)), {**BUDGET, **OPTIONS["known"], "core_sample": 400}
     workers = [np.random.default_rng(place) for place in range(2)]
-    twins = [dimfree.release_mean(X, **options, noise=PartitionCoins(5, worker)) for worker in workers]
-    ours = [dimfree.release_mean(X, **options, noise=SeededNoise(5)) for _ in range(2)]
+    twins = [dimfree.release_mean(X, **with_options(**options, noise=PartitionCoins(5, worker))) for worker in workers]
+    ours = [dimfree.release_mean(X, **with_options(**options, noise=SeededNoise(5))) for _ in range(2)]
     assert ours[0].mean.tobytes() == ours[1].mean.tobytes()
     assert twins[0].mean.tobytes() != twins[1].mean.tobytes()

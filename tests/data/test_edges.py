@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from scipy import sparse
 
 from dimfree import (
@@ -18,6 +19,7 @@ from dimfree import (
 from dimfree.core.friends import within_radius
 from dimfree.data.read import read_table
 from dimfree.geometry.grid import RADIUS
+from dimfree.options import Options
 
 
 def test_a_blank_line_of_a_one_column_file_is_a_record(tmp_path):
@@ -50,7 +52,9 @@ def test_no_record_raises_a_floating_point_error(core):
     table = np.random.default_rng(1).normal(size=(300, 2))
     table[0], table[1], table[2] = 1e-320, 1e308, -1e-300
     with np.errstate(all="raise"):
-        found = release_mean(table, epsilon=4.0, delta=1e-6, covariance=np.ones(2), core=core, noise=SeededNoise(1))
+        found = release_mean(
+            table, epsilon=4.0, delta=1e-6, covariance=np.ones(2), noise=SeededNoise(1), options=Options(core=core)
+        )
     assert found.method in ("recentred", "stable", "soft", "basic")
 
 
@@ -59,7 +63,7 @@ def test_more_columns_than_the_proofs_speak_of_are_an_error(options):
     """proofs/core/friends.md and distances.md bound rounding errors for at most 2^22 columns."""
     table = sparse.csr_array((3, 2**22 + 1))
     with pytest.raises(InvalidParameter, match="at most 4194304 columns, got 4194305"):
-        release_mean(table, epsilon=1.0, delta=1e-6, **options)
+        release_mean(table, **with_options(epsilon=1.0, delta=1e-6, **options))
 
 
 def test_noise_that_would_saturate_is_refused():
@@ -69,7 +73,7 @@ def test_noise_that_would_saturate_is_refused():
 
 def test_stages_have_an_end():
     with pytest.raises(InvalidParameter, match="at most 20"):
-        release_mean(np.ones((9, 1)), epsilon=1.0, delta=1e-6, covariance=[1.0], stages=21)
+        release_mean(np.ones((9, 1)), epsilon=1.0, delta=1e-6, covariance=[1.0], options=Options(stages=21))
 
 
 @pytest.mark.filterwarnings("ignore::dimfree.interop.mean.RefusalWarning")
@@ -92,7 +96,7 @@ def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation
     table = np.random.default_rng(1).normal(size=(150, 3))
     options = {"covariance": np.full(3, 1e-4), "scale": "learn", "outliers": 0.0, "tails": "gaussian"}
     options |= {"neighbours": relation, "failure_probability": 0.3, "noise": SeededNoise(1)}
-    found = release_mean(table, epsilon=1.0, delta=1e-2, **options)
+    found = release_mean(table, **with_options(epsilon=1.0, delta=1e-2, **options))
     assert found.refused
     assert "too small" in found.refusal
     assert not any(event.purpose == "friend radius" for event in found.ledger.searches)
@@ -101,7 +105,7 @@ def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation
 @pytest.mark.parametrize(
     ("call", "place"),
     [
-        (release_mean, "dimfree.release.as_records"),
+        (release_mean, "dimfree.request.as_records"),
         (release_mean, "dimfree.estimators.unknown.pair_distances"),
         (variance_profile, "dimfree.paper.variance_profile.as_records"),
         (variance_profile, "dimfree.paper.variance_profile.group_variances"),

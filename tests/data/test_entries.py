@@ -131,6 +131,27 @@ def test_one_cell_that_makes_text_of_a_column(read, rows, odd):
     assert valid == [True] * len(rows) + [False]
 
 
+@pytest.mark.parametrize("read", [read_with_pandas, read_with_arrow, read_with_polars])
+def test_one_cell_that_makes_text_of_a_column_of_truth(read):
+    """Without the last line the reader sees truth, which are numbers; with it, words."""
+    lines = "a,b\n" + ("true,1\nfalse,2\n" if read is read_with_polars else "True,1\nFalse,2\n")
+    assert opened(read(lines))[0].tolist() == [[1, 1], [0, 2]]
+    values, valid = opened(read(f"{lines}maybe,3\n"))
+    assert values.tolist() == [[1, 1], [0, 2], [0, 0]]
+    assert valid == [True, True, False]
+
+
+@pytest.mark.parametrize("odd", [b"ICU", b"\xff", b"\xed\xa0\x80"])
+def test_one_cell_that_makes_text_or_bytes_of_a_column(odd):
+    """Arrow makes bytes of a column with a cell that is no UTF-8, and reads hexadecimal numbers elsewhere."""
+    lines = b"a,b\n0x10,1\n-2,2\n0xFFFFFFFFFFFFFFFF,3\n"
+    expected = [[16, 1], [-2, 2], [-1, 3]]
+    assert opened(pyarrow.csv.read_csv(io.BytesIO(lines)))[0].tolist() == expected
+    values, valid = opened(pyarrow.csv.read_csv(io.BytesIO(lines + odd + b",4\n")))
+    assert values.tolist() == [*expected, [0, 0]]
+    assert valid == [True, True, True, False]
+
+
 def test_a_column_of_missing_entries_is_one_of_numbers():
     polars = needs("polars")
     for frame in (pa.table({"a": [1.0], "b": pa.nulls(1)}), polars.DataFrame({"a": [1.0], "b": [None]})):

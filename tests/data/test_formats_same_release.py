@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
+from flat_options import with_options
 from streams import NAMES, RecordedStream, lists, needs, store, store_h5ad, wide
 
 import dimfree
@@ -32,7 +33,7 @@ def table(table):
 
 
 def released(X, **options) -> dict:
-    release = dimfree.release_mean(X, **BUDGET, **options, noise=SeededNoise(5))
+    release = dimfree.release_mean(X, **with_options(**BUDGET, **options, noise=SeededNoise(5)))
     assert not release.refused
     return json.loads(release.to_json())
 

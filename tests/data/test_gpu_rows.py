@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+from flat_options import with_options
 
 import dimfree
 from dimfree.core import distances, friends, gpu_offsets
@@ -280,7 +281,7 @@ def test_sparse_tables_stay_where_they_are():
 
 
 def released(X, **options) -> dict:
-    return json.loads(dimfree.release_mean(X, delta=1e-6, **options, noise=SeededNoise(5)).to_json())
+    return json.loads(dimfree.release_mean(X, **with_options(delta=1e-6, **options, noise=SeededNoise(5))).to_json())
 
 
 VARIANCES = np.array([1.0, 4.0, 0.25, 1.0, 9.0])

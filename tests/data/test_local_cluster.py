@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from streams import NAMES, needs, store
 from typer.testing import CliRunner
 
 import dimfree
 from dimfree import cli
-from dimfree import release as release_module
 from dimfree.data import read
 from dimfree.data.cluster import scheduler, workers
 from dimfree.data.cluster.scheduler import connected
@@ -64,7 +64,7 @@ def local_cluster(workers):
 
 
 def released(X, **options) -> dict:
-    release = dimfree.release_mean(X, epsilon=4.0, delta=1e-6, **options, noise=SeededNoise(5))
+    release = dimfree.release_mean(X, **with_options(epsilon=4.0, delta=1e-6, **options, noise=SeededNoise(5)))
     assert not release.refused
     return json.loads(release.to_json())
 
@@ -320,7 +320,7 @@ def test_a_file_that_workers_do_not_see(client, tmp_path, table):
 
 def test_the_command_line_takes_a_scheduler(cluster, tmp_path, table, monkeypatch):
     path, said = store(tmp_path / "t.parquet", table), []
-    monkeypatch.setattr(release_module, "SystemNoise", lambda: SeededNoise(5))
+    monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: SeededNoise(5))
     for more in ([], ["--scheduler", cluster.scheduler_address]):
         budget = ["--epsilon", "4", "--delta", "1e-6"]
         result = CliRunner().invoke(cli.app, ["mean", str(path), *budget, *more])

@@ -15,9 +15,9 @@ MOST = 1.6  # times the predicted error: that is 95 % of the noise, and clipping
 # Fixed coins instead of the system's, so that one refusal in hundreds of runs is no false alarm.
 SEEDED = """
 import runpy, sys
-import dimfree.release_groups, dimfree.release
+import dimfree.noise
 from dimfree import SeededNoise
-dimfree.release_groups.SystemNoise = dimfree.release.SystemNoise = lambda: SeededNoise(7)
+dimfree.noise.SystemNoise = lambda: SeededNoise(7)
 runpy.run_path(sys.argv[1], run_name="__main__")
 """
 ERROR = re.compile(r"^error (?P<error>[\d.]+), predicted (?P<predicted>[\d.]+) \(95 %\)", re.MULTILINE)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from scipy.special import ndtr
 
 from dimfree.accounting import events, precision, profile
@@ -129,7 +130,7 @@ def test_a_release_does_not_notice(rng, options, neighbours):
     table = rng.normal(size=(900, 2))
     common = {"epsilon": 1.0, "delta": 1e-3, "neighbours": neighbours, **options}
     forget()
-    first = release_mean(table, noise=SeededNoise(5), **common)
-    again = release_mean(table, noise=SeededNoise(5), **common)  # with everything remembered
+    first = release_mean(table, **with_options(noise=SeededNoise(5), **common))
+    again = release_mean(table, **with_options(noise=SeededNoise(5), **common))  # with everything remembered
     assert not first.refused
     assert first.to_json() == again.to_json()

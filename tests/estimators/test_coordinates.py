@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 from charges import SCALARS, precision, uncharged
+from flat_options import with_options
 from recording import RecordingNoise
 from streams import RecordedStream, needs
 
@@ -44,7 +45,7 @@ def world(name, seed=0):
 
 
 def release(X, noise=None, **options):
-    return release_mean(X, **{**BUDGET, "noise": noise or SeededNoise(900), **options})
+    return release_mean(X, **with_options(**{**BUDGET, "noise": noise or SeededNoise(900), **options}))
 
 
 def text(X, **options):
@@ -179,12 +180,12 @@ def test_a_stream_gives_the_same_bits(tmp_path, monkeypatch, name):
 
 @pytest.mark.parametrize("name", ["walk", "spiked", "both"])
 def test_where_some_are_looked_at_every_source_looks_at_the_same(monkeypatch, name):
-    monkeypatch.setattr(forecasts, "_LOOKED_AT", COUNT / 2)
+    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", COUNT / 2)
     rows = world(name)
     expected = text(rows)
     assert text(Records(RecordedStream(rows, 97), None)) == expected
     assert text(sparse.csr_array(rows)) == expected
-    monkeypatch.setattr(forecasts, "_LOOKED_AT", math.inf)
+    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", math.inf)
     assert text(rows) != expected
 
 

@@ -137,7 +137,7 @@ def any_found(dimension, draws, coins, prior=None, truth=None):
 def test_pure_noise_shows_nothing(rng, monkeypatch, dimension, draws):
     found = any_found(dimension, draws, rng)
     assert binom.sf(found - 1, draws, 0.04) > RATE  # rather than the edge of the spectrum itself, 0.17
-    monkeypatch.setattr(principal_directions, "_BEYOND", -1.0)
+    monkeypatch.setattr(principal_directions, "BEYOND_EDGE", -1.0)
     assert binom.sf(any_found(dimension, draws, rng) - 1, draws, 0.04) < RATE
 
 

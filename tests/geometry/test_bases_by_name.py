@@ -7,6 +7,7 @@ import numpy as np
 import opendp.prelude as dp
 import pytest
 import scipy.sparse as sparse
+from flat_options import with_options
 from sklearn.base import clone
 from streams import needs
 
@@ -96,7 +97,7 @@ def test_what_cannot_be_used_is_told_before_anything_is_spent(walks, domain, cas
     options, words = BAD[case]
     noise = Untouched(0)
     with pytest.raises(InvalidParameter, match=words):
-        dimfree.release_mean(walks, **BUDGET, **options, noise=noise)
+        dimfree.release_mean(walks, **with_options(**BUDGET, **options, noise=noise))
     with pytest.raises(InvalidParameter, match=words):
         dimfree.PrivateMean(**BUDGET, **options, noise=noise).fit(walks)
     with pytest.raises(InvalidParameter, match=words):

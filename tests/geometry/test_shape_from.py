@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sparse
+from flat_options import with_options
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_digits
 from streams import store, wide
@@ -292,7 +293,7 @@ def test_what_was_measured_travels_with_the_shape():
 
 
 def noise_of(X, shape, **options):
-    release = release_mean(X, epsilon=2.0, delta=1e-6, shape=shape, noise=SeededNoise(9), **options)
+    release = release_mean(X, **with_options(epsilon=2.0, delta=1e-6, shape=shape, noise=SeededNoise(9), **options))
     assert not release.refused
     return np.linalg.norm(release.noise_stddev)
 

@@ -8,6 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import opendp.prelude as dp
 import pytest
+from flat_options import with_options
 from stats import sampling
 
 from dimfree.accounting.budget import Budget, Neighbours
@@ -29,7 +30,7 @@ pytestmark = sampling(false_alarm=1e-8)
 
 def made(epsilon=1.0, delta=1e-6, domain=DOMAIN, metric=None, **changes):
     metric = dp.symmetric_distance() if metric is None else metric
-    return make_private_mean(domain, metric, epsilon, delta, **{**KNOWN, **changes})
+    return make_private_mean(domain, metric, epsilon, delta, **with_options(**{**KNOWN, **changes}))
 
 
 @pytest.fixture(scope="module")

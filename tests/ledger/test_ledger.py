@@ -2,10 +2,12 @@
 
 import json
 import sqlite3
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from recording import RecordingNoise
 
 import dimfree
@@ -17,6 +19,7 @@ from dimfree.interop.scaler import PrivateStandardScaler
 from dimfree.ledger.chain import DEBIT, OUTCOME
 from dimfree.ledger.filter import Account
 from dimfree.ledger.spending import Charge
+from dimfree.options import Options
 
 ADD = Neighbours.ADD_REMOVE
 TOTAL = {"epsilon": 3.0, "delta": 1e-5}
@@ -122,13 +125,13 @@ PATHS = {  # each way to a draw, and the relation of its ledger
 def test_the_debit_is_on_disk_before_the_first_draw(path: Path, X: np.ndarray, way: str) -> None:
     options, relation = PATHS[way]
     ledger, noise = Ledger(path, dataset="d", epsilon=4, delta=1e-2, neighbours=relation), Watching(path)
-    release_mean(X, ledger=ledger, noise=noise, **options)
+    release_mean(X, **with_options(ledger=ledger, noise=noise, **options))
     assert noise.seen == 1
 
 
 def test_groups_and_facades_draw_after_their_debit(path: Path, X: np.ndarray) -> None:
     def by_group(**options: object) -> None:
-        release_means(X, groups=np.arange(len(X)) % 2, keys=[0, 1], **options)
+        release_means(X, **with_options(groups=np.arange(len(X)) % 2, keys=[0, 1], **options))
 
     def by_scaler(**options: object) -> None:
         PrivateStandardScaler(with_std=False, **options).fit(X)
@@ -146,7 +149,7 @@ def test_what_is_charged_is_what_the_run_was_calibrated_for(X: np.ndarray, optio
     seen: list[Charge] = []
     book, many = _keeping(seen), np.concatenate([X] * 4)
     options = {**options, "epsilon": 1.0, "delta": 1e-3, "neighbours": relation}
-    release = release_mean(many, ledger=book, noise=dimfree.SeededNoise(3), **options)
+    release = release_mean(many, **with_options(ledger=book, noise=dimfree.SeededNoise(3), **options))
     [run], spent = seen[0].runs, release.ledger
     assert not release.refused
     assert spent.menu[spent.chosen] in run.menu
@@ -157,7 +160,9 @@ def test_what_is_charged_is_what_the_run_was_calibrated_for(X: np.ndarray, optio
 @pytest.mark.parametrize("core", ["soft", "basic"])
 def test_a_core_without_a_test_is_charged_as_it_is_calibrated(X: np.ndarray, core: str) -> None:
     seen: list[Charge] = []
-    release = release_mean(X, ledger=_keeping(seen), noise=dimfree.SeededNoise(3), **{**ASKED, "core": core})
+    release = release_mean(
+        X, **with_options(ledger=_keeping(seen), noise=dimfree.SeededNoise(3), **{**ASKED, "core": core})
+    )
     [run], spent = seen[0].runs, release.ledger
     assert (run.budget, run.before, run.menu, run.filtered) == (spent.budget, (), spent.menu, core == "basic")
     assert spent.filtered == run.filtered
@@ -195,7 +200,7 @@ def test_what_costs_nothing(path: Path, X: np.ndarray) -> None:
     with pytest.raises(dimfree.InvalidRecords):
         release_mean(broken, ledger=ledger, **ASKED)
     with pytest.raises(InvalidParameter):
-        release_mean(X, ledger=ledger, epsilon=1, delta=1e-6, covariance=np.ones(2), core_sample=3)
+        release_mean(X, ledger=ledger, epsilon=1, delta=1e-6, covariance=np.ones(2), options=Options(core_sample=3))
     public = Ledger(path, dataset="replaced", neighbours="replace-one", **TOTAL)
     refused = release_mean(X[:5], ledger=public, epsilon=1, delta=1e-6, neighbours="replace-one")
     assert refused.refused
@@ -277,7 +282,7 @@ def test_what_is_said_to_fit_has_a_delta_that_can_be_asked_for(path: Path) -> No
 @pytest.mark.parametrize("asked", [{"epsilon": 30.0, "delta": 0.5}, {"epsilon": 10.0, "delta": 0.99, "core": "soft"}])
 def test_a_large_delta_is_charged_by_its_promise(path: Path, X: np.ndarray, asked: dict) -> None:
     ledger = Ledger(path, dataset="d", epsilon=40.0, delta=0.995)
-    release_mean(X, ledger=ledger, covariance=np.ones(2), **asked)
+    release_mean(X, **with_options(ledger=ledger, covariance=np.ones(2), **asked))
     assert ledger.account().debits == 1
 
 
@@ -348,7 +353,7 @@ def test_groups_are_charged_once_for_all(path: Path, X: np.ndarray) -> None:
     groups = np.arange(len(X)) % 3
     options = {"groups": groups, "keys": [0, 1, 2], "epsilon": 1.0, "delta": 1e-4}
     with pytest.raises(InvalidParameter, match="tails"):
-        release_means(X, covariance=np.ones(2), tails="fat", ledger=ledger, **options)
+        release_means(X, **with_options(covariance=np.ones(2), tails="fat", ledger=ledger, **options))
     with pytest.raises(BudgetExceeded):
         release_means(X, covariance=np.ones(2), ledger=ledger, **options)
     large = Ledger(path, dataset="large", epsilon=3.0, delta=1e-3)
@@ -461,6 +466,23 @@ def test_a_locked_file_is_an_error_with_a_remedy(path: Path) -> None:
         ledger.debit(1.0, 1e-6)
     holder.close()
     assert ledger.account().debits == 0
+
+
+@pytest.mark.parametrize("trouble", [InvalidFile("locked"), OSError("secret"), MemoryError()])
+def test_trouble_with_the_outcome_never_loses_a_release_that_is_paid_for(path: Path, monkeypatch, trouble) -> None:
+    """Not even where warnings are errors."""
+
+    def fail(*args):
+        raise trouble
+
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    monkeypatch.setattr(Ledger, "_append_outcome", fail)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ledger.debit(1.0, 1e-6).noted(refused=False)
+    with pytest.warns(RuntimeWarning, match="not noted") as told:
+        ledger.debit(1.0, 1e-6).noted(refused=False)
+    assert "secret" not in str(told[0].message)
 
 
 def test_an_outcome_that_cannot_be_noted_is_a_warning(path: Path, monkeypatch) -> None:

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import RecordingNoise
@@ -19,6 +20,7 @@ from dimfree.mechanisms import bit, count, gaussian
 from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count, noisy_total
 from dimfree.mechanisms.gaussian import mean_event, noisy_mean, rounded_mean
+from dimfree.options import Options
 
 STEPS = 2**14
 
@@ -212,7 +214,7 @@ def charged(ledger):
 def test_a_release_draws_what_its_ledger_charges(rng, options, method):
     noise = RecordingNoise()
     X = rng.normal(size=(400, 3))
-    release = release_mean(X, epsilon=4.0, delta=1e-6, covariance=np.ones(3), noise=noise, **options)
+    release = release_mean(X, **with_options(epsilon=4.0, delta=1e-6, covariance=np.ones(3), noise=noise, **options))
     assert release.method == method
     assert not release.refused
     assert gaussians_asked(noise) == charged(release.ledger)
@@ -225,7 +227,9 @@ def test_a_release_draws_what_its_ledger_charges(rng, options, method):
 def test_a_failed_bit_releases_nothing_after_it(rng):
     noise = RecordingNoise(heads=False)
     X = rng.normal(size=(400, 3))
-    release = release_mean(X, epsilon=4.0, delta=1e-6, covariance=np.ones(3), core="stable", stages=0, noise=noise)
+    release = release_mean(
+        X, epsilon=4.0, delta=1e-6, covariance=np.ones(3), noise=noise, options=Options(core="stable", stages=0)
+    )
     assert release.refused
     assert [kind for kind, *_ in noise.asked] == ["gaussian", "coin"]
     assert gaussians_asked(noise) == charged(release.ledger)

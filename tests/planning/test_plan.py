@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from planning.measured import PROMISE, asked
 
 from dimfree import release_mean
@@ -141,7 +142,7 @@ def test_the_course_is_the_one_that_a_release_takes(count, method):
     foretold = course(question)
     X, _ = draw(question.stddevs, count, np.random.default_rng(0))
     options = {"outliers": 0.0, "tails": "gaussian", "covariance": question.stddevs**2}
-    taken = release_mean(X, **PROMISE, noise=SeededNoise(0), **options)
+    taken = release_mean(X, **with_options(**PROMISE, noise=SeededNoise(0), **options))
     assert foretold.method == taken.method == method
     assert math.isclose(sum(share for _, share in foretold.shares), 1.0)
     assert 0.9 < foretold.pass_probability <= 1

@@ -8,7 +8,7 @@ from replay.ways import ADDED, BOTH, WAYS, Way, grouped, ordinary
 
 from dimfree.core import basic, stable
 from dimfree.estimators import opening
-from dimfree.estimators.learn.variances import Learner
+from dimfree.estimators.learn import variances
 from dimfree.geometry import clip
 from dimfree.mechanisms import clipped_sum, count, directions, friend_radius, outer_sum, scores, search
 from dimfree.mechanisms.paper import group_means
@@ -60,7 +60,12 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
         "stable, diagonal",
     ),
     "the bit is offered twice its statistic": (stable.stability, "return k\n", "return 2 * k\n", "stable, diagonal"),
-    "a search that nobody pays": (Learner.learn_variances, "[unit.event, measured.event]", "[measured.event]", "auto"),
+    "a search that nobody pays": (
+        variances._released_scores,
+        "charge(unit, measured)",
+        "charge(measured)",
+        "auto",
+    ),
     "a steeper filter": (basic.keep, "2 * counts - n", "5 * counts - 3 * n", "basic"),
 }
 EXCHANGED = {

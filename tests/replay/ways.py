@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from flat_options import with_options
 from replay.moves import Moves, compared
 from replay.neighbours import Pair
 from replay.transcript import Diverged, FirstRun, SecondRun
@@ -86,12 +87,14 @@ def uneven(rng, rows=400, columns=24):
 
 
 def mean(**options):
-    return partial(release_mean, on_invalid="neutral", **{**BUDGET, **options})
+    return partial(release_mean, on_invalid="neutral", **with_options(**{**BUDGET, **options}))
 
 
 def as_sparse(**options):
     def call(table, **rest):
-        return release_mean(sparse.csr_array(table), on_invalid="neutral", **{**BUDGET, **options}, **rest)
+        return release_mean(
+            sparse.csr_array(table), on_invalid="neutral", **with_options(**{**BUDGET, **options}), **rest
+        )
 
     return call
 
@@ -112,7 +115,7 @@ def persons(**options):
     def call(table, **rest):
         keys = np.concatenate([np.arange(len(table)), np.arange(len(table))[::-1]]) + 1000
         rows = np.concatenate([table, table[::-1]])
-        return release_mean(rows, unit=keys, on_invalid="neutral", **{**BUDGET, **options}, **rest)
+        return release_mean(rows, unit=keys, on_invalid="neutral", **with_options(**{**BUDGET, **options}), **rest)
 
     return call
 
@@ -123,7 +126,12 @@ def grouped(**options):
     def call(table, neighbours, **rest):
         labels = np.where(np.signbit(table[:, 0]), "below", "above")
         return release_means(
-            table, groups=labels, keys=["above", "below"], on_invalid="neutral", **{**BUDGET, **options}, **rest
+            table,
+            groups=labels,
+            keys=["above", "below"],
+            on_invalid="neutral",
+            **with_options(**{**BUDGET, **options}),
+            **rest,
         )
 
     return call

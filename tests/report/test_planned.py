@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from pages import released
 
 import dimfree
@@ -14,7 +15,9 @@ def known(**options):
     rng = np.random.default_rng(0)
     noise = dimfree.SeededNoise(1)
     table = rng.normal(size=(3000, 3)) * STDDEVS
-    return dimfree.release_mean(table, epsilon=1.0, delta=1e-6, covariance=STDDEVS**2, noise=noise, **options)
+    return dimfree.release_mean(
+        table, **with_options(epsilon=1.0, delta=1e-6, covariance=STDDEVS**2, noise=noise, **options)
+    )
 
 
 @pytest.mark.parametrize("tails", ["heavy", "gaussian"])

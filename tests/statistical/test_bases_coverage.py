@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from scipy.stats import binom
 from stats import sampling
 
@@ -35,7 +36,9 @@ class Cell:
         for index in range(self.trials):
             rows = made(self.kind, self.columns, self.count, np.random.default_rng([seed, index, 3])) + truth
             options = {"epsilon": 2.0, "delta": 1e-6, "core_sample": 400, "neighbours": self.relation}
-            found = release_mean(rows, basis=self.basis, noise=SeededNoise(10**6 + 1000 * seed + index), **options)
+            found = release_mean(
+                rows, **with_options(basis=self.basis, noise=SeededNoise(10**6 + 1000 * seed + index), **options)
+            )
             if not found.refused:
                 yield found, truth
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from scipy.stats import binom
 from stats import sampling
 
@@ -41,7 +42,7 @@ class Cell:
         for index in range(self.trials):
             table, mean = draw(stddevs, self.count, public_simulation(1000 * seed + index))
             options = told | {"neighbours": self.relation, "noise": SeededNoise(1000 * seed + index)}
-            release = release_mean(table, epsilon=1.0, delta=1e-6, core_sample=1000, **options)
+            release = release_mean(table, **with_options(epsilon=1.0, delta=1e-6, core_sample=1000, **options))
             if not release.refused:
                 yield release, mean
 

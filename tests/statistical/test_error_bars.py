@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from scipy.stats import binom
 from stats import sampling
 
@@ -13,7 +14,7 @@ OPTIONS = {"covariance": STDDEVS**2, "outliers": 0.0, "tails": "gaussian", "core
 
 
 def released(table, seed):
-    return release_mean(table, epsilon=8.0, delta=1e-6, noise=SeededNoise(seed), **OPTIONS)
+    return release_mean(table, **with_options(epsilon=8.0, delta=1e-6, noise=SeededNoise(seed), **OPTIONS))
 
 
 @pytest.fixture(scope="module", params=[150, pytest.param(1000, marks=pytest.mark.slow)])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from scipy.stats import chi2
 from stats import sampling
 
@@ -26,7 +27,7 @@ def releases(seed, shape, rows, options):
     """Releases of one table, each with its own noise. A refusal says nothing about noise and is left out."""
     budget = {"epsilon": 16.0, "delta": 1e-6, "core_sample": 1000}
     noises = [SeededNoise(1000 * seed + index) for index in range(RELEASES)]
-    found = [release_mean(rows, shape=shape, noise=noise, **budget, **options) for noise in noises]
+    found = [release_mean(rows, **with_options(shape=shape, noise=noise, **budget, **options)) for noise in noises]
     passed = [release for release in found if not release.refused]
     assert len(passed) > 0.8 * RELEASES
     assert all(release.parameters["stages"] > 0 for release in passed), "nothing was recentred"

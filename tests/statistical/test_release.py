@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from recording import RecordingNoise
 from scipy.special import bdtrc
 from scipy.stats import chi2
@@ -21,10 +22,11 @@ from dimfree.accounting.calibrate import (
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.core.friends import friend_counts
 from dimfree.estimators.choose.core import HonestModel, Size, default_bounded, stable_choices
+from dimfree.estimators.run import CAUTION
 from dimfree.geometry.grid import RADIUS
 from dimfree.geometry.shape import Isotropic
 from dimfree.noise import SystemNoise
-from dimfree.release import CAUTION, release_mean
+from dimfree.release import release_mean
 
 BUDGET = Budget(4.0, 1e-6)
 FAILURE = 0.01
@@ -33,7 +35,7 @@ STEPS = 2**14  # of the grid of a count
 
 
 def release(X, noise, **way):
-    return release_mean(X, epsilon=4.0, delta=1e-6, shape=Isotropic(1.0), noise=noise, **way)
+    return release_mean(X, **with_options(epsilon=4.0, delta=1e-6, shape=Isotropic(1.0), noise=noise, **way))
 
 
 @pytest.fixture

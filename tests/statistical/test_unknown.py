@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat_options import with_options
 from scipy.stats import binom, chi2
 from stats import sampling
 
@@ -27,7 +28,7 @@ def relative_errors(seed, relation, stddev):
         rows = np.random.default_rng([seed, index]).normal(size=(RECORDS, DIMENSION)) * stddev + 5.0
         noise = SeededNoise(1000 * seed + index)
         options = {"epsilon": 4.0, "delta": 1e-6, "neighbours": relation, "core_sample": 500}
-        release = release_mean(rows, noise=noise, **options)
+        release = release_mean(rows, **with_options(noise=noise, **options))
         if not release.refused:
             found.append((release.mean - rows.mean(axis=0)) / release.noise_stddev)
     assert len(found) > 0.8 * RELEASES

@@ -164,12 +164,12 @@ def mean(
         str, typer.Option(help="heavy or gaussian; heavy is the safe choice.", rich_help_panel=_RULES)
     ] = "heavy",
     scale: Annotated[
-        str | None,
+        str,
         typer.Option(
             help="known, or learn: the spread is right up to one factor. Groups that share a learned spread learn it.",
             rich_help_panel=_RULES,
         ),
-    ] = None,
+    ] = "auto",
     stages: Annotated[
         str, typer.Option(help="Recentring stages at most; auto, or 0 for the core alone.", rich_help_panel=_RULES)
     ] = "auto",
@@ -272,24 +272,27 @@ def mean(
     _check_scheduler(scheduler, {"--unit": unit, "--group-by": group_by})
     book = open_ledger(ledger, dataset, purpose)
     places, command = Places(out, json, report, force), command_text(context)
+    from dimfree.options import Options
+
+    rules: dict[str, Any] = {"core": core, "scale": scale, "tails": tails}
+    rules["stages"] = int(stages) if stages.isdigit() else stages
+    expert = Options(
+        **rules, outliers=outliers, window=window, failure_probability=failure_probability, denoise=denoise
+    )
     options: dict[str, Any] = {
         **({} if book is None else {"ledger": book}),
         "epsilon": epsilon,
         "delta": delta,
-        "window": window,
-        "denoise": denoise,
         "unit_rows": unit_rows,
-        "failure_probability": failure_probability,
         "on_invalid": on_invalid,
-        "outliers": outliers,
-        "tails": tails,
+        "options": expert,
     }
     if group_by is not None or groups is not None:
         elsewhere = {"--neighbours": neighbours, "--shape": shape, "--core": core, "--stages": stages}
         elsewhere |= {"--device": device}
         group_by, groups = check_group_options(group_by, groups, unit, elsewhere)
         task = GroupTask(data, group_by, groups, unit, covariance, places, command, ledger)
-        release_groups(task, {**options, "scale": scale})
+        release_groups(task, options)
         return
     inputs = {"DATA": data, "--covariance": covariance, "--shape-from": shape_from, "--basis": basis_path}
     inputs |= {"--ledger": ledger}
@@ -309,17 +312,14 @@ def mean(
                 records,
                 **options,
                 covariance=matrix,
-                shape=public or shape,
+                shape=public or shape,  # type: ignore[arg-type]
                 **axes,
                 unit=whose,
-                neighbours=neighbours,
-                core=core,
-                scale=scale or "known",
+                neighbours=neighbours,  # type: ignore[arg-type]
                 device=device,
-                stages=int(stages) if stages.isdigit() else stages,
             )
     spending = list(ledger_rows(book))
-    page = partial(page_text, release, command=command, rules=options, spending=spending)
+    page = partial(page_text, release, command=command, rules=vars(expert), spending=spending)
     places.write(release, not release.refused, page)
     rows = [*_rows(release, places), *basis_rows(axes, records, release), *gain_row(shape_from, public)]
     rows += [*page_place(report), *spending]

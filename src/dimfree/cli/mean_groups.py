@@ -86,7 +86,7 @@ def release_groups(task: GroupTask, options: Mapping[str, Any]) -> None:
         means = release_means(records, groups=groups, keys=names, unit=whose, covariance=matrix, tell=tell, **options)
     released = len(means.refused) < len(means)
     spending = list(ledger_rows(options.get("ledger")))
-    page = partial(page_text, means, command=task.command, rules=options, spending=spending)
+    page = partial(page_text, means, command=task.command, rules=vars(options["options"]), spending=spending)
     task.places.write(means, released, page)
     title = "Released" if not means.refused else "Released in part" if released else "Refused"
     show_card(title, [*_rows(means, task), *spending], means.guarantee.private)

@@ -18,6 +18,7 @@ from dimfree.comparison.baselines.not_private import empirical_mean, oracle_floo
 from dimfree.comparison.baselines.plan import plan
 from dimfree.comparison.worlds import Priors, World
 from dimfree.errors import InvalidParameter
+from dimfree.options import Options
 from dimfree.release import release_mean
 
 FACTS: dict[str, str] = {  # what an estimator may be told, for people
@@ -107,7 +108,7 @@ def _without_promise(X: Floats, **_: Any) -> Answer:
 
 
 # The paper's Algorithm 1 is proved for add/remove alone; its Algorithm 2, FriendlyCore and the ball for both.
-_BASIC = partial(release_mean, core="basic")
+_BASIC = partial(release_mean, options=Options(core="basic"))
 _ADD_REMOVE = (Neighbours.ADD_REMOVE,)
 
 CONTESTANTS: tuple[Contestant, ...] = (

@@ -7,20 +7,26 @@ from typing import Any
 import numpy as np
 
 from dimfree._types import Floats
+from dimfree._validate import check_columns, check_magnitude
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Branch, Gaussian, Ledger
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.ledgers import AnyLedger
 from dimfree.data.records import Records
 from dimfree.estimators.choose.core import HonestModel
+from dimfree.estimators.learn.knowledge import Knowledge
 from dimfree.estimators.learn.restore import Answer
 from dimfree.estimators.learn.shrinkage import denoised
-from dimfree.estimators.learn.stages import Knowledge
-from dimfree.geometry.shape import Diagonal
+from dimfree.geometry.bases import as_basis
+from dimfree.geometry.shape import Diagonal, as_shape
 from dimfree.geometry.space import Space
 from dimfree.noise import Noise
+from dimfree.options import AUTO
+from dimfree.request import Request
 from dimfree.results.error_model import ErrorModel
 from dimfree.results.release import Release
+
+CAUTION = 0.7  # of failure_probability is shared out; the rest is for what the public models of honest data miss
 
 TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."
 UNSTABLE = (
@@ -50,6 +56,31 @@ class Run:
     denoise: bool
     noise: Noise
     menu: bool = False  # whether the coordinates that the noise is shaped in are chosen on the way
+
+    @classmethod
+    def of(cls, request: Request, records: Records) -> "Run":
+        """The run that a request asks for. Covariance, shape and basis must fit the columns: InvalidParameter if not.
+
+        Looks at the width and the names of the columns alone, never at a value.
+        """
+        options = request.options
+        check_columns(records.dimension, request.budget.epsilon)
+        space, model, spectrum = _believed(request, records)
+        return cls(
+            space=space,
+            model=model,
+            spectrum=spectrum,
+            budget=request.budget,
+            relation=request.relation,
+            failure=CAUTION * options.failure_probability,
+            learn_scale=request.learns_scale,
+            most_stages=options.stages if isinstance(options.stages, int) else None,
+            core_sample=options.core_sample if isinstance(options.core_sample, int) else None,
+            window=options.window,
+            denoise=options.denoise,
+            noise=request.noise,
+            menu=request.chooses_basis,
+        )
 
     @property
     def records(self) -> Records:
@@ -144,3 +175,16 @@ class Run:
             "columns": columns,
             "parameters": public,
         }
+
+
+def _believed(request: Request, records: Records) -> tuple[Space, HonestModel, Floats]:
+    """The space to work in, what is believed of honest records there, and their standard deviations. Public."""
+    options, dimension = request.options, records.dimension
+    if request.learned:
+        left_open = request.basis is None or request.chooses_basis or request.learned != AUTO
+        axes = None if left_open else as_basis(request.basis, dimension, records.columns)
+        flat = np.ones(dimension if axes is None else axes.width)
+        return Space(records, Diagonal(flat), axes), HonestModel.unknown(options.outliers), flat
+    known = as_shape(request.covariance, request.shape, dimension)
+    spectrum = check_magnitude("covariance", known.spectrum(dimension))
+    return Space(records, known), HonestModel.of(spectrum, options.outliers, options.tails), spectrum

@@ -1,6 +1,7 @@
 """The scikit-learn facade: validate, call, store."""
 
 import warnings
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,8 @@ from dimfree._validate.column_names import check_names
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import as_records, plain_table
 from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory, memory_unspoken
-from dimfree.release import AUTO, WINDOW, release_mean
+from dimfree.options import Options
+from dimfree.release import release_mean
 from dimfree.results.release import Release
 
 
@@ -38,7 +40,7 @@ class PrivateMean(BaseEstimator):
     for each row: keys are data, and parameters are printed. Every call of `fit` is a release of its own and spends the
     whole budget again: a search over parameters or a cross-validation spends it once for every fit. In a pipeline the
     steps before it must not learn from X (or do so privately, at a cost of their own). Parameters are those of
-    `release_mean`.
+    `release_mean` and of `Options`, all of them flat, as scikit-learn asks.
 
     As scikit-learn asks, a table without rows raises an error. Like the error of `on_invalid="raise"` it is for the
     curator's eyes and outside the guarantee; `release_mean` refuses instead.
@@ -55,17 +57,17 @@ class PrivateMean(BaseEstimator):
         delta: Any,
         covariance: Any = None,
         shape: Any = None,
-        basis: Any = AUTO,
+        basis: Any = "auto",
         neighbours: Any = "add-remove",
         core: Any = "auto",
         failure_probability: Any = 0.01,
         on_invalid: Any = "raise",
         outliers: Any = 0.03,
         tails: Any = "heavy",
-        scale: Any = "known",
+        scale: Any = "auto",
         stages: Any = "auto",
         core_sample: Any = "auto",
-        window: Any = WINDOW,
+        window: Any = Options.window,
         denoise: Any = False,
         unit: Any = None,
         unit_rows: Any = None,
@@ -99,7 +101,9 @@ class PrivateMean(BaseEstimator):
         """Release the mean of the rows of X. `y` is ignored and never read; `unit` holds one key for each row."""
         table, whose = self._persons(open_table(X, self.on_invalid), unit)
         check_schema(self, table)  # names and width only, before any budget is spent
-        self._store(release_mean(table, **{**self.get_params(deep=False), "unit": whose}))
+        given = {**self.get_params(deep=False), "unit": whose}
+        options = Options(**{field.name: given.pop(field.name) for field in fields(Options)})
+        self._store(release_mean(table, **given, options=options))
         if self.release_.refused:
             warnings.warn(f"The release was refused: {self.release_.refusal}", RefusalWarning, stacklevel=2)
         return self

@@ -5,9 +5,9 @@
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,9 @@ from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.geometry.bases import as_basis, check_basis
 from dimfree.geometry.shape import Shape, as_shape
 from dimfree.noise import Noise, SeededNoise, SystemNoise
-from dimfree.release import AUTO, LEARNED, WINDOW, release_mean
+from dimfree.options import AUTO, Options
+from dimfree.release import release_mean
+from dimfree.request import Learned
 from dimfree.results.release import Release
 
 RELATIONS = {
@@ -42,13 +44,9 @@ def make_private_mean(
     delta: float,
     *,
     covariance: ArrayLike | None = None,
-    shape: Shape | str | None = None,
+    shape: Shape | Learned | None = None,
     basis: Any = AUTO,
-    failure_probability: float = 0.01,
-    outliers: float = 0.03,
-    tails: str = "heavy",
-    window: Sequence[float] = WINDOW,
-    denoise: bool = False,
+    options: Options = Options(),
 ) -> Any:
     """An OpenDP Measurement whose answer is a `Release`: the mean of the rows, or a refusal, (epsilon, delta)-private.
 
@@ -69,22 +67,18 @@ def make_private_mean(
     if kind not in RELATIONS:
         raise InvalidParameter(f"Expected input_metric={kind} to be one of {', '.join(RELATIONS)}.")
     budget = _budget(epsilon, delta, dimension)
-    options: dict[str, Any] = {
+    given: dict[str, Any] = {
         "shape": _opened_shape(covariance, shape, dimension),
         "basis": _opened_basis(basis, dimension),
         "neighbours": RELATIONS[kind],
-        "failure_probability": failure_probability,
-        "outliers": outliers,
-        "tails": tails,
-        "window": window,
-        "denoise": denoise,
+        "options": options,
     }
-    _rehearse(dimension, options)
+    _rehearse(dimension, given)
     public_size = size if RELATIONS[kind] is Neighbours.REPLACE_ONE else None
 
     def answer(X: object) -> Release:
         table, noise = _table(X, dimension, public_size), SystemNoise()
-        return _spoken(_shuffled(table, noise) if kind in UNORDERED else table, budget, options, noise)
+        return _spoken(_shuffled(table, noise) if kind in UNORDERED else table, budget, given, noise)
 
     return _measurement(input_domain, input_metric, answer, lambda steps: group_loss(budget, steps))
 
@@ -134,7 +128,7 @@ def _budget(epsilon: float, delta: float, dimension: int) -> Budget:
 
 def _opened_shape(covariance: ArrayLike | None, shape: Shape | str | None, dimension: int) -> Shape | str | None:
     """A known shape, made once for all calls; or the name of one that is learned."""
-    learned = covariance is None and (shape is None or (isinstance(shape, str) and shape in LEARNED))
+    learned = covariance is None and (shape is None or (isinstance(shape, str) and shape in get_args(Learned)))
     return shape if learned else as_shape(covariance, shape, dimension)
 
 
@@ -144,10 +138,10 @@ def _opened_basis(basis: Any, dimension: int) -> Any:
     return basis if basis is None or (isinstance(basis, str) and basis == AUTO) else as_basis(basis, dimension)
 
 
-def _rehearse(dimension: int, options: dict[str, Any]) -> None:
+def _rehearse(dimension: int, given: dict[str, Any]) -> None:
     """A release about nobody, at a budget whose plan is kept: a parameter that cannot be used fails now, not when a
     Context has charged for the answer."""
-    release_mean(np.empty((0, dimension)), epsilon=1.0, delta=1e-6, noise=SeededNoise(0), **options)
+    release_mean(np.empty((0, dimension)), epsilon=1.0, delta=1e-6, noise=SeededNoise(0), **given)
 
 
 def _table(X: object, dimension: int, size: int | None) -> NDArray[np.float64]:
@@ -176,11 +170,11 @@ def _shuffled(table: NDArray[np.float64], noise: Noise) -> NDArray[np.float64]:
             return table[order]
 
 
-def _spoken(table: NDArray[np.float64], budget: Budget, options: dict[str, Any], noise: Noise) -> Release:
+def _spoken(table: NDArray[np.float64], budget: Budget, given: dict[str, Any], noise: Noise) -> Release:
     """OpenDP repeats an exception word for word: ours tell nothing of records, others are replaced."""
     try:
         promise: dict[str, Any] = {"epsilon": budget.epsilon, "delta": budget.delta}
-        return release_mean(table, **promise, on_invalid="neutral", noise=noise, **options)
+        return release_mean(table, **promise, on_invalid="neutral", noise=noise, **given)
     except DimfreeError:
         raise
     except Exception:  # noqa: BLE001 - a mistake of ours; even then the data stay inside

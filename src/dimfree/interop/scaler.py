@@ -14,7 +14,7 @@ from dimfree.data.records import plain_table
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
 from dimfree.geometry.shape import as_shape
 from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table
-from dimfree.release import WINDOW
+from dimfree.options import Options
 from dimfree.results.release import Release
 
 _OWN = ("with_mean", "with_std")
@@ -39,8 +39,8 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
     publicly known `covariance` or `shape`, whose standard deviations are then used. Every `fit` spends the whole budget
     again, also inside a cross-validation. A refused release raises RefusedRelease, and its budget is spent.
 
-    `with_mean` and `with_std` choose what is done; the other parameters are those of `release_mean`. Keys that say
-    whose each row is go to `fit(X, unit=keys)`. Sparse X is for `with_mean=False` only.
+    `with_mean` and `with_std` choose what is done; the other parameters are those of `release_mean` and of `Options`.
+    Keys that say whose each row is go to `fit(X, unit=keys)`. Sparse X is for `with_mean=False` only.
 
     After `fit`: `mean_`, `scale_` and `learned_` of shape (d,), None where not asked for; `release_`, `guarantee_`;
     `n_features_in_` and, when X has column names, `feature_names_in_`.
@@ -59,7 +59,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         failure_probability: Any = 0.01,
         on_invalid: Any = "raise",
         outliers: Any = 0.03,
-        window: Any = WINDOW,
+        window: Any = Options.window,
         denoise: Any = False,
         ledger: Any = None,
         noise: Any = None,

@@ -14,9 +14,9 @@ from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
 from dimfree.data.records import Records
+from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE
 from dimfree.estimators.choose.core import (
     BoundedChoice,
-    HonestModel,
     Size,
     StableChoice,
     choose_soft,
@@ -27,12 +27,10 @@ from dimfree.estimators.choose.stages import Schedule
 from dimfree.estimators.known import choose_known
 from dimfree.estimators.opening import calibrated
 from dimfree.estimators.run import Run
-from dimfree.estimators.unknown import SEARCH_SHARE, choose_core
-from dimfree.geometry.shape import Diagonal
-from dimfree.geometry.space import Space
+from dimfree.estimators.unknown import choose_core
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Question
-from dimfree.release import CAUTION, WINDOW
+from dimfree.request import Request
 
 Choice = Schedule | BoundedChoice | StableChoice
 
@@ -93,36 +91,22 @@ def _has_choice(run: Run, menu: Calibration, size: Size, knowledge: str) -> bool
 def _opened(question: Question) -> tuple[Run, Calibration]:
     run = _run(question)
     if question.knowledge == "nothing":
-        return run, calibrated(run, SEARCH_SHARE)
+        return run, calibrated(run, RADIUS_SEARCH_SHARE)
     return run, calibrated(run, 0.0, bounded=question.relation is Neighbours.ADD_REMOVE)
 
 
 def _run(question: Question) -> Run:
-    """As in the hall, with its defaults: CAUTION, WINDOW, any number of stages, the core's own sample size."""
-    nothing, flat = question.knowledge == "nothing", np.ones(question.dimension)
-    shape = Diagonal(flat) if nothing else Diagonal(question.stddevs**2)
-    spectrum = flat if nothing else shape.spectrum(question.dimension)
-    model = (
-        HonestModel.unknown(question.outliers)
-        if nothing
-        else HonestModel.of(spectrum, question.outliers, question.tails)
+    """The run of a release with these options, over a table without rows; the coordinates are the columns."""
+    request = Request.checked(
+        epsilon=question.budget.epsilon,
+        delta=question.budget.delta,
+        neighbours=question.relation,
+        covariance=None if question.knowledge == "nothing" else question.stddevs**2,
+        basis=None,
+        noise=SeededNoise(0),
+        options=question.options,
     )
-    space = Space(Records(np.zeros((0, question.dimension)), None), shape)
-    failure = CAUTION * question.failure_probability
-    return Run(
-        space,
-        model,
-        spectrum,
-        question.budget,
-        question.relation,
-        failure,
-        False,
-        None,
-        None,
-        WINDOW,
-        False,
-        SeededNoise(0),
-    )
+    return Run.of(request, Records(np.zeros((0, question.dimension)), None))
 
 
 def whole_mu(budget: Budget) -> float:

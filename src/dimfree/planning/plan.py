@@ -10,6 +10,7 @@ import numpy as np
 from dimfree._validate import check_between, check_callable, check_flag, check_probability
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidParameter
+from dimfree.options import Tails
 from dimfree.planning.course import course
 from dimfree.planning.outlook import smallest_count, whole_mu
 from dimfree.planning.paper_bounds.stated import limits_of, needs_of
@@ -19,6 +20,7 @@ from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
 from dimfree.planning.solve import MOST_SOLVED, least_epsilon, least_records, most_columns
 from dimfree.planning.spread import spread_of
+from dimfree.request import NeighboursName
 
 __all__ = ["Plan", "plan"]
 
@@ -39,9 +41,9 @@ def plan(
     delta: float | None = None,
     accuracy: float | None = None,
     knowledge: str = "nothing",
-    neighbours: str | Neighbours = "add-remove",
+    neighbours: NeighboursName | Neighbours = "add-remove",
     outliers: float = 0.03,
-    tails: str = "heavy",
+    tails: Tails = "heavy",
     failure_probability: float = 0.01,
     confidence: float = 0.95,
     peers: bool = False,

@@ -11,13 +11,11 @@ from dimfree._validate import (
     check_choice,
     check_columns,
     check_count,
-    check_failure,
     check_magnitude,
-    check_share,
     check_variances,
 )
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
-from dimfree.release import TAILS
+from dimfree.options import Options, Tails
 
 KNOWLEDGE = ("nothing", "covariance")
 MOST_RECORDS = 10**10
@@ -37,7 +35,7 @@ class Question:
     relation: Neighbours = Neighbours.ADD_REMOVE
     knowledge: str = "nothing"
     outliers: float = 0.03
-    tails: str = "heavy"
+    tails: Tails = "heavy"
     failure_probability: float = 0.01
 
     def __post_init__(self) -> None:
@@ -48,10 +46,14 @@ class Question:
         check_at_least("delta", self.budget.delta, SMALLEST_DELTA)
         object.__setattr__(self, "relation", Neighbours.parse(self.relation))
         check_choice("knowledge", self.knowledge, KNOWLEDGE)
-        object.__setattr__(self, "outliers", check_share("outliers", self.outliers, below=0.3))
-        check_choice("tails", self.tails, TAILS)
-        object.__setattr__(self, "failure_probability", check_failure(self.failure_probability))
+        for name in ("outliers", "tails", "failure_probability"):
+            object.__setattr__(self, name, getattr(self.options, name))
         check_columns(len(spread), self.budget.epsilon)
+
+    @property
+    def options(self) -> Options:
+        """The options that the release will be given, checked."""
+        return Options(outliers=self.outliers, tails=self.tails, failure_probability=self.failure_probability)
 
     @property
     def dimension(self) -> int:

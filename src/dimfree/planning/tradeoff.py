@@ -12,9 +12,11 @@ from dimfree._types import Floats
 from dimfree._validate import check_callable, check_count, check_each, check_positive
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.options import Tails
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
 from dimfree.planning.spread import spread_of
+from dimfree.request import NeighboursName
 
 FORMAT = 1
 FREE = 1.1  # times the sampling error: where privacy costs no more than this it is called free
@@ -111,9 +113,9 @@ def tradeoff(
     spectrum: object,
     d: int | None = None,
     knowledge: str = "nothing",
-    neighbours: str | Neighbours = "add-remove",
+    neighbours: NeighboursName | Neighbours = "add-remove",
     outliers: float = 0.03,
-    tails: str = "heavy",
+    tails: Tails = "heavy",
     failure_probability: float = 0.01,
     tell: Tell = lambda *_: None,
 ) -> Tradeoff:

@@ -6,6 +6,7 @@ the release shows there, and only there.
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,12 +24,13 @@ from dimfree.geometry.space import Space
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.mechanisms.scores import Scoring, noisy_scores
 from dimfree.noise import Noise, SystemNoise, public_simulation
+from dimfree.options import Options
 from dimfree.release import release_mean
 
 DELTA = 1e-2  # of the audited claims
 _FEW, _MANY = 50, 100  # canaries of a mechanism, of a release
 _OFTEN, _SELDOM = 400, 100  # releases of either
-_FAILURE = 0.02  # accepted chance of a refusal: a release that refuses has no guess right
+_OPTIONS = Options(failure_probability=0.02)  # accepted chance of a refusal: a release that refuses has no guess right
 _BEYOND = 1e3  # so far from the centre that every score is clipped
 
 
@@ -71,13 +73,12 @@ def scores_play(epsilon: float, canaries: int = _FEW) -> Play:
     return play
 
 
-def release_play(epsilon: float, crowd: Floats, edge: float, options: dict[str, Any]) -> Play:
+def release_play(epsilon: float, crowd: Floats, edge: float, given: dict[str, Any]) -> Play:
     """A whole release; canaries at a share of the friend radius that the code uses on the crowd. A refusal is mute."""
     canaries = crowd.shape[1]
 
     def release(table: Floats, noise: Noise) -> Any:
-        budget: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA, "failure_probability": _FAILURE}
-        return release_mean(table, neighbours=Neighbours.ADD_REMOVE, noise=noise, **budget, **options)
+        return release_mean(table, epsilon=epsilon, delta=DELTA, noise=noise, **{"options": _OPTIONS, **given})
 
     reach, centre = edge * float(release(crowd, Asked()).parameters["radius"]), crowd.mean(axis=0)
 
@@ -104,24 +105,25 @@ def _mechanism(make: Callable[[float], Play], epsilon: float, failure: float, re
 def _release(
     crowd: Callable[[int], Floats],
     edge: float,
-    options: dict[str, Any],
+    given: dict[str, Any],
     epsilon: float,
     failure: float,
     releases: int = _SELDOM,
 ) -> Found:
     size = 400 + 400 * math.ceil(1 / epsilon)
-    play = release_play(epsilon, crowd(size), edge, options)
+    play = release_play(epsilon, crowd(size), edge, given)
     return one_run(play, game(_MANY, releases, epsilon), DELTA, failure, noise=Pooled(SystemNoise()))
 
 
-_KNOWN: dict[str, Any] = {"shape": Isotropic(1.0), "core": "stable"}
+_KNOWN: dict[str, Any] = {"shape": Isotropic(1.0), "options": replace(_OPTIONS, core="stable")}
+_ALONE: dict[str, Any] = {"shape": Isotropic(1.0), "options": replace(_OPTIONS, core="stable", stages=0)}
 _EDGE, _SPREAD_EDGE = 0.97, 0.7  # of the radius, which moves with the noisy count; less beside a crowd with a spread
 
 # (epsilon claimed at DELTA, failure) → what was found; add/remove
 ONE_RUN: dict[str, Callable[..., Found]] = {
     "clipped mean, add-remove": partial(_mechanism, clipped_sum_play),
     "scores, add-remove": partial(_mechanism, scores_play),
-    "release: stable, add-remove": partial(_release, _at_the_origin, _EDGE, {**_KNOWN, "stages": 0}),
+    "release: stable, add-remove": partial(_release, _at_the_origin, _EDGE, _ALONE),
     "release: recentred, add-remove": partial(_release, _at_the_origin, _EDGE, _KNOWN),
     "release: auto, add-remove": partial(_release, _about_the_origin, _SPREAD_EDGE, {}),
 }

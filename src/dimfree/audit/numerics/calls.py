@@ -9,6 +9,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank, Shape
 from dimfree.noise import public_simulation
+from dimfree.options import Options
 from dimfree.paper.variance_profile import variance_profile
 from dimfree.release import release_mean
 
@@ -36,15 +37,16 @@ def known_shapes() -> dict[str, Shape]:
 def ways() -> Mapping[str, dict[str, Any]]:
     """What `release_mean` is called with."""
     known = {"shape": known_shapes()["Isotropic"]}
-    stable, replaced = {**known, "core": "stable"}, {"neighbours": "replace-one"}
+    stable, replaced = {**known, "options": Options(core="stable")}, {"neighbours": "replace-one"}
+    alone = {**known, "options": Options(core="stable", stages=0)}
     shaped = {f"recentred, {name}": {**stable, "shape": shape} for name, shape in known_shapes().items()}
     return {
-        "soft": {**known, "core": "soft"},
-        "basic": {**known, "core": "basic"},
-        "stable": {**stable, "stages": 0},
-        "stable, replace-one": {**stable, "stages": 0, **replaced},
+        "soft": {**known, "options": Options(core="soft")},
+        "basic": {**known, "options": Options(core="basic")},
+        "stable": alone,
+        "stable, replace-one": {**alone, **replaced},
         **shaped,
-        "unknown scale": {**stable, "scale": "learn"},
+        "unknown scale": {**known, "options": Options(core="stable", scale="learn")},
         "auto": {},
         "auto, replace-one": replaced,
         "paper": {"shape": "paper"},

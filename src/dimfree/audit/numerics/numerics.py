@@ -40,6 +40,7 @@ from dimfree.mechanisms.paper.top_k import top_k
 from dimfree.mechanisms.scores import Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise, SystemNoise
+from dimfree.options import Options
 from dimfree.release import release_mean
 
 _EXACT = 2.0**52  # beyond, every float is a whole number and the lattice says nothing
@@ -104,16 +105,16 @@ def _direction_cases(door: Noise) -> Iterator[tuple[str, int]]:
 def _release_cases(door: Noise) -> Iterator[tuple[str, int]]:
     """Whole releases of one mean in its own space: what leaves is what the last event states."""
     ways: tuple[dict[str, Any], ...] = (
-        {"core": "soft"},
-        {"core": "basic"},
-        {"core": "stable", "stages": 0, "neighbours": "replace-one"},
+        {"options": Options(core="soft")},
+        {"options": Options(core="basic")},
+        {"options": Options(core="stable", stages=0), "neighbours": "replace-one"},
     )
     for way in ways:
         near = np.clip(made_up(), -1, 1) / 4
         found = release_mean(near, epsilon=4.0, delta=1e-2, shape=Isotropic(1.0), noise=door, **way)
         events = [event for event in found.ledger.events if isinstance(event, Gaussian) and event.purpose == "mean"]
         if not found.refused:
-            yield f"release, {way['core']}", off_lattice(found.mean, events[-1])
+            yield f"release, {way['options'].core}", off_lattice(found.mean, events[-1])
 
 
 def _listed_cases(door: Noise) -> Iterator[tuple[str, int]]:

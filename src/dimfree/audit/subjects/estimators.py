@@ -13,11 +13,11 @@ from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.pairs.crowds import at_spread_stability, crowd, spread_pairs
 from dimfree.audit.subjects.subject import DELTA, Subject
 from dimfree.audit.subjects.ways import FAILURE, KNOWN, PAPER, Way
+from dimfree.estimators.run import CAUTION
 from dimfree.geometry.shape import Isotropic, Shape
 from dimfree.noise import Noise
 from dimfree.paper.algorithm2 import Learned, coordinate_blocks
 from dimfree.paper.group_variances import bucket, bucket_edge
-from dimfree.release import CAUTION
 from dimfree.results.release import Release
 
 _RELEASED = ("count", "weight_lower_bound", "radius", "scale", "top", "groups")
@@ -56,7 +56,7 @@ def release_pairs(way: Way, epsilon: float) -> Iterator[Pair]:
     else:
         found, edge = spread_pairs(way.relation, place), _spread_edge(way, place)
     yield next(found)
-    if way.tables != PAPER and "core_sample" not in way.options:  # where coins choose whom the core sees, they choose T
+    if way.tables != PAPER and way.options.core_sample == "auto":  # coins that choose the sample would choose T
         most = place.size // (2 if way.tables == KNOWN else 4)  # with more of them there is another scale to be found
         lonely = lonely_at_two(way, epsilon, edge, most)
         yield from [] if lonely is None else [edge(lonely)]
@@ -88,7 +88,7 @@ def _spread_edge(way: Way, place: Place) -> Edge:
 
 def _known_pairs(way: Way, place: Place) -> Iterator[Pair]:
     """Of the plain suite, those that fit the shape; with a record that is invalid, where such are allowed."""
-    if way.options.get("on_invalid") == "neutral":
+    if way.given.get("on_invalid") == "neutral":
         yield _invalid_pair(way.relation, place)
     for pair in pairs(way.relation, place):
         if way.shape.dimension in (None, pair.here.shape[1]):

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.neighbours import Table
 from dimfree.audit.pairs.crowds import SEVERAL
 from dimfree.audit.subjects.subject import DELTA
+from dimfree.estimators.run import CAUTION
 from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank, Shape
 from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import Noise
+from dimfree.options import Options
 from dimfree.paper.shares import choose_steps, paper_shares
-from dimfree.release import CAUTION, release_mean
+from dimfree.release import release_mean
 from dimfree.results.release import Release
 
 FAILURE = 0.2  # accepted chance of a refusal: shorter ladders, so smaller tables
@@ -28,11 +30,11 @@ KNOWN, SPREAD, PAPER = (
 )  # which tables: in units of a known shape, or with a scale of their own
 
 
-def fitted(table: Table, **options: Any) -> Release:
+def fitted(table: Table, *, options: Options, **given: Any) -> Release:
     """The release behind the scikit-learn facade."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RefusalWarning)
-        return PrivateMean(**options).fit(table).release_
+        return PrivateMean(**given, **vars(options)).fit(table).release_
 
 
 @dataclass(frozen=True)
@@ -40,17 +42,18 @@ class Way:
     """How `release_mean` is called, and how many records it needs at this budget."""
 
     name: str
-    options: dict[str, Any]
+    given: dict[str, Any]
     size: int
     relation: Neighbours = Neighbours.ADD_REMOVE
     tables: str = KNOWN
     call: Callable[..., Release] = release_mean
     weight: float = 2.0
+    options: Options = Options()
 
     @property
     def shape(self) -> Shape:
         """In whose units the tables are made."""
-        given = self.options.get("shape")
+        given = self.given.get("shape")
         return given if isinstance(given, Shape) else Isotropic(1.0)
 
     def release(self, table: Table, epsilon: float, noise: Noise) -> Release:
@@ -59,9 +62,9 @@ class Way:
             epsilon=epsilon,
             delta=DELTA,
             neighbours=self.relation.value,
-            failure_probability=FAILURE,
             noise=noise,
-            **self.options,
+            options=replace(self.options, failure_probability=FAILURE),
+            **self.given,
         )
 
 
@@ -69,28 +72,28 @@ def ways(epsilon: float) -> list[Way]:
     """Every estimator, both relations where it has both; then every option that changes what is computed, once."""
     more, replaced = math.ceil(1 / epsilon), Neighbours.REPLACE_ONE
     known: dict[str, Any] = {"shape": Isotropic(1.0)}
-    core, stages = {**known, "core": "stable", "stages": 0}, {**known, "core": "stable"}
+    core, stages, learn = Options(core="stable", stages=0), Options(core="stable"), Options(scale="learn")
     few, many, unknown = 60 + 90 * more, 80 + 140 * more, math.ceil(200 + 400 / epsilon)
     return [
-        Way("soft", {**known, "core": "soft"}, 30 + 25 * more, weight=4.0),
-        Way("basic", {**known, "core": "basic"}, 40 + 60 * more, weight=4.0),
-        Way("stable", core, many, weight=4.0),
-        Way("stable", core, few, replaced, weight=4.0),
-        Way("recentred", stages, many, weight=4.0),
-        Way("recentred", stages, few, replaced, weight=4.0),
+        Way("soft", known, 30 + 25 * more, weight=4.0, options=Options(core="soft")),
+        Way("basic", known, 40 + 60 * more, weight=4.0, options=Options(core="basic")),
+        Way("stable", known, many, weight=4.0, options=core),
+        Way("stable", known, few, replaced, weight=4.0, options=core),
+        Way("recentred", known, many, weight=4.0, options=stages),
+        Way("recentred", known, few, replaced, weight=4.0, options=stages),
         Way("cheapest", known, many),
         Way("cheapest", known, few, replaced),
-        Way("unknown scale", {**known, "scale": "learn"}, unknown, tables=SPREAD, weight=4.0),
-        Way("unknown scale", {**known, "scale": "learn"}, unknown, replaced, tables=SPREAD, weight=4.0),
+        Way("unknown scale", known, unknown, tables=SPREAD, weight=4.0, options=learn),
+        Way("unknown scale", known, unknown, replaced, tables=SPREAD, weight=4.0, options=learn),
         Way("auto", {}, unknown, tables=SPREAD, weight=6.0),
         Way("auto", {}, unknown, replaced, tables=SPREAD, weight=6.0),
         *(Way("paper", {"shape": "paper"}, paper_size(epsilon, r), r, PAPER) for r in Neighbours),
-        Way("denoised", {**stages, "denoise": True}, few, replaced),
-        Way("sampled core", {**stages, "core_sample": many}, 2 * many),
-        Way("sampled core", {**stages, "core_sample": few}, 2 * few, replaced),
-        Way("invalid rows", {**stages, "on_invalid": "neutral"}, few, replaced),
-        Way("scikit-learn", core, few, replaced, call=fitted),
-        *(Way(type(shape).__name__, {"shape": shape, "core": "stable"}, few, replaced) for shape in shapes()),
+        Way("denoised", known, few, replaced, options=replace(stages, denoise=True)),
+        Way("sampled core", known, 2 * many, options=replace(stages, core_sample=many)),
+        Way("sampled core", known, 2 * few, replaced, options=replace(stages, core_sample=few)),
+        Way("invalid rows", {**known, "on_invalid": "neutral"}, few, replaced, options=stages),
+        Way("scikit-learn", known, few, replaced, call=fitted, options=core),
+        *(Way(type(shape).__name__, {"shape": shape}, few, replaced, options=stages) for shape in shapes()),
     ]
 
 

@@ -30,7 +30,7 @@ from dimfree.errors import memory_unspoken
 from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space
 from dimfree.mechanisms.count import noisy_count
-from dimfree.noise import Noise, SystemNoise, checked_noise
+from dimfree.noise import Noise, opened
 from dimfree.results.release import Release
 
 Event = Gaussian | Loss
@@ -128,7 +128,7 @@ def open_frame(
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("on_invalid", on_invalid, ON_INVALID)
-    door = SystemNoise() if noise is None else checked_noise(noise)
+    door = opened(noise)
     records = as_records(X, on_invalid=on_invalid)
     check_columns(records.dimension, budget.epsilon)
     require_valid(records, on_invalid)

@@ -1,0 +1,173 @@
+"""`Request`: what one release is asked for, checked once, before any table is opened; then the records, as it says.
+
+A request is public except for the keys in `unit`, which are data: a request is never printed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple, get_args
+
+from numpy.typing import ArrayLike
+
+from dimfree._validate import (
+    check_at_least,
+    check_choice,
+    check_exactly_one,
+    check_kind,
+    check_learned_options,
+    check_unit_rows,
+    is_word,
+    reject_shape,
+)
+from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.data.gpu.device import Place, device_memory_unspoken, place_of
+from dimfree.data.people.person_records import person_records, split_unit
+from dimfree.data.records import ON_INVALID, Records, as_records
+from dimfree.errors import InvalidParameter, memory_unspoken
+from dimfree.geometry.bases import check_basis
+from dimfree.geometry.shape import Shape
+from dimfree.noise import Noise, opened
+from dimfree.options import AUTO, UNTESTED, Options
+
+Learned = Literal["auto", "paper"]  # shapes that are learned from the records
+NeighboursName = Literal["add-remove", "replace-one"]
+OnInvalid = Literal["raise", "neutral"]
+
+_LEARNERS = {"auto": "unknown", "paper": "paper"}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Request:
+    """What one release is asked for. `Request.checked` builds one from the arguments of a caller."""
+
+    budget: Budget
+    relation: Neighbours
+    covariance: ArrayLike | None
+    shape: Shape | str | None
+    basis: object
+    unit: object
+    unit_rows: int | None
+    on_invalid: OnInvalid
+    device: str | None
+    place: Place | None
+    noise: Noise
+    options: Options
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        epsilon: float,
+        delta: float,
+        options: Options,
+        neighbours: NeighboursName | Neighbours = "add-remove",
+        covariance: ArrayLike | None = None,
+        shape: Shape | str | None = None,
+        basis: object = AUTO,
+        unit: object = None,
+        unit_rows: int | None = None,
+        on_invalid: OnInvalid = "raise",
+        device: str | None = None,
+        noise: Noise | None = None,
+    ) -> "Request":
+        """A request whose every parameter can be used, as far as the width of the table does not decide it.
+
+        Raises InvalidParameter. No table is opened here; `Run.of` checks what the width decides.
+        """
+        budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
+        check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
+        check_at_least("delta", budget.delta, SMALLEST_DELTA)
+        check_kind("options", options, Options)
+        check_basis(basis)
+        check_choice("on_invalid", on_invalid, ON_INVALID)
+        check_unit_rows(unit, unit_rows)
+        request = cls(
+            budget=budget,
+            relation=relation,
+            covariance=covariance,
+            shape=shape,
+            basis=basis,
+            unit=unit,
+            unit_rows=unit_rows,
+            on_invalid=on_invalid,
+            device=device,
+            place=place_of(device),
+            noise=opened(noise),
+            options=options,
+        )
+        request._check_together()
+        return request
+
+    @property
+    def learned(self) -> str | None:
+        """The name of a shape that has to be learned, or None where something is known."""
+        if self.covariance is None and self.shape is None:
+            return AUTO
+        return self.shape if self.covariance is None and _is_learned(self.shape) else None  # type: ignore[return-value]
+
+    @property
+    def estimator(self) -> str:
+        """The name of the estimator that answers."""
+        return _LEARNERS[self.learned] if self.learned else self.options.core
+
+    @property
+    def chooses_basis(self) -> bool:
+        """Whether the coordinates in which the noise is shaped are chosen on the way, by what is released."""
+        return self.learned == AUTO and is_word(self.basis, AUTO)
+
+    @property
+    def learns_scale(self) -> bool:
+        """Whether a known covariance holds up to one unknown factor."""
+        return self.options.scale == "learn"
+
+    def _check_together(self) -> None:
+        """Parameters that exclude each other."""
+        if self.relation is Neighbours.REPLACE_ONE and self.options.core in UNTESTED:
+            raise InvalidParameter(
+                f"core={self.options.core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'."
+            )
+        if self.learned:
+            scale = "known" if self.options.scale == AUTO else self.options.scale
+            check_learned_options(self.learned, self.options.core, scale, self.options.stages)
+        else:
+            check_exactly_one(self.covariance, self.shape)
+            if not isinstance(self.shape, Shape | None):
+                raise reject_shape("shape", self.shape)
+        if self.learned != AUTO and not (self.basis is None or is_word(self.basis, AUTO)):
+            raise InvalidParameter(
+                "Expected basis to be left out: it is for shape='auto', where the shape of the noise is learned; "
+                "a known covariance has its own directions, and shape='paper' knows the records' axes only."
+            )
+
+
+def _is_learned(shape: object) -> bool:
+    return isinstance(shape, str) and shape in get_args(Learned)
+
+
+class Persons(NamedTuple):
+    """One record for each person, and what the guarantee says about what one person is (public)."""
+
+    records: Records
+    whose: Mapping[str, Any]
+
+
+def open_records(X: object, request: Request) -> Persons:
+    """X as one record for each person, on the device where it is worked on.
+
+    Looks at type, width and names of columns; with `unit`, also makes one record of the rows of each person. PRIVATE.
+    """
+    with device_memory_unspoken(), memory_unspoken():
+        records, whose = _by_person(X, request)
+        records = records.on(request.place) if request.device is not None else records
+        records = records.where_it_lies() if request.device in (None, "cuda") else records
+    return Persons(records, whose)
+
+
+def _by_person(X: object, request: Request) -> Persons:
+    read = partial(as_records, on_invalid=request.on_invalid)
+    if request.unit is None:
+        return Persons(read(X), {})
+    table, keys = split_unit(X, request.unit)
+    whose = {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows}
+    return Persons(person_records(read(table), keys, request.unit_rows, request.on_invalid), whose)
