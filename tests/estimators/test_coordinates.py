@@ -12,7 +12,7 @@ from recording import RecordingNoise
 from streams import RecordedStream, needs
 
 from dimfree import Release, release_mean
-from dimfree.data import read as files
+from dimfree.data import read
 from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.estimators.learn import forecasts
@@ -174,8 +174,8 @@ def test_sparse_rows_give_the_same_bits(name, relation):
 def test_a_stream_gives_the_same_bits(tmp_path, monkeypatch, name):
     rows = world(name)
     np.save(tmp_path / "t.npy", rows)
-    monkeypatch.setattr(files, "LARGE", 0)
-    assert text(files.read_table(tmp_path / "t.npy")) == text(rows)
+    monkeypatch.setattr(read, "LARGE", 0)
+    assert text(read.read_table(tmp_path / "t.npy")) == text(rows)
 
 
 @pytest.mark.parametrize("name", ["walk", "spiked", "both"])
