@@ -3,8 +3,9 @@
 import inspect
 import textwrap
 
+from dimfree.accounting import events
 from dimfree.core import soft
-from dimfree.mechanisms import bit, count, directions, gaussian, outer_sum, search
+from dimfree.mechanisms import bit, directions, gaussian, outer_sum, search
 from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histogram, top_k
 
 _CLIPPED = "clipped_total(directions, EVEN, _squared)"
@@ -17,8 +18,8 @@ LINES = {  # name -> function, a line of it, what is written there instead
     "stretches for half the price": (sparse_vector.sparse_scale, "return 2 * most", "return most"),
     "half the range": (top_k.loss_range, "2 * sensitivity", "sensitivity"),
     "half the noise of a mean": (gaussian.noisy_mean, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
-    "half the sensitivity of a mean": (gaussian.mean_event, "Gaussian(purpose, steps,", "Gaussian(purpose, steps / 2,"),
-    "half a record": (count.noisy_count, '"number of records", _STEPS,', '"number of records", _STEPS / 2,'),
+    "half the sensitivity of a mean": (gaussian.mean_event, "charged_gaussian(steps,", "charged_gaussian(steps / 2,"),
+    "half a record": (events.counted_records, 'records", COUNT_STEPS,', 'records", COUNT_STEPS / 2,'),
     "half the noise of a search": (search.noisy_search, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
     "half the epsilon": (laplace_count.laplace_count, 'records", epsilon)', 'records", epsilon / 2)'),
     "a cheap lone item": (

@@ -24,6 +24,9 @@ class Neighbours(StrEnum):
         return cls(check_choice("neighbours", value, [member.value for member in cls]))
 
 
+CHANGED_RECORDS = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # one comes or goes; one goes and one comes
+
+
 @dataclass(frozen=True)
 class Budget:
     """The total privacy budget of one release; nothing is added on top of it."""

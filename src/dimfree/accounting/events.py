@@ -20,6 +20,9 @@ from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.accounting.precision import compose, hockey_stick
 from dimfree.accounting.profile import after_gaussians, total_delta
 
+LEAST_STDDEV = 2.0**24  # in steps of a refined grid: there the extra cost of discrete noise is negligible (M8)
+COUNT_STEPS = 2**14  # grid steps to one record, in a noisy count
+
 
 @dataclass(frozen=True)
 class Gaussian:
@@ -34,6 +37,30 @@ class Gaussian:
     @property
     def mu(self) -> float:
         return self.sensitivity / self.stddev * (1 + 1e-15)
+
+
+def charged_gaussian(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> Gaussian:
+    """The cost of one Gaussian release of precision mu², with the standard deviation its noise has to have.
+
+    `sensitivity`: how far one record moves the released integers, in L2 and in grid steps, rounded up by the caller.
+    `step`: one grid step, in units of the released quantity.
+    The only place where noise is computed from mu: the quotient is rounded up, so that sensitivity / stddev <= mu.
+    Proof: proofs/accounting/precision.md (part 4).
+    """
+    return Gaussian(purpose, sensitivity, sensitivity / mu * (1 + 1e-15), dimension, step)
+
+
+def refining_bits(sensitivity: float, mu: float) -> int:
+    """By how many bits a grid is refined so that the charged stddev is at least LEAST_STDDEV of its steps.
+
+    `sensitivity` in steps of the unrefined grid.
+    """
+    return max(0, math.ceil(math.log2(LEAST_STDDEV * mu / sensitivity)))
+
+
+def counted_records(stddev: float) -> Gaussian:
+    """The cost of the noisy number of records; `stddev` in records. One record moves the count by one (P5')."""
+    return Gaussian("number of records", COUNT_STEPS, stddev * COUNT_STEPS, 1, 1 / COUNT_STEPS)
 
 
 @dataclass(frozen=True)

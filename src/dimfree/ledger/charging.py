@@ -13,7 +13,7 @@ import numpy as np
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Ledger, counted_records
 from dimfree.errors import InvalidParameter
 from dimfree.estimators import known, unknown
 from dimfree.estimators.opening import calibrated
@@ -24,8 +24,6 @@ from dimfree.ledger.ledger import Ledger as Book
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.terms import Terms
 from dimfree.results.release import Release
-
-_STEPS = 2**14  # of the grid of counts
 
 
 def charged_run(
@@ -89,8 +87,7 @@ def _tested(estimator: str, run: Run) -> Ledger:
         menu = calibrated(run, known.SEARCH_SHARE if run.learn_scale else 0.0, bounded=gentle)
     if menu.count_stddev is None:
         return run.ledger((), menu.menu)
-    counted = Gaussian("number of records", _STEPS, menu.count_stddev * _STEPS, 1, 1 / _STEPS)
-    return run.ledger((counted,), menu.menu)
+    return run.ledger((counted_records(menu.count_stddev),), menu.menu)
 
 
 def _basis_digest(basis: Basis | None) -> str | None:

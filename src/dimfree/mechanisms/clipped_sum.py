@@ -3,35 +3,30 @@
 Proof: proofs/mechanisms/clipped_sum.md.
 """
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.accounting.events import charged_gaussian, refining_bits
 from dimfree.data.blocks import Columns, Rows
 from dimfree.data.gpu.rows import beside
 from dimfree.geometry.clip import BALL, clipped_total
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
+from dimfree.mechanisms.centred import Centred
 from dimfree.noise import Noise
-
-_FINEST = 2.0**24
-_MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of a clipped sum, in radii (P8)
 
 Block = NDArray[np.intp] | None  # which coordinates; None: all
 
 
 @dataclass(frozen=True)
-class Ball:
-    """Where a stage clips: public numbers only. `scale` stretches the coordinates; `block` names those it looks at."""
+class Ball(Centred):
+    """Where a stage clips: public numbers only. `block` names the coordinates that are summed."""
 
-    centre: Floats
-    scale: Floats | float
     radius: float
     block: Block = None
 
@@ -49,12 +44,6 @@ class Ball:
                 per_step = 1 / (self._of_seen(self.scale) * step)
                 offsets *= beside(values, per_step[columns])
             return offsets
-
-    def before(self, units: Floats | None) -> "Ball":
-        """The same ball for records whose coordinates are yet to be divided by the units; None: by nothing."""
-        if units is None or (units == 1).all():
-            return self
-        return replace(self, centre=self.centre * units, scale=self.scale * units)
 
     def _of_seen(self, coordinates: Floats) -> Floats:
         return coordinates if self.block is None else coordinates[self.block]
@@ -75,10 +64,8 @@ def noisy_clipped_mean(
 ) -> Measured[Floats]:
     """The mean offset from the centre over `count` (released or public) records, in the ball's own units."""
     total = clipped_sum(space, ball)
-    moves = BALL * _MOVES[relation]
-    bits = max(0, math.ceil(math.log2(_FINEST * mu / moves)))
-    event = Gaussian(
-        purpose, moves * 2**bits, moves * 2**bits / mu * (1 + 1e-15), len(total), ball.radius / BALL / 2**bits
-    )
+    moves = BALL * CHANGED_RECORDS[relation]  # P8
+    bits = refining_bits(moves, mu)
+    event = charged_gaussian(moves * 2**bits, mu, len(total), ball.radius / BALL / 2**bits, purpose)
     noisy = total * 2**bits + noise.gaussian(event.stddev, len(total))
     return Measured(noisy * event.step / count, event)

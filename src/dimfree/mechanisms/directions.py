@@ -13,13 +13,14 @@ from functools import partial
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import charged_gaussian
 from dimfree.data.blocks import Columns, Mask, Rows, densely
 from dimfree.data.progress import during
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.clip import BALL, clipped_total, squares
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
+from dimfree.mechanisms.centred import Centred
 from dimfree.noise import Noise
 
 LENGTH = 2**15  # the length of a direction, in steps
@@ -32,10 +33,9 @@ _SHORTER = 1 - 2.0**-40  # covers the rounding of a root, a quotient and a produ
 
 
 @dataclass(frozen=True)
-class Lookout:
-    """Public: the centre that records are seen from, and what each coordinate's offset is divided by."""
+class Lookout(Centred):
+    """The centre that records are seen from."""
 
-    centre: Floats
     scale: Floats
 
     def directions(self, rows: Rows) -> Floats:
@@ -45,10 +45,6 @@ class Lookout:
             offsets *= 1 / self.scale
             offsets[~np.isfinite(offsets).all(axis=1)] = 0.0  # beyond the floats there is no direction
             return unit_steps(offsets)
-
-    def before(self, units: Floats | None) -> "Lookout":
-        """The same for records whose coordinates are yet to be divided by the units; None: by nothing."""
-        return self if units is None else Lookout(self.centre * units, self.scale * units)
 
 
 def unit_steps(offsets: Floats) -> Floats:
@@ -147,5 +143,5 @@ def _dot(a: Integers, b: Integers) -> int:
 
 def noisy_number(value: int, moves: int, step: float, mu: float, purpose: str, *, noise: Noise) -> Measured[float]:
     """A whole number of steps that one record moves by at most `moves`."""
-    event = Gaussian(purpose, moves, moves / mu * (1 + 1e-15), 1, step)
+    event = charged_gaussian(moves, mu, 1, step, purpose)
     return Measured((value + int(noise.gaussian(event.stddev, 1)[0])) * step, event)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import charged_gaussian
 from dimfree.data.blocks import Mask, Rows
 from dimfree.data.progress import during
 from dimfree.geometry.space import Space
@@ -64,7 +64,7 @@ def noisy_outer_sum(outer: Integers, mu: float, relation: Neighbours, *, noise: 
     """
     size = len(outer)
     moves = math.ceil(_DIAGONAL * _UNIT * MOVES[relation])
-    event = Gaussian("basis", moves, moves / mu * (1 + 1e-15), size * (size + 1) // 2, 1 / (_DIAGONAL * _UNIT))
+    event = charged_gaussian(moves, mu, size * (size + 1) // 2, 1 / (_DIAGONAL * _UNIT), "basis")
     drawn = noise.gaussian(event.stddev, event.dimension)
     noisy, start = np.zeros((size, size)), 0
     for row in range(size):

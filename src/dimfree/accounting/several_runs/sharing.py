@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Ledger, counted_records
 from dimfree.accounting.precision import hockey_stick, largest_mu
 from dimfree.accounting.several_runs.looks import Looks
 
 Opening = Callable[[Budget], Ledger]  # what a run of a budget is charged at the least, whatever it meets
 
-_STEPS = 2**14  # of the grid of counts
 _KEPT = 0.99  # of delta, so that the slack of discrete noise fits
 _FACTORS = (0.88, 0.86, 0.83, 0.8, 0.75, 0.7)  # of the whole's mu: the tests cost some of it; each try takes seconds
 
@@ -23,9 +22,7 @@ _FACTORS = (0.88, 0.86, 0.83, 0.8, 0.75, 0.7)  # of the whole's mu: the tests co
 def opening(budget: Budget, failure: float, *, bounded: bool = False, search_share: float = 0.0) -> Ledger:
     """The count and the menu of a run under add/remove: everything it is charged, but for the discrete slack."""
     menu = calibrate_private_count(budget, failure, bounded=bounded, search_share=search_share)
-    stddev = menu.count_stddev or math.inf
-    counted = Gaussian("number of records", _STEPS, stddev * _STEPS, 1, 1 / _STEPS)
-    return Ledger(budget, Neighbours.ADD_REMOVE, (counted,), menu.menu)
+    return Ledger(budget, Neighbours.ADD_REMOVE, (counted_records(menu.count_stddev or math.inf),), menu.menu)
 
 
 def shared_out(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[Budget, ...]:
