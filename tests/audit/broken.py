@@ -6,7 +6,7 @@ import textwrap
 from dimfree.accounting import events
 from dimfree.core import soft
 from dimfree.mechanisms import bit, directions, gaussian, outer_sum, search
-from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histogram, top_k
+from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histogram
 
 _CLIPPED = "clipped_total(directions, EVEN, _squared)"
 _WHOLE = "np.rint(_squared(directions, slice(None), EVEN / BALL)).sum(axis=0).astype(np.int64)"
@@ -16,7 +16,6 @@ LINES = {  # name -> function, a line of it, what is written there instead
     "a threshold is not redrawn": (sparse_vector._first_above, _SPENT, ""),
     "half the noise on the counts": (sparse_vector._first_above, "laplace(2 * scale,", "laplace(scale,"),
     "stretches for half the price": (sparse_vector.sparse_scale, "return 2 * most", "return most"),
-    "half the range": (top_k.loss_range, "2 * sensitivity", "sensitivity"),
     "half the noise of a mean": (gaussian.noisy_mean, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
     "half the sensitivity of a mean": (gaussian.mean_event, "charged_gaussian(steps,", "charged_gaussian(steps / 2,"),
     "half a record": (events.counted_records, 'records", COUNT_STEPS,', 'records", COUNT_STEPS / 2,'),

@@ -508,7 +508,7 @@ class TestUnspoken:
         def no_room(self, *_, **__):
             raise MemoryError(f"Unable to allocate 11. KiB for an array with shape ({COUNT}, {DIMENSION})")
 
-        __array__ = gaussian = laplace = noisy_top = coin = below = no_room
+        __array__ = gaussian = laplace = coin = below = no_room
 
     class Strict(SeededNoise):
         """A door at which something overflows, as a step between two draws may."""

@@ -95,7 +95,7 @@ class Watching:
         self.private, self._behind = False, RecordingNoise()
 
     def __getattr__(self, kind: str):
-        if kind not in ("gaussian", "laplace", "noisy_top", "coin", "below"):
+        if kind not in ("gaussian", "laplace", "coin", "below"):
             raise AttributeError(kind)
         if self.seen is None:
             with sqlite3.connect(self.path) as connection:

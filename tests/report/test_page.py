@@ -15,7 +15,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Bounded, Gaussian, Ledger
 from dimfree.accounting.ladder import Ladder
-from dimfree.accounting.losses import Pure, Ranged
+from dimfree.accounting.losses import Approximate, Pure
 from dimfree.errors import InvalidParameter
 from dimfree.estimators import run
 from dimfree.paper import algorithm2 as paper
@@ -232,9 +232,13 @@ def test_prepared_tests_count_as_the_dearest_and_other_costs_are_listed_one_by_o
     rows = gathered(Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), menu))
     assert rows[0] == ("stability test, whichever was chosen", "one bit, 2 prepared", "then mu <= 0.3")
     assert len(rows) == 2
-    losses = (Ranged("choice", 0.1, 3), Ranged("choice", 0.2), Pure("count", 0.5))
+    losses = (Approximate("cells", 0.1, 1e-7), Pure("cells", 0.2), Pure("count", 0.5))
     listed = gathered(Composition(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, losses))
-    assert [row[2] for row in listed] == ["range 0.1 each", "range 0.2 each", "epsilon = 0.5"]
+    assert [row[2] for row in listed] == [
+        "epsilon = 0.1, delta = 1e-07",
+        "epsilon = 0.2",
+        "epsilon = 0.5",
+    ]
 
 
 def test_numbers_are_typeset():
