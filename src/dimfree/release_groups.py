@@ -24,9 +24,9 @@ from dimfree._validate import (
     quoted,
 )
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.ledgers import Runs
+from dimfree.accounting.several_runs.costs import Runs
 from dimfree.accounting.several_runs.sharing import Opening, opening, shared_out
 from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups
 from dimfree.data.people.person_records import split_unit
@@ -35,7 +35,7 @@ from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.estimators import known, unknown
 from dimfree.geometry.shape import Shape, as_shape
 from dimfree.ledger.charging import check_ledger, terms_of
-from dimfree.ledger.ledger import Ledger as Book
+from dimfree.ledger.ledger import Ledger
 from dimfree.ledger.spending import Charge
 from dimfree.noise import Noise, opened
 from dimfree.release import CAUTION, SCALES, TAILS, WINDOW, release_mean, stated
@@ -67,7 +67,7 @@ def release_means(
     window: Sequence[float] = WINDOW,
     denoise: bool = False,
     tell: Tell = lambda *_: None,
-    ledger: Book | None = None,
+    ledger: Ledger | None = None,
     noise: Noise | None = None,
 ) -> Means:
     """Release the mean of every public group with (epsilon, delta)-differential privacy for all of them together.
@@ -154,7 +154,7 @@ def _under(whole: Guarantee, overall: Release | None, release: Release) -> Relea
     common: dict[str, Any] = {"guarantee": whole, "parameters": {**release.parameters, "estimates": estimates}}
     if overall is None:
         return replace(release, **common)
-    runs = tuple(run.ledger for run in (overall, release) if isinstance(run.ledger, Ledger))
+    runs = tuple(run.ledger for run in (overall, release) if isinstance(run.ledger, Costs))
     ledger = Runs(Budget(whole.epsilon, whole.delta), whole.neighbours, runs)
     return replace(release.with_learned(overall.shape), ledger=ledger, **common)
 
@@ -218,7 +218,7 @@ def _opening(scale: str, failure_probability: float) -> Opening:
     return partial(opening, failure=CAUTION * failure_probability / 2, **search)
 
 
-def _without_shape(overall: Release, charged: Ledger) -> Release:
+def _without_shape(overall: Release, charged: Costs) -> Release:
     """A group that nobody has looked at; charged all the same, or what is spent would hang on an output."""
     own = charged.budget
     return Release.refused_because(

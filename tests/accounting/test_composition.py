@@ -13,7 +13,7 @@ from scipy.special import comb
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition, largest_fitting
 from dimfree.accounting.dots import Dots
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.losses import (
     Approximate,
     Failure,
@@ -21,7 +21,7 @@ from dimfree.accounting.losses import (
     response_profile,
 )
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs.ledgers import ledger_from_dict
+from dimfree.accounting.several_runs.costs import costs_from_dict
 from dimfree.errors import InvalidParameter
 
 ADD = Neighbours.ADD_REMOVE
@@ -203,9 +203,9 @@ MIXED = Composition(
 def test_what_is_written_is_read_again():
     data = MIXED.to_dict()
     assert data["kind"] == "composition"
-    assert Composition.from_dict(data) == ledger_from_dict(data) == MIXED
-    ledger = Ledger(Budget(1.0, 1e-6), ADD, (), ())
-    assert ledger_from_dict(ledger.to_dict()) == ledger
+    assert Composition.from_dict(data) == costs_from_dict(data) == MIXED
+    ledger = Costs(Budget(1.0, 1e-6), ADD, (), ())
+    assert costs_from_dict(ledger.to_dict()) == ledger
     assert MIXED.to_dict() == data  # reading took nothing away
 
 

@@ -12,7 +12,7 @@ import dimfree
 from dimfree import BudgetExceeded, InvalidFile, InvalidParameter, Ledger, release_mean, release_means
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
-from dimfree.accounting.events import Ledger as Costs
+from dimfree.accounting.events import Costs
 from dimfree.interop.scaler import PrivateStandardScaler
 from dimfree.ledger.chain import DEBIT, OUTCOME
 from dimfree.ledger.filter import Account

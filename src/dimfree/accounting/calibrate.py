@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import Bounded, Branch, Tested, menu_profile
+from dimfree.accounting.events import Bounded, Branch, Tested, branches_profile
 from dimfree.accounting.ladder import shortest_ladder
 from dimfree.accounting.lifting import before_lifting
 from dimfree.accounting.precision import compose, largest_mu
@@ -49,7 +49,7 @@ def calibrate_private_count(
         tested = _tested(epsilon, delta * margin, mu_full, count_mu, search_share, failure)
         gentle = _bounded(epsilon, delta * margin, count_mu) if bounded else None
         plan = Calibration(1 / count_mu, tested, gentle)
-        if plan.menu and total_delta(epsilon, count_mu, partial(menu_profile, plan.menu)) <= delta:
+        if plan.menu and total_delta(epsilon, count_mu, partial(branches_profile, plan.menu)) <= delta:
             return plan
     return Calibration(1 / count_mu, ())
 

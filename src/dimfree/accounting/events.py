@@ -90,7 +90,7 @@ class Bounded:
 Branch = Tested | Bounded
 
 
-def menu_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def branches_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
     """The profile of a public choice from the menu, a refusal included: the largest at every level (P9)."""
     return np.max([hockey_stick(0.0, x), *(branch.profile(x) for branch in menu)], axis=0)
 
@@ -98,11 +98,11 @@ def menu_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np
 @lru_cache(maxsize=256)
 def _ideal_delta(epsilon: float, mu_before: float, menu: tuple[Branch, ...]) -> float:
     """delta of continuous releases of precision mu_before², then the menu (P9)."""
-    return total_delta(epsilon, mu_before, partial(menu_profile, menu))
+    return total_delta(epsilon, mu_before, partial(branches_profile, menu))
 
 
 @dataclass(frozen=True)
-class Ledger:
+class Costs:
     """Everything charged by one release, composing to at most its budget."""
 
     budget: Budget
@@ -172,7 +172,7 @@ class Ledger:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Ledger":
+    def from_dict(cls, data: dict[str, Any]) -> "Costs":
         return cls(
             budget=Budget(data["epsilon"], data["delta"]),
             neighbours=Neighbours(data["neighbours"]),

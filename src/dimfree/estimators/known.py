@@ -11,7 +11,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.core import BoundedChoice, Size, choose_soft, stable_choices
 from dimfree.estimators.choose.stages import Moments, Schedule, best_schedule, clip_level
@@ -92,9 +92,7 @@ def level_of(run: Run, size: Size, mu: float) -> float:
     return clip_level(size.count, run.budget.epsilon, Moments.of(run.spectrum).effective_rank, mu**2)
 
 
-def _recentred(
-    run: Run, schedule: Schedule, size: Size, factor: float, sampled: Mask | None, ledger: Ledger
-) -> Release:
+def _recentred(run: Run, schedule: Schedule, size: Size, factor: float, sampled: Mask | None, ledger: Costs) -> Release:
     """The stable core behind its bit, then recentring stages, all outputs combined (P4, P5, P6, P8)."""
     core, radius = schedule.core, schedule.core.radius * factor
     public = size.public | {"radius": radius, "full_share": float(core.full_share), "scale": factor}

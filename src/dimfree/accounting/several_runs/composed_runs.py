@@ -1,7 +1,7 @@
 """Several runs about the same people, one after another: what they promise together (M9).
 
 Gaussian releases ahead of each run's choice add up by precision, wherever they stand; every menu enters by its curve
-D*. That is far less than the sum of the epsilons. Proof: proofs/accounting/several_runs/looks.md.
+D*. That is far less than the sum of the epsilons. Proof: proofs/accounting/several_runs/composed_runs.md.
 """
 
 import math
@@ -13,28 +13,28 @@ from functools import cached_property, lru_cache, partial, reduce
 from dimfree.accounting.composition import EDGE, Composition
 from dimfree.accounting.discrete import reserve
 from dimfree.accounting.dots import Dots, around, between
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.losses import Approximate
 from dimfree.accounting.precision import compose, hockey_stick
-from dimfree.accounting.several_runs.menus import Menu
+from dimfree.accounting.several_runs.branch_choice import BranchChoice
 
 _FINEST, _COARSEST = 1024, 2**17  # the interval: this part of the least epsilon, but not of the sum of all losses
 _TOLERANCE = 1e-4  # relative, of an epsilon that is searched
 
-_Other = Menu | Approximate
+_Other = BranchChoice | Approximate
 _Loss = Gaussian | _Other
 
 
 @dataclass(frozen=True)
-class Looks:
+class ComposedRuns:
     """The ledgers of runs about the same people; each run's costs were fixed before it began."""
 
-    ledgers: tuple[Ledger | Composition, ...]
+    costs: tuple[Costs | Composition, ...]
 
     def delta(self, epsilon: float) -> float:
         """The delta at which all of them together are (epsilon, delta)-private, rounded up."""
-        if len(self.ledgers) == 1 and epsilon == self.ledgers[0].budget.usable_epsilon:
-            return self.ledgers[0].budget.delta  # its own promise
+        if len(self.costs) == 1 and epsilon == self.costs[0].budget.usable_epsilon:
+            return self.costs[0].budget.delta  # its own promise
         return min(1.0, self._added(epsilon), self._composed(epsilon))
 
     def epsilon(self, delta: float) -> float:
@@ -60,17 +60,17 @@ class Looks:
         return float(self._sum_of_promises()) * (1 + 1e-15)
 
     def _sum_of_promises(self) -> Fraction:
-        return sum((Fraction(ledger.budget.usable_epsilon) for ledger in self.ledgers), Fraction(0))
+        return sum((Fraction(run.budget.usable_epsilon) for run in self.costs), Fraction(0))
 
     def _added(self, epsilon: float) -> float:
         """Basic composition: the promised deltas summed, once the promised epsilons sum to at most this epsilon."""
         if self._sum_of_promises() > Fraction(epsilon):
             return 1.0
-        return float(sum((Fraction(ledger.budget.delta) for ledger in self.ledgers), Fraction(0))) * (1 + 1e-15)
+        return float(sum((Fraction(run.budget.delta) for run in self.costs), Fraction(0))) * (1 + 1e-15)
 
     def _composed(self, epsilon: float) -> float:
         """The convolution of all losses at what M8 leaves of the level, and the reserve of M8 for every tested run."""
-        budgets = [ledger.budget for ledger in self.ledgers if _is_tested(ledger)]
+        budgets = [run.budget for run in self.costs if _is_tested(run)]
         slacks = [reserve(budget.usable_epsilon, budget.delta) for budget in budgets]
         rest = self._curve(epsilon - sum(each.epsilon for each in slacks))
         return math.exp(sum(each.ratio for each in slacks)) * rest + sum(each.tail for each in slacks)
@@ -81,7 +81,7 @@ class Looks:
 
     @cached_property
     def _losses(self) -> Counter[_Loss]:
-        return Counter(loss for ledger in self.ledgers for loss in _losses_of(ledger))
+        return Counter(loss for run in self.costs for loss in _losses_of(run))
 
     @cached_property
     def _mu(self) -> float:
@@ -98,31 +98,31 @@ class Looks:
 
     def _interval(self, others: dict[_Other, int]) -> float:
         """One interval for all; any is sound, a finer one is tighter."""
-        finest = min(ledger.budget.usable_epsilon for ledger in self.ledgers) / _FINEST
+        finest = min(run.budget.usable_epsilon for run in self.costs) / _FINEST
         reach = sum(_reach(loss) * count for loss, count in others.items())
         return max(finest, (EDGE * self._mu + self._mu**2 / 2 + reach) / _COARSEST)
 
 
-def _is_tested(ledger: Ledger | Composition) -> bool:
+def _is_tested(run: Costs | Composition) -> bool:
     """Whether a run drew noise and is charged by Gaussians and a menu, the same whatever it comes to."""
-    return isinstance(ledger, Ledger) and not ledger.filtered and bool(ledger.events)
+    return isinstance(run, Costs) and not run.filtered and bool(run.events)
 
 
-def _losses_of(ledger: Ledger | Composition) -> list[_Loss]:
+def _losses_of(run: Costs | Composition) -> list[_Loss]:
     """What a run may give away on any of its paths, ahead of the discrete slack.
 
-    A tested run charges its count and its whole menu, whatever happens. Of any other run the ledger lists what
+    A tested run charges its count and its whole menu, whatever happens. Of any other run the run lists what
     happened, and that may depend on its outputs: such a run counts as the (epsilon, delta) it promised.
     """
-    if not ledger.events:
+    if not run.events:
         return []  # a public refusal
-    if isinstance(ledger, Ledger) and not ledger.filtered:
-        return [*ledger.before, *([Menu(ledger.menu)] if ledger.menu else [])]
-    return [Approximate("one run", ledger.budget.usable_epsilon, ledger.budget.delta)]
+    if isinstance(run, Costs) and not run.filtered:
+        return [*run.before, *([BranchChoice(run.menu)] if run.menu else [])]
+    return [Approximate("one run", run.budget.usable_epsilon, run.budget.delta)]
 
 
 def _reach(loss: _Other) -> float:
-    return loss.edge() if isinstance(loss, Menu) else loss.epsilon
+    return loss.edge() if isinstance(loss, BranchChoice) else loss.epsilon
 
 
 @lru_cache(maxsize=16)  # many groups, or a search for epsilon, ask for the same
@@ -136,6 +136,6 @@ def _convolved(others: tuple[tuple[_Other, int], ...], mu: float, interval: floa
 
 @lru_cache(maxsize=64)  # the same budget asked for again has the same menu
 def _dots(loss: _Other, interval: float) -> Dots:
-    if isinstance(loss, Menu):
+    if isinstance(loss, BranchChoice):
         return Dots.connecting(loss.profile, between(loss.edge(), interval), interval)  # P9
     return Dots.connecting(loss.profile, around(loss.epsilon, interval), interval)

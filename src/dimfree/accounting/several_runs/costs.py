@@ -5,17 +5,17 @@ from typing import Any
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
-from dimfree.accounting.events import Branch, Gaussian, Ledger
-from dimfree.accounting.several_runs.looks import Looks
+from dimfree.accounting.events import Branch, Costs, Gaussian
+from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs one after another about the same people, under one promise; its silhouette is that of a `Ledger`."""
+    """Runs one after another about the same people, under one promise; its silhouette is that of a `Costs`."""
 
     budget: Budget
     neighbours: Neighbours
-    runs: tuple[Ledger, ...]
+    runs: tuple[Costs, ...]
 
     def __post_init__(self) -> None:
         if not self.runs or any(run.neighbours is not self.neighbours for run in self.runs):
@@ -29,7 +29,7 @@ class Runs:
 
     def delta(self) -> float:
         """The delta at the promised epsilon, rounded up (M9)."""
-        return Looks(self.runs).delta(self.budget.usable_epsilon)
+        return ComposedRuns(self.runs).delta(self.budget.usable_epsilon)
 
     def summary_rows(self) -> list[tuple[str, str, str]]:
         """(what, how, cost) for a table; public numbers only."""
@@ -49,20 +49,20 @@ class Runs:
         return cls(
             budget=Budget(data["epsilon"], data["delta"]),
             neighbours=Neighbours(data["neighbours"]),
-            runs=tuple(Ledger.from_dict(run) for run in data["runs"]),
+            runs=tuple(Costs.from_dict(run) for run in data["runs"]),
         )
 
 
-AnyLedger = Ledger | Composition | Runs
+AnyCosts = Costs | Composition | Runs
 
 
-def ledger_from_dict(data: dict[str, Any]) -> AnyLedger:
+def costs_from_dict(data: dict[str, Any]) -> AnyCosts:
     """Whichever was written."""
     kinds: dict[str | None, type[Composition | Runs]] = {"composition": Composition, "runs": Runs}
     kind = kinds.get(data.get("kind"))
-    return Ledger.from_dict(data) if kind is None else kind.from_dict(data)
+    return Costs.from_dict(data) if kind is None else kind.from_dict(data)
 
 
-def runs_of(ledger: AnyLedger) -> tuple[Ledger | Composition, ...]:
-    """What `Looks` composes: several runs one by one."""
+def runs_of(ledger: AnyCosts) -> tuple[Costs | Composition, ...]:
+    """What `ComposedRuns` composes: several runs one by one."""
     return ledger.runs if isinstance(ledger, Runs) else (ledger,)

@@ -1,7 +1,7 @@
 """A run's menu of branches as one loss: the bit and all that follows it, or a bounded release, whichever is worst (P9).
 
 A run is Gaussian releases, then one branch of a public menu. The Gaussians of several runs add up by precision; each
-menu enters a composition by its curve D*. Proof: proofs/accounting/several_runs/looks.md (M9).
+menu enters a composition by its curve D*. Proof: proofs/accounting/several_runs/composed_runs.md (M9).
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.accounting.events import Branch, menu_profile
+from dimfree.accounting.events import Branch, branches_profile
 
 _FAR = 600.0  # a level beyond every finite loss that floats can tell
 _CHUNK = 1024  # levels at a time: a ladder makes a column for each of its rungs
@@ -17,7 +17,7 @@ _SETTLED = 1e-3  # of the limit, that a curve may still be above it at its edge
 
 
 @dataclass(frozen=True)
-class Menu:
+class BranchChoice:
     """One public choice from a menu of branches, a refusal among them."""
 
     branches: tuple[Branch, ...]
@@ -28,7 +28,7 @@ class Menu:
         return np.minimum(np.concatenate(parts), 1.0)
 
     def _profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return menu_profile(self.branches, x)
+        return branches_profile(self.branches, x)
 
     def edge(self) -> float:
         """A level from which on the curve has all but reached its limit. Any is sound; a far one is tight."""
