@@ -10,7 +10,7 @@ from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histog
 
 _CLIPPED = "clipped_total(directions, EVEN, _squared)"
 _WHOLE = "np.rint(_squared(directions, slice(None), EVEN / BALL)).sum(axis=0).astype(np.int64)"
-_SPENT = "            lifted = bar + int(noise.laplace(scale, 1)[0])  # a threshold that gave an answer is spent\n"
+_SPENT = "            lifted = bar + int(noise.laplace(scale, 1)[0])  # redrawn after a positive answer\n"
 
 LINES = {  # name -> function, a line of it, what is written there instead
     "a threshold is not redrawn": (sparse_vector._first_above, _SPENT, ""),

@@ -1,7 +1,7 @@
 """Releases of any kind, one after another, composed to one (epsilon, delta) (M9).
 
-The one currency of the package is Gaussian precision; what does not come in it (choices, thresholded counts) is
-composed here by the distributions of its losses. Proof: proofs/accounting/composition.md.
+Gaussians compose by precision. Other costs (Laplace counts, thresholded histograms) are composed here by convolving the
+distributions of their privacy losses. Proof: proofs/accounting/composition.md.
 """
 
 import math
@@ -25,12 +25,12 @@ _KINDS: dict[str, type[Gaussian | Loss]] = {
     "failure": Failure,
 }
 _FINEST, _COARSEST = 2048, 2**15  # the interval: this part of epsilon, but not of the sum of all losses
-EDGE = 12.0  # standard deviations of a Gaussian loss that are resolved; beyond, all counts as told
+EDGE = 12.0  # standard deviations of a Gaussian loss that are resolved; the mass beyond counts as delta
 
 
 @dataclass(frozen=True)
 class Composition:
-    """Everything charged by a sequence of adaptive releases; its silhouette is that of a `Ledger`."""
+    """Everything charged by a sequence of adaptive releases; has the methods of `Costs`."""
 
     budget: Budget
     neighbours: Neighbours
@@ -45,28 +45,28 @@ class Composition:
         slacks = self._slacks()
         level = self.budget.usable_epsilon - sum(each.epsilon for each in slacks)
         rest = min(self._added(), self._composed(level))
-        ideal = rest + (1 - rest) * self._failed()  # a failure tells all, whatever the rest does
+        ideal = rest + (1 - rest) * self._failed()  # a failure reveals everything, whatever the rest does
         spent = math.exp(sum(each.ratio for each in slacks)) * ideal + sum(each.tail for each in slacks)
         return min(1.0, spent)
 
     def fits(self) -> bool:
-        """Whether the promise of the budget is kept."""
+        """Whether the delta spent is at most that of the budget."""
         return self.delta() <= self.budget.delta
 
     def _slacks(self) -> list[Slack]:
-        """What each discrete Gaussian costs beyond its continuous ideal (M8)."""
+        """The extra cost of each discrete Gaussian over the continuous one (M8)."""
         gaussians = [loss for loss in self.losses if isinstance(loss, Gaussian)]
         if len(gaussians) > MOST_RELEASES or any(g.stddev < 1 for g in gaussians):
             raise ValueError("More Gaussian releases, or coarser ones, than the discrete noise was charged for.")
         return [slack(g.stddev, g.sensitivity, g.dimension, self.budget.delta) for g in gaussians]
 
     def _failed(self) -> float:
-        """The chance that anything fails, rounded up."""
+        """The probability that anything fails, rounded up."""
         failures = (loss.delta for loss in self.losses if isinstance(loss, Failure))
         return -math.expm1(sum(math.log1p(-each) for each in failures)) * (1 + 1e-14)
 
     def _unfailed(self) -> list[Pure | Approximate]:
-        """What is neither a Gaussian nor a failure."""
+        """The costs that are neither Gaussian nor a failure."""
         return [loss for loss in self.losses if not isinstance(loss, Gaussian | Failure)]
 
     def _added(self) -> float:
@@ -79,14 +79,14 @@ class Composition:
         return float(failures) * (1 + 1e-15)
 
     def _composed(self, level: float) -> float:
-        """delta at this level of the continuous ideals."""
+        """delta at this level, of the continuous releases."""
         mu = compose(loss.mu for loss in self.losses if isinstance(loss, Gaussian))
         others = self._unfailed()
         if not others:
             return float(hockey_stick(mu, level)) if mu else 0.0  # one Gaussian, exactly
         interval = _interval(self.budget.usable_epsilon, mu, others)
         dots = [Dots.connecting(loss.profile, around(loss.epsilon, interval), interval) for loss in others]
-        if mu:  # Gaussians are one Gaussian, wherever in the sequence they stand
+        if mu:  # all Gaussians together are one Gaussian, in any order
             dots.append(Dots.connecting(partial(hockey_stick, mu), between(EDGE * mu + mu**2 / 2, interval), interval))
         return reduce(Dots.then, dots).delta(level) if dots else 0.0
 
@@ -117,7 +117,7 @@ class Composition:
 def largest_fitting(make: Callable[[float], Composition], low: float, high: float, *, tolerance: float = 1e-4) -> float:
     """The largest share between `low` and `high`, up to a relative `tolerance`, whose composition fits its budget.
 
-    What is returned has been seen to fit: the private side. Losses should grow with the share; `low` has to fit.
+    The returned share was checked to fit. Costs should grow with the share; `low` must fit.
     """
     if not make(low).fits():
         raise ValueError("Expected the lower end of the search to fit the budget.")
@@ -130,7 +130,7 @@ def largest_fitting(make: Callable[[float], Composition], low: float, high: floa
 
 
 def _interval(epsilon: float, mu: float, others: list[Pure | Approximate]) -> float:
-    """One interval for all; any is sound, a finer one is tighter."""
+    """The grid interval of the losses. Any is sound; a finer one is tighter."""
     finest = min([epsilon / _FINEST, *([mu / 4] if mu else []), *(loss.epsilon / 8 for loss in others)])
     total = EDGE * mu + mu**2 / 2 + sum(loss.epsilon for loss in others)
     return max(finest, total / _COARSEST)

@@ -1,7 +1,7 @@
-"""Frozen costs that are not Gaussian: what a choice, or a count that is published only if large, may give away.
+"""Costs that are not Gaussian: of Laplace noise, of thresholded counts, of events that fail with small probability.
 
-Each is a curve: an upper bound on the hockey-stick divergence between the outputs of neighbours at every real level x,
-in both directions. Proof: proofs/accounting/composition.md (M9).
+Each has a curve, its profile: an upper bound on the hockey-stick divergence between the outputs of neighbours at
+every real level x, in both directions. Proof: proofs/accounting/composition.md (M9).
 """
 
 import math
@@ -17,7 +17,7 @@ Curve = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pure:
-    """One release whose log-likelihood ratio never exceeds epsilon."""
+    """One release that is epsilon-private (delta = 0)."""
 
     purpose: str
     epsilon: float
@@ -31,7 +31,7 @@ class Pure:
 
 @dataclass(frozen=True)
 class Approximate:
-    """One release that is (epsilon, delta)-private, and of which nothing else is known."""
+    """One release that is (epsilon, delta)-private; nothing else is known of it."""
 
     purpose: str
     epsilon: float
@@ -47,7 +47,7 @@ class Approximate:
 
 @dataclass(frozen=True)
 class Failure:
-    """With probability delta everything is told, otherwise nothing."""
+    """With probability delta everything is revealed, otherwise nothing."""
 
     purpose: str
     delta: float
@@ -63,16 +63,16 @@ Loss = Pure | Approximate | Failure
 
 
 def response_profile(epsilon: float, delta: float, x: Curve) -> Curve:
-    """The largest curve of an (epsilon, delta)-private release: all is told, or else a randomised response."""
+    """The largest possible profile of an (epsilon, delta)-private release: a failure, or a randomised response."""
     inside = -np.expm1(np.minimum(x - epsilon, 0.0)) / (1 + math.exp(-epsilon))
     return _up(delta + (1 - delta) * np.where(x <= -epsilon, _trivial(x), inside))
 
 
 def _trivial(x: Curve) -> Curve:
-    """(1 - e^x)_+, the curve of two equal outputs; none lies below it."""
+    """(1 - e^x)_+, the profile of two equal outputs; no profile is below it."""
     return -np.expm1(np.minimum(x, 0.0))
 
 
 def _up(curve: Curve) -> Curve:
-    """Rounded up by more than the floating-point errors above; no divergence exceeds 1."""
+    """Rounded up by more than the float errors above; at most 1."""
     return np.minimum(curve * (1 + 1e-11), 1.0)

@@ -25,18 +25,18 @@ Block = NDArray[np.intp] | None  # which coordinates; None: all
 
 @dataclass(frozen=True)
 class Ball(Centred):
-    """Where a stage clips: public numbers only. `block` names the coordinates that are summed."""
+    """Where a stage clips. Public. `block`: the coordinates that are summed."""
 
     radius: float
     block: Block = None
 
     def seen(self, rows: Rows) -> Rows:
-        """The coordinates that the ball looks at."""
+        """The coordinates in `block`."""
         return rows if self.block is None else rows[:, self.block]
 
     def offsets(self, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
-        """Entries about the centre, in steps of the ball's own units; `columns` counts those seen. One at a time."""
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        """(value - centre) / scale / step, entry by entry; `columns` are positions within `block`."""
+        with np.errstate(all="ignore"):  # a warning could reveal records
             offsets = values - beside(values, self._of_seen(self.centre)[columns])
             if isinstance(self.scale, float):
                 offsets *= 1 / np.float64(self.scale * step)
@@ -50,7 +50,7 @@ class Ball(Centred):
 
 
 def clipped_sum(space: Space, ball: Ball) -> Integers:
-    """Σ clip((y - c)/scale) in steps of radius / BALL. Private; exact, so blocks may come in any order."""
+    """Σ clip((y - c)/scale) in steps of radius / BALL. Private. Exact, in any order of blocks."""
     size = space.dimension if ball.block is None else len(ball.block)
     return space.summed(partial(_clipped_total, ball.before(space.units)), size)
 
@@ -62,7 +62,7 @@ def _clipped_total(ball: Ball, rows: Rows) -> Integers:
 def noisy_clipped_mean(
     space: Space, ball: Ball, count: float, mu: float, relation: Neighbours, purpose: str, *, noise: Noise
 ) -> Measured[Floats]:
-    """The mean offset from the centre over `count` (released or public) records, in the ball's own units."""
+    """The mean offset from the centre over `count` (released or public) records, in units of the scale."""
     total = clipped_sum(space, ball)
     moves = BALL * CHANGED_RECORDS[relation]  # P8
     bits = refining_bits(moves, mu)

@@ -1,7 +1,7 @@
-"""Where the records point, as seen from a released centre: a few noisy numbers that tell which coordinates would pay.
+"""Directions of the records from a released centre: noisy numbers that say in which coordinates to learn a shape.
 
-A record's direction u is its offset from the centre over the length of it: at most 1 long whatever the record, so a sum
-over records moves little when one of them comes or goes. Whole numbers throughout (P11).
+The direction u of a record is its offset from the centre, divided by its length. It is at most 1 long, so one
+record moves a sum of directions by a bounded amount. All arithmetic is in integers (P11).
 Proof: proofs/mechanisms/directions.md.
 """
 
@@ -34,16 +34,16 @@ _SHORTER = 1 - 2.0**-40  # covers the rounding of a root, a quotient and a produ
 
 @dataclass(frozen=True)
 class Lookout(Centred):
-    """The centre that records are seen from."""
+    """The public centre and scale that directions are taken from."""
 
     scale: Floats
 
     def directions(self, rows: Rows) -> Floats:
-        """Every row's direction in whole steps, of length at most LENGTH; from the centre itself none: zeros."""
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        """Every row's direction in whole steps, of length at most LENGTH; zeros for a record at the centre."""
+        with np.errstate(all="ignore"):  # a warning could reveal records
             offsets = densely(rows) - self.centre
             offsets *= 1 / self.scale
-            offsets[~np.isfinite(offsets).all(axis=1)] = 0.0  # beyond the floats there is no direction
+            offsets[~np.isfinite(offsets).all(axis=1)] = 0.0  # overflow: no direction
             return unit_steps(offsets)
 
 
@@ -61,7 +61,7 @@ def unit_steps(offsets: Floats) -> Floats:
 
 
 def some_rows(rows: Rows) -> Iterator[Rows]:
-    """A few rows at a time: sparse ones become dense on the way."""
+    """Blocks of a few rows, so that sparse rows can be made dense."""
     step = max(1, _CELLS // rows.shape[1])
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
@@ -94,14 +94,14 @@ def _sums_of(lookout: Lookout, basis: Basis | None, rows: Rows) -> Integers:
 
 
 def _weights(directions: Floats) -> Integers:
-    """k of each direction in 1/STEPS, at most 1; that of no direction is 1."""
+    """k of each direction in 1/STEPS, at most 1; it is 1 for a zero direction."""
     lengths = np.sqrt(squares(directions, EVEN / BALL, _squared))
     shares = np.minimum(np.divide(BALL, lengths, out=np.ones_like(lengths), where=lengths > 0), 1.0)
     return np.floor(shares * STEPS).astype(np.int64)
 
 
 def _spreads(directions: Floats, basis: Basis) -> Integers:
-    """|T u|₁/√D of each direction in 1/STEPS, at most 1: sums of whole numbers, so they have no order."""
+    """|T u|₁/√D of each direction in 1/STEPS, at most 1. Sums of integers, so their order does not matter."""
     sums = np.abs(np.trunc(basis.rotated(directions))).sum(axis=1)
     return np.minimum(np.floor(sums * (STEPS / (math.sqrt(basis.width) * LENGTH))), STEPS).astype(np.int64)
 
@@ -128,7 +128,7 @@ def _squared(values: Floats, columns: Columns, step: float) -> Floats:
 
 
 def whole_length(vector: Integers) -> int:
-    """The Euclidean length of a vector of whole numbers, rounded down: exact, so it moves as the length does."""
+    """The Euclidean length of a vector of whole numbers, rounded down: computed exactly."""
     sizes = np.abs(vector)
     cut = [(shift, (sizes >> shift) & (2**26 - 1)) for shift in (0, 26, 52)]
     limbs = [(shift, limb) for shift, limb in cut if limb.any()]

@@ -1,6 +1,6 @@
 """The weighted mean of integer records, rounded to a fine grid, plus discrete Gaussian noise (M7, M8).
 
-Everything before the noise is integer arithmetic; what leaves is a function of the noisy integer alone.
+Everything before the noise is integer arithmetic; the output is a function of the noisy integer alone.
 Proof: proofs/mechanisms/gaussian.md.
 """
 
@@ -62,7 +62,7 @@ def _weighted_offsets(
 ) -> NDArray[np.object_]:
     """Σ w_j (x_j - origin): 64-bit sums over blocks small enough not to overflow, else added up as Python integers.
 
-    A dense block is every row in it, a view: how many of them have weight does not show in the memory taken.
+    A dense block is every row in it, a view: so memory use does not depend on how many have weight.
     """
     largest = int(weights.max()) * 2 * RADIUS
     rows = max(1, min(_CELLS // width(values), _SAFE // largest))

@@ -1,8 +1,8 @@
-"""One histogram for every coordinate, over cells nobody listed, all under one Gaussian: where does each one peak?
+"""One histogram for every coordinate, over cells not listed beforehand: the cell with the most records in each.
 
-Gaussian noise on every occupied cell, published from a threshold on that a cell of one record hardly ever reaches
-(the Gaussian relative of M4). One record moves one count in each coordinate, so that the noise pays sqrt(d) in all,
-where d separate histograms with Laplace noise would also pay for their thicker tails.
+Every occupied cell gets Gaussian noise; a cell is published if its noisy count reaches a threshold that a cell of one
+record reaches with small probability (M4 with Gaussian noise). One record moves one count in each coordinate, so all
+histograms together are one Gaussian release of sensitivity sqrt(d).
 Proof: proofs/mechanisms/gaussian_histogram.md.
 """
 

@@ -1,7 +1,7 @@
-"""The medians of all columns at once: a noisy bisection of a public range, every column asked in the same breath (M5').
+"""The medians of all columns at once, by a noisy bisection of a public range (M5').
 
-A query at m asks every open column for its balance #{x <= m} - #{x > m}, in which one record weighs one: half of the
-range is left after each. Columns close when their bracket is as narrow as asked, and then cost nothing more.
+One query at the middle m of a column's bracket asks for the balance #{x <= m} - #{x > m}, which one record moves by
+one, and halves the bracket. A column whose bracket is narrow enough is not asked any more and costs nothing more.
 Proof: proofs/mechanisms/medians.md.
 """
 

@@ -1,4 +1,4 @@
-"""Which coordinates vary, and how much: one noisy sum of clipped per-record scores (P10).
+"""The variance of every coordinate: one noisy sum of clipped per-record scores (P10).
 
 A record's score is the vector φ((x - c)²/(R·g²)), φ(u) = u up to 1 and 2√u - 1 beyond, clipped to norm C. Small
 coordinates vanish in φ, so C pays only for those that matter. Sensitivity C; √2·C under replace-one, since scores are
@@ -28,7 +28,7 @@ MOVES = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of
 
 
 def phi(u: Floats) -> Floats:
-    """Identity up to 1, then as slow as a root: one wild coordinate cannot take the whole norm."""
+    """u up to 1, then 2√u - 1: one extreme coordinate does not take the whole norm."""
     xp = namespace(u)
     slow = rooted(xp.clip(u, 1, None))
     slow *= 2

@@ -1,4 +1,4 @@
-"""Any ledger: of one tested run, of a sequence of other releases, or of several runs under one promise."""
+"""The costs of a release of any kind: one tested run, a sequence of other releases, or several runs in one release."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs one after another about the same people, under one promise; its silhouette is that of a `Costs`."""
+    """The costs of several runs about the same people under one budget; has the methods of `Costs`."""
 
     budget: Budget
     neighbours: Neighbours
@@ -20,7 +20,7 @@ class Runs:
     def __post_init__(self) -> None:
         if not self.runs or any(run.neighbours is not self.neighbours for run in self.runs):
             raise ValueError("Runs under one promise have one neighbouring relation.")
-        if not all(run.delta() <= run.budget.delta for run in self.runs):  # adding up rests on the runs' own promises
+        if not all(run.delta() <= run.budget.delta for run in self.runs):  # the sum of budgets is used
             raise ValueError("A run exceeds its own budget.")
 
     @property
@@ -57,12 +57,12 @@ AnyCosts = Costs | Composition | Runs
 
 
 def costs_from_dict(data: dict[str, Any]) -> AnyCosts:
-    """Whichever was written."""
+    """The costs that any `to_dict` of this module wrote."""
     kinds: dict[str | None, type[Composition | Runs]] = {"composition": Composition, "runs": Runs}
     kind = kinds.get(data.get("kind"))
     return Costs.from_dict(data) if kind is None else kind.from_dict(data)
 
 
 def runs_of(ledger: AnyCosts) -> tuple[Costs | Composition, ...]:
-    """What `ComposedRuns` composes: several runs one by one."""
+    """The single runs, as `ComposedRuns` wants them."""
     return ledger.runs if isinstance(ledger, Runs) else (ledger,)
