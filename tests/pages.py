@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Bounded, Ledger
+from dimfree.accounting.events import Bounded, Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.results.error_model import ErrorModel
 from dimfree.results.grouped import Means
@@ -35,7 +35,7 @@ def common(dimension, columns=None, *, epsilon=1.0, relation="add-remove", priva
     relation = Neighbours.parse(relation)
     return {
         "guarantee": Guarantee(epsilon, 1e-6, relation, private),
-        "ledger": Ledger(Budget(epsilon, 1e-6), relation, (), (Bounded(0.1, 1e-9),)),
+        "ledger": Costs(Budget(epsilon, 1e-6), relation, (), (Bounded(0.1, 1e-9),)),
         "method": method,
         "dimension": dimension,
         "columns": columns,

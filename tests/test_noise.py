@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 from recording import RecordingNoise
-from stats import distribution_fits, frequency_fits, sampling
+from stats import distribution_fits, sampling
 
 import dimfree.noise
 from dimfree.errors import NoiseMisuse
@@ -17,7 +17,6 @@ from dimfree.noise import SeededNoise, SystemNoise, public_simulation
 DRAWS = [
     pytest.param(lambda noise: noise.gaussian(3.0, 2), id="gaussian"),
     pytest.param(lambda noise: noise.laplace(3.0, 2), id="laplace"),
-    pytest.param(lambda noise: noise.noisy_top(np.array([1, 2, 3]), 2, 3.0), id="noisy_top"),
     pytest.param(lambda noise: noise.coin(1, 2), id="coin"),
     pytest.param(lambda noise: noise.below(5, 2), id="below"),
 ]
@@ -152,7 +151,7 @@ def test_seeded_noise_repeats_itself_and_nothing_else(seed):
     def draws(noise):
         coins = [noise.coin(1, 2) for _ in range(64)]
         whole = [noise.gaussian(1e6, 8), noise.laplace(1e6, 8), noise.below(10**9, 8)]
-        return coins, *(drawn.tolist() for drawn in whole), noise.noisy_top(np.arange(99), 50, 9.0).tolist()
+        return coins, *(drawn.tolist() for drawn in whole)
 
     assert draws(SeededNoise(seed)) == draws(SeededNoise(seed))
     assert draws(SeededNoise(seed)) != draws(SeededNoise(seed + 1))
@@ -179,15 +178,7 @@ def test_recording_noise_remembers():
     assert noise.asked == [("gaussian", 2.5, 3), ("coin", 1, 4), ("below", 9, 2)]
 
 
-def test_recording_noise_chooses_the_best():
-    noise = RecordingNoise()
-    assert noise.laplace(1.5, 2).tolist() == [0, 0]
-    assert noise.noisy_top(np.array([2, 5, 5, 1]), 3, 4.0).tolist() == [1, 2, 0]
-    assert noise.asked == [("laplace", 1.5, 2), ("noisy_top", 4.0, 3)]
-    assert noise.scores[0].tolist() == [2, 5, 5, 1]
-
-
-# ---- Laplace noise and noisy choices
+# ---- Laplace noise
 
 
 def recorded(monkeypatch, name):
@@ -214,53 +205,11 @@ def test_system_laplace_hands_the_scale_on_unchanged(monkeypatch):
     assert (drawn.dtype, drawn.shape) == (np.int64, (4,))
 
 
-def test_system_choice_is_by_gumbel_noise_for_scores_that_move_both_ways(monkeypatch):
-    """The other measure would permute and flip, and a monotonic metric would halve the charge (M3)."""
-    asked = recorded(monkeypatch, "make_noisy_top_k")
-    scale = 3.0 * (1 + 2.0**-50)
-    drawn = SystemNoise().noisy_top(np.array([1, 2, 3]), np.int64(2), scale)
-    (((domain, metric, measure), rest),) = asked
-    assert rest == {"k": 2, "scale": scale}
-    assert "i64" in str(domain)
-    assert str(metric) == "LInfDistance(T=i64)"  # "LInfDistance(monotonic, T=i64)" otherwise
-    assert str(measure) == "ZeroConcentratedDivergence"
-    assert (drawn.dtype, drawn.shape) == (np.int64, (2,))
-
-
-def test_the_library_charges_what_the_proof_says():
-    """rho = k/(2·scale²), eta²/8 for each of k choices of range 2/scale; the monotonic metric would give a quarter."""
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
-    domain, measure = dp.vector_domain(dp.atom_domain(T="i64")), dp.zero_concentrated_divergence()
-    charged = [
-        dp.m.make_noisy_top_k(domain, dp.linf_distance(T="i64", monotonic=same), measure, k=2, scale=4.0).map(1)
-        for same in (False, True)
-    ]
-    assert charged == pytest.approx([2 / (2 * 16), 2 / (8 * 16)])
-
-
-def test_a_choice_among_large_scores_is_exact():
-    """2^62 and its neighbours are one float; the choice still tells them apart."""
-    scores = np.array([2**62, 2**62 + 1, 2**62 - 1])
-    for _ in range(20):
-        assert SystemNoise().noisy_top(scores, 3, 0.01).tolist() == [1, 0, 2]
-
-
 @pytest.mark.parametrize("make_noise", [SystemNoise, lambda: SeededNoise(0)])
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 2.0**53])
 def test_a_scale_that_gives_no_noise_or_too_much_is_refused(make_noise, scale):
     with pytest.raises(NoiseMisuse, match="scale"):
         make_noise().laplace(scale, 2)
-    with pytest.raises(NoiseMisuse, match="scale"):
-        make_noise().noisy_top(np.array([1, 2]), 1, scale)
-
-
-@pytest.mark.parametrize("make_noise", [SystemNoise, lambda: SeededNoise(0)])
-@pytest.mark.parametrize("count", [0, 3, -1])
-def test_a_choice_of_more_than_there_is_is_refused(make_noise, count):
-    with pytest.raises(NoiseMisuse, match="scores"):
-        make_noise().noisy_top(np.array([1, 2]), count, 1.0)
 
 
 def laplace_cdf(scale):
@@ -276,19 +225,3 @@ def test_laplace_has_the_scale_asked_for(make_noise, scale):
     assert distribution_fits(drawn, laplace_cdf(scale), 1e-6)
     assert not distribution_fits(drawn, laplace_cdf(scale * 0.7), 1e-6)
     assert not distribution_fits(drawn, laplace_cdf(scale * 1.3), 1e-6)
-
-
-@sampling(1e-6)
-@pytest.mark.parametrize("make_noise", [SystemNoise, lambda: SeededNoise(0)])
-def test_choices_are_peels_of_the_exponential_mechanism(make_noise):
-    """The pair (0, 2), in this order, among four scores."""
-    noise, scores, tries = make_noise(), np.array([6, 0, 4, 1]), 3000
-    hits = sum(noise.noisy_top(scores, 2, 2.0).tolist() == [0, 2] for _ in range(tries))
-
-    def probability(scale):
-        weights = np.exp(scores / scale)
-        return weights[0] / weights.sum() * weights[2] / (weights.sum() - weights[0])
-
-    assert frequency_fits(hits, tries, probability(2.0), 1e-6)
-    assert not frequency_fits(hits, tries, probability(2.0 * 0.7), 1e-6)
-    assert not frequency_fits(hits, tries, probability(2.0 * 1.3), 1e-6)

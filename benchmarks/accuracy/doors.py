@@ -20,9 +20,6 @@ class SilentNoise(SeededNoise):
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
         return np.zeros(size, dtype=np.int64)
 
-    def noisy_top(self, scores: NDArray[np.int64], count: int, scale: float) -> NDArray[np.int64]:
-        return np.argsort(-np.asarray(scores), kind="stable")[:count].astype(np.int64)
-
 
 class BitReached(Exception):
     """Ends a release at its bit."""

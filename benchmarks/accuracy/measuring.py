@@ -13,9 +13,9 @@ from benchmarks.accuracy.spherical import release_spherical
 from benchmarks.accuracy.worlds import World
 from benchmarks.accuracy.yardsticks import Oracle, error, noise_ratio
 from dimfree import Release, SeededNoise, release_mean
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.precision import largest_mu
-from dimfree.accounting.several_runs.ledgers import AnyLedger
+from dimfree.accounting.several_runs.costs import AnyCosts
 from dimfree.noise import Noise
 
 _OF_VARIANCES = ("unit of the scores", "variances")
@@ -50,9 +50,9 @@ class Row:
         return {name: quartiles(values) for name, values in figures.items()} | {"refusals": self.refusals}
 
 
-def spending(ledger: AnyLedger) -> dict[str, float]:
+def spending(ledger: AnyCosts) -> dict[str, float]:
     """Where the precision mu² goes: shares of the chosen branch's, and what the branch leaves of the whole budget."""
-    if not isinstance(ledger, Ledger) or ledger.chosen is None or ledger.filtered:
+    if not isinstance(ledger, Costs) or ledger.chosen is None or ledger.filtered:
         return {}
     branch = ledger.menu[ledger.chosen].mu
     full = largest_mu(ledger.budget.epsilon, ledger.budget.delta)

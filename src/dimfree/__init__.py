@@ -64,11 +64,9 @@ if TYPE_CHECKING:
     from dimfree.interop.mean import PrivateMean as PrivateMean
     from dimfree.interop.scaler import PrivateStandardScaler as PrivateStandardScaler
     from dimfree.ledger.ledger import Ledger as Ledger
-    from dimfree.mechanisms.paper.quantile import private_quantile as private_quantile
     from dimfree.mechanisms.paper.sparse_vector import sparse_vector as sparse_vector
     from dimfree.mechanisms.paper.stable_histogram import heaviest_cell as heaviest_cell
     from dimfree.mechanisms.paper.stable_histogram import stable_histogram as stable_histogram
-    from dimfree.mechanisms.paper.top_k import top_k as top_k
     from dimfree.noise import SeededNoise as SeededNoise
     from dimfree.noise import SystemNoise as SystemNoise
     from dimfree.options import Options as Options
@@ -123,10 +121,8 @@ _ROOMS = {
     "SeededNoise": "noise",
     "SystemNoise": "noise",
     "heaviest_cell": "mechanisms.paper.stable_histogram",
-    "private_quantile": "mechanisms.paper.quantile",
     "sparse_vector": "mechanisms.paper.sparse_vector",
     "stable_histogram": "mechanisms.paper.stable_histogram",
-    "top_k": "mechanisms.paper.top_k",
     "coordinate_variances": "paper.group_variances",
     "find_kth_largest_variance": "paper.group_variances",
     "group_variances": "paper.group_variances",

@@ -1,8 +1,8 @@
-"""The one door to randomness. Mechanisms are handed a door; nothing else in the package draws a random number.
+"""The only place that draws random numbers. Mechanisms get a `Noise` object and ask it for integers.
 
-`SystemNoise` is private: OpenDP's exact discrete Gaussian and Laplace, its exact noisy choice, and integer coins, all
-on the operating system's entropy.
-`SeededNoise` is for tests and simulations: reproducible, and whatever it releases is marked "not private".
+`SystemNoise` is private: OpenDP's exact discrete Gaussian and Laplace samplers, and uniform integers, all from the
+random bytes of the operating system. `SeededNoise` is for tests and simulations: it is reproducible, and a release that
+used it is marked "not private". Proof: proofs/noise.md.
 """
 
 import math
@@ -23,7 +23,7 @@ LARGEST_LAPLACE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
 
 
 class Noise(Protocol):
-    """What a mechanism may ask of the door."""
+    """What a mechanism may draw."""
 
     @property
     def private(self) -> bool: ...
@@ -34,10 +34,6 @@ class Noise(Protocol):
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
         """`size` independent discrete Laplace integers: z has weight exp(-|z| / scale)."""
-        ...
-
-    def noisy_top(self, scores: NDArray[np.int64], count: int, scale: float) -> NDArray[np.int64]:
-        """Where the `count` largest of scores plus independent Gumbel(scale) are, the largest first."""
         ...
 
     def coin(self, numerator: int, denominator: int) -> bool:
@@ -59,14 +55,28 @@ def opened(noise: Noise | None) -> Noise:
 
 
 def check_noise(noise: Noise, draw: str) -> Noise:
-    """Something that can be asked for such a draw."""
+    """The same object; an error if it has no method called `draw`."""
     if not callable(getattr(type(noise), draw, None)):
         raise InvalidParameter(f"Expected noise to be SystemNoise() or SeededNoise(seed), got {quoted(noise)}.")
     return noise
 
 
 class SystemNoise:
-    """Exact samplers on operating-system entropy, usable only by the process that opened the door."""
+    """Private noise: exact samplers on the random bytes of the operating system.
+
+    An object draws only in the process that made it, and cannot be copied or pickled. It has no seed.
+
+    Raises
+    ------
+    NoiseMisuse
+        By every method: in another process, or for a scale that 64-bit integers cannot hold.
+
+    Examples
+    --------
+    >>> noise = SystemNoise()
+    >>> noise.private, len(noise.gaussian(100.0, 3))
+    (True, 3)
+    """
 
     private = True
 
@@ -93,18 +103,6 @@ class SystemNoise:
         sampler = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
         return np.array(sampler([0] * size), dtype=np.int64)
 
-    def noisy_top(self, scores: NDArray[np.int64], count: int, scale: float) -> NDArray[np.int64]:
-        self._check_owner()
-        _check_top(scores, count, scale)
-        import opendp.prelude as dp
-
-        dp.enable_features("contrib")
-        domain = dp.vector_domain(dp.atom_domain(T="i64"))
-        metric = dp.linf_distance(T="i64", monotonic=False)
-        measure = dp.zero_concentrated_divergence()  # Gumbel noise; the other measure would permute and flip (M3)
-        choice = dp.m.make_noisy_top_k(domain, metric, measure, k=int(count), scale=float(scale))
-        return np.array(choice([int(score) for score in scores]), dtype=np.int64)
-
     def coin(self, numerator: int, denominator: int) -> bool:
         self._check_owner()
         _check_coin(numerator, denominator)
@@ -117,14 +115,30 @@ class SystemNoise:
 
     def _check_owner(self) -> None:
         if os.getpid() != self._owner:
-            raise NoiseMisuse("This noise belongs to another process; draw it once, in the process that releases.")
+            raise NoiseMisuse("This noise was made in another process; draw only in the process that releases.")
 
     def __reduce__(self) -> str:
-        raise NoiseMisuse("A noise door cannot be copied to another process; open SystemNoise() there instead.")
+        raise NoiseMisuse("Noise cannot be copied to another process; make SystemNoise() there instead.")
 
 
 class SeededNoise:
-    """Reproducible noise for tests and simulations. Not private."""
+    """Reproducible noise for tests and simulations. Not private.
+
+    Parameters
+    ----------
+    seed : int
+        At least 0. The same seed gives the same draws in the same order.
+
+    Raises
+    ------
+    InvalidParameter
+        If `seed` is not a whole number of at least 0.
+
+    Examples
+    --------
+    >>> SeededNoise(0).coin(1, 2) == SeededNoise(0).coin(1, 2)
+    True
+    """
 
     private = False
 
@@ -141,11 +155,6 @@ class SeededNoise:
         first, second = self._generator.geometric(stop, (2, size))
         return np.asarray(first - second, dtype=np.int64)
 
-    def noisy_top(self, scores: NDArray[np.int64], count: int, scale: float) -> NDArray[np.int64]:
-        _check_top(scores, count, scale)
-        noisy = np.asarray(scores) + self._generator.gumbel(0.0, scale, len(scores))
-        return np.argsort(-noisy, kind="stable")[:count].astype(np.int64)
-
     def coin(self, numerator: int, denominator: int) -> bool:
         _check_coin(numerator, denominator)
         drawn = int.from_bytes(self._generator.bytes(32), "little")
@@ -156,11 +165,11 @@ class SeededNoise:
         return self._generator.integers(0, bound, size, dtype=np.int64)
 
 
-_SPANS: tuple[type, ...] = (np.timedelta64,)  # to NumPy, a span of time is a whole number
+_SPANS: tuple[type, ...] = (np.timedelta64,)  # NumPy counts it among the integers
 
 
 def _check_whole(*numbers: int) -> None:
-    """Python's own or NumPy's, from 0 on, that 64 bits hold."""
+    """Integers of Python or NumPy that are at least 0 and fit 64 bits."""
     for number in numbers:
         if not isinstance(number, int | np.integer) or isinstance(number, bool) or type(number) in _SPANS:
             raise NoiseMisuse("Expected whole numbers.")
@@ -169,14 +178,14 @@ def _check_whole(*numbers: int) -> None:
 
 
 def _check_coin(numerator: int, denominator: int) -> None:
-    """Of any length: the probabilities of a ladder are exact."""
+    """Any length is allowed: pass probabilities are exact fractions."""
     whole = all(isinstance(part, int | np.integer) and type(part) not in _SPANS for part in (numerator, denominator))
     if not whole or not denominator > 0:
         raise NoiseMisuse("Expected a fraction of whole numbers, its denominator above 0.")
 
 
 def _float(number: object) -> float:
-    """NaN for what is no number that a float holds."""
+    """The number as a float; NaN if it is no real number or too large."""
     try:
         return float(number) if isinstance(number, Real) and type(number) not in _SPANS else math.nan
     except OverflowError:
@@ -190,20 +199,12 @@ def _check_stddev(stddev: float, size: int) -> None:
 
 
 def _check_scale(scale: float, size: int) -> None:
-    """Above zero, where the sampler would add nothing, and below the scale at which its integers could saturate."""
+    """A scale above 0 (at 0 nothing would be added), and small enough that the integers cannot saturate."""
     _check_whole(size)
     if not 0 < _float(scale) <= LARGEST_LAPLACE:
         raise NoiseMisuse("Expected noise of a scale above 0 that fits 64-bit integers: use another grid.")
 
 
-def _check_top(scores: NDArray[np.int64], count: int, scale: float) -> None:
-    _check_scale(scale, 1)
-    if not isinstance(scores, np.ndarray) or scores.ndim != 1 or scores.dtype.kind not in "iu":
-        raise NoiseMisuse("Expected scores to be a vector of whole numbers.")
-    if not isinstance(count, int | np.integer) or type(count) in _SPANS or not 0 < count <= len(scores):
-        raise NoiseMisuse("Expected to choose at least one of the scores, and not more than there are.")
-
-
 def public_simulation(seed: int | Sequence[int] = 20240701) -> np.random.Generator:
-    """Coins for public models (the friend radius, draws of a comparison): fixed, public, and never near a record."""
+    """A generator for public simulations (friend radius, comparisons). Its seed is public; it never sees a record."""
     return np.random.default_rng(seed)

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from dimfree._types import Integers
 from dimfree._validate import check_at_least, check_callable, check_kind, quoted
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.ledgers import Runs
+from dimfree.accounting.several_runs.costs import Runs
 from dimfree.accounting.several_runs.sharing import Opening, opening, shared_out
 from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups
 from dimfree.data.people.person_records import split_unit
@@ -26,8 +26,7 @@ from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARC
 from dimfree.estimators.run import CAUTION, Run
 from dimfree.geometry.shape import Shape
 from dimfree.ledger.charging import check_ledger, terms_of
-from dimfree.ledger.ledger import Charged
-from dimfree.ledger.ledger import Ledger as Book
+from dimfree.ledger.ledger import Charged, Ledger
 from dimfree.ledger.spending import Charge
 from dimfree.noise import Noise
 from dimfree.options import AUTO, Options, Scale
@@ -54,7 +53,7 @@ def release_means(
     unit: object = None,
     unit_rows: int | None = None,
     on_invalid: OnInvalid = "raise",
-    ledger: Book | None = None,
+    ledger: Ledger | None = None,
     noise: Noise | None = None,
     options: Options = Options(),
     tell: Tell = lambda *_: None,
@@ -179,7 +178,7 @@ def _under(whole: Guarantee, overall: Release | None, release: Release) -> Relea
     common: dict[str, Any] = {"guarantee": whole, "parameters": {**release.parameters, "estimates": estimates}}
     if overall is None:
         return replace(release, **common)
-    runs = tuple(run.ledger for run in (overall, release) if isinstance(run.ledger, Ledger))
+    runs = tuple(run.ledger for run in (overall, release) if isinstance(run.ledger, Costs))
     ledger = Runs(Budget(whole.epsilon, whole.delta), whole.neighbours, runs)
     return replace(release.with_learned(overall.shape), ledger=ledger, **common)
 
@@ -216,7 +215,9 @@ def _shares(budget: Budget, failure_probability: float, scale: Scale) -> tuple[B
     return first, second
 
 
-def _paid(ledger: Book, request: Request, budgets: Sequence[Budget], scale: Scale, whose: Mapping[str, Any]) -> Charged:
+def _paid(
+    ledger: Ledger, request: Request, budgets: Sequence[Budget], scale: Scale, whose: Mapping[str, Any]
+) -> Charged:
     """Charge the ledger for all groups together: one record is in one of them (G1), and in the overall run."""
     failure = request.options.failure_probability
     openings = (_learning(failure), _opening(scale, failure))[-len(budgets) :]
@@ -238,7 +239,7 @@ def _opening(scale: Scale, failure_probability: float) -> Opening:
     return partial(opening, failure=CAUTION * failure_probability / 2, **search)
 
 
-def _without_shape(overall: Release, charged: Ledger) -> Release:
+def _without_shape(overall: Release, charged: Costs) -> Release:
     """A group that nobody has looked at; charged all the same, or what is spent would hang on an output."""
     own = charged.budget
     return Release.refused_because(

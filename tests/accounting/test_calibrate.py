@@ -20,7 +20,7 @@ from dimfree.accounting.calibrate import (
     remaining_mu,
 )
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import Bounded, Gaussian, Ledger
+from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.precision import compose, largest_mu
 from dimfree.mechanisms.count import noisy_count, noisy_total
 from dimfree.mechanisms.gaussian import mean_event
@@ -54,9 +54,9 @@ def ledgers_of(budget, relation, plan, menus):
     """The ledger of every way that a run can go, a refusal included."""
     before = before_of(plan)
     for menu in menus:
-        yield Ledger(budget, relation, before, menu)
+        yield Costs(budget, relation, before, menu)
         for chosen, branch in enumerate(menu):
-            yield Ledger(budget, relation, before, menu, chosen, releases_of(branch), searches=searches_of(branch))
+            yield Costs(budget, relation, before, menu, chosen, releases_of(branch), searches=searches_of(branch))
 
 
 def assert_within(budget, ledgers):
@@ -102,9 +102,9 @@ def test_every_branch_of_a_public_count_fits_the_budget(epsilon, delta, search_s
 def test_the_soft_and_the_basic_core_fit_the_budget(epsilon, delta):
     budget = Budget(epsilon, delta)
     soft, basic = calibrate_bounded(budget), calibrate_filtered(budget)
-    ledger = Ledger(budget, Neighbours.ADD_REMOVE, (), (soft,), 0, releases_of(soft))
+    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (soft,), 0, releases_of(soft))
     assert 0.99 * delta <= ledger.delta() <= delta
-    ledger = Ledger(budget, Neighbours.ADD_REMOVE, (), (basic,), 0, releases_of(basic), filtered=True)
+    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (basic,), 0, releases_of(basic), filtered=True)
     assert 0 < ledger.delta() <= delta
 
 
@@ -113,8 +113,8 @@ def test_the_menu_is_charged_jointly():
     budget = Budget(1.0, 1e-6)
     plan = calibrate_private_count(budget, FAILURE, bounded=True)
     before = before_of(plan)
-    joint = Ledger(budget, Neighbours.ADD_REMOVE, before, plan.menu).delta()
-    alone = [Ledger(budget, Neighbours.ADD_REMOVE, before, (branch,)).delta() for branch in plan.menu]
+    joint = Costs(budget, Neighbours.ADD_REMOVE, before, plan.menu).delta()
+    alone = [Costs(budget, Neighbours.ADD_REMOVE, before, (branch,)).delta() for branch in plan.menu]
     assert max(alone) < joint <= budget.delta
 
 
@@ -129,7 +129,7 @@ def test_twin_whose_branches_fit_only_one_by_one_is_caught():
     bounded = Bounded(math.sqrt(largest_mu(epsilon, delta * 0.9) ** 2 - (mu / 4) ** 2), delta * 0.1)
     before = (noisy_count(0, 4 / mu, noise=RecordingNoise()).event,)
     menus = [(events.Tested(ladder, after),), (bounded,), (events.Tested(ladder, after), bounded)]
-    first, second, joint = (Ledger(budget, Neighbours.ADD_REMOVE, before, menu).delta() for menu in menus)
+    first, second, joint = (Costs(budget, Neighbours.ADD_REMOVE, before, menu).delta() for menu in menus)
     assert max(first, second) <= budget.delta < joint
 
 

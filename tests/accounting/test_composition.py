@@ -1,7 +1,6 @@
 """Releases of any kind composed: never below the truth, close to it, agreeing with an independent accountant."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
@@ -14,18 +13,15 @@ from scipy.special import comb
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition, largest_fitting
 from dimfree.accounting.dots import Dots
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.losses import (
     Approximate,
     Failure,
     Pure,
-    Ranged,
-    concentrated_profile,
-    range_profile,
     response_profile,
 )
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs.ledgers import ledger_from_dict
+from dimfree.accounting.several_runs.costs import costs_from_dict
 from dimfree.errors import InvalidParameter
 
 ADD = Neighbours.ADD_REMOVE
@@ -59,35 +55,6 @@ def test_a_response_has_its_exact_curve(epsilon, delta):
     exact = [responses(epsilon, 1, level, delta) for level in levels]
     assert response_profile(epsilon, delta, levels) == pytest.approx(exact, abs=1e-10)
     assert (response_profile(epsilon, delta, levels) >= np.array(exact) - 1e-15).all()
-
-
-@pytest.mark.parametrize("eta", [0.05, 1.0, 4.0])
-def test_a_bounded_range_has_the_curve_of_its_worst_pair(eta):
-    """The supremum over two-point losses t and t - eta, found by trying them all."""
-    levels, tops = np.linspace(-1.5 * eta, 1.5 * eta, 31), np.linspace(1e-9, eta - 1e-9, 4001)[:, None]
-    heavy = -np.expm1(tops - eta) / -np.expm1(-eta)  # mass of the larger loss, so that both sides sum to one
-    pairs = heavy * np.maximum(0, -np.expm1(levels - tops)) + (1 - heavy) * np.maximum(
-        0, -np.expm1(levels - tops + eta)
-    )
-    exact = np.maximum(pairs.max(axis=0), -np.expm1(np.minimum(levels, 0)))
-    assert range_profile(eta, levels) == pytest.approx(exact, abs=1e-5)
-    assert (range_profile(eta, levels) >= exact - 1e-15).all()
-
-
-@pytest.mark.parametrize("rho", [1e-3, 0.05, 1.0])
-def test_the_concentrated_curve_lies_above_the_gaussian(rho):
-    """A Gaussian of mu = sqrt(2·rho) is rho-zCDP, and so is a choice of range sqrt(8·rho)."""
-    levels = np.linspace(-6 * math.sqrt(rho), 12 * math.sqrt(rho), 60)
-    bound = concentrated_profile(rho, levels)
-    assert (bound >= hockey_stick(math.sqrt(2 * rho), levels)).all()
-    assert (bound >= range_profile(math.sqrt(8 * rho), levels)).all()
-    assert concentrated_profile(rho, np.array([rho + 8 * math.sqrt(rho)]))[0] < 1e-6
-
-
-def test_underflow_is_nothing_to_stumble_over():
-    with np.errstate(all="raise"):
-        got = concentrated_profile(0.01, np.linspace(-2000.0, 2000.0, 401))
-    assert (got[0], got[-1]) == (1.0, 0.0)
 
 
 def test_chords_lie_above_their_curve():
@@ -133,26 +100,6 @@ def test_a_response_and_a_gaussian(each, mu, level):
         assert exact <= composed(level, *order).delta() == pytest.approx(exact, rel=2e-3, abs=1e-12)
 
 
-@pytest.mark.parametrize("times", [2, 3, 6, 30])
-def test_choices_cost_at_least_what_two_point_losses_cost(times):
-    """Whatever t, losses t and t - eta have range eta; their composition is binomial and must be covered."""
-    eta, level = 0.3, 1.0
-    found = composed(level, Ranged("choice", eta, times)).delta()
-    for top in np.linspace(0.01, eta - 0.01, 30):
-        heavy = math.expm1(top - eta) / math.expm1(-eta)
-        heads = np.arange(times + 1)
-        lost = heads * top + (times - heads) * (top - eta)
-        mass = comb(times, heads) * heavy**heads * (1 - heavy) ** (times - heads)
-        assert float((mass * -np.expm1(np.minimum(level - lost, 0.0))).sum()) <= found
-
-
-def test_many_choices_are_cheaper_by_concentration():
-    one_by_one = composed(1.0, Ranged("choice", 0.0958, 20))
-    assert one_by_one.delta() < 0.7 * one_by_one._composed(1.0, concentrated=False)
-    few = composed(1.0, Ranged("choice", 0.25, 4))
-    assert few.delta() < 0.7 * few._composed(1.0, concentrated=True)
-
-
 def test_discrete_noise_is_charged():
     fine, coarse = (Gaussian("sum", 0.25 * steps, steps, 1, 1.0) for steps in (FINE, 20.0))
     assert composed(1.0, coarse).delta() > 1.001 * composed(1.0, fine).delta()
@@ -168,7 +115,7 @@ def test_discrete_noise_is_charged():
 def test_shares_that_sum_to_the_budget_need_no_delta():
     assert composed(1.0).delta() == 0
     assert composed(1.0, Pure("answer", 1.0)).delta() == 0
-    assert composed(1.0, *[Pure("answer", 0.25)] * 3, Ranged("choice", 0.125, 2)).delta() == 0
+    assert composed(1.0, *[Pure("answer", 0.25)] * 4).delta() == 0
     assert composed(1.0, *[Approximate("answer", 0.5, 1e-7)] * 2).delta() == pytest.approx(2e-7, rel=1e-12)
 
 
@@ -184,7 +131,7 @@ def test_a_promise_beyond_the_largest_epsilon_is_kept_at_that():
 
 
 def test_no_delta_exceeds_one():
-    assert composed(0.1, Pure("answer", 50.0), gaussian(30.0), Ranged("choice", 20.0, 3)).delta() <= 1
+    assert composed(0.1, Pure("answer", 50.0), gaussian(30.0), Pure("answer", 20.0)).delta() <= 1
 
 
 # ---- an independent accountant
@@ -249,37 +196,35 @@ def test_a_search_whose_upper_end_fits_returns_it_and_one_whose_lower_end_does_n
 MIXED = Composition(
     Budget(1.0, 1e-6),
     Neighbours.REPLACE_ONE,
-    (gaussian(0.1), Pure("count", 0.1), Approximate("histogram", 0.2, 1e-7), Ranged("top", 0.05, 3)),
+    (gaussian(0.1), Pure("count", 0.1), Approximate("histogram", 0.2, 1e-7), Failure("top", 1e-8)),
 )
 
 
 def test_what_is_written_is_read_again():
     data = MIXED.to_dict()
     assert data["kind"] == "composition"
-    assert Composition.from_dict(data) == ledger_from_dict(data) == MIXED
-    ledger = Ledger(Budget(1.0, 1e-6), ADD, (), ())
-    assert ledger_from_dict(ledger.to_dict()) == ledger
+    assert Composition.from_dict(data) == costs_from_dict(data) == MIXED
+    ledger = Costs(Budget(1.0, 1e-6), ADD, (), ())
+    assert costs_from_dict(ledger.to_dict()) == ledger
     assert MIXED.to_dict() == data  # reading took nothing away
 
 
 def test_the_table_has_a_row_for_every_event():
     rows = MIXED.summary_rows()
     assert [row[0] for row in rows] == ["sum", "count", "histogram", "top"]
-    assert [type(event) for event in MIXED.events] == [Gaussian, Pure, Approximate, Ranged]
+    assert [type(event) for event in MIXED.events] == [Gaussian, Pure, Approximate, Failure]
     assert "delta = 1e-07" in rows[2][2]
-    assert "3 choice(s)" in rows[3][1]
+    assert rows[3][1:] == ("fails", "delta = 1e-08")
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_losses_are_refused(epsilon):
-    for make in (lambda e: Pure("a", e), lambda e: Approximate("a", e, 0.1), lambda e: Ranged("a", e)):
+    for make in (lambda e: Pure("a", e), lambda e: Approximate("a", e, 0.1)):
         with pytest.raises(InvalidParameter):
             make(epsilon)
-    for delta, times in product((0.0, 1.0), (0, -1)):
+    for delta in (0.0, 1.0):
         with pytest.raises(InvalidParameter, match="delta"):
             Approximate("a", 1.0, delta)
-        with pytest.raises(InvalidParameter, match="times"):
-            Ranged("a", 1.0, times)
 
 
 @given(st.floats(1e-3, 3), st.lists(st.floats(1e-3, 1), min_size=1, max_size=5), st.floats(0, 1))
@@ -297,7 +242,7 @@ def test_the_binomial_of_the_tests_is_right():
     assert responses(50.0, 3, 0.0) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("others", [(), (Pure("p", 0.3),), (Ranged("r", 0.2, 3),)])
+@pytest.mark.parametrize("others", [(), (Pure("p", 0.3),)])
 def test_a_failure_tells_all_whatever_the_rest_does(others):
     """In closed form: f + (1 - f)·δ of the rest; as an approximate cost of no epsilon it would come to the same."""
     gaussian = Gaussian("g", 0.4 * 2.0**30, 2.0**30, 1, 1.0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.discrete import slack
-from dimfree.accounting.events import Bounded, Gaussian, Ledger, menu_profile
+from dimfree.accounting.events import Bounded, Costs, Gaussian, branches_profile
 from dimfree.accounting.ladder import DENOMINATOR, Ladder, shortest_ladder
 from dimfree.accounting.lifting import before_lifting
 from dimfree.accounting.precision import compose, hockey_stick, largest_mu
@@ -28,7 +28,7 @@ def gaussian(mu, dimension=1, purpose="mean"):
 
 
 COUNT = gaussian(MU / 8, purpose="number of records")
-LEDGER = Ledger(BUDGET, Neighbours.ADD_REMOVE, (COUNT,), (TEST, GENTLE), chosen=0, after=(gaussian(MU / 2, 30),))
+LEDGER = Costs(BUDGET, Neighbours.ADD_REMOVE, (COUNT,), (TEST, GENTLE), chosen=0, after=(gaussian(MU / 2, 30),))
 
 
 def test_mu_is_sensitivity_over_stddev_rounded_up():
@@ -37,7 +37,7 @@ def test_mu_is_sensitivity_over_stddev_rounded_up():
 
 def test_gaussians_alone_cost_their_composition():
     one, other = gaussian(0.1), gaussian(0.15, 7)
-    spent = Ledger(BUDGET, Neighbours.ADD_REMOVE, (one, other), ()).delta()
+    spent = Costs(BUDGET, Neighbours.ADD_REMOVE, (one, other), ()).delta()
     true = float(hockey_stick(math.hypot(0.1, 0.15), 1.0))
     assert true <= spent <= true * 1.01 + 1e-11
 
@@ -46,7 +46,7 @@ def test_slack_of_every_release_is_charged():
     """A coarse grid: epsilon is lowered, delta is multiplied and the tails are added, for `before` and `after`."""
     budget = Budget(1.0, 1e-3)
     coarse = Gaussian("count", 100.0, 3e4, 1, 1.0)
-    ledger = Ledger(budget, Neighbours.ADD_REMOVE, (), (Bounded(0.5, 0.0),), chosen=0, after=(coarse,))
+    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (Bounded(0.5, 0.0),), chosen=0, after=(coarse,))
     loss = slack(3e4, 100.0, 1, 1e-3)
     assert ledger.delta() == pytest.approx(
         math.exp(loss.ratio) * float(hockey_stick(0.5, 1.0 - loss.epsilon)) + loss.tail, rel=1e-12
@@ -56,7 +56,7 @@ def test_slack_of_every_release_is_charged():
 
 def test_a_grid_too_coarse_for_the_budget_is_refused():
     with pytest.raises(ValueError, match="coarse"):
-        Ledger(BUDGET, Neighbours.ADD_REMOVE, (Gaussian("count", 1.0, 10.0, 1, 1.0),), ())
+        Costs(BUDGET, Neighbours.ADD_REMOVE, (Gaussian("count", 1.0, 10.0, 1, 1.0),), ())
 
 
 def test_a_branch_is_charged_whole_even_if_less_was_released():
@@ -65,7 +65,7 @@ def test_a_branch_is_charged_whole_even_if_less_was_released():
 
 
 def test_a_public_refusal_costs_nothing_else():
-    assert Ledger(BUDGET, Neighbours.REPLACE_ONE, (), ()).delta() <= 1e-12
+    assert Costs(BUDGET, Neighbours.REPLACE_ONE, (), ()).delta() <= 1e-12
 
 
 @pytest.mark.parametrize("chosen", [0, 1])
@@ -84,24 +84,24 @@ def test_releases_without_a_branch_are_refused():
 
 def test_nothing_may_come_before_the_filter():
     with pytest.raises(ValueError, match="lifting"):
-        Ledger(BUDGET, Neighbours.ADD_REMOVE, (COUNT,), (GENTLE,), filtered=True)
+        Costs(BUDGET, Neighbours.ADD_REMOVE, (COUNT,), (GENTLE,), filtered=True)
 
 
 def test_a_filtered_ledger_is_lifted():
     """P1's factor on everything that follows the filter."""
     inner, _ = before_lifting(1.0, 1e-6)
-    ledger = Ledger(BUDGET, Neighbours.ADD_REMOVE, (), (Bounded(0.05, 1e-7),), filtered=True)
+    ledger = Costs(BUDGET, Neighbours.ADD_REMOVE, (), (Bounded(0.05, 1e-7),), filtered=True)
     c = math.expm1(inner)
     assert ledger.delta() == pytest.approx(math.expm1(2 * c) / c * (float(hockey_stick(0.05, inner)) + 1e-7), rel=1e-12)
 
 
 def test_the_menu_costs_its_worst_branch_at_every_level():
     x = np.linspace(-3, 3, 61)
-    both = menu_profile((TEST, GENTLE), x)
+    both = branches_profile((TEST, GENTLE), x)
     assert np.array_equal(both, np.maximum(TEST.profile(x), GENTLE.profile(x)))
     assert (TEST.profile(x) > GENTLE.profile(x)).any()
     assert (TEST.profile(x) < GENTLE.profile(x)).any()
-    assert np.array_equal(menu_profile((), x), hockey_stick(0.0, x))
+    assert np.array_equal(branches_profile((), x), hockey_stick(0.0, x))
 
 
 def test_a_menu_costs_more_than_each_of_its_branches():
@@ -118,7 +118,7 @@ mus = st.floats(0.01, 0.5)
 @settings(max_examples=50, deadline=None)
 def test_more_releases_cost_more(before, extra, mu, failure):
     start = tuple(gaussian(m) for m in before)
-    ledger = Ledger(BUDGET, Neighbours.ADD_REMOVE, start, (Bounded(mu, failure),))
+    ledger = Costs(BUDGET, Neighbours.ADD_REMOVE, start, (Bounded(mu, failure),))
     more = replace(ledger, before=(*start, gaussian(extra)))
     assert more.delta() >= ledger.delta() * (1 - 2e-3) - 1e-12  # up to the chords
     true = float(hockey_stick(compose([*before, mu]), 1.0))
@@ -129,7 +129,7 @@ def test_more_releases_cost_more(before, extra, mu, failure):
 @settings(deadline=None)
 def test_a_larger_epsilon_spends_less_delta(epsilon, other):
     low, high = sorted((epsilon, other))
-    spent = [Ledger(Budget(e, 1e-6), Neighbours.ADD_REMOVE, (COUNT,), (TEST,)).delta() for e in (low, high)]
+    spent = [Costs(Budget(e, 1e-6), Neighbours.ADD_REMOVE, (COUNT,), (TEST,)).delta() for e in (low, high)]
     assert spent[1] <= spent[0] * (1 + 2e-3) + 1e-12
 
 
@@ -158,7 +158,7 @@ rungs = st.lists(st.integers(1, DENOMINATOR), min_size=3, max_size=20).map(lambd
 branches = st.one_of(st.builds(events.Tested, rungs, odd), st.builds(Bounded, odd, st.floats(1e-300, 1e-3)))
 gaussians = st.builds(gaussian, odd, st.integers(1, 10**6), st.text(max_size=10))
 ledgers = st.builds(
-    Ledger,
+    Costs,
     st.builds(Budget, st.floats(0.1, 100), st.floats(1e-12, 0.5)),
     st.sampled_from(Neighbours),
     st.lists(gaussians, max_size=3).map(tuple),
@@ -170,16 +170,16 @@ ledgers = st.builds(
 @settings(deadline=None)
 def test_json_brings_back_every_bit(ledger):
     text = json.dumps(ledger.to_dict())
-    again = Ledger.from_dict(json.loads(text))
+    again = Costs.from_dict(json.loads(text))
     assert again == ledger
     assert json.dumps(again.to_dict()) == text
     assert again.delta() == ledger.delta()
 
 
 def test_json_keeps_choice_filter_and_releases():
-    filtered = Ledger(BUDGET, Neighbours.ADD_REMOVE, (), (GENTLE,), 0, (gaussian(MU / 3, 4),), filtered=True)
+    filtered = Costs(BUDGET, Neighbours.ADD_REMOVE, (), (GENTLE,), 0, (gaussian(MU / 3, 4),), filtered=True)
     for ledger in (LEDGER, replace(LEDGER, chosen=1), filtered):
-        assert Ledger.from_dict(json.loads(json.dumps(ledger.to_dict()))) == ledger
+        assert Costs.from_dict(json.loads(json.dumps(ledger.to_dict()))) == ledger
 
 
 def test_json_says_which_branch_was_taken():

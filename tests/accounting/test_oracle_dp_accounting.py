@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from dimfree.accounting import ladder as ladder_module
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Bounded, Gaussian, Ledger
+from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.ladder import DENOMINATOR, shortest_ladder
 from dimfree.accounting.precision import compose, hockey_stick, largest_mu
 from dimfree.accounting.profile import total_delta
@@ -61,7 +61,7 @@ def test_composed_gaussians(epsilon, mus):
 def test_a_ledger_of_gaussians():
     """Events on a fine grid: what the ledger says of them is what the oracle says of their ideals."""
     events = tuple(Gaussian("sum", 2.0**26 * mu, 2.0**26, 10, 1.0) for mu in (0.02, 0.03))
-    ledger = Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, events, (Bounded(0.2, 0.0),))
+    ledger = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, events, (Bounded(0.2, 0.0),))
     optimistic, pessimistic = bracket([0.02, 0.03, 0.2], 1.0, step=5e-5)
     assert ledger.delta() >= optimistic
     assert ledger.delta() == pytest.approx(pessimistic, rel=AGREE)

@@ -198,7 +198,7 @@ def test_a_searching_branch_costs_more_than_one_without_searches():
 def test_the_menu_is_the_largest_branch_at_every_level():
     menu = calibrate_private_count(Budget(4.0, 1e-6), 0.0035, search_share=0.07).tested
     levels = np.linspace(-1, 6, 15)
-    assert (events.menu_profile(menu, levels) == np.max([branch.profile(levels) for branch in menu], axis=0)).all()
+    assert (events.branches_profile(menu, levels) == np.max([branch.profile(levels) for branch in menu], axis=0)).all()
     assert len({branch.search_mu for branch in menu}) == len(menu)
 
 

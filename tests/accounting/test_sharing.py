@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.precision import largest_mu
-from dimfree.accounting.several_runs.looks import Looks
+from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 from dimfree.accounting.several_runs.sharing import opening, shared_out
 from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
 
@@ -28,7 +28,7 @@ def gaussian_delta(mu, epsilon):
 def one_gaussian(budget, factor=1.0):
     """A run that spends its whole budget on one Gaussian."""
     mu = factor * largest_mu(budget.epsilon, budget.delta)
-    return Ledger(budget, ADD, (Gaussian("all", STEPS, STEPS / mu, 1, 1 / STEPS),), ())
+    return Costs(budget, ADD, (Gaussian("all", STEPS, STEPS / mu, 1, 1 / STEPS),), ())
 
 
 @pytest.mark.parametrize("whole", [Budget(1.0, 1e-6), Budget(0.05, 1e-3), Budget(20.0, 1e-9)])
@@ -50,7 +50,7 @@ def test_a_twin_that_hands_out_the_budget_to_each_run_is_too_much():
     each = [largest_mu(WHOLE.epsilon, WHOLE.delta)] * 2
     assert gaussian_delta(math.hypot(*each), WHOLE.epsilon) > 10 * WHOLE.delta
     ledgers = tuple(opening(WHOLE, 0.0035) for _ in each)
-    assert Looks(ledgers).delta(WHOLE.epsilon) > WHOLE.delta
+    assert ComposedRuns(ledgers).delta(WHOLE.epsilon) > WHOLE.delta
 
 
 @pytest.mark.parametrize("factor", [1.16, 1.2])
@@ -79,7 +79,7 @@ def test_the_parts_of_real_runs_compose_to_the_whole_and_add_up_to_more():
     follows = partial(opening, failure=0.0035, search_share=SCALE_SEARCH_SHARE)
     parts = shared_out(WHOLE, list(zip(SHARES, (learns, follows), strict=True)))
     ledgers = (learns(parts[0]), follows(parts[1]))
-    spent = Looks(ledgers).delta(WHOLE.epsilon)
+    spent = ComposedRuns(ledgers).delta(WHOLE.epsilon)
     assert 0.2 * WHOLE.delta < spent < WHOLE.delta
     assert sum(part.epsilon for part in parts) > 1.1 * WHOLE.epsilon
     for part, ledger in zip(parts, ledgers, strict=True):  # each run alone keeps its own promise

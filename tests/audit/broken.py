@@ -3,22 +3,22 @@
 import inspect
 import textwrap
 
+from dimfree.accounting import events
 from dimfree.core import soft
-from dimfree.mechanisms import bit, count, directions, gaussian, outer_sum, search
-from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histogram, top_k
+from dimfree.mechanisms import bit, directions, gaussian, outer_sum, search
+from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histogram
 
 _CLIPPED = "clipped_total(directions, EVEN, _squared)"
 _WHOLE = "np.rint(_squared(directions, slice(None), EVEN / BALL)).sum(axis=0).astype(np.int64)"
-_SPENT = "            lifted = bar + int(noise.laplace(scale, 1)[0])  # a threshold that gave an answer is spent\n"
+_SPENT = "            lifted = bar + int(noise.laplace(scale, 1)[0])  # redrawn after a positive answer\n"
 
 LINES = {  # name -> function, a line of it, what is written there instead
     "a threshold is not redrawn": (sparse_vector._first_above, _SPENT, ""),
     "half the noise on the counts": (sparse_vector._first_above, "laplace(2 * scale,", "laplace(scale,"),
     "stretches for half the price": (sparse_vector.sparse_scale, "return 2 * most", "return most"),
-    "half the range": (top_k.loss_range, "2 * sensitivity", "sensitivity"),
     "half the noise of a mean": (gaussian.noisy_mean, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
-    "half the sensitivity of a mean": (gaussian.mean_event, "Gaussian(purpose, steps,", "Gaussian(purpose, steps / 2,"),
-    "half a record": (count.noisy_count, '"number of records", _STEPS,', '"number of records", _STEPS / 2,'),
+    "half the sensitivity of a mean": (gaussian.mean_event, "charged_gaussian(steps,", "charged_gaussian(steps / 2,"),
+    "half a record": (events.counted_records, 'records", COUNT_STEPS,', 'records", COUNT_STEPS / 2,'),
     "half the noise of a search": (search.noisy_search, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
     "half the epsilon": (laplace_count.laplace_count, 'records", epsilon)', 'records", epsilon / 2)'),
     "a cheap lone item": (

@@ -56,9 +56,6 @@ class Off(SeededNoise):
     def below(self, bound, size):
         return super().below(bound - 1, size)
 
-    def noisy_top(self, scores, count, scale):
-        return super().noisy_top(scores, count, scale / 3)
-
 
 class Stuck(SeededNoise):
     """A broken twin: every draw comes twice, and wide noise is even."""
@@ -92,7 +89,7 @@ def test_the_entropy_is_fine_and_a_bad_source_is_not():
 
 def test_noise_that_is_off_is_found(seed):
     found = verdicts(samplers.samplers(Off(seed)))
-    for check in ("discrete Gaussian", "discrete Laplace", "coins", "whole numbers", "noisy choice"):
+    for check in ("discrete Gaussian", "discrete Laplace", "coins", "whole numbers"):
         assert found[check] == "bad", check
 
 

@@ -30,7 +30,7 @@ from dimfree.noise import public_simulation
 
 ADD, REPLACE = Neighbours
 EPSILON = 3.0
-QUICK = ("clipped", "scores", "stable mean", "top-k")
+QUICK = ("clipped", "scores", "stable mean")
 SLOW = ("excess", "unit of scores", "friend radius", "stable core", "soft core")
 
 
@@ -170,8 +170,6 @@ def test_a_total_that_moves_by_one_is_caught_from_a_dull_start(monkeypatch):
 
 
 BROKEN = (
-    ("half the range", "top-k, replace-one"),
-    ("half the range", "quantile, replace-one"),
     ("half the noise on the counts", "sparse vector, replace-one"),
     ("stretches for half the price", "sparse vector, add-remove"),
     ("half the noise of a mean", "stable mean, replace-one"),

@@ -46,8 +46,6 @@ BROKEN = (
     ("a threshold is not redrawn", "sparse vector, stretches"),
     ("half the noise on the counts", "sparse vector, stretches"),
     ("stretches for half the price", "sparse vector, stretches"),
-    ("half the range", "top-k"),
-    ("half the range", "quantile"),
 )
 
 

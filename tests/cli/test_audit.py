@@ -39,7 +39,7 @@ def test_nothing_found_is_exit_0(broken):
 
 
 def test_a_real_check_runs(tmp_path):
-    done = invoke("--mechanism", "quantile", "--budget", "2", "--report", str(tmp_path / "audit.json"))
+    done = invoke("--mechanism", "count (Laplace)", "--budget", "2", "--report", str(tmp_path / "audit.json"))
     assert done.exit_code == 0, done.stderr
     rows = json.loads((tmp_path / "audit.json").read_text())["rows"]
     assert [row["epsilon"] for row in rows if row["how"] == "exact"] == [0.5, 1.0, 3.0]

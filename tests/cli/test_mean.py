@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import dimfree.release
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Bounded, Ledger
+from dimfree.accounting.events import Bounded, Costs
 from dimfree.cli import app, progress
 from dimfree.errors import InvalidRecords
 from dimfree.results.release import Guarantee, Release
@@ -37,7 +37,7 @@ class FakeRelease:
         relation = Neighbours.parse(options["neighbours"])
         common = {
             "guarantee": Guarantee(options["epsilon"], options["delta"], relation, True),
-            "ledger": Ledger(Budget(options["epsilon"], options["delta"]), relation, (), (Bounded(0.1, 1e-9),)),
+            "ledger": Costs(Budget(options["epsilon"], options["delta"]), relation, (), (Bounded(0.1, 1e-9),)),
             "method": "stable",
             "dimension": X.dimension,
             "columns": X.columns,

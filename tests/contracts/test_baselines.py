@@ -504,7 +504,7 @@ class TestUnspoken:
         def no_memory(self, *_, **__):
             raise MemoryError(f"Unable to allocate 11. KiB for an array with shape ({COUNT}, {DIMENSION})")
 
-        __array__ = gaussian = laplace = noisy_top = coin = below = no_memory
+        __array__ = gaussian = laplace = coin = below = no_memory
 
     class Strict(SeededNoise):
         """Noise at which something overflows, as a step between two draws may."""

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.geometry.shape import Isotropic
 from dimfree.interop.mean import PrivateMean, RefusalWarning
@@ -22,7 +22,7 @@ from dimfree.release import release_mean
 from dimfree.results.release import Guarantee, Release
 
 PROMISE = Guarantee(epsilon=1.0, delta=1e-6, neighbours="add-remove", private=True)
-LEDGER = Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
+LEDGER = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
 CANARY = 918273.25
 
 

@@ -8,7 +8,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from itertools import count
 from typing import Any
 
@@ -177,15 +176,12 @@ class Subjects:
         return {name: (call, lambda given=given: dict(given)) for name, (call, given) in found.items()}
 
     def _mechanisms(self) -> dict[str, Any]:
-        grid, cells = np.arange(5.0), ["a"] * 9
-        quantile = {"values": ROWS[:, 0], "share": Fraction(1, 2), "grid": grid, "scale": 1.0, "purpose": "test"}
+        cells = ["a"] * 9
         voted = {"groups": self.groups, **PROMISE}
         found = {
             "heaviest_cell": (dimfree.heaviest_cell, {"cells": cells, **PROMISE}),
             "stable_histogram": (dimfree.stable_histogram, {"cells": cells, **PROMISE}),
-            "private_quantile": (dimfree.private_quantile, quantile),
             "sparse_vector": (dimfree.sparse_vector, {"queries": np.arange(9), "threshold": 5.0, "most": 2, **PROMISE}),
-            "top_k": (dimfree.top_k, {"scores": np.arange(9), "count": 2, "scale": 1.0, "purpose": "test"}),
             "coordinate_variances": (dimfree.coordinate_variances, {**voted, "coordinates": [0, 1]}),
             "variance_sum": (dimfree.variance_sum, {**voted, "coordinates": [0, 1]}),
             "find_kth_largest_variance": (dimfree.find_kth_largest_variance, {**voted, "k": 1}),
@@ -200,7 +196,6 @@ class Subjects:
         asked = {
             "gaussian": {"stddev": 1.0, "size": 2},
             "laplace": {"scale": 1.0, "size": 2},
-            "noisy_top": {"scores": np.arange(4), "count": 2, "scale": 1.0},
             "coin": {"numerator": 1, "denominator": 2},
             "below": {"bound": 5, "size": 2},
         }

@@ -14,7 +14,7 @@ from flat_options import with_options
 from recording import RecordingNoise
 from scipy import sparse
 
-from dimfree.accounting.several_runs.ledgers import Runs
+from dimfree.accounting.several_runs.costs import Runs
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.geometry.shape import Isotropic
 from dimfree.noise import SeededNoise

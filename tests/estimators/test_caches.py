@@ -116,8 +116,8 @@ def test_schedules_are_the_same_whether_remembered_or_not():
 
 def test_the_ledger_s_delta_is_the_profile_s():
     menu = calibrate_private_count(BUDGET, 0.05, search_share=0.07)
-    ledger = events.Ledger(BUDGET, Neighbours.ADD_REMOVE, (), menu.menu)
-    fresh = total_delta(BUDGET.usable_epsilon, 0.0, lambda x: events.menu_profile(menu.menu, x))
+    ledger = events.Costs(BUDGET, Neighbours.ADD_REMOVE, (), menu.menu)
+    fresh = total_delta(BUDGET.usable_epsilon, 0.0, lambda x: events.branches_profile(menu.menu, x))
     assert ledger.delta() == ledger.delta() == fresh
     assert replace(ledger, menu=menu.menu[:1]).delta() <= fresh
 

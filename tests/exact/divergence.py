@@ -1,7 +1,6 @@
 """Exact output distributions as dictionaries {outcome: probability}, and the divergence between two of them."""
 
 import math
-from itertools import permutations
 
 import numpy as np
 
@@ -26,19 +25,6 @@ def laplace_tail(scale, least):
     """P(Z >= least) for any integer, by the two closed forms."""
     q = math.exp(-1 / scale)
     return q**least / (1 + q) if least >= 0 else 1 - q ** (1 - least) / (1 + q)
-
-
-def peels(scores, count, scale):
-    """{picks in order: probability} of `count` peels of the exponential mechanism with weights exp(score/scale)."""
-    weights = np.exp(np.array([float(score - max(scores)) for score in scores]) / scale)
-    found = {}
-    for picks in permutations(range(len(scores)), count):
-        left, mass = weights.sum(), 1.0
-        for pick in picks:
-            mass *= weights[pick] / left
-            left -= weights[pick]
-        found[picks] = mass
-    return found
 
 
 class ScriptedNoise:

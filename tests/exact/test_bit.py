@@ -114,7 +114,7 @@ def test_claim_of_a_menu_covers_the_choice_by_the_count():
     menu = (events.Tested(first, mu), events.Tested(second, gentler), events.Bounded(mu / 2, 1e-5))
     rows = [divergences(first, before, mu, 1.0), divergences(second, before, gentler, 1.0)]
     true = np.concatenate(rows).max(axis=0).sum()
-    assert true <= total_delta(1.0, before, partial(events.menu_profile, menu))
+    assert true <= total_delta(1.0, before, partial(events.branches_profile, menu))
 
 
 # ---- broken twins: each wrong account promises less than what really happens

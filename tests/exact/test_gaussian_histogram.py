@@ -12,6 +12,7 @@ from exact.worlds import removals, replacements, tables
 from recording import RecordingNoise
 from scipy.special import ndtr
 
+from dimfree.accounting import events
 from dimfree.accounting.budget import Neighbours
 from dimfree.mechanisms import gaussian_histogram
 from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells, moved_counts, tail_distance
@@ -41,7 +42,7 @@ class Drawn:
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch):
     """Whole counts as the grid of the noise, so that outcomes can be listed."""
-    monkeypatch.setattr(gaussian_histogram, "_FINEST", STDDEV / 2)
+    monkeypatch.setattr(events, "LEAST_STDDEV", STDDEV / 2)
 
 
 def masses():

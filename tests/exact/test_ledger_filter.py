@@ -9,7 +9,7 @@ import pytest
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered, calibrate_public_count
-from dimfree.accounting.events import Ledger, Tested
+from dimfree.accounting.events import Costs, Tested
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import hockey_stick, largest_mu
 from dimfree.accounting.several_runs.sharing import opening
@@ -27,7 +27,7 @@ def curve(losses: Losses, x: np.ndarray) -> np.ndarray:
     return losses.told + inside @ losses.masses
 
 
-def exact_curve(run: Ledger, branch: Tested, k: int, other: int, x: np.ndarray) -> np.ndarray:
+def exact_curve(run: Costs, branch: Tested, k: int, other: int, x: np.ndarray) -> np.ndarray:
     """Of one world: statistics k and k' on the ladder, both at least 2; the count's and the search's losses drawn."""
     p, q = (branch.ladder.numerator(each) / DENOMINATOR for each in (k, other))
     before = math.sqrt(sum(event.mu**2 for event in run.before) + branch.search_mu**2)
@@ -36,16 +36,16 @@ def exact_curve(run: Ledger, branch: Tested, k: int, other: int, x: np.ndarray) 
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[Ledger]:
+def runs() -> list[Costs]:
     menu = calibrate_public_count(SMALL, 0.01).menu
     return [
         opening(SMALL, 0.01, bounded=True),
         opening(SMALL, 0.01, search_share=0.07),
-        Ledger(SMALL, REPLACE, (), menu),
+        Costs(SMALL, REPLACE, (), menu),
     ]
 
 
-def test_the_atoms_cover_every_world_of_every_branch_at_every_level(runs: list[Ledger]) -> None:
+def test_the_atoms_cover_every_world_of_every_branch_at_every_level(runs: list[Costs]) -> None:
     x = np.concatenate([np.linspace(-3.1, 3.1, 463), np.linspace(0.9, 1.4, 101)])  # not the levels of the code
     for run in runs:
         assert losses_of(run)[0].told < run.budget.delta
@@ -65,7 +65,7 @@ def test_the_atoms_cover_every_world_of_every_branch_at_every_level(runs: list[L
                             assert (covered >= exact * (1 - 1e-9) - 1e-13).all()
 
 
-def test_a_twin_with_half_the_mass_of_large_losses_is_caught(runs: list[Ledger]) -> None:
+def test_a_twin_with_half_the_mass_of_large_losses_is_caught(runs: list[Costs]) -> None:
     run, x = runs[1], np.linspace(0.2, 1.0, 81)
     losses = losses_of(run)[0]
     twin = replace(losses, masses=np.where(losses.levels > 0.3, 0.5 * losses.masses, losses.masses))
@@ -75,7 +75,7 @@ def test_a_twin_with_half_the_mass_of_large_losses_is_caught(runs: list[Ledger])
     assert (curve(twin, x) < worst).any()
 
 
-def test_the_moment_is_that_of_the_atoms(runs: list[Ledger]) -> None:
+def test_the_moment_is_that_of_the_atoms(runs: list[Costs]) -> None:
     for order in (2.0, 8.4, 31.0):
         losses = losses_of(runs[0])[0]
         terms = [mass * math.exp((order - 1) * level) for level, mass in zip(losses.levels, losses.masses, strict=True)]
@@ -87,7 +87,7 @@ def test_a_gaussian_costs_its_known_moment() -> None:
     """ln E e^{(order - 1) L} = order (order - 1) mu² / 2, in closed form; what is cut off goes to the reserve."""
     budget = Budget(1.0, 1e-6)
     branch = calibrate_bounded(budget)
-    run = Ledger(budget, ADD, (), (branch,))
+    run = Costs(budget, ADD, (), (branch,))
     for order in (2.0, 6.0):
         prices = [(losses.moment(order), losses.told) for losses in losses_of(run)]
         moment, told = max(prices)
@@ -98,7 +98,7 @@ def test_a_gaussian_costs_its_known_moment() -> None:
 def test_the_filtered_core_is_covered_by_its_lifting_and_cheaper_than_its_promise() -> None:
     budget = Budget(1.0, 1e-6)
     branch = calibrate_filtered(budget)
-    run = Ledger(budget, ADD, (), (branch,), filtered=True)
+    run = Costs(budget, ADD, (), (branch,), filtered=True)
     x = np.linspace(1e-3, 1.0, 333)
     inner = hockey_stick(branch.mu, np.log1p(x / 2)) + branch.failure
     lifted = np.minimum.accumulate(np.expm1(x) / (x / 2) * inner)  # P1, by hand
@@ -199,7 +199,7 @@ def test_a_twin_that_opens_a_new_box_for_every_debit_is_caught() -> None:
 def test_the_slack_of_discrete_noise_is_charged() -> None:
     """M8 by hand: a factor and a shift of 1e-6·epsilon, and a tail of a thousandth of delta."""
     branch = calibrate_bounded(SMALL)
-    run, x = Ledger(SMALL, ADD, (), (branch,)), np.linspace(0.05, 2.5, 99)
+    run, x = Costs(SMALL, ADD, (), (branch,)), np.linspace(0.05, 2.5, 99)
     ideal = hockey_stick(branch.mu, x - 1e-6) + branch.failure
     exact = math.exp(1e-6) * ideal + 1e-3 * SMALL.delta
     assert (run_profile(run, x) >= exact * (1 - 1e-11)).all()
@@ -235,7 +235,7 @@ def test_a_box_is_opened_once_no_larger_than_what_is_left_and_ends_adding() -> N
     assert not opened.admits(Debit(small))
 
 
-def test_runs_one_after_another_cost_the_sum_of_their_prices(runs: list[Ledger]) -> None:
+def test_runs_one_after_another_cost_the_sum_of_their_prices(runs: list[Costs]) -> None:
     large, limits = Budget(50.0, 0.9), (3.0, 4.0, 1e-2)  # a promise that nobody would charge by
     parts = [Charge(large, (run,)).price(*limits) for run in runs[:2]]
     both = Charge(large, tuple(runs[:2])).price(*limits)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.data.records import open_records
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
@@ -33,7 +33,7 @@ NAMES = ["age", "income", "größe"]
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
 CANARY = 918273.25
 PROMISE = Guarantee(epsilon=1.0, delta=1e-6, neighbours="add-remove", private=True)
-LEDGER = Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
+LEDGER = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
 
 
 def table(rows=3000):

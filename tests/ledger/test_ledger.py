@@ -14,7 +14,7 @@ import dimfree
 from dimfree import BudgetExceeded, InvalidFile, InvalidParameter, Ledger, release_mean, release_means
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
-from dimfree.accounting.events import Ledger as Costs
+from dimfree.accounting.events import Costs
 from dimfree.interop.scaler import PrivateStandardScaler
 from dimfree.ledger.chain import DEBIT, OUTCOME
 from dimfree.ledger.filter import Account
@@ -98,7 +98,7 @@ class Watching:
         self.private, self._behind = False, RecordingNoise()
 
     def __getattr__(self, kind: str):
-        if kind not in ("gaussian", "laplace", "noisy_top", "coin", "below"):
+        if kind not in ("gaussian", "laplace", "coin", "below"):
             raise AttributeError(kind)
         if self.seen is None:
             with sqlite3.connect(self.path) as connection:

@@ -12,11 +12,11 @@ from recording import RecordingNoise
 from scipy import sparse
 
 from dimfree import release_mean
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import COUNT_STEPS, Gaussian
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.data.blocks import SparseRows
 from dimfree.geometry.grid import RADIUS
-from dimfree.mechanisms import bit, count, gaussian
+from dimfree.mechanisms import bit, gaussian
 from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count, noisy_total
 from dimfree.mechanisms.gaussian import mean_event, noisy_mean, rounded_mean
@@ -237,4 +237,4 @@ def test_a_failed_bit_releases_nothing_after_it(rng):
 
 
 def test_the_count_grid_is_that_of_the_mathematics():
-    assert count._STEPS == STEPS
+    assert COUNT_STEPS == STEPS

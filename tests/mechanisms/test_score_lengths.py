@@ -16,7 +16,7 @@ GRID = geometric_grid(1e-3, 1e5, 1.35)
 def clipped_one_by_one(rows, scoring, unit):
     """The definition: whole steps, held at 2^22, and their squares as Python integers."""
     with np.errstate(all="ignore"):
-        u = (rows - scoring.centre) ** 2 / (unit * np.square(scoring.guess))
+        u = (rows - scoring.centre) ** 2 / (unit * np.square(scoring.scale))
         scores = np.where(u <= 1, u, 2 * np.sqrt(np.maximum(u, 1)) - 1)
         steps = np.nan_to_num(np.clip(np.rint(scores / (scoring.norm / 2**20)), -(2**22), 2**22))
     return sum(sum(int(v) ** 2 for v in row) > 2**40 for row in steps)

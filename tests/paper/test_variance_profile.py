@@ -11,7 +11,7 @@ from recording import RecordingNoise
 from stats import sampling
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.estimators.choose.constants import GROUP
@@ -28,7 +28,7 @@ def profile(X, *, epsilon=1.0, delta=1e-6, noise=None, **options):
 def made(edges, counts, dimension):
     """A profile with given buckets."""
     promise = Guarantee(1.0, 1e-6, Neighbours.ADD_REMOVE, private=False)
-    ledger = Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), ())
+    ledger = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), ())
     return VarianceProfile(promise, ledger, dimension, edges=tuple(edges), counts=tuple(counts))
 
 

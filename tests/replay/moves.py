@@ -12,7 +12,7 @@ from charges import SEARCHES
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.composition import Composition
-from dimfree.accounting.events import Gaussian, Ledger, Tested
+from dimfree.accounting.events import Costs, Gaussian, Tested
 from dimfree.accounting.losses import Pure
 
 QUERIED = (*SEARCHES, "total variance")
@@ -83,7 +83,7 @@ class Walk:
         self.moves.within("stability", apart**2, 1)
         return all(min(found, default=0) >= 2 for found in places)
 
-    def ledger(self, ledger: Ledger, lowest: float) -> None:
+    def ledger(self, ledger: Costs, lowest: float) -> None:
         """`lowest` is the released lower bound on a total weight; beyond the total itself nothing is promised."""
         comparable = True
         for event in (*ledger.before, *ledger.searches):

@@ -69,7 +69,12 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
     "a steeper filter": (basic.keep, "2 * counts - n", "5 * counts - 3 * n", "basic"),
 }
 EXCHANGED = {
-    "an exchange for an arrival": (clipped_sum.noisy_clipped_mean, "_MOVES[relation]", "1", "stable, diagonal"),
+    "an exchange for an arrival": (
+        clipped_sum.noisy_clipped_mean,
+        "CHANGED_RECORDS[relation]",
+        "1",
+        "stable, diagonal",
+    ),
     "an exchange of scores for an arrival": (scores.noisy_scores, "MOVES[relation]", "1.0", "menu, uneven"),
 }
 SEED = 3

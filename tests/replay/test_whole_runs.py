@@ -9,7 +9,7 @@ from replay.neighbours import QUICK, emptied, neighbours, scattered
 from replay.transcript import FirstRun, SecondRun
 from replay.ways import WAYS, Way, kinds, ordinary, replayed
 
-from dimfree.mechanisms.count import _STEPS
+from dimfree.accounting.events import COUNT_STEPS
 
 CASES = [(name, relation) for name, way in WAYS.items() for relation in way.relations]
 PLACES = {"paper": (17, 18, 19, 20, 21)}  # some in either half
@@ -88,7 +88,7 @@ def test_one_record_or_none_where_the_count_seems_large(name, seed):
     """With luck that nobody has, the noisy count is that of a large table, and the run goes on."""
     way = WAYS[name]
     pairs = emptied(way.table(np.random.default_rng(1)))
-    assert "stability" in shares_of(way, "add-remove", pairs, seed, first=300 * _STEPS)
+    assert "stability" in shares_of(way, "add-remove", pairs, seed, first=300 * COUNT_STEPS)
 
 
 @pytest.mark.parametrize("heads", [True, False])

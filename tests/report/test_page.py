@@ -13,9 +13,9 @@ from dimfree import release_groups
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
-from dimfree.accounting.events import Bounded, Gaussian, Ledger
+from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.ladder import Ladder
-from dimfree.accounting.losses import Pure, Ranged
+from dimfree.accounting.losses import Approximate, Pure
 from dimfree.errors import InvalidParameter
 from dimfree.estimators import run
 from dimfree.paper import algorithm2
@@ -162,7 +162,7 @@ def test_too_few_records_are_told_how_many_would_do():
 
 def test_refusal_by_a_public_number_is_free():
     release = refused(run.TOO_FEW, relation="replace-one")
-    free = replace(release, ledger=Ledger(Budget(1.0, 1e-6), Neighbours.REPLACE_ONE, (), ()))
+    free = replace(release, ledger=Costs(Budget(1.0, 1e-6), Neighbours.REPLACE_ONE, (), ()))
     page = page_of(free)
     assert "cost nothing" in page.text
     assert "Nothing was charged." in page.text
@@ -229,12 +229,16 @@ def test_charges_of_one_purpose_add_up_by_precision():
 def test_prepared_tests_count_as_the_dearest_and_other_costs_are_listed_one_by_one():
     ladder = Ladder((0, 1, 2, 3))
     menu = (events.Tested(ladder, 0.1), events.Tested(ladder, 0.3), Bounded(0.2, 1e-9))
-    rows = gathered(Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), menu))
+    rows = gathered(Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), menu))
     assert rows[0] == ("stability test, whichever was chosen", "one bit, 2 prepared", "then mu <= 0.3")
     assert len(rows) == 2
-    losses = (Ranged("choice", 0.1, 3), Ranged("choice", 0.2), Pure("count", 0.5))
+    losses = (Approximate("cells", 0.1, 1e-7), Pure("cells", 0.2), Pure("count", 0.5))
     listed = gathered(Composition(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, losses))
-    assert [row[2] for row in listed] == ["range 0.1 each", "range 0.2 each", "epsilon = 0.5"]
+    assert [row[2] for row in listed] == [
+        "epsilon = 0.1, delta = 1e-07",
+        "epsilon = 0.2",
+        "epsilon = 0.5",
+    ]
 
 
 def test_numbers_are_typeset():

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import chi2, ncx2, norm
 
 from dimfree import Budget, Guarantee, InvalidParameter, Neighbours, RefusedRelease, Release
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.results.error_model import ErrorModel, LearnedShape
 from dimfree.results.quantiles import coordinate_reach, length_quantile
 
@@ -17,7 +17,7 @@ WIDE = 4
 CENTRE = np.array([1.0, -2.0, 3.0, 0.0])
 COMMON = {
     "guarantee": Guarantee(1.0, 1e-6, Neighbours.ADD_REMOVE, True),
-    "ledger": Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), ()),
+    "ledger": Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), ()),
     "method": "auto",
     "dimension": WIDE,
     "parameters": {},

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.ledgers import Runs
+from dimfree.accounting.several_runs.costs import Runs
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.results.composed import compose
 from dimfree.results.grouped import Means
@@ -28,7 +28,7 @@ def gaussian_delta(mu, epsilon):
 
 def ledger(mu, epsilon=3.0, delta=1e-4, neighbours=ADD):
     """Of a run that was charged one Gaussian of this mu under a promise that is large enough for it."""
-    return Ledger(Budget(epsilon, delta), neighbours, (Gaussian("mean", STEPS, STEPS / mu, 1, 1 / STEPS),), ())
+    return Costs(Budget(epsilon, delta), neighbours, (Gaussian("mean", STEPS, STEPS / mu, 1, 1 / STEPS),), ())
 
 
 def promise(mu, epsilon=1.0, spare=1.01, **changes):
@@ -59,7 +59,7 @@ def overall(mu, **changes):
 def group(mu, stated, before=None, *, refused=False):
     """A group's release behind the overall run, or by itself."""
     budget = Budget(stated.epsilon, stated.delta)
-    alone = Ledger(budget, stated.neighbours, ledger(mu).before, ())
+    alone = Costs(budget, stated.neighbours, ledger(mu).before, ())
     charged = alone if before is None else Runs(budget, stated.neighbours, (before.ledger, ledger(mu)))
     return a_release(charged, stated, refused=refused)
 

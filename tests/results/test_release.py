@@ -26,7 +26,7 @@ def ledger(budget=BUDGET, neighbours=Neighbours.ADD_REMOVE, **changes):
         "chosen": 0,
         "after": (events.Gaussian("mean", 3.5, 1e9, 3, 2.0**-20),),
     }
-    return events.Ledger(budget=budget, neighbours=neighbours, **{**fixed, **changes})
+    return events.Costs(budget=budget, neighbours=neighbours, **{**fixed, **changes})
 
 
 def guarantee(**changes):

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.errors import InvalidFile, RefusedRelease
 from dimfree.results.drafts import publish_together
 from dimfree.results.grouped import Means
@@ -29,7 +29,7 @@ in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 def a_release(mean=(1.5, -0.0), noise_stddev=(0.1, 5e-324), columns=("a", "b"), refused=False):
     common = {
         "guarantee": Guarantee(1.0, 1e-6, Neighbours.ADD_REMOVE, True),
-        "ledger": Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=()),
+        "ledger": Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=()),
         "method": "stable",
         "dimension": len(mean),
         "columns": columns,

@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from fractions import Fraction
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeVar
@@ -474,30 +473,12 @@ def check_unit_rows(unit: object, unit_rows: object) -> None:
         )
 
 
-def check_fraction(name: str, value: object, *, largest_denominator: int) -> Fraction:
-    """An exact fraction strictly between zero and one, its denominator small enough for 64-bit counts."""
-    if not isinstance(value, Fraction) or not 0 < value < 1 or value.denominator > largest_denominator:
-        raise InvalidParameter(
-            f"Expected {name}={quoted(value)} to be a Fraction in (0, 1) with a denominator of at most"
-            f" {largest_denominator}: pass Fraction(9, 10), or Fraction({name}).limit_denominator(1000)."
-        )
-    return value
-
-
 def check_integers(name: str, value: object) -> NDArray[np.int64]:
     """A vector of 64-bit integers, possibly empty. The entries may be private: an error speaks of the type only."""
     array = as_array(name, value)
     if array.ndim != 1 or not (array.size == 0 or np.can_cast(array.dtype, np.int64)) or array.dtype == np.bool_:
         raise InvalidParameter(f"Expected {name} to be a vector of 64-bit integers: pass {name}.astype(numpy.int64).")
     return array.astype(np.int64)
-
-
-def check_increasing(name: str, value: object) -> NDArray[np.float64]:
-    """A read-only, non-empty vector of finite numbers, each above the one before."""
-    grid = check_array(name, value, rank=1)
-    if not (grid[1:] > grid[:-1]).all():
-        raise InvalidParameter(f"Expected {name} to increase strictly: pass numpy.unique({name}).")
-    return grid
 
 
 def check_finite(name: str, value: object) -> float:

@@ -1,1 +1,1 @@
-"""One currency: Gaussian precision, plus the bit of the stability test."""
+"""Privacy accounting: costs as Gaussian precisions (mu²), plus the bit of the stability test."""

@@ -1,4 +1,4 @@
-"""What the user promises: a total (epsilon, delta) and the neighbouring relation it holds for."""
+"""The total (epsilon, delta) of a release, and the neighbouring relation it holds for."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,50 @@ SMALLEST_DELTA = 1e-12  # the accounting rounds up by 1e-13
 
 
 class Neighbours(StrEnum):
-    """Which pairs of data sets must look alike. An explicit value, never implied."""
+    """The neighbouring relation: which pairs of data sets the guarantee compares.
 
-    ADD_REMOVE = "add-remove"  # one record more or less; the number of records is private
-    REPLACE_ONE = "replace-one"  # one record differs; the number of records is public
+    Attributes
+    ----------
+    ADD_REMOVE : "add-remove"
+        One record more or less. The number of records is private.
+    REPLACE_ONE : "replace-one"
+        One record differs. The number of records is public.
+    """
+
+    ADD_REMOVE = "add-remove"
+    REPLACE_ONE = "replace-one"
 
     @classmethod
     def parse(cls, value: "str | Neighbours") -> "Neighbours":
+        """The relation with this name.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is none.
+        """
         return cls(check_choice("neighbours", value, [member.value for member in cls]))
+
+
+CHANGED_RECORDS = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # one comes or goes; one goes and one comes
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The total privacy budget of one release; nothing is added on top of it."""
+    """The total privacy budget of one release; nothing is added on top of it.
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0. Values above 100 are accepted and used as 100.
+    delta : float
+        Strictly between 0 and 1.
+
+    Raises
+    ------
+    InvalidParameter
+        If a number is out of range.
+    """
 
     epsilon: float
     delta: float
@@ -37,23 +68,39 @@ class Budget:
 
     @property
     def usable_epsilon(self) -> float:
-        """What the accounting works with: a larger promise is kept by keeping this one."""
+        """The epsilon that the accounting uses, at most 100: a release that keeps it keeps any larger one."""
         return min(self.epsilon, LARGEST_EPSILON)
 
     def split(self, shares: int | Sequence[float]) -> "tuple[Budget, ...]":
-        """So many equal parts, or parts in proportion to the shares, that add up to at most the whole.
+        """Parts that add up to at most this budget.
 
-        Whatever is released with the parts keeps the whole promise, since epsilons and deltas add up. Releases of this
-        package spend less together: `dimfree.compose` says how much.
+        Releases made with the parts keep the whole budget together, since epsilons and deltas add up. Releases of this
+        package spend less than the sum: `dimfree.compose` says how much.
 
-        >>> [part.epsilon for part in Budget(1.0, 1e-6).split([1, 3])]
+        Parameters
+        ----------
+        shares : int or sequence of float
+            A number of equal parts, or one positive share for each part.
+
+        Returns
+        -------
+        tuple of Budget
+
+        Raises
+        ------
+        InvalidParameter
+            If `shares` is neither.
+
+        Examples
+        --------
+        >>> [round(part.epsilon, 9) for part in Budget(1.0, 1e-6).split([1, 3])]
         [0.25, 0.75]
         """
         weights = [1.0] * check_count("shares", shares) if isinstance(shares, int) else _shares(shares)
         total = sum(weights)
         parts = [Budget(self.epsilon * weight / total, self.delta * weight / total) for weight in weights]
         while _sum(part.epsilon for part in parts) > self.epsilon or _sum(part.delta for part in parts) > self.delta:
-            parts = [Budget(part.epsilon * (1 - 1e-15), part.delta * (1 - 1e-15)) for part in parts]  # rounded up: down
+            parts = [Budget(part.epsilon * (1 - 1e-15), part.delta * (1 - 1e-15)) for part in parts]  # sum rounded up
         return tuple(parts)
 
 
@@ -70,5 +117,5 @@ def _shares(shares: object) -> list[float]:
 
 
 def _sum(parts: Iterable[float]) -> Fraction:
-    """Exactly: a sum of floats may round down."""
+    """The exact sum: a sum of floats may be rounded down."""
     return sum(map(Fraction, parts), Fraction(0))

@@ -1,6 +1,6 @@
-"""From the user's total budget to branches: slack, ladders, precisions. Everything rounds to the private side.
+"""Turns a total budget into branches: pass probabilities (ladders) and precisions. All rounding is conservative.
 
-Letters: f = slack of the precision over the best single Gaussian; mu_before = precision of the noisy count.
+Letters: f = how much smaller a branch's mu is than that of the best single Gaussian; mu_before = mu of the noisy count.
 """
 
 import math
@@ -11,22 +11,22 @@ from scipy.special import ndtri
 
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import Bounded, Branch, Tested, menu_profile
+from dimfree.accounting.events import Bounded, Branch, Tested, branches_profile
 from dimfree.accounting.ladder import shortest_ladder
 from dimfree.accounting.lifting import before_lifting
 from dimfree.accounting.precision import compose, largest_mu
 from dimfree.accounting.profile import total_delta
 
-SLACKS = (1.01, 1.03, 1.07, 1.15)  # the menu of f: long ladder and little noise … short ladder and more
-_SEARCH_GROWTH = (0.5, 0.8, 1.3, 2.0)  # of the share of searches, along the menu
+SLACKS = (1.01, 1.03, 1.07, 1.15)  # values of f: from a long ladder and little noise to a short ladder and more noise
+_SEARCH_GROWTH = (0.5, 0.8, 1.3, 2.0)  # factor on the share of the searches, for each f
 COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's mu: 1.6 % of the precision
 BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
-_MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the menu's maximum fits
+_MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the maximum over the branches fits
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Gaussian releases before the choice, then one branch of a public menu; together at most the budget."""
+    """A noisy count, then one of the branches (`menu`), chosen by public numbers; together at most the budget."""
 
     count_stddev: float | None  # of the noisy count; None where the number of records is public
     tested: tuple[Tested, ...]
@@ -41,7 +41,7 @@ class Calibration:
 def calibrate_private_count(
     budget: Budget, failure: float, *, bounded: bool = False, search_share: float = 0.0
 ) -> Calibration:
-    """Add/remove: a noisy count, then the branch that suits it. The menu as a whole costs at most the budget (P9)."""
+    """Add/remove: a noisy count, then the branch chosen by it. The maximum over all branches fits the budget (P9)."""
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
     count_mu = mu_full / COUNT_STDDEV
@@ -49,7 +49,7 @@ def calibrate_private_count(
         tested = _tested(epsilon, delta * margin, mu_full, count_mu, search_share, failure)
         gentle = _bounded(epsilon, delta * margin, count_mu) if bounded else None
         plan = Calibration(1 / count_mu, tested, gentle)
-        if plan.menu and total_delta(epsilon, count_mu, partial(menu_profile, plan.menu)) <= delta:
+        if plan.menu and total_delta(epsilon, count_mu, partial(branches_profile, plan.menu)) <= delta:
             return plan
     return Calibration(1 / count_mu, ())
 
@@ -69,7 +69,7 @@ def _tested(
 ) -> tuple[Tested, ...]:
     """One branch for each slack that has a ladder; each alone costs at most (epsilon, delta).
 
-    Short ladders are for few records, which need a sharper search: its share grows along the menu (P9).
+    Short ladders are for few records, which need a more precise search: its share grows with f (P9).
     """
     branches = []
     for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True):
@@ -83,7 +83,7 @@ def _tested(
 
 
 def _bounded(epsilon: float, delta: float, mu_before: float = 0.0) -> Bounded:
-    """The soft core's share: a Gaussian precision at the part of delta that the lower bound leaves (P3)."""
+    """The branch of the soft core: a Gaussian precision at the part of delta that the lower bound leaves (P3)."""
     mu = largest_mu(epsilon, delta * (1 - BOUND_FAILURE) * (1 - 1e-9))
     return Bounded(math.sqrt(mu**2 - mu_before**2) * (1 - 1e-12), delta * BOUND_FAILURE * (1 - 1e-9))
 
@@ -94,7 +94,7 @@ def calibrate_bounded(budget: Budget) -> Bounded:
 
 
 def calibrate_filtered(budget: Budget) -> Bounded:
-    """The paper's core: what P1's lifting leaves for a lower bound and a mean on friendly data."""
+    """The branch of the paper's core: what the lifting of P1 leaves for a lower bound and a mean."""
     return _bounded(*idealised(*before_lifting(budget.usable_epsilon, budget.delta)))
 
 

@@ -1,7 +1,7 @@
 """Releases of any kind, one after another, composed to one (epsilon, delta) (M9).
 
-The one currency of the package is Gaussian precision; what does not come in it (choices, thresholded counts) is
-composed here by the distributions of its losses. Proof: proofs/accounting/composition.md.
+Gaussians compose by precision. Other costs (Laplace counts, thresholded histograms) are composed here by convolving the
+distributions of their privacy losses. Proof: proofs/accounting/composition.md.
 """
 
 import math
@@ -15,7 +15,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.discrete import MOST_RELEASES, Slack, slack
 from dimfree.accounting.dots import Dots, around, between
 from dimfree.accounting.events import Gaussian
-from dimfree.accounting.losses import Approximate, Failure, Loss, Pure, Ranged
+from dimfree.accounting.losses import Approximate, Failure, Loss, Pure
 from dimfree.accounting.precision import compose, hockey_stick
 
 _KINDS: dict[str, type[Gaussian | Loss]] = {
@@ -23,15 +23,14 @@ _KINDS: dict[str, type[Gaussian | Loss]] = {
     "pure": Pure,
     "approximate": Approximate,
     "failure": Failure,
-    "ranged": Ranged,
 }
 _FINEST, _COARSEST = 2048, 2**15  # the interval: this part of epsilon, but not of the sum of all losses
-EDGE = 12.0  # standard deviations of a Gaussian loss that are resolved; beyond, all counts as told
+EDGE = 12.0  # standard deviations of a Gaussian loss that are resolved; the mass beyond counts as delta
 
 
 @dataclass(frozen=True)
 class Composition:
-    """Everything charged by a sequence of adaptive releases; its silhouette is that of a `Ledger`."""
+    """Everything charged by a sequence of adaptive releases; has the methods of `Costs`."""
 
     budget: Budget
     neighbours: Neighbours
@@ -42,56 +41,52 @@ class Composition:
         return self.losses
 
     def delta(self) -> float:
-        """The delta spent at the promised epsilon, rounded up: the least of several upper bounds."""
+        """The delta spent at the promised epsilon, rounded up: the lower of two upper bounds."""
         slacks = self._slacks()
         level = self.budget.usable_epsilon - sum(each.epsilon for each in slacks)
-        rest = min(self._added(), *(self._composed(level, concentrated) for concentrated in self._ways()))
-        ideal = rest + (1 - rest) * self._failed()  # a failure tells all, whatever the rest does
+        rest = min(self._added(), self._composed(level))
+        ideal = rest + (1 - rest) * self._failed()  # a failure reveals everything, whatever the rest does
         spent = math.exp(sum(each.ratio for each in slacks)) * ideal + sum(each.tail for each in slacks)
         return min(1.0, spent)
 
     def fits(self) -> bool:
-        """Whether the promise of the budget is kept."""
+        """Whether the delta spent is at most that of the budget."""
         return self.delta() <= self.budget.delta
 
     def _slacks(self) -> list[Slack]:
-        """What each discrete Gaussian costs beyond its continuous ideal (M8)."""
+        """The extra cost of each discrete Gaussian over the continuous one (M8)."""
         gaussians = [loss for loss in self.losses if isinstance(loss, Gaussian)]
         if len(gaussians) > MOST_RELEASES or any(g.stddev < 1 for g in gaussians):
             raise ValueError("More Gaussian releases, or coarser ones, than the discrete noise was charged for.")
         return [slack(g.stddev, g.sensitivity, g.dimension, self.budget.delta) for g in gaussians]
 
     def _failed(self) -> float:
-        """The chance that anything fails, rounded up."""
+        """The probability that anything fails, rounded up."""
         failures = (loss.delta for loss in self.losses if isinstance(loss, Failure))
         return -math.expm1(sum(math.log1p(-each) for each in failures)) * (1 + 1e-14)
 
-    def _unfailed(self) -> list[Pure | Approximate | Ranged]:
-        """What is neither a Gaussian nor a failure."""
+    def _unfailed(self) -> list[Pure | Approximate]:
+        """The costs that are neither Gaussian nor a failure."""
         return [loss for loss in self.losses if not isinstance(loss, Gaussian | Failure)]
 
     def _added(self) -> float:
         """The deltas summed, if the epsilons sum to at most the promise and none is a Gaussian; 1 otherwise."""
         others = self._unfailed()
-        total = sum((Fraction(_largest(loss)) * _times(loss) for loss in others), Fraction(0))
+        total = sum((Fraction(loss.epsilon) for loss in others), Fraction(0))
         if any(isinstance(loss, Gaussian) for loss in self.losses) or total > Fraction(self.budget.usable_epsilon):
             return 1.0
         failures = sum(Fraction(loss.delta) for loss in others if isinstance(loss, Approximate))
         return float(failures) * (1 + 1e-15)
 
-    def _ways(self) -> list[bool]:
-        """Whether to treat choices one by one or as concentrated; many of them lose less by the latter (M3)."""
-        return [False, True] if any(_times(loss) > 8 for loss in self.losses) else [False]
-
-    def _composed(self, level: float, concentrated: bool) -> float:
-        """delta at this level of the continuous ideals."""
+    def _composed(self, level: float) -> float:
+        """delta at this level, of the continuous releases."""
         mu = compose(loss.mu for loss in self.losses if isinstance(loss, Gaussian))
         others = self._unfailed()
         if not others:
             return float(hockey_stick(mu, level)) if mu else 0.0  # one Gaussian, exactly
         interval = _interval(self.budget.usable_epsilon, mu, others)
-        dots = [_dots(loss, interval, concentrated) for loss in others]
-        if mu:  # Gaussians are one Gaussian, wherever in the sequence they stand
+        dots = [Dots.connecting(loss.profile, around(loss.epsilon, interval), interval) for loss in others]
+        if mu:  # all Gaussians together are one Gaussian, in any order
             dots.append(Dots.connecting(partial(hockey_stick, mu), between(EDGE * mu + mu**2 / 2, interval), interval))
         return reduce(Dots.then, dots).delta(level) if dots else 0.0
 
@@ -122,7 +117,7 @@ class Composition:
 def largest_fitting(make: Callable[[float], Composition], low: float, high: float, *, tolerance: float = 1e-4) -> float:
     """The largest share between `low` and `high`, up to a relative `tolerance`, whose composition fits its budget.
 
-    What is returned has been seen to fit: the private side. Losses should grow with the share; `low` has to fit.
+    The returned share was checked to fit. Costs should grow with the share; `low` must fit.
     """
     if not make(low).fits():
         raise ValueError("Expected the lower end of the search to fit the budget.")
@@ -134,39 +129,16 @@ def largest_fitting(make: Callable[[float], Composition], low: float, high: floa
     return low
 
 
-_Finite = Pure | Approximate | Ranged
-
-
-def _largest(loss: _Finite) -> float:
-    """The largest finite loss of one release."""
-    return loss.eta if isinstance(loss, Ranged) else loss.epsilon
-
-
-def _times(loss: Gaussian | Loss) -> int:
-    return loss.times if isinstance(loss, Ranged) else 1
-
-
-def _interval(epsilon: float, mu: float, others: list[_Finite]) -> float:
-    """One interval for all; any is sound, a finer one is tighter."""
-    finest = min([epsilon / _FINEST, *([mu / 4] if mu else []), *(_largest(loss) / 8 for loss in others)])
-    total = EDGE * mu + mu**2 / 2 + sum(_largest(loss) * _times(loss) for loss in others)
+def _interval(epsilon: float, mu: float, others: list[Pure | Approximate]) -> float:
+    """The grid interval of the losses. Any is sound; a finer one is tighter."""
+    finest = min([epsilon / _FINEST, *([mu / 4] if mu else []), *(loss.epsilon / 8 for loss in others)])
+    total = EDGE * mu + mu**2 / 2 + sum(loss.epsilon for loss in others)
     return max(finest, total / _COARSEST)
-
-
-def _dots(loss: _Finite, interval: float, concentrated: bool) -> Dots:
-    if not isinstance(loss, Ranged):
-        return Dots.connecting(loss.profile, around(loss.epsilon, interval), interval)
-    if concentrated and loss.times > 1:
-        edge = min(loss.times * loss.eta, loss.rho + 16 * math.sqrt(loss.rho))
-        return Dots.connecting(loss.concentrated, between(edge, interval), interval)
-    return Dots.connecting(loss.profile, between(loss.eta, interval), interval).repeated(loss.times)
 
 
 def _row(loss: Gaussian | Loss) -> tuple[str, str, str]:
     if isinstance(loss, Gaussian):
         return loss.purpose, f"discrete Gaussian, {loss.dimension} value(s)", f"mu = {loss.mu:.4g}"
-    if isinstance(loss, Ranged):
-        return loss.purpose, f"exponential mechanism, {loss.times} choice(s)", f"range {loss.eta:.4g} each"
     if isinstance(loss, Failure):
         return loss.purpose, "fails", f"delta = {loss.delta:.2g}"
     if isinstance(loss, Approximate):

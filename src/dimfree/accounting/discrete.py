@@ -1,4 +1,4 @@
-"""What it costs to draw discrete instead of continuous Gaussian noise (M8).
+"""The extra cost of discrete over continuous Gaussian noise (M8).
 
 On integer values the discrete Gaussian is not a post-processing of the continuous one, so its exact privacy is
 charged separately: a tiny amount of epsilon and delta for every release, which the grid keeps below a millionth.
@@ -15,7 +15,7 @@ DELTA_SHARE = 2e-3  # of delta, reserved likewise: half for the tails, half for 
 
 @dataclass(frozen=True)
 class Slack:
-    """Additional (epsilon, delta) of a discrete release over its continuous ideal."""
+    """Extra (epsilon, delta) of a discrete release over the continuous one."""
 
     ratio: float  # e1: the ideal delta is multiplied by exp(ratio)
     epsilon: float  # e1 + e2
@@ -42,6 +42,6 @@ def idealised(epsilon: float, delta: float) -> tuple[float, float]:
 
 
 def reserve(epsilon: float, delta: float) -> Slack:
-    """The most that all discrete releases of one run may cost, whichever of them it comes to."""
+    """The most that all discrete releases of one run may cost together, whichever of them are made."""
     share = EPSILON_SHARE * epsilon
     return Slack(ratio=share, epsilon=share, tail=MOST_RELEASES * math.exp(-tail_exponent(delta)))

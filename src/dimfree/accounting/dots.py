@@ -20,7 +20,7 @@ _LEVEL = 1e-12  # relative shift of the level against the rounding of losses
 
 @dataclass(frozen=True)
 class Dots:
-    """A distribution of losses whose curve is nowhere below that of the release."""
+    """A discrete distribution of privacy losses whose profile is nowhere below that of the release."""
 
     atoms: Any  # dp-accounting's PLDPmf
     lost: float = 0.0  # a bound on the mass misplaced by rounding
@@ -38,14 +38,14 @@ class Dots:
             return cls(pld_pmf.create_pmf_pessimistic_connect_dots(interval, steps, falling))
 
     def then(self, other: "Dots") -> "Dots":
-        """Both, one after the other; the second may depend on the output of the first."""
+        """Both in sequence; the second may depend on the output of the first."""
         from dp_accounting.pld import pld_pmf
 
         atoms = pld_pmf.compose_pmfs(self.atoms, other.atoms)
         return Dots(atoms, self.lost + other.lost + _lost(atoms.size, 1))
 
     def repeated(self, times: int) -> "Dots":
-        """The same `times` over."""
+        """The same release, `times` times."""
         if times == 1:
             return self
         atoms = self.atoms.self_compose(times)

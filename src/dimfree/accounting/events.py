@@ -1,8 +1,8 @@
-"""Frozen costs, and the ledger that composes them. A cost never changes its meaning; a ledger never forgets one.
+"""The costs of one run, and the delta that they compose to.
 
-The promise of a run is: Gaussian releases `before`, one public choice from a `menu` of branches, and on the chosen
-branch Gaussian `searches`, the bit, and Gaussian releases `after`, the precisions of either sum to at most what the
-branch declares (P9).
+A run makes Gaussian releases `before`; then public numbers choose one branch of the `menu`; on that branch it makes
+Gaussian `searches`, the stability bit, and Gaussian releases `after`. The precisions of the searches, and those of the
+releases after the bit, sum to at most what the branch declares (P9). Proof: proofs/accounting/profile.md.
 """
 
 import math
@@ -20,10 +20,13 @@ from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.accounting.precision import compose, hockey_stick
 from dimfree.accounting.profile import after_gaussians, total_delta
 
+LEAST_STDDEV = 2.0**24  # in steps of a refined grid: there the extra cost of discrete noise is negligible (M8)
+COUNT_STEPS = 2**14  # grid steps to one record, in a noisy count
+
 
 @dataclass(frozen=True)
 class Gaussian:
-    """One release with discrete Gaussian noise; sensitivity and stddev in steps of its grid."""
+    """The cost of one release with discrete Gaussian noise. Sensitivity and stddev are in grid steps."""
 
     purpose: str
     sensitivity: float
@@ -33,12 +36,37 @@ class Gaussian:
 
     @property
     def mu(self) -> float:
+        """sensitivity / stddev, rounded up."""
         return self.sensitivity / self.stddev * (1 + 1e-15)
+
+
+def charged_gaussian(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> Gaussian:
+    """The cost of one Gaussian release of precision mu², with the standard deviation its noise has to have.
+
+    `sensitivity`: how far one record moves the released integers, in L2 and in grid steps, rounded up by the caller.
+    `step`: one grid step, in units of the released quantity.
+    The only place where noise is computed from mu: the quotient is rounded up, so that sensitivity / stddev <= mu.
+    Proof: proofs/accounting/precision.md (part 4).
+    """
+    return Gaussian(purpose, sensitivity, sensitivity / mu * (1 + 1e-15), dimension, step)
+
+
+def refining_bits(sensitivity: float, mu: float) -> int:
+    """By how many bits a grid is refined so that the charged stddev is at least LEAST_STDDEV of its steps.
+
+    `sensitivity` in steps of the unrefined grid.
+    """
+    return max(0, math.ceil(math.log2(LEAST_STDDEV * mu / sensitivity)))
+
+
+def counted_records(stddev: float) -> Gaussian:
+    """The cost of the noisy number of records; `stddev` in records. One record moves the count by one (P5')."""
+    return Gaussian("number of records", COUNT_STEPS, stddev * COUNT_STEPS, 1, 1 / COUNT_STEPS)
 
 
 @dataclass(frozen=True)
 class Tested:
-    """A branch behind the stability bit: searches of total search_mu, the ladder, then releases of total mu (P6)."""
+    """A branch with a stability test: searches of total search_mu, the bit, then releases of total mu (P6)."""
 
     ladder: Ladder
     mu: float
@@ -50,7 +78,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A branch whose noise rests on a noisy lower bound that fails with probability `failure` (P3)."""
+    """A branch whose noise is scaled by a noisy lower bound, which is wrong with probability `failure` (P3)."""
 
     mu: float
     failure: float
@@ -63,29 +91,29 @@ class Bounded:
 Branch = Tested | Bounded
 
 
-def menu_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The profile of a public choice from the menu, a refusal included: the largest at every level (P9)."""
+def branches_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The profile of a public choice among the branches or a refusal: the largest profile at every level (P9)."""
     return np.max([hockey_stick(0.0, x), *(branch.profile(x) for branch in menu)], axis=0)
 
 
 @lru_cache(maxsize=256)
 def _ideal_delta(epsilon: float, mu_before: float, menu: tuple[Branch, ...]) -> float:
-    """delta of continuous releases of precision mu_before², then the menu (P9)."""
-    return total_delta(epsilon, mu_before, partial(menu_profile, menu))
+    """delta of continuous Gaussian releases of precision mu_before², then a choice among the branches (P9)."""
+    return total_delta(epsilon, mu_before, partial(branches_profile, menu))
 
 
 @dataclass(frozen=True)
-class Ledger:
-    """Everything charged by one release, composing to at most its budget."""
+class Costs:
+    """All costs of one run; together at most its budget. `release.ledger` is one of these."""
 
     budget: Budget
     neighbours: Neighbours
     before: tuple[Gaussian, ...]
     menu: tuple[Branch, ...]
-    chosen: int | None = None  # which branch of the menu was taken; None: a public refusal
+    chosen: int | None = None  # position of the branch taken; None: a public refusal
     after: tuple[Gaussian, ...] = ()
-    filtered: bool = False  # behind the paper's random filter: costs are lifted (P1)
-    searches: tuple[Gaussian, ...] = ()  # on the chosen branch, ahead of its bit
+    filtered: bool = False  # after the paper's random filter: costs are lifted (P1)
+    searches: tuple[Gaussian, ...] = ()  # on the chosen branch, before its bit
 
     def __post_init__(self) -> None:
         if self.filtered and self.before:
@@ -118,12 +146,12 @@ class Ledger:
 
     @property
     def _inner(self) -> tuple[float, float]:
-        """The budget of what is charged here: behind a filter, what the lifting leaves of the promise."""
+        """The (epsilon, delta) that these costs may use; after a filter, what the lifting of P1 leaves."""
         promise = self.budget.usable_epsilon, self.budget.delta
         return before_lifting(*promise) if self.filtered else promise
 
     def _slacks(self) -> list[Slack]:
-        """What each discrete release costs beyond its continuous ideal (M8)."""
+        """The extra cost of each discrete release over the continuous one (M8)."""
         return [slack(g.stddev, g.sensitivity, g.dimension, self._inner[1]) for g in self._gaussians]
 
     def summary_rows(self) -> list[tuple[str, str, str]]:
@@ -145,7 +173,7 @@ class Ledger:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Ledger":
+    def from_dict(cls, data: dict[str, Any]) -> "Costs":
         return cls(
             budget=Budget(data["epsilon"], data["delta"]),
             neighbours=Neighbours(data["neighbours"]),

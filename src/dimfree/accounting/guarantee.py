@@ -1,4 +1,4 @@
-"""The promise of one release, in numbers and in plain words."""
+"""The privacy guarantee of one release, in numbers and as a sentence."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -7,7 +7,7 @@ from dimfree._validate import check_choice, check_count, check_positive, check_p
 from dimfree.accounting.budget import Neighbours
 from dimfree.errors import InvalidParameter
 
-UNITS = ("row", "person")  # what one person is: one row, or all rows with the same key
+UNITS = ("row", "person")  # one person is one row, or all rows with the same key
 
 _CHANGE = {
     ("row", Neighbours.ADD_REMOVE): "adding or removing any one person",
@@ -25,16 +25,34 @@ _COUNT = {
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """The promise of one release: (epsilon, delta) in total, the neighbouring relation, and what one person is.
+    """The privacy guarantee of one release.
 
-    `unit` "row": one row = one person. "person": all rows with the same key are one person, the keys taken from the
-    column `unit_column` if it has a name; their mean counts, or the total of their first `unit_rows` rows.
+    Parameters
+    ----------
+    epsilon, delta : float
+        The total of the release.
+    neighbours : Neighbours or str
+        The neighbouring relation.
+    private : bool
+        False if the noise was seeded: then there is no guarantee.
+    unit : {"row", "person"}
+        "row": one row is one person. "person": all rows with the same key are one person.
+    unit_column : str, optional
+        The column that the keys come from, if it has a name. Only with unit="person".
+    unit_rows : int, optional
+        None: each person counts with the mean of their rows. A number: with the sum of that many first rows. Only with
+        unit="person".
+
+    Raises
+    ------
+    InvalidParameter
+        If a value is out of range, or does not go with `unit`.
     """
 
     epsilon: float
     delta: float
     neighbours: Neighbours
-    private: bool  # False when the noise was seeded: then nothing is promised
+    private: bool
     unit: str = "row"
     unit_column: str | None = None
     unit_rows: int | None = None
@@ -58,7 +76,7 @@ class Guarantee:
 
     @property
     def estimates(self) -> str:
-        """What the released mean is a mean of."""
+        """What the released mean estimates, as a phrase."""
         if self.unit == "row":
             return "the mean of the rows"
         if self.unit_rows is None:
@@ -67,7 +85,7 @@ class Guarantee:
         return f"the mean of capped person totals: each person counts once, with the sum of their {rows}"
 
     def statement(self) -> str:
-        """The promise in plain words; numbers are printed in full, since rounding down would promise too much."""
+        """The guarantee as a sentence. Numbers are printed in full: rounded down they would promise too much."""
         promise = (
             f"differential privacy with epsilon={self.epsilon!r} and delta={self.delta!r}, {self.who}: "
             f"{_CHANGE[self.unit, self.neighbours]} changes the probability of any outcome by at most a factor "
@@ -81,7 +99,7 @@ class Guarantee:
 
     @property
     def who(self) -> str:
-        """What one person is."""
+        """What one person is, as a phrase."""
         if self.unit == "row":
             return "one row = one person"
         return f"one person = all rows with the same {'key' if self.unit_column is None else repr(self.unit_column)}"
@@ -90,6 +108,7 @@ class Guarantee:
         return "" if self.unit == "row" else f"What is estimated is {self.estimates}. "
 
     def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -102,7 +121,13 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
-        """The guarantee `to_dict` wrote; a missing or an unknown entry is an error."""
+        """The guarantee that `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidParameter
+            If an entry is missing or unknown.
+        """
         if not isinstance(document, dict) or set(document) != {field.name for field in fields(cls)}:
             raise InvalidParameter("Expected exactly the entries of a guarantee.")
         return cls(**document)

@@ -1,4 +1,4 @@
-"""The bit: pass with probability p_T, where T is the stability statistic (P6), and nothing else leaves the test.
+"""The stability bit: pass with probability p_T, T the stability statistic; only this bit is released (P6).
 
 Letters: p_k = probability of passing at T = k, kept as an integer multiple of 2^-64; K = the length of the ladder,
 after which it is constant; mu = precision released on the pass branch; x = a privacy loss.
@@ -70,7 +70,7 @@ def _neighbouring(values: Floats) -> tuple[Floats, Floats]:
 def shortest_ladder(epsilon: float, delta: float, mu_before: float, mu_after: float, failure: float) -> Ladder | None:
     """The shortest ladder reaching 1 - failure that is (epsilon, delta)-private together with mu_before and mu_after.
 
-    Only the last line of `_accepted` is a proof (P9); everything else is search. None if no ladder was found.
+    A heuristic search: privacy rests only on the check in `_accepted` (P9). None if no ladder was found.
     """
     level = epsilon - _refusal_loss(mu_before, delta)
     if level <= 0:
@@ -80,7 +80,7 @@ def shortest_ladder(epsilon: float, delta: float, mu_before: float, mu_after: fl
 
 
 def _refusal_loss(mu_before: float, delta: float) -> float:
-    """The y with h_{mu_before}(y) = delta / 100: what the earlier releases may add to the refuse branch's own loss."""
+    """The y with h_{mu_before}(y) = delta / 100: the loss that earlier releases may add to that of a refusal."""
     if mu_before == 0:
         return 0.0
     low, high = 0.0, 1.0
@@ -110,7 +110,7 @@ def _climb(start: float, level: float, mu: float, delta: float, failure: float) 
 def _rise(p: Floats, before: Floats, mass: Floats, start: float, level: float, mu: float) -> Floats:
     """ln(q/p) for the largest q allowed after p, by bisection on every lane at once; the lower end is kept.
 
-    Rises change slowly from rung to rung, so the last one tells where to look; where it does not, all is tried.
+    Rises change slowly from rung to rung, so the search starts near the last one.
     """
 
     def fits(rise: Floats) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""The paper's filter, exactly: what a mechanism on friendly data costs after BasicFilter (P1).
+"""The exact cost of a mechanism that runs after the paper's BasicFilter (P1).
 
 Proof: proofs/accounting/lifting.md.
 """

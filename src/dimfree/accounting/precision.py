@@ -35,7 +35,7 @@ def compose(mus: Iterable[float]) -> float:
 
 @lru_cache(maxsize=256)
 def largest_mu(epsilon: float, delta: float) -> float:
-    """The noisiest-to-sharpest frontier: the largest mu whose release is (epsilon, delta)-private, rounded down."""
+    """The largest mu whose Gaussian release is (epsilon, delta)-private, rounded down."""
     low, high = 0.0, 1.0
     while hockey_stick(high, epsilon) <= delta:
         low, high = high, 2 * high

@@ -1,6 +1,6 @@
-"""Composition of Gaussian releases with whatever is decided after them (P9).
+"""Composition of Gaussian releases with everything that is decided after them (P9).
 
-What follows the Gaussians is described by one function D(x): an upper bound, convex in e^x, on its hockey-stick
+What follows the Gaussians has a profile D(x): an upper bound, convex in e^x, on its hockey-stick
 divergence at every real level x, whatever the earlier outputs led to. Proof: proofs/accounting/profile.md.
 """
 
@@ -53,6 +53,6 @@ def after_gaussians(mu: float, profile: Profile, x: NDArray[np.float64], chords:
 
 
 def _mass(t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Φ(t_{i+1}) - Φ(t_i) for rising t, from whichever side keeps its digits: slopes multiply what is lost."""
+    """Φ(t_{i+1}) - Φ(t_i) for rising t, from the side that loses fewer digits: slopes multiply the error."""
     below, above = ndtr(t), ndtr(-t)
     return np.where(t[..., :-1] > 0, above[..., :-1] - above[..., 1:], below[..., 1:] - below[..., :-1])

@@ -10,7 +10,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from itertools import permutations
 
 import numpy as np
 
@@ -43,9 +42,6 @@ class Pooled:
 
     def laplace(self, scale: float, size: int) -> Integers:
         return self._take(("laplace", scale), size)
-
-    def noisy_top(self, scores: Integers, count: int, scale: float) -> Integers:
-        return self.door.noisy_top(scores, count, scale)
 
     def coin(self, numerator: int, denominator: int) -> bool:
         return self.door.coin(numerator, denominator)
@@ -99,10 +95,6 @@ class Forked:
     def below(self, bound: int, size: int) -> Integers:
         return np.array([self._fork([1 / bound] * bound) for _ in range(size)], dtype=np.int64)
 
-    def noisy_top(self, scores: Integers, count: int, scale: float) -> Integers:
-        law = peels(scores, count, scale)
-        return np.array(list(law)[self._fork(list(law.values()))], dtype=np.int64)
-
     def _fork(self, weights: list[float]) -> int:
         depth = len(self.ways)
         if depth == len(self.choices):
@@ -129,22 +121,9 @@ def exact_law(mechanism: Callable[[Noise], Hashable], masses: Callable[[float], 
         choices[-1] += 1
 
 
-def peels(scores: Integers, count: int, scale: float) -> dict[tuple[int, ...], float]:
-    """{picks in order: probability} of `count` peels of the exponential mechanism with weights exp(score/scale)."""
-    weights = np.exp((np.asarray(scores) - np.max(scores)) / scale)
-    found = {}
-    for picks in permutations(range(len(weights)), count):
-        left, mass = float(weights.sum()), 1.0
-        for pick in picks:
-            mass *= float(weights[pick]) / left
-            left -= float(weights[pick])
-        found[picks] = mass
-    return found
-
-
 @dataclass
 class Asked:
-    """Draws zeros and heads, chooses the best, and remembers (kind, scale, size) of everything asked for."""
+    """Draws zeros and heads, and remembers (kind, scale, size) of everything asked for."""
 
     private: bool = False
     asked: list[tuple[str, float, int]] = field(default_factory=list)
@@ -156,10 +135,6 @@ class Asked:
     def laplace(self, scale: float, size: int) -> Integers:
         self.asked.append(("laplace", scale, size))
         return np.zeros(size, dtype=np.int64)
-
-    def noisy_top(self, scores: Integers, count: int, scale: float) -> Integers:
-        self.asked.append(("noisy_top", scale, count))
-        return np.argsort(-np.asarray(scores), kind="stable")[:count].astype(np.int64)
 
     def coin(self, numerator: int, denominator: int) -> bool:
         self.asked.append(("coin", numerator, denominator))

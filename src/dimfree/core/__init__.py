@@ -1,1 +1,1 @@
-"""From records to friend counts, weights and sensitivities: private or public arithmetic, no noise of its own."""
+"""Friend counts, weights and sensitivities of the records. Private arithmetic; no noise is added here."""

@@ -1,9 +1,9 @@
-"""How many pairs are friends at any radius: two radii for every pair, exact decisions between them.
+"""How many pairs are friends at any radius: two bounds for every pair, exact decisions between them.
 
-The predicate at radius u is the one of `friends`: whole-number records in steps of u / 2^20; a record off the grid is
-nobody's friend. Floats tell for every pair below which radius it is surely apart and from which on surely together; in
-between it is decided in integers. So each pair's part of the count is a symmetric function of two records, and so is
-how wide its band is. Proof: proofs/core/distances.md.
+The predicate at radius u is the one of `friends`: integer records in steps of u / 2^20; a record off the grid has no
+friends. Float bounds give for every pair a radius below which it is surely apart and one from which on it is surely a
+pair of friends; between them it is decided in integers. So the decision is a symmetric function of the two records.
+Proof: proofs/core/distances.md.
 
 Memory: the table has space for a public number of records, and a thread works on one tile of public size at a time.
 """
@@ -30,7 +30,7 @@ _SCREENED = 64  # rows of a tile whose pairs are screened, or listed, at a time:
 _CELLS = 2**15  # entries of rows whose pairs are decided one by one
 _DEVICE_CELLS = 2**22
 _STEP_CELLS = 2**16  # entries of rows that are rounded to steps and multiplied
-_CROWD = 256  # where more than one pair of a tile in so many is in doubt, all are multiplied faster
+_CROWD = 256  # if more than one pair in so many is in doubt, multiplying all pairs is faster
 _THREADS = 4  # each works on a tile; the products have threads of their own
 _SPARE = 1 + 1e-6  # covers the rounding of the bounds themselves
 
@@ -44,7 +44,7 @@ class PairDistances:
     rows: Rows
     invalid: int
     peaks: Floats  # the largest absolute value in each row
-    centre: Floats  # that many rows are near, if there is one
+    centre: Floats  # a point that many rows are near, if there is one
     limits: Floats | Tensor  # (tile, which of the two radii, row, later row), where the rows are
 
     @classmethod
@@ -54,11 +54,11 @@ class PairDistances:
         space = len(_tiles(max(len(rows), capacity), size))
         limits, centre = _empty(rows, (space, 2, size, size)), middle(rows)
         table = cls(rows, invalid, peaks(rows), densely(centre)[0], limits)
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        with np.errstate(all="ignore"):  # a warning could reveal records
             offsets = about(rows, np.arange(len(rows)), centre)
             fill = partial(table._fill, offsets, offsets.squares())
             for _ in in_order(fill, list(enumerate(table.tiles)), table._threads):
-                pass  # a tile is filled where it is computed: none waits for its turn
+                pass  # a tile is filled by the thread that computes it
         return table
 
     @property
@@ -100,7 +100,7 @@ class PairDistances:
     ) -> None:
         """From squared distances, how far they may be off, and the larger peak of each pair; overwrites all."""
         xp = namespace(squared)
-        unknown = ~xp.isfinite(squared)  # out of range: the sums say nothing of such a pair
+        unknown = ~xp.isfinite(squared)  # overflow: no bound for such a pair
         squared[unknown], doubt[unknown] = 0.0, math.inf
         least, most = squared - doubt, squared
         most += doubt
@@ -120,7 +120,7 @@ class PairDistances:
         blur = math.sqrt(self.rows.shape[1]) / RADIUS * _SPARE  # of rint, in radii
         surely = self.limits[place, 1, :height, :across] <= radius * (1 - blur)
         perhaps = self.limits[place, 0, :height, :across] <= radius * (1 + blur)
-        sure, doubts = _count(surely), _count(perhaps) - _count(surely)  # who is surely a friend is perhaps one
+        sure, doubts = _count(surely), _count(perhaps) - _count(surely)  # sure pairs are among the possible ones
         if not doubts:
             return sure
         perhaps ^= surely

@@ -1,8 +1,6 @@
 """Inner products of records about a centre, tile by tile: of dense records, or of the stored entries of sparse ones.
 
-Records on a GPU have their own file, `device_offsets`.
-
-Any centre will do: it decides how a pair is compared, never the outcome.
+Records on a GPU: `gpu_offsets`. Any centre gives the same result; a near one is faster.
 Proofs: proofs/core/friends.md (whole numbers), proofs/core/distances.md (floats).
 """
 
@@ -19,7 +17,7 @@ from dimfree.data.blocks import SparseRows, Table, densely, minus
 from dimfree.data.gpu.rows import DeviceRows
 
 _CELLS = 2**20  # entries of a working block; every thread has some
-_CROWDED = 16  # where more than one row in so many stores an entry, a column is multiplied faster as if all did
+_CROWDED = 16  # a column stored by more than one row in so many is multiplied as a dense one
 _CENTRE_SAMPLE = 129
 
 

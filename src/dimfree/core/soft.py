@@ -1,4 +1,4 @@
-"""The soft core: weights instead of coins, no test (P2, P3). Add/remove only.
+"""The soft core: deterministic weights, no stability test (P2, P3). Add/remove only.
 
 Proof: proofs/core/soft.md.
 """
@@ -21,7 +21,7 @@ def soft_weights(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def total_weight(soft: NDArray[np.int64]) -> Fraction:
-    """W = Σ w_j as an exact fraction; a record that is everybody's friend weighs one."""
+    """W = Σ w_j as an exact fraction; a record that is a friend of all has weight one."""
     n = len(soft)
     full = int(Fraction(n, 2) * Fraction(n, 2).denominator)  # what `weights` gives to a full weight
     return Fraction(int(soft.sum()), full) if n else Fraction(0)

@@ -1,7 +1,7 @@
-"""Which records the quadratic core looks at when there are many: secret coins, independent of what a record says (P8).
+"""Data-independent subsample of the records for the quadratic core; which records are in it is private (P8).
 
 Under add/remove every record has its own coin, so one more record changes the sample by at most itself. (A sample of
-fixed size would make room for it by dropping another, which is a replacement.) No amplification is claimed.
+fixed size would drop another record for it, which is a replacement.) No amplification by subsampling is claimed.
 Proof: proofs/core/subsample.md.
 """
 
@@ -21,7 +21,7 @@ def poisson_sample(count: int, rate: float, noise: Noise) -> NDArray[np.bool_]:
 
 def fixed_sample(count: int, size: int, noise: Noise) -> NDArray[np.bool_]:
     """Replace-one: `size` positions out of a public number, without replacement."""
-    first, second = noise.below(_KEY, count), noise.below(_KEY, count)  # a tie would be settled by position
+    first, second = noise.below(_KEY, count), noise.below(_KEY, count)  # the second breaks ties of the first
     order = np.lexsort((second, first))
     chosen = np.zeros(count, dtype=np.bool_)
     chosen[order[:size]] = True

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_private_count, calibrate_public_count
-from dimfree.accounting.events import Gaussian, Ledger, Tested
+from dimfree.accounting.events import Costs, Gaussian, Tested
 from dimfree.core import stable
 from dimfree.core.friends import all_counts
 from dimfree.core.subsample import fixed_sample, poisson_sample
@@ -47,7 +47,7 @@ def released_size(run: Run, calibration: Calibration) -> tuple[Size, tuple[Gauss
     return Size(counted.value, calibration.count_stddev, sample), (counted.event,)
 
 
-def charged(run: Run, calibration: Calibration, before: tuple[Gaussian, ...], branch: Tested) -> Ledger:
+def charged(run: Run, calibration: Calibration, before: tuple[Gaussian, ...], branch: Tested) -> Costs:
     """The count and the branches. Add/remove: n̂ chose the branch, so all of them are charged (P9). Replace-one: a
     public number chose it, so it alone is charged."""
     if run.relation is Neighbours.REPLACE_ONE:

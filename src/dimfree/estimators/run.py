@@ -9,9 +9,9 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree._validate import check_columns, check_magnitude
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Branch, Gaussian, Ledger
+from dimfree.accounting.events import Branch, Costs, Gaussian
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.ledgers import AnyLedger
+from dimfree.accounting.several_runs.costs import AnyCosts
 from dimfree.data.records import Records
 from dimfree.estimators.choose.core import HonestModel
 from dimfree.estimators.learn.knowledge import Knowledge
@@ -100,11 +100,11 @@ class Run:
         variances = self.space.shape.root_diagonal(self.space.dimension)
         return variances if isinstance(self.space.shape, Diagonal) else np.full_like(variances, variances.mean())
 
-    def refused(self, reason: str, method: str, ledger: AnyLedger, **public: float | str) -> Release:
+    def refused(self, reason: str, method: str, ledger: AnyCosts, **public: float | str) -> Release:
         return Release.refused_because(reason, **self._common(method, ledger, public))
 
     def answered(
-        self, answer: Answer, method: str, ledger: AnyLedger, public: dict[str, float], words: Mapping[str, float | str]
+        self, answer: Answer, method: str, ledger: AnyCosts, public: dict[str, float], words: Mapping[str, float | str]
     ) -> Release:
         """A release whose shape was learned: what the learner says in the coordinates of the records."""
         model = ErrorModel(
@@ -127,7 +127,7 @@ class Run:
         self,
         known: Knowledge,
         method: str,
-        ledger: AnyLedger,
+        ledger: AnyCosts,
         public: dict[str, float],
         *,
         records_modelled: bool = True,
@@ -159,10 +159,10 @@ class Run:
             return ErrorModel(record_stddev=record_stddev, records=records)
         return ErrorModel(variance[0] * self.spectrum, record_stddev, (scale * self.spectrum) ** 2, records)
 
-    def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Branch, ...], **rest: Any) -> Ledger:
-        return Ledger(self.budget, self.relation, before, menu, **rest)
+    def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Branch, ...], **rest: Any) -> Costs:
+        return Costs(self.budget, self.relation, before, menu, **rest)
 
-    def _common(self, method: str, ledger: AnyLedger, public: dict[str, Any]) -> dict[str, Any]:
+    def _common(self, method: str, ledger: AnyCosts, public: dict[str, Any]) -> dict[str, Any]:
         if not ledger.delta() <= self.budget.delta:  # by calibration it never happens; nothing leaves if it does
             raise ValueError("The ledger of this run exceeds its budget.")
         promise = Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.noise.private)

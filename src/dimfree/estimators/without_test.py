@@ -10,7 +10,7 @@ import numpy as np
 
 from dimfree._types import Integers
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.core import basic, soft
 from dimfree.core.friends import all_counts
 from dimfree.estimators.choose.core import BoundedChoice, default_bounded
@@ -29,7 +29,7 @@ def release_soft(run: Run) -> Release:
     return soft_mean(run, default_bounded(branch, run.model), run.ledger((), (branch,), chosen=0))
 
 
-def soft_mean(run: Run, choice: BoundedChoice, ledger: Ledger, capacity: int = 0, **public: float) -> Release:
+def soft_mean(run: Run, choice: BoundedChoice, ledger: Costs, capacity: int = 0, **public: float) -> Release:
     """Soft weights and a noisy lower bound on their total (P2, P3); `capacity` as in `on_grid`."""
     integers = on_grid(run.space, choice.radius, capacity=capacity)
     weights = soft.soft_weights(all_counts(integers))
@@ -60,7 +60,7 @@ def _bounded_mean(
     weights: Integers,
     total: Measured[float],
     moves: float,
-    ledger: Ledger,
+    ledger: Costs,
     public: dict[str, float],
 ) -> Release:
     """A mean whose noise is set by a released lower bound of the total weight; refused where the bound is too low."""

@@ -13,23 +13,21 @@ import numpy as np
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, counted_records
 from dimfree.errors import InvalidParameter
 from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
 from dimfree.estimators.opening import calibrated
 from dimfree.estimators.run import Run
 from dimfree.geometry.bases.basis import Basis
 from dimfree.ledger.chain import digest_of
-from dimfree.ledger.ledger import Ledger as Book
+from dimfree.ledger.ledger import Ledger
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.terms import Terms
 from dimfree.results.release import Release
 
-_STEPS = 2**14  # of the grid of counts
-
 
 def charged_run(
-    ledger: Book | None, estimator: str, run: Run, whose: Mapping[str, Any], release: Callable[[Run], Release]
+    ledger: Ledger | None, estimator: str, run: Run, whose: Mapping[str, Any], release: Callable[[Run], Release]
 ) -> Release:
     """The release, paid for first: the debit is on disk before the run draws anything, and stays whatever happens."""
     if ledger is None:
@@ -53,7 +51,7 @@ def terms_of(budget: Budget, relation: Neighbours, whose: Mapping[str, Any]) -> 
 
 def check_ledger(ledger: object) -> None:
     """A ledger, or none; checked before any table is opened."""
-    if not isinstance(ledger, Book | None):
+    if not isinstance(ledger, Ledger | None):
         kind = type(ledger).__name__
         raise InvalidParameter(
             f"Expected ledger to be a dimfree.Ledger, got {kind}: with dimfree.Ledger(...) as ledger."
@@ -69,7 +67,7 @@ def charge_of(estimator: str, run: Run) -> Charge:
     return Charge(run.budget, _runs(estimator, run), again)
 
 
-def _runs(estimator: str, run: Run) -> tuple[Ledger, ...]:
+def _runs(estimator: str, run: Run) -> tuple[Costs, ...]:
     """The Gaussians before the choice and the menu; of Algorithm 2 only its promise holds on every path."""
     if estimator == "paper":
         return ()
@@ -80,7 +78,7 @@ def _runs(estimator: str, run: Run) -> tuple[Ledger, ...]:
     return (_tested(estimator, run),)
 
 
-def _tested(estimator: str, run: Run) -> Ledger:
+def _tested(estimator: str, run: Run) -> Costs:
     """Count and menu (P9). Replace-one: a public number will choose the branch; the worst of them is charged."""
     if estimator == "unknown":
         menu = calibrated(run, RADIUS_SEARCH_SHARE)
@@ -89,8 +87,7 @@ def _tested(estimator: str, run: Run) -> Ledger:
         menu = calibrated(run, SCALE_SEARCH_SHARE if run.learn_scale else 0.0, bounded=gentle)
     if menu.count_stddev is None:
         return run.ledger((), menu.menu)
-    counted = Gaussian("number of records", _STEPS, menu.count_stddev * _STEPS, 1, 1 / _STEPS)
-    return run.ledger((counted,), menu.menu)
+    return run.ledger((counted_records(menu.count_stddev),), menu.menu)
 
 
 def _basis_digest(basis: Basis | None) -> str | None:

@@ -14,11 +14,11 @@ from scipy.special import logsumexp
 
 from dimfree._types import Floats
 from dimfree.accounting.discrete import Slack, reserve
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.accounting.precision import compose
 from dimfree.accounting.profile import after_gaussians
-from dimfree.accounting.several_runs.menus import Menu
+from dimfree.accounting.several_runs.branch_choice import BranchChoice
 
 _LEVELS = 400  # below epsilon, and as many above; any number is sound, more are tighter
 _PIECE, _CHORDS = 400, 1000  # levels at a time, and chords for each
@@ -47,14 +47,14 @@ class Losses:
 
 
 @lru_cache(maxsize=64)  # seconds each; a function of public numbers
-def losses_of(run: Ledger) -> tuple[Losses, ...]:
+def losses_of(run: Costs) -> tuple[Losses, ...]:
     """Several distributions that all dominate the run: the more is told with a small chance, the smaller the rest."""
     x = _levels(run)
     values = np.minimum.accumulate(np.minimum(run_profile(run, x), 1.0))  # a divergence falls with the level
     return tuple(_atoms(x, values, end) for end in _ends(values))
 
 
-def run_profile(run: Ledger, x: Floats) -> Floats:
+def run_profile(run: Costs, x: Floats) -> Floats:
     """D at levels x >= 0, discrete noise included: of the Gaussians before the choice, and then of the whole menu."""
     if run.filtered:
         return _lifted(run, x)
@@ -62,15 +62,15 @@ def run_profile(run: Ledger, x: Floats) -> Floats:
     return _unfiltered(run, slack, x)
 
 
-def _unfiltered(run: Ledger, slack: Slack, x: Floats) -> Floats:
+def _unfiltered(run: Costs, slack: Slack, x: Floats) -> Floats:
     """P9 at every level; cut into pieces, on each of which the chords are fine."""
-    mu, menu = compose(event.mu for event in run.before), Menu(run.menu)
+    mu, menu = compose(event.mu for event in run.before), BranchChoice(run.menu)
     pieces = [x[start : start + _PIECE] - slack.epsilon for start in range(0, len(x), _PIECE)]
     ideal = np.concatenate([after_gaussians(mu, menu.profile, piece, _CHORDS) for piece in pieces])
     return math.exp(slack.ratio) * ideal * (1 + _ROUNDING) + slack.tail
 
 
-def _lifted(run: Ledger, x: Floats) -> Floats:
+def _lifted(run: Costs, x: Floats) -> Floats:
     """P1 at every level: what is (ln(1 + x/2), D)-private on friendly data costs x in all."""
     promised = min(run.budget.usable_epsilon, _LARGEST_LIFTED)
     levels = np.clip(x, _TINY, _LARGEST_LIFTED)
@@ -80,7 +80,7 @@ def _lifted(run: Ledger, x: Floats) -> Floats:
     return lifted + np.where(x < _TINY, 2 * _TINY, 0.0)  # from level 0 to this one a divergence falls by no more
 
 
-def _levels(run: Ledger) -> Floats:
+def _levels(run: Costs) -> Floats:
     """From 0 past epsilon to where the curve has reached its limit."""
     epsilon = run.budget.usable_epsilon
     far = epsilon * np.linspace(1.0, _FARTHEST, 41)

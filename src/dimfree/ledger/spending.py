@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from dimfree.accounting.budget import Budget
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.ledger.curves import losses_of
 
 _ROUNDING = 1e-12
@@ -37,7 +37,7 @@ class Charge:
     """
 
     budget: Budget
-    runs: tuple[Ledger, ...] = ()
+    runs: tuple[Costs, ...] = ()
     again: "Callable[[Budget], Charge] | None" = field(default=None, compare=False, repr=False)
 
     def prepare(self) -> "Charge":
@@ -64,7 +64,7 @@ def promised_price(budget: Budget, order: float) -> Price:
     return Price(((order - 1) * epsilon + bent) * (1 + _ROUNDING) + _ROUNDING, budget.delta)
 
 
-def _run_price(run: Ledger, order: float, moment: float, reserve: float) -> Price:
+def _run_price(run: Costs, order: float, moment: float, reserve: float) -> Price:
     prices = [Price(losses.moment(order), losses.told) for losses in losses_of(run)]
     return min(prices, key=lambda price: price.share(moment, reserve))
 

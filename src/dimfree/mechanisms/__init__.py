@@ -1,4 +1,4 @@
-"""One mechanism a file: f(statistic, parameters, *, noise) -> Measured(value, event). Only here is noise drawn."""
+"""Mechanisms, one per file: f(statistic, parameters, *, noise) -> Measured(value, event). Only they draw noise."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -12,11 +12,11 @@ Cost = TypeVar("Cost", bound=Gaussian | Loss)
 
 @dataclass(frozen=True)
 class Charged(Generic[Value, Cost]):
-    """A released value together with what it cost."""
+    """A released value and its cost."""
 
     value: Value
     event: Cost
 
 
 class Measured(Charged[Value, Gaussian]):
-    """The usual case: what it cost is a Gaussian."""
+    """A released value whose cost is a Gaussian."""

@@ -3,45 +3,40 @@
 Proof: proofs/mechanisms/clipped_sum.md.
 """
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.accounting.events import charged_gaussian, refining_bits
 from dimfree.data.blocks import Columns, Rows
 from dimfree.data.gpu.rows import beside
 from dimfree.geometry.clip import BALL, clipped_total
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
+from dimfree.mechanisms.centred import Centred
 from dimfree.noise import Noise
-
-_FINEST = 2.0**24
-_MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of a clipped sum, in radii (P8)
 
 Block = NDArray[np.intp] | None  # which coordinates; None: all
 
 
 @dataclass(frozen=True)
-class Ball:
-    """Where a stage clips: public numbers only. `scale` stretches the coordinates; `block` names those it looks at."""
+class Ball(Centred):
+    """Where a stage clips. Public. `block`: the coordinates that are summed."""
 
-    centre: Floats
-    scale: Floats | float
     radius: float
     block: Block = None
 
     def seen(self, rows: Rows) -> Rows:
-        """The coordinates that the ball looks at."""
+        """The coordinates in `block`."""
         return rows if self.block is None else rows[:, self.block]
 
     def offsets(self, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
-        """Entries about the centre, in steps of the ball's own units; `columns` counts those seen. One at a time."""
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        """(value - centre) / scale / step, entry by entry; `columns` are positions within `block`."""
+        with np.errstate(all="ignore"):  # a warning could reveal records
             offsets = values - beside(values, self._of_seen(self.centre)[columns])
             if isinstance(self.scale, float):
                 offsets *= 1 / np.float64(self.scale * step)
@@ -50,18 +45,12 @@ class Ball:
                 offsets *= beside(values, per_step[columns])
             return offsets
 
-    def before(self, units: Floats | None) -> "Ball":
-        """The same ball for records whose coordinates are yet to be divided by the units; None: by nothing."""
-        if units is None or (units == 1).all():
-            return self
-        return replace(self, centre=self.centre * units, scale=self.scale * units)
-
     def _of_seen(self, coordinates: Floats) -> Floats:
         return coordinates if self.block is None else coordinates[self.block]
 
 
 def clipped_sum(space: Space, ball: Ball) -> Integers:
-    """Σ clip((y - c)/scale) in steps of radius / BALL. Private; exact, so blocks may come in any order."""
+    """Σ clip((y - c)/scale) in steps of radius / BALL. Private. Exact, in any order of blocks."""
     size = space.dimension if ball.block is None else len(ball.block)
     return space.summed(partial(_clipped_total, ball.before(space.units)), size)
 
@@ -73,12 +62,10 @@ def _clipped_total(ball: Ball, rows: Rows) -> Integers:
 def noisy_clipped_mean(
     space: Space, ball: Ball, count: float, mu: float, relation: Neighbours, purpose: str, *, noise: Noise
 ) -> Measured[Floats]:
-    """The mean offset from the centre over `count` (released or public) records, in the ball's own units."""
+    """The mean offset from the centre over `count` (released or public) records, in units of the scale."""
     total = clipped_sum(space, ball)
-    moves = BALL * _MOVES[relation]
-    bits = max(0, math.ceil(math.log2(_FINEST * mu / moves)))
-    event = Gaussian(
-        purpose, moves * 2**bits, moves * 2**bits / mu * (1 + 1e-15), len(total), ball.radius / BALL / 2**bits
-    )
+    moves = BALL * CHANGED_RECORDS[relation]  # P8
+    bits = refining_bits(moves, mu)
+    event = charged_gaussian(moves * 2**bits, mu, len(total), ball.radius / BALL / 2**bits, purpose)
     noisy = total * 2**bits + noise.gaussian(event.stddev, len(total))
     return Measured(noisy * event.step / count, event)

@@ -1,7 +1,7 @@
-"""Where the records point, as seen from a released centre: a few noisy numbers that tell which coordinates would pay.
+"""Directions of the records from a released centre: noisy numbers that say in which coordinates to learn a shape.
 
-A record's direction u is its offset from the centre over the length of it: at most 1 long whatever the record, so a sum
-over records moves little when one of them comes or goes. Whole numbers throughout (P11).
+The direction u of a record is its offset from the centre, divided by its length. It is at most 1 long, so one
+record moves a sum of directions by a bounded amount. All arithmetic is in integers (P11).
 Proof: proofs/mechanisms/directions.md.
 """
 
@@ -13,13 +13,14 @@ from functools import partial
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import charged_gaussian
 from dimfree.data.blocks import Columns, Mask, Rows, densely
 from dimfree.data.progress import during
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.clip import BALL, clipped_total, squares
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
+from dimfree.mechanisms.centred import Centred
 from dimfree.noise import Noise
 
 LENGTH = 2**15  # the length of a direction, in steps
@@ -32,23 +33,18 @@ _SHORTER = 1 - 2.0**-40  # covers the rounding of a root, a quotient and a produ
 
 
 @dataclass(frozen=True)
-class Lookout:
-    """Public: the centre that records are seen from, and what each coordinate's offset is divided by."""
+class Lookout(Centred):
+    """The public centre and scale that directions are taken from."""
 
-    centre: Floats
     scale: Floats
 
     def directions(self, rows: Rows) -> Floats:
-        """Every row's direction in whole steps, of length at most LENGTH; from the centre itself none: zeros."""
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        """Every row's direction in whole steps, of length at most LENGTH; zeros for a record at the centre."""
+        with np.errstate(all="ignore"):  # a warning could reveal records
             offsets = densely(rows) - self.centre
             offsets *= 1 / self.scale
-            offsets[~np.isfinite(offsets).all(axis=1)] = 0.0  # beyond the floats there is no direction
+            offsets[~np.isfinite(offsets).all(axis=1)] = 0.0  # overflow: no direction
             return unit_steps(offsets)
-
-    def before(self, units: Floats | None) -> "Lookout":
-        """The same for records whose coordinates are yet to be divided by the units; None: by nothing."""
-        return self if units is None else Lookout(self.centre * units, self.scale * units)
 
 
 def unit_steps(offsets: Floats) -> Floats:
@@ -65,7 +61,7 @@ def unit_steps(offsets: Floats) -> Floats:
 
 
 def some_rows(rows: Rows) -> Iterator[Rows]:
-    """A few rows at a time: sparse ones become dense on the way."""
+    """Blocks of a few rows, so that sparse rows can be made dense."""
     step = max(1, _CELLS // rows.shape[1])
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
@@ -98,14 +94,14 @@ def _sums_of(lookout: Lookout, basis: Basis | None, rows: Rows) -> Integers:
 
 
 def _weights(directions: Floats) -> Integers:
-    """k of each direction in 1/STEPS, at most 1; that of no direction is 1."""
+    """k of each direction in 1/STEPS, at most 1; it is 1 for a zero direction."""
     lengths = np.sqrt(squares(directions, EVEN / BALL, _squared))
     shares = np.minimum(np.divide(BALL, lengths, out=np.ones_like(lengths), where=lengths > 0), 1.0)
     return np.floor(shares * STEPS).astype(np.int64)
 
 
 def _spreads(directions: Floats, basis: Basis) -> Integers:
-    """|T u|₁/√D of each direction in 1/STEPS, at most 1: sums of whole numbers, so they have no order."""
+    """|T u|₁/√D of each direction in 1/STEPS, at most 1. Sums of integers, so their order does not matter."""
     sums = np.abs(np.trunc(basis.rotated(directions))).sum(axis=1)
     return np.minimum(np.floor(sums * (STEPS / (math.sqrt(basis.width) * LENGTH))), STEPS).astype(np.int64)
 
@@ -132,7 +128,7 @@ def _squared(values: Floats, columns: Columns, step: float) -> Floats:
 
 
 def whole_length(vector: Integers) -> int:
-    """The Euclidean length of a vector of whole numbers, rounded down: exact, so it moves as the length does."""
+    """The Euclidean length of a vector of whole numbers, rounded down: computed exactly."""
     sizes = np.abs(vector)
     cut = [(shift, (sizes >> shift) & (2**26 - 1)) for shift in (0, 26, 52)]
     limbs = [(shift, limb) for shift, limb in cut if limb.any()]
@@ -147,5 +143,5 @@ def _dot(a: Integers, b: Integers) -> int:
 
 def noisy_number(value: int, moves: int, step: float, mu: float, purpose: str, *, noise: Noise) -> Measured[float]:
     """A whole number of steps that one record moves by at most `moves`."""
-    event = Gaussian(purpose, moves, moves / mu * (1 + 1e-15), 1, step)
+    event = charged_gaussian(moves, mu, 1, step, purpose)
     return Measured((value + int(noise.gaussian(event.stddev, 1)[0])) * step, event)

@@ -1,4 +1,4 @@
-"""A private look at how far apart records are: the radius at which the friend average reaches a share (M5').
+"""How far apart the records are: the radius at which the average number of friends reaches a share of all (M5').
 
 The statistic is S(u) - q·n, S(u) = (1/n) Σ_j c_j(u) the average number of friends, S = 1 for no records. Between
 neighbours it moves by less than max(1 + q, 2 - q) under add/remove and by less than 2 under replace-one.
@@ -32,7 +32,7 @@ def noisy_friend_radius(
     *,
     noise: Noise,
 ) -> Measured[float]:
-    """The first radius of the public grid at which the average record seems to have `share` of all as friends."""
+    """The first radius of the public grid at which the noisy average record has `share` of all as friends."""
 
     def excess(radius: float) -> int:
         n = pairs.count

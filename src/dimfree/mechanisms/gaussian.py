@@ -1,6 +1,6 @@
 """The weighted mean of integer records, rounded to a fine grid, plus discrete Gaussian noise (M7, M8).
 
-Everything before the noise is integer arithmetic; what leaves is a function of the noisy integer alone.
+Everything before the noise is integer arithmetic; the output is a function of the noisy integer alone.
 Proof: proofs/mechanisms/gaussian.md.
 """
 
@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Integers
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import Gaussian, charged_gaussian, refining_bits
 from dimfree.data.blocks import IntegerRows, densely, minus, one_row, width
 from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
 
-_FINEST = 2.0**24  # noise stddev in grid steps, at least
 _CELLS = 2**22
 _SAFE = 2**62
 
@@ -27,9 +26,9 @@ def mean_event(sensitivity: float, mu: float, dimension: int, step: float, purpo
 
     Rounding to the grid adds one step per coordinate: sqrt(d) to the L2 sensitivity (M8).
     """
-    bits = max(0, math.ceil(math.log2(_FINEST * mu / sensitivity)))
+    bits = refining_bits(sensitivity, mu)
     steps = sensitivity * 2**bits * (1 + 1e-15) + math.sqrt(dimension)
-    return Gaussian(purpose, steps, steps / mu * (1 + 1e-15), dimension, step / 2**bits), bits
+    return charged_gaussian(steps, mu, dimension, step / 2**bits, purpose), bits
 
 
 def noisy_mean(
@@ -63,7 +62,7 @@ def _weighted_offsets(
 ) -> NDArray[np.object_]:
     """Σ w_j (x_j - origin): 64-bit sums over blocks small enough not to overflow, else added up as Python integers.
 
-    A dense block is every row in it, a view: how many of them have weight does not show in the memory taken.
+    A dense block is every row in it, a view: so memory use does not depend on how many have weight.
     """
     largest = int(weights.max()) * 2 * RADIUS
     rows = max(1, min(_CELLS // width(values), _SAFE // largest))

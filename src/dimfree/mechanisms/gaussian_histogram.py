@@ -1,8 +1,8 @@
-"""One histogram for every coordinate, over cells nobody listed, all under one Gaussian: where does each one peak?
+"""One histogram for every coordinate, over cells not listed beforehand: the cell with the most records in each.
 
-Gaussian noise on every occupied cell, published from a threshold on that a cell of one record hardly ever reaches
-(the Gaussian relative of M4). One record moves one count in each coordinate, so that the noise pays sqrt(d) in all,
-where d separate histograms with Laplace noise would also pay for their thicker tails.
+Every occupied cell gets Gaussian noise; a cell is published if its noisy count reaches a threshold that a cell of one
+record reaches with small probability (M4 with Gaussian noise). One record moves one count in each coordinate, so all
+histograms together are one Gaussian release of sensitivity sqrt(d).
 Proof: proofs/mechanisms/gaussian_histogram.md.
 """
 
@@ -14,14 +14,11 @@ from scipy.special import ndtri
 
 from dimfree._types import Integers
 from dimfree._validate import check_probability
-from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.accounting.events import Gaussian, charged_gaussian, refining_bits
 from dimfree.accounting.losses import Failure
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
-
-_FINEST = 2.0**24  # noise stddev in grid steps, at least
-_MOVED = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # counts in each coordinate, each by one
 
 
 def lone_cells(failure: float) -> Failure:
@@ -30,8 +27,8 @@ def lone_cells(failure: float) -> Failure:
 
 
 def moved_counts(dimension: int, relation: Neighbours) -> int:
-    """How many counts move by one between neighbours, at most."""
-    return dimension * _MOVED[relation]
+    """How many counts move by one between neighbours, at most: one per changed record and coordinate."""
+    return dimension * CHANGED_RECORDS[relation]
 
 
 def tail_distance(failure: float, cells: int) -> float:
@@ -54,21 +51,21 @@ def heaviest_cells(
     Guarantee: the returned event and `lone`, composed. Proof: proofs/mechanisms/gaussian_histogram.md.
     """
     cells = moved_counts(dimension, relation)
-    bits = max(0, math.ceil(math.log2(_FINEST * mu / math.sqrt(cells))))
+    bits = refining_bits(math.sqrt(cells), mu)
     moves = math.sqrt(cells) * 2**bits * (1 + 1e-15)
-    event = Gaussian("location histograms", moves, moves / mu * (1 + 1e-15), cells, 1 / 2**bits)
+    event = charged_gaussian(moves, mu, cells, 1 / 2**bits, "location histograms")
     least = 2**bits + math.ceil(event.stddev * tail_distance(lone.delta, cells)) + 1
-    peaks = [_peaks(table, bits, event.stddev, least, noise) for table in coordinates]
+    peaks = [_peaks(table, bits, event, least, noise) for table in coordinates]
     found = None if any(part is None for part in peaks) else np.concatenate([p for p in peaks if p is not None])
     return Measured(found, event)
 
 
-def _peaks(table: Integers, bits: int, stddev: float, least: int, noise: Noise) -> Integers | None:
+def _peaks(table: Integers, bits: int, event: Gaussian, least: int, noise: Noise) -> Integers | None:
     """Of every row the cell with the largest noisy count, ties to the lowest; None if one has none from `least` on."""
     rows, cells, counts = _histograms(table)
     if not len(counts):
         return None
-    noisy = counts * 2**bits + noise.gaussian(stddev, len(counts))
+    noisy = counts * 2**bits + noise.gaussian(event.stddev, len(counts))
     published = np.flatnonzero(noisy >= least)
     best = published[np.lexsort((cells[published], -noisy[published], rows[published]))]
     told, first = np.unique(rows[best], return_index=True)

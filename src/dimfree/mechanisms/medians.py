@@ -1,7 +1,7 @@
-"""The medians of all columns at once: a noisy bisection of a public range, every column asked in the same breath (M5').
+"""The medians of all columns at once, by a noisy bisection of a public range (M5').
 
-A query at m asks every open column for its balance #{x <= m} - #{x > m}, in which one record weighs one: half of the
-range is left after each. Columns close when their bracket is as narrow as asked, and then cost nothing more.
+One query at the middle m of a column's bracket asks for the balance #{x <= m} - #{x > m}, which one record moves by
+one, and halves the bracket. A column whose bracket is narrow enough is not asked any more and costs nothing more.
 Proof: proofs/mechanisms/medians.md.
 """
 
@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.accounting.events import charged_gaussian
 from dimfree.data.blocks import Rows, SparseRows, densely
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.search import STEPS
 from dimfree.noise import Noise
 
 MOST_BISECTIONS = 60  # beyond, the ends of a bracket are the same float
-_MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of one balance, in records
 
 
 def bisections(reach: float, widths: Floats) -> Integers:
@@ -44,13 +43,15 @@ def noisy_medians(
     `blocks` hands out the valid rows anew at every call. Proof: proofs/mechanisms/medians.md.
     """
     halvings = bisections(reach, widths)
-    event = _event(int(halvings.sum()), mu, relation, purpose)
+    answers = int(halvings.sum())
+    moves = STEPS * CHANGED_RECORDS[relation] * math.sqrt(answers)
+    event = charged_gaussian(moves, mu, answers, 1 / STEPS, purpose)
     low, high = np.full(len(widths), -reach), np.full(len(widths), reach)
     for asked in range(int(halvings.max())):
         middle, is_open = (low + high) / 2, halvings > asked
-        answers = balances(blocks(), middle)[is_open] * STEPS + noise.gaussian(event.stddev, int(is_open.sum()))
+        noisy = balances(blocks(), middle)[is_open] * STEPS + noise.gaussian(event.stddev, int(is_open.sum()))
         is_left = np.zeros(len(widths), dtype=bool)
-        is_left[is_open] = answers >= 0
+        is_left[is_open] = noisy >= 0
         low, high = np.where(is_open & ~is_left, middle, low), np.where(is_left, middle, high)
     return Measured((low + high) / 2, event)
 
@@ -70,8 +71,3 @@ def _at_most(rows: Rows, points: Floats) -> Integers:
     stored = np.bincount(rows.columns, minlength=len(points))
     under = np.bincount(rows.columns[rows.values <= points[rows.columns]], minlength=len(points))
     return np.where(points >= 0, len(rows) - stored, 0) + under
-
-
-def _event(answers: int, mu: float, relation: Neighbours, purpose: str) -> Gaussian:
-    steps = STEPS * _MOVES[relation] * math.sqrt(answers)
-    return Gaussian(purpose, steps, steps / mu * (1 + 1e-15), answers, 1 / STEPS)

@@ -1,7 +1,7 @@
-"""The sum of the outer products of the records' directions: how strongly coordinates move together (P11, P12).
+"""The sum of the outer products of the records' directions: how correlated the coordinates are (P11, P12).
 
-Two releases look at one exact matrix A = Σ u·uᵀ: a number, how much of it lies off the diagonal, and, where that pays,
-the matrix itself with symmetric noise. Proof: proofs/mechanisms/outer_sum.md.
+Two releases of one exact matrix A = Σ u·uᵀ: the length of its part off the diagonal, and, where that pays, the matrix
+itself with symmetric noise. Proof: proofs/mechanisms/outer_sum.md.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import charged_gaussian
 from dimfree.data.blocks import Mask, Rows
 from dimfree.data.progress import during
 from dimfree.geometry.space import Space
@@ -29,7 +29,7 @@ MOVES = {
 
 @during("directions of the records")
 def outer_sum(space: Space, lookout: Lookout, among: Mask | None = None) -> Integers:
-    """A in whole steps, (d, d), of all valid records or of those `among`. Private; exact, so blocks have no order."""
+    """A in whole steps, (d, d), of all valid records or of those `among`. Private; Exact, in any order of blocks."""
     size = space.dimension
     flat = space.summed(partial(_outer_of, lookout.before(space.units)), size * size, among, tiles=False)
     return flat.reshape(size, size)
@@ -45,7 +45,7 @@ def _outer_of(lookout: Lookout, rows: Rows) -> Integers:
 
 
 def noisy_togetherness(outer: Integers, mu: float, relation: Neighbours, *, noise: Noise) -> Measured[float]:
-    """|A - diag A|_F: near √n where coordinates move apart, near n where all records lie along one oblique line.
+    """|A - diag A|_F: near √n if coordinates are uncorrelated, near n if all records lie on one oblique line.
 
     Sensitivity 1 [√2]: leaving the diagonal out shortens a difference of two sums (P11).
     """
@@ -64,7 +64,7 @@ def noisy_outer_sum(outer: Integers, mu: float, relation: Neighbours, *, noise: 
     """
     size = len(outer)
     moves = math.ceil(_DIAGONAL * _UNIT * MOVES[relation])
-    event = Gaussian("basis", moves, moves / mu * (1 + 1e-15), size * (size + 1) // 2, 1 / (_DIAGONAL * _UNIT))
+    event = charged_gaussian(moves, mu, size * (size + 1) // 2, 1 / (_DIAGONAL * _UNIT), "basis")
     drawn = noise.gaussian(event.stddev, event.dimension)
     noisy, start = np.zeros((size, size)), 0
     for row in range(size):

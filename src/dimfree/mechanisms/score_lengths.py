@@ -1,8 +1,8 @@
-"""How many scores are clipped at any unit R, from lengths kept of one look: few records are scored again.
+"""How many scores are clipped at any unit R, from the lengths at one unit: few records are scored again.
 
 A score shrinks as its unit grows, by the ratio of the units at most and by its root at least: φ is concave, and φ(u)/√u
-grows. So the length at one unit says of most other units whether it is within the norm C; where the rounding to whole
-steps could turn that, the record is scored. The counts are those of scoring everybody, each time. Private.
+grows. So the length at one unit says of most other units whether it is within the norm C; where rounding to
+whole steps could change that, the record is scored again. The counts equal those of scoring every record. Private.
 Proof: proofs/mechanisms/scores.md.
 """
 
@@ -53,13 +53,13 @@ class ScoreLengths:
         return int(np.count_nonzero(unit <= self._until))
 
     def look(self, unit: float) -> None:
-        """Scores everybody at this unit."""
+        """Scores every record at this unit."""
         found = self._squares(unit, None)
         self._until, self._from, self._looked = np.zeros(len(found)), np.full(len(found), math.inf), True
         self._learn(np.arange(len(found)), unit, found)
 
     def likely_unit(self, grid: Floats, share: float) -> float:
-        """The unit at which this share of the first few records is clipped: where looking tells most of all records."""
+        """The unit at which this share of the first few records is clipped: a good unit for `look`."""
         nobody: Rows = np.zeros((0, self.space.dimension))
         rows = next(self.space.valid_blocks(), nobody)[:_PROBES]
         if self.space.units is not None and (self.space.units != 1).any():
@@ -76,7 +76,7 @@ class ScoreLengths:
         return self.space.listed(partial(squares, step=self.norm / BALL, entrywise=self.scores(unit)), among)
 
     def _learn(self, which: Places, unit: float, found: Floats) -> None:
-        """What squared lengths at this unit say of all units."""
+        """Updates the bounds of these records by their squared lengths at this unit."""
         outside = found > float(BALL) ** 2  # exact
         low, high = self._bounds(found)
         until, beyond = unit * np.minimum(low, low**2), unit * np.maximum(high, high**2)
@@ -86,7 +86,7 @@ class ScoreLengths:
         self._from[which] = np.minimum(self._from[which], beyond)
 
     def _bounds(self, found: Floats) -> tuple[Floats, Floats]:
-        """By which factor a length can be divided and still be surely beyond C, or must be to be surely within."""
+        """Factors: divided by less than the first a length is surely above C, by more than the second surely below."""
         if self.blur > _LARGEST_BLUR:
             return np.zeros(len(found)), np.full(len(found), math.inf)
         lengths = np.sqrt(found) / BALL

@@ -1,4 +1,4 @@
-"""Which coordinates vary, and how much: one noisy sum of clipped per-record scores (P10).
+"""The variance of every coordinate: one noisy sum of clipped per-record scores (P10).
 
 A record's score is the vector φ((x - c)²/(R·g²)), φ(u) = u up to 1 and 2√u - 1 beyond, clipped to norm C. Small
 coordinates vanish in φ, so C pays only for those that matter. Sensitivity C; √2·C under replace-one, since scores are
@@ -6,29 +6,29 @@ non-negative. Proof: proofs/mechanisms/scores.md.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import charged_gaussian, refining_bits
 from dimfree.data.blocks import Columns, Rows
 from dimfree.data.gpu.rows import beside, namespace, rooted
 from dimfree.geometry.clip import BALL, clipped_total
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
+from dimfree.mechanisms.centred import Centred
 from dimfree.mechanisms.score_lengths import ScoreLengths, blur
 from dimfree.mechanisms.search import STEPS, noisy_search
 from dimfree.noise import Noise
 
-_FINEST = 2.0**24
 MOVES = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of a clipped non-negative sum (P10)
 
 
 def phi(u: Floats) -> Floats:
-    """Identity up to 1, then as slow as a root: one wild coordinate cannot take the whole norm."""
+    """u up to 1, then 2√u - 1: one extreme coordinate does not take the whole norm."""
     xp = namespace(u)
     slow = rooted(xp.clip(u, 1, None))
     slow *= 2
@@ -41,29 +41,21 @@ def phi_inverse(v: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Scoring:
-    """Public: the centre, the guessed standard deviations, and the norm C of a score."""
+class Scoring(Centred):
+    """Public: the centre, the guessed standard deviations (`scale`, the g above), and the norm C of a score."""
 
-    centre: Floats
-    guess: Floats | float
     norm: float
 
     def scores(self, unit: float, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
         """φ of squared offsets in units of R·g², in steps; one entry at a time."""
         with np.errstate(all="ignore"):
-            per_unit = 1 / np.broadcast_to(unit * np.square(self.guess), self.centre.shape)
+            per_unit = 1 / np.broadcast_to(unit * np.square(self.scale), self.centre.shape)
             squares = values - beside(values, self.centre[columns])
             squares *= squares
             squares *= beside(values, per_unit[columns])
             scores = phi(squares)
             scores *= 1 / np.float64(step)
             return scores
-
-    def before(self, units: Floats | None) -> "Scoring":
-        """The same scores of records whose coordinates are yet to be divided by the units; None: by nothing."""
-        if units is None or (units == 1).all():
-            return self
-        return replace(self, centre=self.centre * units, guess=self.guess * units)
 
 
 def clipped_scores(space: Space, scoring: Scoring, unit: float) -> int:
@@ -74,7 +66,7 @@ def clipped_scores(space: Space, scoring: Scoring, unit: float) -> int:
 def lengths_of(space: Space, scoring: Scoring, grid: Floats | None = None) -> ScoreLengths:
     """Private: the lengths of scores; with a grid of units, what a length at one of them says of the others."""
     scoring = scoring.before(space.units)
-    off = math.inf if grid is None else blur(scoring.guess, scoring.norm, grid, space.dimension)
+    off = math.inf if grid is None else blur(scoring.scale, scoring.norm, grid, space.dimension)
     return ScoreLengths(space, scoring.norm, lambda unit: partial(scoring.scores, unit), off)
 
 
@@ -102,8 +94,8 @@ def noisy_scores(
     """The noisy sum of clipped scores, in units of the score."""
     total = space.summed(partial(_clipped_total, scoring.before(space.units), unit), space.dimension)
     moves = BALL * MOVES[relation] * (1 + 1e-15)
-    bits = max(0, math.ceil(math.log2(_FINEST * mu / moves)))
+    bits = refining_bits(moves, mu)
     step = scoring.norm / BALL / 2**bits
-    event = Gaussian("variances", moves * 2**bits, moves * 2**bits / mu * (1 + 1e-15), space.dimension, step)
+    event = charged_gaussian(moves * 2**bits, mu, space.dimension, step, "variances")
     noisy = total * 2**bits + noise.gaussian(event.stddev, space.dimension)
     return Measured(noisy * step, event)

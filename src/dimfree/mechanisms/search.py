@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import charged_gaussian
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
 
@@ -40,8 +40,7 @@ def noisy_search(
     All queries together cost mu: one event of as many dimensions as there are queries. `sensitivity` in units.
     """
     asked = queries(len(grid) - 1)
-    steps = sensitivity * STEPS
-    event = Gaussian(purpose, steps * math.sqrt(asked), steps * math.sqrt(asked) / mu * (1 + 1e-15), asked, 1 / STEPS)
+    event = charged_gaussian(sensitivity * STEPS * math.sqrt(asked), mu, asked, 1 / STEPS, purpose)
     low, high = 0, len(grid) - 1
     while high - low > 1:  # at most `asked` times
         middle = (low + high) // 2

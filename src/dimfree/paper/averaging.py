@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_filtered
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, Gaussian
 from dimfree.core import basic, soft
 from dimfree.core.friends import all_counts
 from dimfree.data.blocks import Mask
@@ -83,6 +83,6 @@ def average(records: Records, chosen: Mask, block: CoordinateBlock, budget: Budg
 
 def _charge(budget: Budget, choice: BoundedChoice, *events: Gaussian) -> None:
     """What was drawn costs at most the budget, discrete noise and lifting included (P1, M8); by calibration always."""
-    ledger = Ledger(budget, Neighbours.ADD_REMOVE, (), (choice.branch,), chosen=0, after=events, filtered=True)
+    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (choice.branch,), chosen=0, after=events, filtered=True)
     if not ledger.delta() <= budget.delta:
         raise ValueError("An average exceeds its share of the budget.")

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from dimfree._validate import check_count
 from dimfree.accounting.budget import Budget
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.estimators.choose.constants import EASY
@@ -42,7 +42,7 @@ class VarianceProfile:
     """
 
     guarantee: Guarantee
-    ledger: Ledger
+    ledger: Costs
     dimension: int
     edges: tuple[float, ...] = ()
     counts: tuple[float, ...] = ()
@@ -161,5 +161,5 @@ def _parts(document: dict[str, Any]) -> dict[str, Any]:
         "edges": tuple(map(float, document["edges"])),
         "counts": tuple(map(float, document["counts"])),
         "guarantee": Guarantee(**document["guarantee"]),
-        "ledger": Ledger.from_dict(document["ledger"]),
+        "ledger": Costs.from_dict(document["ledger"]),
     }

@@ -17,7 +17,7 @@ from dimfree._types import Floats
 from dimfree._validate import check_at_least, check_choice
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import Gaussian, Ledger, menu_profile
+from dimfree.accounting.events import Costs, Gaussian, branches_profile
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.profile import total_delta
@@ -79,7 +79,7 @@ def _whole_mu(budget: Budget) -> float:
     """The precision of all steps together: the best Gaussian's, less what the chord bound of P9 adds to its delta."""
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu = largest_mu(epsilon, delta)
-    while total_delta(epsilon, mu, partial(menu_profile, ())) > delta:
+    while total_delta(epsilon, mu, partial(branches_profile, ())) > delta:
         mu *= 0.998
     return mu * (1 - 1e-12)
 
@@ -217,8 +217,8 @@ class _Outcome:
     def _promise(self) -> Guarantee:
         return Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.private)
 
-    def _ledger(self, spent: tuple[Gaussian, ...]) -> Ledger:
-        ledger = Ledger(self.budget, self.relation, spent, ())
+    def _ledger(self, spent: tuple[Gaussian, ...]) -> Costs:
+        ledger = Costs(self.budget, self.relation, spent, ())
         if not ledger.delta() <= self.budget.delta:  # cannot happen; if it did, nothing would be released
             raise ValueError("The ledger of this profile exceeds its budget.")
         return ledger

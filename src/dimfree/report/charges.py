@@ -5,7 +5,7 @@ import re
 from dimfree.accounting.events import Branch, Gaussian, Tested
 from dimfree.accounting.losses import Loss
 from dimfree.accounting.precision import compose
-from dimfree.accounting.several_runs.ledgers import AnyLedger
+from dimfree.accounting.several_runs.costs import AnyCosts
 
 _NUMBER = re.compile(r" \d+$")  # "stage 3" is one of several stages
 _PLAIN = {
@@ -28,7 +28,7 @@ Row = tuple[str, str, str]
 Event = Gaussian | Branch | Loss
 
 
-def gathered(ledger: AnyLedger) -> list[Row]:
+def gathered(ledger: AnyCosts) -> list[Row]:
     """(for, how, cost): Gaussian releases of one purpose add up by precision, mu².
 
     Of prepared tests the dearest counts; other costs are listed one by one.

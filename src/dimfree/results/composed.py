@@ -7,8 +7,8 @@ from typing import Any
 from dimfree._validate import check_positive, check_probability
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.ledgers import runs_of
-from dimfree.accounting.several_runs.looks import Looks
+from dimfree.accounting.several_runs.composed_runs import ComposedRuns
+from dimfree.accounting.several_runs.costs import runs_of
 from dimfree.errors import InvalidParameter
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
@@ -27,7 +27,7 @@ class Composed:
     private: bool  # False where the noise of any was seeded: then nothing is promised
     releases: int
     who: str  # what one person is
-    looks: Looks
+    looks: ComposedRuns
 
     def epsilon(self, delta: float) -> float:
         """The epsilon that holds together with this delta for all releases at once, rounded up."""
@@ -43,7 +43,7 @@ class Composed:
     @property
     def added(self) -> tuple[float, float]:
         """(epsilon, delta) by adding up the promises: true as well, and larger."""
-        ledgers = self.looks.ledgers
+        ledgers = self.looks.costs
         return self.looks.added_epsilon, sum(ledger.budget.delta for ledger in ledgers) * (1 + 1e-15)
 
     def statement(self, delta: float) -> str:
@@ -82,8 +82,8 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
 
     Guarantee: all of them at once are (composed.epsilon(delta), delta)-private for every delta asked, if each one's
     budget and parameters, and that it would be made at all, were settled without looking at any output. Proof:
-    proofs/accounting/several_runs/looks.md (M9). Gaussians add up by precision, tests by the curves of their losses.
-    Means of groups count as one release.
+    proofs/accounting/several_runs/composed_runs.md (M9). Gaussians add up by precision, tests by the curves of their
+    losses. Means of groups count as one release.
     """
     given = _listed(releases)
     if not given or not all(isinstance(release, Release | Means) for release in given):
@@ -94,7 +94,7 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
     ledgers = tuple(run for release in given for run in runs_of(release.ledger))
     private = all(release.guarantee.private for release in given)
     first = given[0].guarantee
-    return Composed(first.neighbours, private, len(given), first.who, Looks(ledgers))
+    return Composed(first.neighbours, private, len(given), first.who, ComposedRuns(ledgers))
 
 
 def _listed(releases: Iterable[Any]) -> list[Any]:

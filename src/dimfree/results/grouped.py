@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Ledger
+from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.ledgers import AnyLedger, runs_of
+from dimfree.accounting.several_runs.costs import AnyCosts, runs_of
 from dimfree.data.people.labels import Key, check_group_keys
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.results.release import Release
@@ -54,7 +54,7 @@ class Means(Mapping[Key, Release]):
             raise InvalidParameter("Expected every release to be charged for the overall run and one run of its own.")
 
     @property
-    def ledger(self) -> AnyLedger:
+    def ledger(self) -> AnyCosts:
         """What one record may be charged, whichever group it is in."""
         return next(iter(self.releases.values())).ledger
 
@@ -126,9 +126,9 @@ def _by_key(groups: list[dict[str, Any]]) -> dict[Key, Release]:
     return {group["key"]: Release.from_json(json.dumps(group["release"])) for group in groups}
 
 
-def _charge(ledger: AnyLedger) -> tuple[object, ...]:
+def _charge(ledger: AnyCosts) -> tuple[object, ...]:
     """All that a run is charged whatever it comes to; groups of one budget and one set of options have it alike."""
-    runs = [(run.budget, run.before, run.menu, run.filtered) for run in runs_of(ledger) if isinstance(run, Ledger)]
+    runs = [(run.budget, run.before, run.menu, run.filtered) for run in runs_of(ledger) if isinstance(run, Costs)]
     return (ledger.budget, *runs)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dimfree._validate import check_choice, check_flag, check_kind, check_probability, quoted
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.ledgers import AnyLedger, ledger_from_dict
+from dimfree.accounting.several_runs.costs import AnyCosts, costs_from_dict
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.results.confidence_sets import ConfidenceBall, ConfidenceBox, Uncertainty
 from dimfree.results.error_model import ErrorModel, LearnedShape, frozen_numbers
@@ -41,7 +41,7 @@ class Release:
     """
 
     guarantee: Guarantee
-    ledger: AnyLedger
+    ledger: AnyCosts
     method: str
     dimension: int
     columns: tuple[str, ...] | None = None
@@ -246,9 +246,9 @@ _AGAIN = "export it again with release.to_json()."
 _KEYS = ("format", *(field.name.removeprefix("_") for field in fields(Release)))
 
 
-def _check_promise(guarantee: Guarantee, ledger: AnyLedger) -> None:
+def _check_promise(guarantee: Guarantee, ledger: AnyCosts) -> None:
     """The ledger composes to at most its own promise, so that must be the one the guarantee states."""
-    if not isinstance(guarantee, Guarantee) or not isinstance(ledger, AnyLedger):
+    if not isinstance(guarantee, Guarantee) or not isinstance(ledger, AnyCosts):
         raise InvalidParameter("Expected guarantee to be a Guarantee and ledger to be a Ledger.")
     stated = (Budget(guarantee.epsilon, guarantee.delta), guarantee.neighbours)
     if stated != (ledger.budget, ledger.neighbours):
@@ -364,5 +364,5 @@ def _fields_of(document: dict[str, Any]) -> dict[str, Any]:
         "_error_model": None if model is None else ErrorModel(**model),
         "_shape": None if shape is None else LearnedShape.from_dict(shape),
         "guarantee": Guarantee.from_dict(values["guarantee"]),
-        "ledger": ledger_from_dict(values["ledger"]),
+        "ledger": costs_from_dict(values["ledger"]),
     }

@@ -1,7 +1,7 @@
-"""A budget shared out among runs about the same people, so that together they spend all of it (M9).
+"""Divides one budget among runs about the same people, so that together they spend all of it (M9).
 
-The shares are of Gaussian precision; epsilons of parts shared out like this add up to more than the whole, and compose
-to at most the whole. Proof: proofs/accounting/several_runs/looks.md.
+The shares are shares of Gaussian precision. The epsilons of the parts add up to more than the whole, but the parts
+compose to at most the whole. Proof: proofs/accounting/several_runs/composed_runs.md.
 """
 
 import math
@@ -9,30 +9,26 @@ from collections.abc import Callable, Sequence
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, counted_records
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs.looks import Looks
+from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 
-Opening = Callable[[Budget], Ledger]  # what a run of a budget is charged at the least, whatever it meets
+Opening = Callable[[Budget], Costs]  # the costs that a run of a budget has on every path
 
-_STEPS = 2**14  # of the grid of counts
 _KEPT = 0.99  # of delta, so that the slack of discrete noise fits
 _FACTORS = (0.88, 0.86, 0.83, 0.8, 0.75, 0.7)  # of the whole's mu: the tests cost some of it; each try takes seconds
 
 
-def opening(budget: Budget, failure: float, *, bounded: bool = False, search_share: float = 0.0) -> Ledger:
-    """The count and the menu of a run under add/remove: everything it is charged, but for the discrete slack."""
+def opening(budget: Budget, failure: float, *, bounded: bool = False, search_share: float = 0.0) -> Costs:
+    """The costs of a run under add/remove: its count and its branches, all but the discrete slack."""
     menu = calibrate_private_count(budget, failure, bounded=bounded, search_share=search_share)
-    stddev = menu.count_stddev or math.inf
-    counted = Gaussian("number of records", _STEPS, stddev * _STEPS, 1, 1 / _STEPS)
-    return Ledger(budget, Neighbours.ADD_REMOVE, (counted,), menu.menu)
+    return Costs(budget, Neighbours.ADD_REMOVE, (counted_records(menu.count_stddev or math.inf),), menu.menu)
 
 
 def shared_out(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[Budget, ...]:
-    """A budget for each (share of precision, opening), as large as they may be for all to compose to the whole.
+    """A budget for each (share of precision, opening), as large as possible while all compose to at most the whole.
 
-    What is returned has been seen to compose to less than the whole. Where nothing was found, or no more than adding up
-    would give, a plain split.
+    The returned budgets were checked to compose to the whole. If nothing better is found, a plain split.
     """
     budget = Budget(budget.usable_epsilon, budget.delta)  # what a run keeps of a larger promise
     for factor in _FACTORS:
@@ -47,7 +43,7 @@ def shared_out(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[
 
 def _fits(whole: Budget, parts: Sequence[tuple[float, Opening]], budgets: Sequence[Budget]) -> bool:
     ledgers = tuple(begin(part) for (_, begin), part in zip(parts, budgets, strict=True))
-    return Looks(ledgers).delta(whole.usable_epsilon * (1 - 1e-4)) <= _KEPT * whole.delta
+    return ComposedRuns(ledgers).delta(whole.usable_epsilon * (1 - 1e-4)) <= _KEPT * whole.delta
 
 
 def _part(whole: Budget, factor: float, share: float) -> Budget:

@@ -17,7 +17,7 @@ from dimfree.audit.doctor.finding import Finding, judged
 from dimfree.noise import Noise, SystemNoise
 
 FALSE_ALARM = 1e-6  # of all tests here together
-TESTS = 9
+TESTS = 8
 _SHARE = FALSE_ALARM / TESTS
 _DRAWS = 20_000
 _SCALE = 2.5
@@ -48,8 +48,6 @@ def samplers(noise: Noise | None = None) -> Iterator[Finding]:
     yield _fit("coins", frequency_fits(heads, 3000, 1 / 3, _SHARE), "3000 coins of 1/3")
     sixes = int((door.below(6, 3000) == 5).sum())
     yield _fit("whole numbers", frequency_fits(sixes, 3000, 1 / 6, _SHARE), "3000 throws of a die")
-    first = sum(int(door.noisy_top(np.array([0, 2]), 1, 2.0)[0]) for _ in range(300))
-    yield _fit("noisy choice", frequency_fits(first, 300, 1 / (1 + math.exp(-1)), _SHARE), "300 choices")
 
 
 def _law(name: str, draws: Integers, weight: Callable[[Floats], Floats]) -> Iterator[Finding]:

@@ -7,21 +7,14 @@ mechanism louder here, and what is then drawn no longer keeps the claim.
 from collections.abc import Callable
 
 from dimfree.accounting.events import Gaussian
-from dimfree.accounting.losses import Approximate, Loss, Pure, Ranged
+from dimfree.accounting.losses import Approximate, Loss, Pure
 
 
 def stated_epsilon(event: Loss) -> float:
-    """The pure part of a cost, all choices together."""
-    if isinstance(event, Ranged):
-        return event.eta * event.times
+    """The pure part of a cost."""
     if isinstance(event, Pure | Approximate):
         return event.epsilon
     raise TypeError("This cost states no epsilon.")
-
-
-def stating(epsilon: float, cost: Callable[[float], Loss]) -> float:
-    """The scale at which a choice states epsilon; what it states falls with the scale as 1/scale."""
-    return stated_epsilon(cost(1.0)) / epsilon
 
 
 def promising(epsilon: float, delta: float, cost: Callable[[float, float], Loss]) -> tuple[float, float]:

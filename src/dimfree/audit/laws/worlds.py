@@ -20,8 +20,6 @@ WORLDS: dict[str, tuple[Maker, bool]] = {  # name -> (world of a budget, whether
     "heaviest cell": (vote_worlds.heaviest, True),
     "sparse vector": (sparse_worlds.sparse, True),
     "sparse vector, stretches": (sparse_worlds.sparse_stretches, False),
-    "top-k": (vote_worlds.choices, False),
-    "quantile": (vote_worlds.quantile, False),
     "basic filter": (coin_worlds.lifted, False),
     "Poisson sample": (coin_worlds.sampled, False),
     "groups in slots": (coin_worlds.grouped, False),

@@ -11,7 +11,6 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
-from dimfree.accounting.losses import Ranged
 from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.order import BALL, LOOKOUT, ROWS, made_up, space_of
 from dimfree.core import soft
@@ -30,17 +29,14 @@ from dimfree.mechanisms.medians import noisy_medians
 from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
 from dimfree.mechanisms.paper.group_means import noisy_group_means
 from dimfree.mechanisms.paper.laplace_count import laplace_count
-from dimfree.mechanisms.paper.quantile import private_quantile
 from dimfree.mechanisms.paper.sparse_vector import sparse_vector
 from dimfree.mechanisms.paper.stable_histogram import heaviest_cell, stable_histogram
-from dimfree.mechanisms.paper.top_k import top_k
 from dimfree.mechanisms.scores import Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import STEPS, noisy_search
 from dimfree.noise import Noise
 
-_MU, _EPSILON, _DELTA, _SCALE = 0.4, 0.7, 1e-2, 3.0
+_MU, _EPSILON, _DELTA = 0.4, 0.7, 1e-2
 _GRID: Floats = 0.1 * np.power(1.5, np.arange(17, dtype=np.float64))  # sixteen cells: a search asks four times
-_PICKS = 3
 MOST = 2  # positive answers of the sparse vector
 SPARSE = "sparse vector"
 
@@ -51,8 +47,8 @@ Release = Callable[[Noise], Charged[Any, Any]]
 class Case:
     """A mechanism, what it was asked to cost, and what one record can do to it by its theorem.
 
-    `cost` is mu, or (epsilon, delta), or the scale of a choice. `moves` is the L2 sensitivity in units of what is
-    released; for choices and Laplace noise, how many counts one record moves by one. `draws` says how many numbers are
+    `cost` is mu, or (epsilon, delta). `moves` is the L2 sensitivity in units of what is
+    released; for Laplace noise, how many counts one record moves by one. `draws` says how many numbers are
     drawn; None where that depends on the records.
     """
 
@@ -166,15 +162,7 @@ def _many() -> Iterator[Case]:
 
 def _votes() -> Iterator[Case]:
     votes, items, both = np.arange(12, dtype=np.int64), np.sign(made_up()[:, 0]).tolist(), (_EPSILON, _DELTA)
-    column, share = made_up()[:, 0], Fraction(2, 3)
     yield Case("Laplace count", lambda noise: laplace_count(ROWS, _EPSILON, noise=noise), (_EPSILON, 0.0), 1, 1)
     yield Case("histogram", lambda noise: stable_histogram(items, *both, noise=noise), both, 2, len(set(items)))  # M4
     yield Case("heaviest cell", lambda noise: heaviest_cell(items, *both, noise=noise), both, 2, len(set(items)))
     yield Case(SPARSE, lambda noise: sparse_vector(votes, 6.0, MOST, *both, noise=noise), both, 2, len(votes) + MOST)
-    yield Case("top-k", lambda noise: top_k(votes, _PICKS, _SCALE, "audit", noise=noise), _SCALE, 2, _PICKS)  # M3
-
-    def quantile(noise: Noise) -> Charged[Any, Ranged]:
-        return private_quantile(column, share, _GRID, _SCALE, "audit", noise=noise)
-
-    parts = share.denominator  # scores are counted in parts of an item, and so is the noise (M5)
-    yield Case("quantile", quantile, _SCALE * parts, 2 * parts, 1)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from dimfree.accounting.events import Gaussian
-from dimfree.accounting.losses import Approximate, Pure, Ranged
+from dimfree.accounting.losses import Approximate, Pure
 from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.charged import MOST, SPARSE, Case, all_cases
 
@@ -26,7 +26,7 @@ def complaints(case: Case) -> Iterator[str]:
     if not door.asked:
         yield "nothing was drawn"
         return
-    check = _gaussian if isinstance(event, Gaussian) else _choice if isinstance(event, Ranged) else _laplace
+    check = _gaussian if isinstance(event, Gaussian) else _laplace
     yield from check(case, event, door.asked)
     if case.draws not in (None, sum(size for _, _, size in door.asked)):
         yield "another number of draws than stated"
@@ -44,16 +44,6 @@ def _gaussian(case: Case, event: Gaussian, asked: list[tuple[str, float, int]]) 
         yield "one record moves more than stated"
     if case.draws is not None and event.dimension != case.draws:
         yield "another dimension than the number of draws"
-
-
-def _choice(case: Case, event: Ranged, asked: list[tuple[str, float, int]]) -> Iterator[str]:
-    ((kind, scale, picks),) = asked
-    if kind != "noisy_top" or not math.isclose(scale, case.cost, rel_tol=_NEAR):  # type: ignore[arg-type]
-        yield "the noise drawn is not the noise asked for"
-    if event.eta < case.moves / scale * (1 - _NEAR):
-        yield "the range stated is less than the noise gives"
-    if event.times != picks:
-        yield "another number of choices than stated"
 
 
 def _laplace(case: Case, event: Pure | Approximate, asked: list[tuple[str, float, int]]) -> Iterator[str]:

@@ -37,7 +37,6 @@ json.dump(drawn(getattr(importlib.import_module(module), name)()), sys.stdout)
 _KINDS: tuple[Callable[[Noise], Any], ...] = (
     lambda door: door.gaussian(2.0**40, 16),
     lambda door: door.laplace(2.0**40, 16),
-    lambda door: door.noisy_top(np.zeros(64, dtype=np.int64), 64, 1.0),
     lambda door: door.below(2**62, 16),
     lambda door: [door.coin(1, 2) for _ in range(128)],
 )

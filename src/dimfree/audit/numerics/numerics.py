@@ -33,10 +33,8 @@ from dimfree.mechanisms.friend_radius import noisy_friend_radius
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
 from dimfree.mechanisms.paper.laplace_count import laplace_count
-from dimfree.mechanisms.paper.quantile import private_quantile
 from dimfree.mechanisms.paper.sparse_vector import sparse_vector
 from dimfree.mechanisms.paper.stable_histogram import stable_histogram
-from dimfree.mechanisms.paper.top_k import top_k
 from dimfree.mechanisms.scores import Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise, SystemNoise
@@ -126,8 +124,6 @@ def _listed_cases(door: Noise) -> Iterator[tuple[str, int]]:
     yield "friend radius", off_list(radius.value, grid)
     unit = noisy_unit(space, Scoring(BALL.centre, 1.0, 3.0), 40.0, grid, 1.0, noise=door)
     yield "unit of the scores", off_list(unit.value, grid)
-    yield "quantile", off_list(private_quantile(column, Fraction(1, 2), grid, 2.0, "audit", noise=door).value, grid)
-    yield "top-k", off_list(top_k(votes, 3, 2.0, "audit", noise=door).value, votes)
     yield "sparse vector", off_list(sparse_vector(votes, 6.0, 3, 1.0, 1e-2, noise=door).value, votes)
     yield "Laplace count", off_list(laplace_count(ROWS, 1.0, noise=door).value, np.arange(-1000, 1000))
     cells = stable_histogram(np.sign(column).tolist(), 1.0, 1e-2, noise=door).value

@@ -60,9 +60,6 @@ class Script:
         self._singles += 1
         return np.full(size, self.fewer if self._singles == 1 else 0)
 
-    def noisy_top(self, scores: Integers, count: int, scale: float) -> Integers:
-        return np.argsort(-np.asarray(scores), kind="stable")[:count].astype(np.int64)
-
     def coin(self, numerator: int, denominator: int) -> bool:
         return True
 

@@ -9,17 +9,13 @@ import numpy as np
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.laws.claims import promising
 from dimfree.audit.laws.exact import Laws, World, laplace_masses, true_epsilon
-from dimfree.audit.laws.gaussian_worlds import no_noise
 from dimfree.audit.laws.sparse_worlds import WHOLE, coded_sparse_law, sparse_cost
-from dimfree.audit.laws.vote_worlds import GRID, SHARE, choice_scale, quantile_scale
 from dimfree.audit.neighbours import SUITES, Pair, Place, Table, pairs
 from dimfree.audit.noise_doubles import Asked, Law, Masses, exact_law
 from dimfree.audit.search.climb import Quarry
 from dimfree.audit.search.moves import Terrain
 from dimfree.audit.subjects.subject import DELTA
-from dimfree.mechanisms.paper.quantile import private_quantile
 from dimfree.mechanisms.paper.stable_histogram import publishing_threshold, stable_histogram
-from dimfree.mechanisms.paper.top_k import top_k
 
 _REACH = 9.0  # scales of Laplace noise where two are drawn; e^-9 is left out of each
 _NARROW = ("one dimension", "wide", "sparse")  # pairs of another width
@@ -85,23 +81,6 @@ def unpublished_together(masses: Masses, least: int) -> Masses:
     return {least - 1: low, **{z: mass for z, mass in masses.items() if z >= least}}
 
 
-def quantile(epsilon: float, relation: Neighbours) -> Quarry:
-    """`private_quantile` on a grid of four points (M5)."""
-    scale = quantile_scale(epsilon)
-
-    def law(values: Key) -> Law:
-        given = np.array(values, dtype=np.float64)
-        return exact_law(
-            lambda noise: private_quantile(given, SHARE, GRID, scale, "audit", noise=noise).value, no_noise
-        )
-
-    def view(table: Table) -> Key:
-        return tuple(np.sort(table[:, 0]).tolist())
-
-    terrain = Terrain((-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0), fewest=1, most=40)
-    return lawful("quantile", (epsilon, 0.0), relation, view, law, Place(4, dimension=1), terrain)
-
-
 def _votes(table: Table) -> Key:
     """How many records vote for each coordinate: with one record no count moves by more than one."""
     return tuple((np.asarray(table) > 0.5).sum(axis=0).tolist())
@@ -110,17 +89,6 @@ def _votes(table: Table) -> Key:
 def _ballot(scale: float) -> Terrain:
     """Enough records that a choice may become as unlikely as e^-8."""
     return Terrain((0.0, 1.0), fewest=1, most=8 + math.ceil(8 * scale))
-
-
-def choices(epsilon: float, relation: Neighbours) -> Quarry:
-    """`top_k`, two picks of four (M3)."""
-    scale = choice_scale(epsilon, 2)
-
-    def law(scores: Key) -> Law:
-        whole = np.array(scores, dtype=np.int64)
-        return exact_law(lambda noise: tuple(top_k(whole, 2, scale, "audit", noise=noise).value.tolist()), no_noise)
-
-    return lawful("top-k", (epsilon, 0.0), relation, _votes, law, Place(4, dimension=4), _ballot(scale))
 
 
 def sparse(epsilon: float, relation: Neighbours) -> Quarry:

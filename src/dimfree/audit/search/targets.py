@@ -8,7 +8,7 @@ from dimfree.audit.search.climb import Quarry
 from dimfree.audit.search.hunted_cores import stability_bit, stable_core, stable_mean, tolerant_mean
 from dimfree.audit.search.hunted_directions import outer_products, spread, togetherness, unevenness, weight
 from dimfree.audit.search.hunted_sums import clipped_sum, excess, friend_radius, group_means, scores, unit
-from dimfree.audit.search.hunted_votes import choices, histogram, quantile, sparse
+from dimfree.audit.search.hunted_votes import histogram, sparse
 from dimfree.audit.search.hunted_weights import basic_filter, soft_core
 
 _OF_A_RELATION: dict[str, Callable[[float, Neighbours], Quarry]] = {
@@ -28,8 +28,6 @@ _OF_A_RELATION: dict[str, Callable[[float, Neighbours], Quarry]] = {
     "stable mean, unstable records": tolerant_mean,
     "stable core": stable_core,
     "stable histogram": histogram,
-    "quantile": quantile,
-    "top-k": choices,
     "sparse vector": sparse,
 }
 

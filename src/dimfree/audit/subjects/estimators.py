@@ -7,7 +7,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Ledger, Tested
+from dimfree.accounting.events import Costs, Tested
 from dimfree.audit.neighbours import Pair, Place, Table, at_stability, pairs
 from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.pairs.crowds import at_spread_stability, crowd, spread_pairs
@@ -135,7 +135,7 @@ def _lowest_coin(way: Way, epsilon: float, pair: Pair) -> bool | None:
     door = Asked()
     ledger = way.release(pair.here, epsilon, door).ledger
     coins = [numerator for kind, numerator, _ in door.asked if kind == "coin"]
-    if not coins or not isinstance(ledger, Ledger) or ledger.chosen is None:
+    if not coins or not isinstance(ledger, Costs) or ledger.chosen is None:
         return None
     branch = ledger.menu[ledger.chosen]
     return coins[0] == branch.ladder.rungs[2] if isinstance(branch, Tested) else None

@@ -21,7 +21,7 @@ from dimfree._validate import (
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.composition import Composition, largest_fitting
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import Gaussian, charged_gaussian
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.losses import Failure, Loss
 from dimfree.accounting.precision import largest_mu
@@ -73,7 +73,8 @@ class Frame:
         """How many records, and what it cost: a noisy number under add/remove, public under replace-one."""
         if self.relation is Neighbours.REPLACE_ONE:
             return float(self.space.count), []
-        found = noisy_count(self.space.count, 1 / mu * (1 + 1e-15), noise=self.noise)
+        stddev = charged_gaussian(1, mu, 1, 1.0, "number of records").stddev
+        found = noisy_count(self.space.count, stddev, noise=self.noise)
         return found.value, [found.event]
 
     def count_mu(self, mu: float) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from dimfree._types import Integers
 from dimfree._validate import check_between
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import bound_distance
-from dimfree.accounting.events import Bounded, Gaussian
+from dimfree.accounting.events import Bounded, Gaussian, charged_gaussian
 from dimfree.accounting.losses import Failure
 from dimfree.comparison.baselines.frame import Event, open_frame, unspoken
 from dimfree.core.basic import COUNT_SENSITIVITY, MEAN_SENSITIVITY
@@ -111,7 +111,7 @@ class Bar:
         """All noisy majorities but that of the record in question, as one release."""
         steps = MOVES[self.relation] * math.sqrt(self.most) * STEPS * (1 + 1e-15)
         dimension = math.ceil(self.most)
-        return Gaussian("friends of every record", steps, steps / self.mu * (1 + 1e-15), dimension, 1 / STEPS)
+        return charged_gaussian(steps, self.mu, dimension, 1 / STEPS, "friends of every record")
 
     @property
     def height(self) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import charged_gaussian
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
 
@@ -33,15 +33,11 @@ def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, n
     """
     statistics = values.shape[1]
     unit = math.isqrt(3 * statistics * _STEPS**2)  # h
-    event = _event(statistics, most, mu, purpose)
+    moves = 2 * _STEPS * math.sqrt(statistics) * (1 + 1e-15)
+    event = charged_gaussian(moves, mu, statistics + 1, most / _STEPS / 2, purpose)
     steps = np.clip(np.floor(values * (_STEPS / most)), 0, _STEPS).astype(np.int64)
     sums = np.append((2 * steps - _STEPS).sum(axis=0, dtype=np.int64), len(values) * unit)
     noisy = (sums + noise.gaussian(event.stddev, statistics + 1)).astype(np.float64)
     groups = float(noisy[-1] / unit)  # N̂; the private len(values) would not do
     means = (noisy[:-1] / max(groups, 1.0) + _STEPS) / 2 * (most / _STEPS)
     return Measured(GroupMeans(means, groups), event)
-
-
-def _event(statistics: int, most: float, mu: float, purpose: str) -> Gaussian:
-    moves = 2 * _STEPS * math.sqrt(statistics) * (1 + 1e-15)
-    return Gaussian(purpose, moves, moves / mu * (1 + 1e-15), statistics + 1, most / _STEPS / 2)

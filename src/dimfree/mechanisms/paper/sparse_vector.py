@@ -1,7 +1,7 @@
-"""Which of many counts reach a threshold, at most so many of them: the sparse vector, with its constants corrected.
+"""Which counts reach a threshold, at most k of them: the sparse vector technique, with corrected constants.
 
-Noise of scale s on the threshold, *redrawn after every positive answer*, noise of scale 2s on every count, stop after
-k positive answers. Each stretch up to a positive answer is 2/s-private whatever its length; k of them compose.
+Noise of scale s on the threshold, *redrawn after every positive answer*; noise of scale 2s on every count; stop after
+k positive answers. Everything up to one positive answer is 2/s-private, whatever its length; k of them compose.
 (The paper prints one draw of the threshold and s = sqrt(32k·ln(1/delta)/(epsilon·m)); see the errata.)
 Proof: proofs/mechanisms/paper/sparse_vector.md.
 """
@@ -41,10 +41,42 @@ def sparse_vector(
     noise: Noise,
     purpose: str = "sparse vector",
 ) -> Charged[list[int], Approximate]:
-    """The positions of the first `most` counts that seem to be at least `threshold`, in order.
+    """The positions of the first `most` counts that are at least `threshold` after noise, in order.
 
-    Guarantee: (epsilon, delta) if no count moves by more than one between neighbours, in whatever direction.
+    Guarantee: (epsilon, delta), if no count moves by more than one between neighbours, in either direction.
     Proof: proofs/mechanisms/paper/sparse_vector.md.
+
+    Parameters
+    ----------
+    queries : array of int64
+        The counts, in the order in which they are asked. Private.
+    threshold : float
+        Public; rounded up to a whole number.
+    most : int
+        At least 1: how many positions are returned at most.
+    epsilon, delta : float
+        The cost: epsilon from 1e-9 to 1e9, delta in (0, 1).
+    noise : Noise
+        `SystemNoise()`, or `SeededNoise(seed)` in a test.
+    purpose : str
+        Named in the cost.
+
+    Returns
+    -------
+    Charged
+        `value`: the list of positions. `event`: the cost.
+
+    Raises
+    ------
+    InvalidParameter
+        If a number is out of range, or `queries` is no vector of integers. No count is quoted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dimfree import SeededNoise, sparse_vector
+    >>> sparse_vector(np.array([0, 5000, 0, 9000]), 2000, 2, 1.0, 1e-6, noise=SeededNoise(0)).value
+    [1, 3]
     """
     event = Approximate(purpose, check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta))
     bar = math.ceil(check_finite("threshold", threshold))  # counts and noise are integers
@@ -62,5 +94,5 @@ def _first_above(counts: list[int], bar: int, most: int, scale: float, noise: No
             found.append(place)
             if len(found) == most:
                 break
-            lifted = bar + int(noise.laplace(scale, 1)[0])  # a threshold that gave an answer is spent
+            lifted = bar + int(noise.laplace(scale, 1)[0])  # redrawn after a positive answer
     return found

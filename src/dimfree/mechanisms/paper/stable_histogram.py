@@ -1,7 +1,7 @@
-"""A histogram over cells nobody listed beforehand: only counts that are large after noise are published (M4).
+"""A histogram over cells that are not listed beforehand: only counts that are large after noise are published (M4).
 
-Discrete Laplace noise of scale 2/epsilon on every occupied cell, published from the threshold on. An item that is
-alone in its cell shows up with probability P(noise >= threshold - 1), which is the delta.
+Every occupied cell gets discrete Laplace noise of scale 2/epsilon and is published if the sum reaches a threshold. A
+cell with a single item is published with probability P(noise >= threshold - 1), which is the delta.
 Proof: proofs/mechanisms/paper/stable_histogram.md.
 """
 
@@ -39,10 +39,38 @@ def publishing_threshold(epsilon: float, delta: float) -> int:
 def stable_histogram(
     cells: Sequence[Cell], epsilon: float, delta: float, *, noise: Noise, purpose: str = "stable histogram"
 ) -> Charged[dict[Cell, int], Approximate]:
-    """Noisy counts of the cells that seem heavy, the heaviest first.
+    """Noisy counts of the cells with many items, the largest first.
 
-    Guarantee: (epsilon, delta) when one item is exchanged, added or removed. `cells` holds one cell per item; cells
-    that compare equal must look the same. Proof: proofs/mechanisms/paper/stable_histogram.md (M4).
+    Guarantee: (epsilon, delta) when one item is replaced, added or removed.
+    Proof: proofs/mechanisms/paper/stable_histogram.md (M4).
+
+    Parameters
+    ----------
+    cells : sequence of hashable
+        The cell of each item. Cells that compare equal must have the same `repr`.
+    epsilon, delta : float
+        The cost: epsilon from 1e-9 to 1e9, delta in (0, 1).
+    noise : Noise
+        `SystemNoise()`, or `SeededNoise(seed)` in a test.
+    purpose : str
+        Named in the cost.
+
+    Returns
+    -------
+    Charged
+        `value`: a dict from published cell to noisy count, in the order of counts, then of names. `event`: the cost.
+
+    Raises
+    ------
+    InvalidParameter
+        If a number is out of range or a cell cannot be hashed. No cell is quoted.
+
+    Examples
+    --------
+    >>> from dimfree import SeededNoise, stable_histogram
+    >>> found = stable_histogram(["a"] * 90 + ["b"], 1.0, 1e-6, noise=SeededNoise(0))
+    >>> list(found.value)
+    ['a']
     """
     event = Approximate(purpose, check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta))
     least = publishing_threshold(event.epsilon, event.delta)
@@ -64,11 +92,27 @@ def _counted(cells: Sequence[Cell]) -> Counter[Cell]:
 def heaviest_cell(
     cells: Sequence[Cell], epsilon: float, delta: float, *, noise: Noise, purpose: str = "heaviest cell"
 ) -> Charged[Cell | None, Approximate]:
-    """The cell with the largest published count, None if none was published; costs what the histogram costs."""
+    """The cell with the largest published count; the cost is that of `stable_histogram`.
+
+    Parameters
+    ----------
+    cells, epsilon, delta, noise, purpose
+        As in `stable_histogram`.
+
+    Returns
+    -------
+    Charged
+        `value`: the cell, or None if no cell was published. `event`: the cost.
+
+    Raises
+    ------
+    InvalidParameter
+        As in `stable_histogram`.
+    """
     found = stable_histogram(cells, epsilon, delta, noise=noise, purpose=purpose)
     return Charged(next(iter(found.value), None), found.event)
 
 
 def _in_public_order(published: dict[Cell, int]) -> dict[Cell, int]:
-    """By count, then by name: the order in which the items came would tell who came first."""
+    """By count, then by name: the order of the items is private."""
     return dict(sorted(published.items(), key=lambda pair: (-pair[1], repr(pair[0]))))

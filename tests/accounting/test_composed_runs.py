@@ -10,12 +10,12 @@ import pytest
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
 from dimfree.accounting.composition import Composition
-from dimfree.accounting.events import Bounded, Gaussian, Ledger, Tested
+from dimfree.accounting.events import Bounded, Costs, Gaussian, Tested
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.losses import Pure
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs.looks import Looks
-from dimfree.accounting.several_runs.menus import Menu
+from dimfree.accounting.several_runs.branch_choice import BranchChoice
+from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 STEPS = 2**24
@@ -25,15 +25,15 @@ def gaussian(mu: float, purpose: str = "a sum") -> Gaussian:
     return Gaussian(purpose, STEPS, STEPS / mu, 1, 1 / STEPS)
 
 
-def gaussians(budget: Budget, *mus: float) -> Ledger:
-    return Ledger(budget, ADD, tuple(gaussian(mu) for mu in mus), ())
+def gaussians(budget: Budget, *mus: float) -> Costs:
+    return Costs(budget, ADD, tuple(gaussian(mu) for mu in mus), ())
 
 
-def run(budget: Budget, *, search_share: float = 0.0, bounded: bool = False) -> Ledger:
+def run(budget: Budget, *, search_share: float = 0.0, bounded: bool = False) -> Costs:
     """The ledger that a release of this budget begins with under add/remove."""
     menu = calibrate_private_count(budget, 0.0035, bounded=bounded, search_share=search_share)
     assert menu.count_stddev is not None
-    return Ledger(budget, ADD, (gaussian(1 / menu.count_stddev),), menu.menu)
+    return Costs(budget, ADD, (gaussian(1 / menu.count_stddev),), menu.menu)
 
 
 def true_divergence(epsilon: float, mu_before: float, tests: list[tuple[Tested, int, int]]) -> float:
@@ -70,12 +70,12 @@ def public_branch() -> Tested:
     return calibrate_public_count(Budget(3.0, 1e-3), 0.01).tested[-1]
 
 
-def single(branch: Tested) -> Ledger:
-    return Ledger(Budget(3.0, 1e-3), REPLACE, (), (branch,))
+def single(branch: Tested) -> Costs:
+    return Costs(Budget(3.0, 1e-3), REPLACE, (), (branch,))
 
 
 def test_two_tests_cover_the_worst_exact_pair_and_little_more(public_branch: Tested) -> None:
-    looks = Looks((single(public_branch), single(public_branch)))
+    looks = ComposedRuns((single(public_branch), single(public_branch)))
     for epsilon in (2.0, 3.0, 4.5):
         exact = worst_divergence(epsilon, 0.0, [public_branch, public_branch])
         assert exact <= looks.delta(epsilon) <= max(3 * exact, 1.5e-3)
@@ -92,20 +92,20 @@ def test_a_twin_that_charges_the_tests_as_gaussians_alone_is_caught(public_branc
 
 
 def test_gaussians_of_all_runs_are_one_gaussian() -> None:
-    looks = Looks((gaussians(Budget(2, 1e-5), 0.3), gaussians(Budget(2, 1e-5), 0.4, 1.2)))
+    looks = ComposedRuns((gaussians(Budget(2, 1e-5), 0.3), gaussians(Budget(2, 1e-5), 0.4, 1.2)))
     assert looks.delta(2.5) == pytest.approx(float(hockey_stick(1.3, 2.5)), rel=1e-4)
     assert looks.delta(2.5) >= float(hockey_stick(1.3, 2.5))
 
 
 def test_one_run_is_about_its_own_ledger() -> None:
     for ledger in (run(Budget(1, 1e-6)), run(Budget(2, 1e-5), search_share=0.07), run(Budget(1, 1e-6), bounded=True)):
-        found = Looks((ledger,)).epsilon(ledger.budget.delta)
+        found = ComposedRuns((ledger,)).epsilon(ledger.budget.delta)
         assert 0.9 * ledger.budget.epsilon < found <= ledger.budget.epsilon * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(("runs", "most"), [(2, 1.65), (5, 3.3), (20, 7.6)])
 def test_many_runs_cost_far_less_than_their_sum(runs: int, most: float) -> None:
-    looks = Looks((run(Budget(1, 1e-6), search_share=0.07),) * runs)
+    looks = ComposedRuns((run(Budget(1, 1e-6), search_share=0.07),) * runs)
     gaussian_limit = math.sqrt(runs) * largest_mu(1, 1e-6)
     found = looks.epsilon(runs * 1e-6)
     assert float(hockey_stick(0.95 * gaussian_limit, found)) < runs * 1e-6  # no tighter than their Gaussians
@@ -113,7 +113,7 @@ def test_many_runs_cost_far_less_than_their_sum(runs: int, most: float) -> None:
 
 
 def test_delta_and_epsilon_are_inverse_and_fall_together() -> None:
-    looks = Looks((run(Budget(1, 1e-6)), run(Budget(0.5, 1e-7))))
+    looks = ComposedRuns((run(Budget(1, 1e-6)), run(Budget(0.5, 1e-7))))
     deltas = [looks.delta(epsilon) for epsilon in (0.5, 0.9, 1.2, 1.5)]
     assert deltas == sorted(deltas, reverse=True)
     for delta in (1e-6, 1e-4):
@@ -123,8 +123,8 @@ def test_delta_and_epsilon_are_inverse_and_fall_together() -> None:
 
 def test_adding_up_is_used_where_it_is_better() -> None:
     pure = Composition(Budget(0.5, 1e-9), ADD, (Pure("a choice", 0.5),))
-    assert Looks((pure, pure)).delta(1.0) == pytest.approx(2e-9)
-    assert Looks((pure,)).epsilon(1e-8) <= 0.5 * (1 + 1e-9)
+    assert ComposedRuns((pure, pure)).delta(1.0) == pytest.approx(2e-9)
+    assert ComposedRuns((pure,)).epsilon(1e-8) <= 0.5 * (1 + 1e-9)
 
 
 def test_a_run_that_lists_what_happened_counts_as_what_it_promised() -> None:
@@ -132,37 +132,37 @@ def test_a_run_that_lists_what_happened_counts_as_what_it_promised() -> None:
     budget = Budget(1.0, 1e-6)
     cut_short = Composition(budget, ADD, (gaussian(0.01),))
     assert cut_short.delta() < 1e-9
-    assert Looks((cut_short,)).epsilon(1e-6) >= 1.0
-    filtered = Ledger(budget, ADD, (), (Bounded(1e-3, 1e-12),), filtered=True)
-    assert Looks((filtered, cut_short)).epsilon(2e-6) > 1.8
+    assert ComposedRuns((cut_short,)).epsilon(1e-6) >= 1.0
+    filtered = Costs(budget, ADD, (), (Bounded(1e-3, 1e-12),), filtered=True)
+    assert ComposedRuns((filtered, cut_short)).epsilon(2e-6) > 1.8
 
 
 def test_a_refused_run_costs_as_much_as_one_that_released() -> None:
     whole = run(Budget(1, 1e-6))
     released = replace(whole, chosen=0, after=(gaussian(whole.menu[0].mu * 0.99),))
-    assert Looks((whole, whole)).delta(1.4) == Looks((released, released)).delta(1.4)
+    assert ComposedRuns((whole, whole)).delta(1.4) == ComposedRuns((released, released)).delta(1.4)
 
 
 def test_the_slack_of_discrete_noise_is_charged_at_its_most() -> None:
     ledger = gaussians(Budget(1, 1e-6), 0.1)
-    assert Looks((ledger, ledger)).delta(1.5) >= 2 * 1e-6 / 1000
+    assert ComposedRuns((ledger, ledger)).delta(1.5) >= 2 * 1e-6 / 1000
 
 
 def test_no_epsilon_is_found_below_the_chance_that_all_is_told() -> None:
-    looks = Looks((run(Budget(1, 1e-6)),))
+    looks = ComposedRuns((run(Budget(1, 1e-6)),))
     assert looks.epsilon(1e-9) == math.inf
 
 
 def test_a_public_refusal_costs_nothing() -> None:
-    refused = Ledger(Budget(1, 1e-6), REPLACE, (), ())
-    assert Looks((refused,)).delta(1e-3) == 0
-    assert Looks((refused, refused)).epsilon(1e-9) < 1e-3
+    refused = Costs(Budget(1, 1e-6), REPLACE, (), ())
+    assert ComposedRuns((refused,)).delta(1e-3) == 0
+    assert ComposedRuns((refused, refused)).epsilon(1e-9) < 1e-3
 
 
 def test_a_menu_is_at_least_each_of_its_branches_everywhere() -> None:
     menu = calibrate_private_count(Budget(1, 1e-6), 0.0035, bounded=True).menu
     x = np.linspace(-3, 3, 2500)  # several pieces
-    curve = Menu(menu).profile(x)
+    curve = BranchChoice(menu).profile(x)
     assert all((curve >= np.minimum(branch.profile(x), 1) - 1e-15).all() for branch in menu)
     assert curve.max() <= 1
     assert any(isinstance(branch, Bounded) for branch in menu)
@@ -170,4 +170,4 @@ def test_a_menu_is_at_least_each_of_its_branches_everywhere() -> None:
 
 def test_the_order_of_the_runs_does_not_matter() -> None:
     first, second = run(Budget(1, 1e-6)), gaussians(Budget(2, 1e-6), 0.3)
-    assert Looks((first, second)).delta(1.2) == pytest.approx(Looks((second, first)).delta(1.2), rel=1e-9)
+    assert ComposedRuns((first, second)).delta(1.2) == pytest.approx(ComposedRuns((second, first)).delta(1.2), rel=1e-9)

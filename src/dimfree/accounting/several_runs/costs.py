@@ -1,26 +1,26 @@
-"""Any ledger: of one tested run, of a sequence of other releases, or of several runs under one promise."""
+"""The costs of a release of any kind: one tested run, a sequence of other releases, or several runs in one release."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
-from dimfree.accounting.events import Branch, Gaussian, Ledger
-from dimfree.accounting.several_runs.looks import Looks
+from dimfree.accounting.events import Branch, Costs, Gaussian
+from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs one after another about the same people, under one promise; its silhouette is that of a `Ledger`."""
+    """The costs of several runs about the same people under one budget; has the methods of `Costs`."""
 
     budget: Budget
     neighbours: Neighbours
-    runs: tuple[Ledger, ...]
+    runs: tuple[Costs, ...]
 
     def __post_init__(self) -> None:
         if not self.runs or any(run.neighbours is not self.neighbours for run in self.runs):
             raise ValueError("Runs under one promise have one neighbouring relation.")
-        if not all(run.delta() <= run.budget.delta for run in self.runs):  # adding up rests on the runs' own promises
+        if not all(run.delta() <= run.budget.delta for run in self.runs):  # the sum of budgets is used
             raise ValueError("A run exceeds its own budget.")
 
     @property
@@ -29,7 +29,7 @@ class Runs:
 
     def delta(self) -> float:
         """The delta at the promised epsilon, rounded up (M9)."""
-        return Looks(self.runs).delta(self.budget.usable_epsilon)
+        return ComposedRuns(self.runs).delta(self.budget.usable_epsilon)
 
     def summary_rows(self) -> list[tuple[str, str, str]]:
         """(what, how, cost) for a table; public numbers only."""
@@ -49,20 +49,20 @@ class Runs:
         return cls(
             budget=Budget(data["epsilon"], data["delta"]),
             neighbours=Neighbours(data["neighbours"]),
-            runs=tuple(Ledger.from_dict(run) for run in data["runs"]),
+            runs=tuple(Costs.from_dict(run) for run in data["runs"]),
         )
 
 
-AnyLedger = Ledger | Composition | Runs
+AnyCosts = Costs | Composition | Runs
 
 
-def ledger_from_dict(data: dict[str, Any]) -> AnyLedger:
-    """Whichever was written."""
+def costs_from_dict(data: dict[str, Any]) -> AnyCosts:
+    """The costs that any `to_dict` of this module wrote."""
     kinds: dict[str | None, type[Composition | Runs]] = {"composition": Composition, "runs": Runs}
     kind = kinds.get(data.get("kind"))
-    return Ledger.from_dict(data) if kind is None else kind.from_dict(data)
+    return Costs.from_dict(data) if kind is None else kind.from_dict(data)
 
 
-def runs_of(ledger: AnyLedger) -> tuple[Ledger | Composition, ...]:
-    """What `Looks` composes: several runs one by one."""
+def runs_of(ledger: AnyCosts) -> tuple[Costs | Composition, ...]:
+    """The single runs, as `ComposedRuns` wants them."""
     return ledger.runs if isinstance(ledger, Runs) else (ledger,)

@@ -1,7 +1,8 @@
-"""A run's menu of branches as one loss: the bit and all that follows it, or a bounded release, whichever is worst (P9).
+"""The branches of a run as one privacy loss: the worst of them at every level (P9).
 
-A run is Gaussian releases, then one branch of a public menu. The Gaussians of several runs add up by precision; each
-menu enters a composition by its curve D*. Proof: proofs/accounting/several_runs/looks.md (M9).
+A run is Gaussian releases, then one of several branches, chosen by public numbers. The Gaussians of several runs add up
+by precision; the choice of each run enters a composition by its profile D*.
+Proof: proofs/accounting/several_runs/composed_runs.md (M9).
 """
 
 from dataclasses import dataclass
@@ -9,16 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.accounting.events import Branch, menu_profile
+from dimfree.accounting.events import Branch, branches_profile
 
-_FAR = 600.0  # a level beyond every finite loss that floats can tell
+_FAR = 600.0  # a level above every finite loss that floats resolve
 _CHUNK = 1024  # levels at a time: a ladder makes a column for each of its rungs
-_SETTLED = 1e-3  # of the limit, that a curve may still be above it at its edge
+_SETTLED = 1e-3  # how far above its limit, relatively, a profile may be at its edge
 
 
 @dataclass(frozen=True)
-class Menu:
-    """One public choice from a menu of branches, a refusal among them."""
+class BranchChoice:
+    """One public choice among branches, or a refusal."""
 
     branches: tuple[Branch, ...]
 
@@ -28,15 +29,15 @@ class Menu:
         return np.minimum(np.concatenate(parts), 1.0)
 
     def _profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return menu_profile(self.branches, x)
+        return branches_profile(self.branches, x)
 
     def edge(self) -> float:
-        """A level from which on the curve has all but reached its limit. Any is sound; a far one is tight."""
+        """A level at which the profile is within 0.1 % of its limit. Any level is sound; a larger one is tighter."""
         level, limit = 0.5, self._limit()
         while level < _FAR and float(self.profile(np.array([level]))[0]) > limit * (1 + _SETTLED) + 1e-16:
             level *= 1.25
         return level
 
     def _limit(self) -> float:
-        """What the curve falls to: the chance that everything is told."""
+        """The limit of the profile: the probability that everything is revealed."""
         return float(self.profile(np.array([_FAR]))[0])

@@ -1,7 +1,7 @@
-"""Several runs about the same people, one after another: what they promise together (M9).
+"""The joint (epsilon, delta) of several runs about the same people (M9).
 
-Gaussian releases ahead of each run's choice add up by precision, wherever they stand; every menu enters by its curve
-D*. That is far less than the sum of the epsilons. Proof: proofs/accounting/several_runs/looks.md.
+Gaussian releases before each run's choice add up by precision, in any order; the choice of a branch enters by its
+profile D*. The result is far less than the sum of the epsilons. Proof: proofs/accounting/several_runs/composed_runs.md.
 """
 
 import math
@@ -13,34 +13,34 @@ from functools import cached_property, lru_cache, partial, reduce
 from dimfree.accounting.composition import EDGE, Composition
 from dimfree.accounting.discrete import reserve
 from dimfree.accounting.dots import Dots, around, between
-from dimfree.accounting.events import Gaussian, Ledger
+from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.losses import Approximate
 from dimfree.accounting.precision import compose, hockey_stick
-from dimfree.accounting.several_runs.menus import Menu
+from dimfree.accounting.several_runs.branch_choice import BranchChoice
 
 _FINEST, _COARSEST = 1024, 2**17  # the interval: this part of the least epsilon, but not of the sum of all losses
 _TOLERANCE = 1e-4  # relative, of an epsilon that is searched
 
-_Other = Menu | Approximate
+_Other = BranchChoice | Approximate
 _Loss = Gaussian | _Other
 
 
 @dataclass(frozen=True)
-class Looks:
-    """The ledgers of runs about the same people; each run's costs were fixed before it began."""
+class ComposedRuns:
+    """The costs of runs about the same people; the costs of each run were fixed before it began."""
 
-    ledgers: tuple[Ledger | Composition, ...]
+    costs: tuple[Costs | Composition, ...]
 
     def delta(self, epsilon: float) -> float:
         """The delta at which all of them together are (epsilon, delta)-private, rounded up."""
-        if len(self.ledgers) == 1 and epsilon == self.ledgers[0].budget.usable_epsilon:
-            return self.ledgers[0].budget.delta  # its own promise
+        if len(self.costs) == 1 and epsilon == self.costs[0].budget.usable_epsilon:
+            return self.costs[0].budget.delta  # its own promise
         return min(1.0, self._added(epsilon), self._composed(epsilon))
 
     def epsilon(self, delta: float) -> float:
         """The epsilon at which all of them together are (epsilon, delta)-private, rounded up; infinite without one.
 
-        What is returned has been seen to hold: the private side.
+        The returned epsilon was checked.
         """
         low, high = 0.0, self.added_epsilon
         if not self.delta(high) <= delta:
@@ -56,86 +56,86 @@ class Looks:
 
     @property
     def added_epsilon(self) -> float:
-        """What adding up the promises would say, rounded up."""
+        """The sum of the epsilons of all runs, rounded up."""
         return float(self._sum_of_promises()) * (1 + 1e-15)
 
     def _sum_of_promises(self) -> Fraction:
-        return sum((Fraction(ledger.budget.usable_epsilon) for ledger in self.ledgers), Fraction(0))
+        return sum((Fraction(run.budget.usable_epsilon) for run in self.costs), Fraction(0))
 
     def _added(self, epsilon: float) -> float:
         """Basic composition: the promised deltas summed, once the promised epsilons sum to at most this epsilon."""
         if self._sum_of_promises() > Fraction(epsilon):
             return 1.0
-        return float(sum((Fraction(ledger.budget.delta) for ledger in self.ledgers), Fraction(0))) * (1 + 1e-15)
+        return float(sum((Fraction(run.budget.delta) for run in self.costs), Fraction(0))) * (1 + 1e-15)
 
     def _composed(self, epsilon: float) -> float:
         """The convolution of all losses at what M8 leaves of the level, and the reserve of M8 for every tested run."""
-        budgets = [ledger.budget for ledger in self.ledgers if _is_tested(ledger)]
+        budgets = [run.budget for run in self.costs if _is_tested(run)]
         slacks = [reserve(budget.usable_epsilon, budget.delta) for budget in budgets]
         rest = self._curve(epsilon - sum(each.epsilon for each in slacks))
         return math.exp(sum(each.ratio for each in slacks)) * rest + sum(each.tail for each in slacks)
 
     def _curve(self, level: float) -> float:
-        """delta at this level of the continuous ideals."""
+        """delta at this level, of the continuous releases."""
         return float(hockey_stick(self._mu, level)) if self._dots is None else self._dots.delta(level)
 
     @cached_property
     def _losses(self) -> Counter[_Loss]:
-        return Counter(loss for ledger in self.ledgers for loss in _losses_of(ledger))
+        return Counter(loss for run in self.costs for loss in _losses_of(run))
 
     @cached_property
     def _mu(self) -> float:
-        """Of all Gaussians together."""
+        """mu of all Gaussians together."""
         return compose(loss.mu for loss in self._losses.elements() if isinstance(loss, Gaussian))
 
     @cached_property
     def _dots(self) -> Dots | None:
-        """All menus and other runs, then the one Gaussian; None where that stands alone."""
+        """All choices and other runs convolved with the one Gaussian; None if there is only the Gaussian."""
         others = {loss: count for loss, count in self._losses.items() if not isinstance(loss, Gaussian)}
         if not others:
             return None
         return _convolved(tuple(others.items()), self._mu, self._interval(others))
 
     def _interval(self, others: dict[_Other, int]) -> float:
-        """One interval for all; any is sound, a finer one is tighter."""
-        finest = min(ledger.budget.usable_epsilon for ledger in self.ledgers) / _FINEST
+        """The grid interval of the losses. Any is sound; a finer one is tighter."""
+        finest = min(run.budget.usable_epsilon for run in self.costs) / _FINEST
         reach = sum(_reach(loss) * count for loss, count in others.items())
         return max(finest, (EDGE * self._mu + self._mu**2 / 2 + reach) / _COARSEST)
 
 
-def _is_tested(ledger: Ledger | Composition) -> bool:
-    """Whether a run drew noise and is charged by Gaussians and a menu, the same whatever it comes to."""
-    return isinstance(ledger, Ledger) and not ledger.filtered and bool(ledger.events)
+def _is_tested(run: Costs | Composition) -> bool:
+    """Whether a run drew noise and has costs that are the same on every path: Gaussians and branches."""
+    return isinstance(run, Costs) and not run.filtered and bool(run.events)
 
 
-def _losses_of(ledger: Ledger | Composition) -> list[_Loss]:
-    """What a run may give away on any of its paths, ahead of the discrete slack.
+def _losses_of(run: Costs | Composition) -> list[_Loss]:
+    """The losses of a run that cover every path it could have taken, without the discrete slack.
 
-    A tested run charges its count and its whole menu, whatever happens. Of any other run the ledger lists what
-    happened, and that may depend on its outputs: such a run counts as the (epsilon, delta) it promised.
+    A tested run states its count and all its branches, whatever happened. Any other run states only what happened, and
+    that may depend on its outputs: it counts as one (epsilon, delta)-private release of its whole budget.
     """
-    if not ledger.events:
+    if not run.events:
         return []  # a public refusal
-    if isinstance(ledger, Ledger) and not ledger.filtered:
-        return [*ledger.before, *([Menu(ledger.menu)] if ledger.menu else [])]
-    return [Approximate("one run", ledger.budget.usable_epsilon, ledger.budget.delta)]
+    if isinstance(run, Costs) and not run.filtered:
+        return [*run.before, *([BranchChoice(run.menu)] if run.menu else [])]
+    return [Approximate("one run", run.budget.usable_epsilon, run.budget.delta)]
 
 
 def _reach(loss: _Other) -> float:
-    return loss.edge() if isinstance(loss, Menu) else loss.epsilon
+    return loss.edge() if isinstance(loss, BranchChoice) else loss.epsilon
 
 
-@lru_cache(maxsize=16)  # many groups, or a search for epsilon, ask for the same
+@lru_cache(maxsize=16)  # the same for many groups, and at every step of a search for epsilon
 def _convolved(others: tuple[tuple[_Other, int], ...], mu: float, interval: float) -> Dots:
     dots = [_dots(loss, interval).repeated(count) for loss, count in others]
-    if mu:  # Gaussians are one Gaussian, wherever they stand
+    if mu:  # all Gaussians together are one Gaussian, in any order
         steps = between(EDGE * mu + mu**2 / 2, interval)
         dots.append(Dots.connecting(partial(hockey_stick, mu), steps, interval))
     return reduce(Dots.then, dots)
 
 
-@lru_cache(maxsize=64)  # the same budget asked for again has the same menu
+@lru_cache(maxsize=64)  # the same budget has the same branches
 def _dots(loss: _Other, interval: float) -> Dots:
-    if isinstance(loss, Menu):
+    if isinstance(loss, BranchChoice):
         return Dots.connecting(loss.profile, between(loss.edge(), interval), interval)  # P9
     return Dots.connecting(loss.profile, around(loss.epsilon, interval), interval)
