@@ -1,4 +1,4 @@
-"""`dimfree.write_report`: a release, or the means of groups, as one page that needs nothing else."""
+"""`dimfree.write_report`: a release, or the means of groups, as one self-contained HTML page."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -29,12 +29,40 @@ def write_report(
     rules: Mapping[str, object] | None = None,
     confidence: float = 0.95,
 ) -> None:
-    """Write a page about a release for its readers: spends nothing, and holds released and public values alone.
+    """Write an HTML page about a release. It spends no budget and holds released and public values only.
 
-    One .html file that asks for nothing else, written whole or not at all, never over another one unless forced.
-    `spending` are rows (what, how much) of an account that goes on beyond this release; `command` is how it was made;
-    `rules` are the options `outliers`, `tails` and `failure_probability` of the release, for the plan beside it (their
-    defaults if left out).
+    The page is one file that loads nothing else. It is written completely or not at all.
+
+    Parameters
+    ----------
+    release : Release or Means
+        What the page is about.
+    path : str or Path
+        A path ending in .html.
+    force : bool, default False
+        Whether an existing file may be replaced.
+    title : str, optional
+        Title of the page.
+    spending : sequence of (str, str), optional
+        Rows (what, how much) about a budget that covers more than this release.
+    command : str, optional
+        The command that made the release.
+    rules : mapping, optional
+        The options `outliers`, `tails` and `failure_probability` of the release, for the predicted error beside it;
+        their defaults where left out.
+    confidence : float, default 0.95
+        Confidence of the error bars.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    InvalidFile
+        If the page cannot be written, or exists and `force` is False.
+    InvalidParameter
+        If a parameter cannot be used.
     """
     check_report_place(path, force=force)
     more: dict[str, Any] = {"title": title, "spending": spending, "command": command, "rules": rules}
@@ -42,7 +70,7 @@ def write_report(
 
 
 def check_report_place(path: PathLike, *, force: bool = False) -> None:
-    """Whatever can stop a report stops it here; call it before any budget is spent."""
+    """Raise any error that could stop the report. Call it before any budget is spent."""
     require_report()
     check_target(path, force=force, endings=ENDINGS)
 
@@ -57,7 +85,7 @@ def report_html(
     confidence: float = 0.95,
     written: date | None = None,
 ) -> str:
-    """The page as text: public values alone, every one of them escaped. Proof is not needed: it is post-processing."""
+    """The page as text. Post-processing of public values; every value is escaped."""
     require_report()
     if not isinstance(release, Release | Means):
         raise InvalidParameter(f"Expected release to be a Release or Means, got {quoted(release)}.")
