@@ -10,7 +10,7 @@ from dimfree.errors import InvalidParameter
 
 
 def as_array(name: str, value: object) -> NDArray[Any]:
-    """As NumPy reads it; where it does not, its own words may quote entries."""
+    """As a NumPy array. NumPy's own error may quote entries, so it is replaced."""
     try:
         return np.asarray(value)
     except Exception:  # noqa: BLE001 - see above
@@ -18,7 +18,7 @@ def as_array(name: str, value: object) -> NDArray[Any]:
 
 
 def as_floats(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
-    """The same in float64; what lies beyond becomes infinite."""
+    """The same in float64; larger numbers become infinite."""
     try:
         if array.dtype.kind not in "biufO":
             raise TypeError

@@ -70,7 +70,7 @@ def check_flag(name: str, value: object) -> bool:
 
 
 def check_device(value: object) -> str | None:
-    """The name of a device; None: wherever the table lies."""
+    """The name of a device; None: where the table lies."""
     if value is None:
         return None
     named = isinstance(value, str) or type(value).__module__ == "torch"  # also a torch.device

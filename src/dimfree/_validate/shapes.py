@@ -40,7 +40,7 @@ def check_symmetric(name: str, value: object) -> NDArray[np.float64]:
 
 
 def check_definite(name: str, eigenvalues: NDArray[np.float64]) -> None:
-    """The smallest eigenvalue stands clear of rounding, 4 d 2**-52 of the largest."""
+    """The smallest eigenvalue is larger than rounding, 4 d 2**-52 of the largest."""
     smallest, largest = float(eigenvalues.min()), float(eigenvalues.max())
     if not smallest > 4 * eigenvalues.size * np.finfo(np.float64).eps * largest:
         raise InvalidParameter(
@@ -72,7 +72,7 @@ def check_magnitude(name: str, spectrum: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def check_dimension(name: str, own: int, wanted: int) -> None:
-    """A shape and the records speak of the same number of columns."""
+    """A shape and the records have the same number of columns."""
     if own != wanted:
         raise InvalidParameter(f"Expected {name} for {wanted} dimension(s): pass one with an entry per column.")
 

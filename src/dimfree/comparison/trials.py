@@ -25,7 +25,7 @@ NOT_PUBLIC = (
     "Expected public=True with a table: a comparison shows exact errors, which protect nobody. For a table of real "
     "people use release_mean."
 )
-NO_TABLE = "Expected a table with public=True: records are synthetic otherwise, and nobody's."
+NO_TABLE = "Expected a table with public=True: without a table the records are simulated."
 
 
 @np.errstate(all="ignore")  # overflow raises InvalidParameter

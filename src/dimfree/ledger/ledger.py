@@ -14,11 +14,11 @@ from dimfree.errors import BudgetExceeded, InvalidFile, InvalidParameter
 from dimfree.ledger.chain import DEBIT, OPENED, OUTCOME, Entry
 from dimfree.ledger.filter import Account
 from dimfree.ledger.remaining import left, refusal
-from dimfree.ledger.rows import OUTCOMES, Standing, debit_to_dict, examined, standing_of
+from dimfree.ledger.rows import OUTCOMES, LedgerState, debit_to_dict, problems_in, state_of
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.store import Transaction, reading, writing
 from dimfree.ledger.sums import Sums
-from dimfree.ledger.terms import Terms, asked_terms, check_agreement
+from dimfree.ledger.terms import Terms, check_agreement, given_terms
 
 TIMEOUT = 30.0  # seconds to wait for another process
 _LONGEST_NAME = 200
@@ -111,7 +111,7 @@ class Ledger:
         self.timeout = check_positive("timeout", timeout)
         self._closed = False
         self._seen: Entry | None = None
-        asked = asked_terms(epsilon, delta, neighbours, unit)
+        asked = given_terms(epsilon, delta, neighbours, unit)
         self.terms, _, self._seen = self._opened(asked, neighbours, unit)
 
     def __enter__(self) -> Self:
@@ -161,7 +161,7 @@ class Ledger:
             "parameters": parameters,
         }
         with writing(self.path, self.timeout) as transaction:
-            found = self._standing(transaction)
+            found = self._checked_state(transaction)
             debit = found.sums.account.decide(charge)
             sums = None if debit is None else found.sums.after(debit, private=bool(private))
             if debit is not None and sums is not None:
@@ -212,9 +212,9 @@ class Ledger:
             If the ledger is damaged.
         """
         with reading(self.path, self.timeout) as transaction:
-            self._standing(transaction)
+            self._checked_state(transaction)
             found = tuple(transaction.entries(self.dataset))
-            problems = examined(found, transaction.head(self.dataset))
+            problems = problems_in(found, transaction.head(self.dataset))
         if problems:
             raise InvalidFile(self._damaged(problems[0]))
         return found
@@ -226,7 +226,7 @@ class Ledger:
         -------
         Account
         """
-        return self._stands().sums.account
+        return self._state().sums.account
 
     def verify(self, head: str | None = None) -> list[str]:
         """Read every entry, add them up again, and list everything that is wrong with the file.
@@ -247,7 +247,7 @@ class Ledger:
     @property
     def head(self) -> str:
         """The digest of the last entry. Keep it where nobody who can write the file can write."""
-        return self._stands().last.digest
+        return self._state().last.digest
 
     def statement(self) -> str:
         """The promise of the ledger and what was spent of it, in sentences.
@@ -256,7 +256,7 @@ class Ledger:
         -------
         str
         """
-        sums, total = self._stands().sums, self.terms.budget
+        sums, total = self._state().sums, self.terms.budget
         promise = (
             f"Everything charged to {self.dataset!r} is together differentially private with epsilon={total.epsilon!r} "
             f"and delta={total.delta!r} ({self.terms.neighbours}, {self.terms.who}), whatever was asked in between. "
@@ -268,18 +268,18 @@ class Ledger:
         total = self.terms.budget
         return f"<Ledger: {self.dataset!r} in {str(self.path)!r}, epsilon={total.epsilon!r}, delta={total.delta!r}>"
 
-    def _opened(self, asked: Terms | None, neighbours: object, unit: object) -> Standing:
+    def _opened(self, asked: Terms | None, neighbours: object, unit: object) -> LedgerState:
         """The state of the ledger. It is created if it does not exist and a total was given."""
         if asked is None:
             with reading(self.path, self.timeout) as transaction:
                 if not transaction.holds(self.dataset):
                     raise InvalidParameter(_no_ledger(self.dataset, transaction.datasets()))
-                found = self._standing(transaction)
+                found = self._checked_state(transaction)
         else:
             with writing(self.path, self.timeout, create=True) as transaction:
                 if not transaction.holds(self.dataset):
                     self._make(transaction, asked)
-                found = self._standing(transaction)
+                found = self._checked_state(transaction)
         check_agreement(found.terms, asked, neighbours, unit, self.dataset)
         return found
 
@@ -292,23 +292,23 @@ class Ledger:
 
     def _append_outcome(self, content: dict[str, Any], day: str) -> None:
         with writing(self.path, self.timeout) as transaction:
-            found = self._standing(transaction)
+            found = self._checked_state(transaction)
             entry = Entry.following(found.last, self.dataset, day, OUTCOME, content, found.sums.text)
             transaction.append(entry)
         self._seen = entry
 
-    def _stands(self) -> Standing:
+    def _state(self) -> LedgerState:
         with reading(self.path, self.timeout) as transaction:
-            return self._standing(transaction)
+            return self._checked_state(transaction)
 
-    def _standing(self, transaction: Transaction) -> Standing:
+    def _checked_state(self, transaction: Transaction) -> LedgerState:
         """Terms, sums and last entry, after a check of both ends: nothing is spent from a ledger that is damaged there.
 
         The entry that was last when this object read the file before must still be there: an older copy of the file, or
         another ledger, is an error.
         """
         try:
-            found = standing_of(transaction.ends(self.dataset))
+            found = state_of(transaction.ends(self.dataset))
         except ValueError as error:
             raise InvalidFile(self._damaged(str(error))) from None
         seen = self._seen
@@ -345,7 +345,7 @@ def verified(path: str | Path, dataset: str, head: str | None = None, *, timeout
     with reading(_checked_path(path), timeout, damaged=True) as transaction:
         if not transaction.holds(name):
             raise InvalidParameter(_no_ledger(name, transaction.datasets()))
-        return transaction.problems() + examined(transaction.entries(name), transaction.head(name), head)
+        return transaction.problems() + problems_in(transaction.entries(name), transaction.head(name), head)
 
 
 def _no_ledger(dataset: str, others: list[str]) -> str:

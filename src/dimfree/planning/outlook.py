@@ -39,7 +39,7 @@ Choice = Schedule | BoundedChoice | StableChoice
 
 @dataclass(frozen=True)
 class Outlook:
-    """A run over an empty table of the right width, the menu of its budget, and the choice made from it."""
+    """A run over an empty table of the right width, the calibration of its budget, and the choice made from it."""
 
     run: Run
     menu: Calibration
@@ -98,7 +98,7 @@ def _opened(question: Question) -> tuple[Run, Calibration]:
 
 
 def _run(question: Question) -> Run:
-    """As in the hall, with its defaults: CAUTION, WINDOW, any number of stages, the core's own sample size."""
+    """As in `release_mean` with its defaults: CAUTION, WINDOW, any number of stages, its sample size of the core."""
     nothing, flat = question.knowledge == "nothing", np.ones(question.dimension)
     shape = Diagonal(flat) if nothing else Diagonal(question.stddevs**2)
     spectrum = flat if nothing else shape.spectrum(question.dimension)

@@ -127,7 +127,7 @@ class Plan:
             *([("made of", parts)] if math.isfinite(expected.error) else []),
             ("method", f"{course.method}: {course.why}"),
             *([("budget", shares)] if shares else []),
-            ("chance to pass", f"at least {course.pass_probability:.4g} on honest records"),
+            ("chance to pass", f"at least {course.pass_probability:.4g} on records that fit the model"),
             ("refused below", f"n = {course.smallest_count}" if course.smallest_count else "any n"),
             ("privacy", f"{verdict} at this n: the noise is below the sampling error from n = {self.free_at:.3g} on"),
         ]

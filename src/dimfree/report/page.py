@@ -90,18 +90,18 @@ def report_html(
     if not isinstance(release, Release | Means):
         raise InvalidParameter(f"Expected release to be a Release or Means, got {quoted(release)}.")
     confidence = check_probability("confidence", confidence)
-    _check_words(title, command, rules)
+    _check_texts(title, command, rules)
     from dimfree.report.charges import gathered
     from dimfree.report.origin import PAPER, bibtex, code_of, fingerprint, versions
-    from dimfree.report.promised import plain_words
+    from dimfree.report.promised import consequences
 
     rows = check_each("spending", spending, _spent, "a pair (what, how much)")
     return _rendered(
         "release.html" if isinstance(release, Release) else "means.html",
-        **_laid_out(release, confidence, rules or {}),
+        **_views(release, confidence, rules or {}),
         title=shown_name(title) if title else _title(release),
         guarantee=release.guarantee,
-        promised=plain_words(release.guarantee),
+        promised=consequences(release.guarantee),
         ledger=release.ledger,
         charges=gathered(release.ledger),
         spending=rows,
@@ -116,7 +116,7 @@ def report_html(
     )
 
 
-def _check_words(title: object, command: object, rules: object) -> None:
+def _check_texts(title: object, command: object, rules: object) -> None:
     if not isinstance(title, str | None):
         raise InvalidParameter(f"Expected title to be a text, got {quoted(title)}.")
     if command is not None and not (isinstance(command, str) and _is_writable(command)):
@@ -141,7 +141,7 @@ def _title(release: Release | Means) -> str:
     return f"Private mean of {release.dimension} column{'s' * (release.dimension > 1)}"
 
 
-def _laid_out(release: Release | Means, confidence: float, rules: Mapping[str, object]) -> dict[str, Any]:
+def _views(release: Release | Means, confidence: float, rules: Mapping[str, object]) -> dict[str, Any]:
     from dimfree.report.view import view_of
 
     if isinstance(release, Release):
@@ -169,8 +169,8 @@ def _rendered(template: str, **values: Any) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from dimfree.report.charges import spelt
-    from dimfree.report.words import number, power, with_code
-    from dimfree.results.verdicts import PRECISION, WORDS
+    from dimfree.report.numbers import number, power, with_code
+    from dimfree.results.verdicts import NAMES, PRECISION
 
     environment = Environment(
         loader=PackageLoader("dimfree.report"),
@@ -181,5 +181,5 @@ def _rendered(template: str, **values: Any) -> str:
     )
     environment.filters |= {"number": number, "power": power, "spelt": spelt, "with_code": with_code}
     colours = {"ink": INK, "muted": MUTED, "grid": GRID, "pale": PALE, "verdicts": COLOURS}
-    constants = {"policy": POLICY, "precision": PRECISION, "verdict_words": WORDS, "colours": colours}
+    constants = {"policy": POLICY, "precision": PRECISION, "verdict_names": NAMES, "colours": colours}
     return environment.get_template(template).render(**values, **constants)

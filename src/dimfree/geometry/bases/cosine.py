@@ -93,7 +93,7 @@ def _transformed(batch: Floats) -> Floats:
 
 
 def _scipys_own() -> fft.set_backend:
-    """Nobody's replacement, which SciPy lets a process choose: it was not looked at."""
+    """SciPy's own implementation, not a replacement that the process has chosen: a replacement was not checked."""
     return fft.set_backend("scipy", only=True)
 
 

@@ -54,7 +54,7 @@ class LearnedAxes(Basis):
         return np.asarray(variances @ self.rotated(np.eye(self.dimension)) ** 2)
 
     def carried(self, shares: Floats) -> Floats:
-        """(d, d): what becomes of x when its z is multiplied by shares, entry by entry, and restored; rows are x."""
+        """(d, d): row i is unit vector i after its z was multiplied by the shares, entry by entry, and restored."""
         return self.restored(self.rotated(np.eye(self.dimension)) * shares)
 
 
