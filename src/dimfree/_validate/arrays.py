@@ -22,7 +22,7 @@ def as_floats(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
     try:
         if array.dtype.kind not in "biufO":
             raise TypeError
-        with np.errstate(all="ignore"):  # a warning or an exception would speak of the entries
+        with np.errstate(all="ignore"):  # a warning or exception could reveal entries
             return np.asarray(array, dtype=np.float64)
     except Exception:  # noqa: BLE001 - it may quote an entry
         raise InvalidParameter(f"Expected {name} to hold real numbers alone: pass .astype(float).") from None
@@ -58,7 +58,7 @@ def check_lengths(name: str, length: int, partner: str, wanted: int) -> None:
 
 
 def check_integers(name: str, value: object) -> NDArray[np.int64]:
-    """A vector of 64-bit integers, possibly empty. The entries may be private: an error speaks of the type only."""
+    """A vector of 64-bit integers, possibly empty. The entries may be private: an error states the type only."""
     array = as_array(name, value)
     if array.ndim != 1 or not (array.size == 0 or np.can_cast(array.dtype, np.int64)) or array.dtype == np.bool_:
         raise InvalidParameter(f"Expected {name} to be a vector of 64-bit integers: pass {name}.astype(numpy.int64).")
@@ -66,11 +66,11 @@ def check_integers(name: str, value: object) -> NDArray[np.int64]:
 
 
 def check_reals(name: str, value: object) -> NDArray[np.float64]:
-    """A vector of real numbers, possibly empty. The entries may be private: an error speaks of the type only."""
+    """A vector of real numbers, possibly empty. The entries may be private: an error states the type only."""
     array = as_array(name, value)
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise InvalidParameter(f"Expected {name} to be a vector of real numbers: pass {name}.astype(float).")
-    with np.errstate(all="ignore"):  # a warning or an exception would speak of the entries
+    with np.errstate(all="ignore"):  # a warning or exception could reveal entries
         return array.astype(np.float64)
 
 

@@ -123,7 +123,7 @@ class Records:
         for block in self._dense_blocks(step):
             read += block.shape[0]
             yield _dense(block)
-            del block  # it may be a view of a larger one
+            del block  # it may be a view of a larger block
             heard(read, self.count)
 
     @property
@@ -205,7 +205,7 @@ def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_invalid:
     """
     if isinstance(X, Records):
         return X
-    with np.errstate(all="ignore"):  # a warning or error would speak of records
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
         source, names = source_of(X, lenient=on_invalid == "neutral")
     if source.shape[1] == 0:
         raise InvalidRecords(f"The table has no columns. {ONE_ROW_EACH}")
@@ -237,7 +237,7 @@ def are_finite(rows: Rows) -> Mask:
         return np.ones(len(rows), dtype=np.bool_) if finite.all() else rows.sums((~finite).astype(np.int64)) == 0
     if isinstance(rows, DeviceRows):
         return rows.are_finite()
-    with np.errstate(all="ignore"):  # a warning or error would speak of records
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
         valid = np.isfinite(np.vecdot(rows, rows))  # a quick look: with a finite sum of squares all entries are finite
     return valid if valid.all() else np.asarray(np.isfinite(rows).all(axis=1))
 

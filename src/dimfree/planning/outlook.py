@@ -1,6 +1,6 @@
 """What the public optimiser will choose for a number of records: the same functions as the release, and no table.
 
-Letters: n̂ = released number of records, here a number that one supposes.
+Notation: n̂ = released number of records, here a number that one supposes.
 """
 
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ After "FriendlyCore: Practical Differentially Private Aggregation" (Tsfadia, Coh
 filter for concentrated privacy: friend counts get Gaussian noise and are compared with a threshold that no record
 without a friendly majority is likely to reach. Filter and average then compose like any two Gaussians; nothing is
 lifted, unlike with the coins of `core.basic`. Quadratic in the number of records, like the original.
-Constants are derived in proofs/comparison/baselines/friendly_core.md. Letters: n records, c_j friends of record j.
+Constants are derived in proofs/comparison/baselines/friendly_core.md. Notation: n records, c_j friends of record j.
 """
 
 import math

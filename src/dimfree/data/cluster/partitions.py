@@ -84,7 +84,7 @@ class Job:
     def done(self, partition: Partition, count: int, kept: bytes | None, among: bytes | None) -> Any:
         """work(block, its part of `among`) on the kept rows block by block, merged into one; or a Failure."""
         try:
-            with np.errstate(all="ignore"), freed_memory_kept() as quiet:  # a warning or error would speak of records
+            with np.errstate(all="ignore"), freed_memory_kept() as quiet:  # a warning or error could reveal records
                 blocks = _kept(self._blocks(partition, count, quiet), _unpacked(kept, count))
                 size = count if among is None else 8 * len(among)
                 return self.merge(self.work(*block) for block in _with_parts(blocks, _unpacked(among, size)))

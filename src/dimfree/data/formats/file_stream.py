@@ -101,7 +101,7 @@ class FileStream(StoredFile, Stream):
                 read += len(block)
                 self._check(block, read)
                 yield block
-                del block  # it may be a view of a larger one
+                del block  # it may be a view of a larger block
             if read != self.shape[0]:
                 raise InvalidFile(CHANGED)
 

@@ -60,7 +60,7 @@ class Place:
         import torch
 
         waiting = torch.empty(block.shape, dtype=_dtype_for(block), pin_memory=self._is_gpu)
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        with np.errstate(all="ignore"):  # a warning could reveal records
             np.copyto(waiting.numpy(), block, casting="unsafe")
         return waiting.to(self.name)
 

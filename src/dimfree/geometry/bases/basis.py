@@ -1,6 +1,6 @@
 """A public change of coordinates: what may be done with it, record by record and with what is released.
 
-Letters: T = the map of a record x to T x, from d to D >= d coordinates; its columns are orthonormal, so T' T = I.
+Notation: T = the map of a record x to T x, from d to D >= d coordinates; its columns are orthonormal, so T' T = I.
 """
 
 from abc import ABC, abstractmethod

@@ -1,6 +1,6 @@
 """Axes learned from released directions: some of them given, the others any that complete them.
 
-A record is divided by a public scale first. Letters: Q = the given directions, (d, r), orthonormal; y = a scaled
+A record is divided by a public scale first. Notation: Q = the given directions, (d, r), orthonormal; y = a scaled
 record; H = I - V·K·Vᵀ with V = Q + E·U, E the first r unit vectors, U·P = the top of Q (polar), K = (I + P)⁻¹: a
 reflection that takes Q to -E·U (Schreiber and Parlett), so all but the first r coordinates of H·y are those along a
 complement of Q.
@@ -34,7 +34,7 @@ class LearnedAxes(Basis):
         self._beside = SlicedMatrix(directions[self._count :].T)
 
     def rotated(self, rows: Floats) -> Floats:
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        with np.errstate(all="ignore"):  # a warning could reveal records
             scaled = rows * (1 / self._scale)
             along = self._into.product(scaled)
             rest = scaled[:, self._count :] - self._beside.product(along[:, self._count :])
