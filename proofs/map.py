@@ -41,7 +41,7 @@ class Row:
 
 def mechanisms(root: Path) -> list[str]:
     """`module:name` of everything public that takes noise."""
-    exported = {f"{module}:{name}" for name, module in _rooms(root).items()}
+    exported = {f"{module}:{name}" for name, module in _modules(root).items()}
     folder = root / "src" / _PACKAGE / "mechanisms"
     files = {f"mechanisms.{path.stem}": path for path in folder.glob("*.py") if path.stem != "__init__"}
     local = {f"{module}:{node.name}" for module, path in files.items() for node in _definitions(path)}
@@ -49,11 +49,11 @@ def mechanisms(root: Path) -> list[str]:
     return sorted(name for name in public if _takes_noise(root, name))
 
 
-def _rooms(root: Path) -> dict[str, str]:
+def _modules(root: Path) -> dict[str, str]:
     """Public name → module, as `dimfree/__init__.py` lists them."""
     tree = _parsed(root / "src" / _PACKAGE / "__init__.py")
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "_ROOMS" for t in node.targets):
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "_MODULES" for t in node.targets):
             return dict(ast.literal_eval(node.value))
     return {}
 
@@ -120,7 +120,7 @@ def audit_names() -> list[str]:
 
 def _missing(root: Path, table: Sequence[Row]) -> Iterator[str]:
     named = [row.function for row in table]
-    for name, module in _rooms(root).items():
+    for name, module in _modules(root).items():
         if digest(root, f"{_PACKAGE}.{module}:{name}") is None:
             yield f"{name} is exported from {module}, which does not define it; export it from the module that does."
     for name in mechanisms(root):

@@ -1,22 +1,25 @@
 """dimfree: the mean of a high-dimensional data set under differential privacy, with noise that follows its shape.
 
-A map of the rooms, in the order records walk through them:
-  records     the front door: arrays, frames, sparse matrices; read-only
-  shape       a covariance as its verbs: rescale, restore
-  bases       public coordinates to shape the noise in: rotations of each record by itself
-  space       rescaled records; grid, clip, sample, grouping: what may be done with them
-  core        friend counts, weights, sensitivities (private arithmetic, no noise)
-  mechanisms  the only rooms that draw noise: count, bit, mean, clipped sum, search, scores, histogram, …
-  accounting  what it costs; budgets become precisions, ladders, branches
-  tuning      public choice of thresholds and radii; schedule: of stages
-  stages      recentring around everything released so far; scale: how far apart records are
-  learn       better centres and variances from released ones; adapt: stages in a learned shape
-  menu        which coordinates to learn that shape in: forecasts, learned directions; original: the way back
-  release     the hall: release_mean sends records to known, unknown, bounded or paper; release_means: a mean a group
-  ledger      a persistent budget: every release charged, and on disk, before it draws noise
-  planning    before any record is seen: how many records, how much noise; compose: several looks at the same people
-  result      Release: mean or refusal, guarantee, ledger; report: one page about it
-  sources     tables that do not fit memory: files read in blocks, dask; device: the same on a GPU
+The packages. Each imports only those above it in this list:
+  errors       the exceptions
+  _validate    checks of parameters, and the texts of their errors
+  accounting   budgets, guarantees, what a mechanism is charged, and how charges compose
+  noise        random numbers: the operating system's, or seeded for tests
+  data         tables of records: in memory, files, Dask, GPU; which rows belong to one person
+  geometry     shapes (public covariances), public bases, rounding to a grid, clipping
+  core         which records are close to many others; weights and sensitivities, no noise
+  mechanisms   one private mechanism per file; they draw the noise
+  results      Release, Means, Composed; error bars; writing files
+  estimators   how the mechanisms are combined into a mean, and what is learned on the way
+  paper        Algorithm 2 of the paper, and the variance profile
+  ledger       a persistent budget: a release is charged, on disk, before it draws noise
+  release, release_groups   release_mean and release_means
+  interop      scikit-learn and OpenDP
+  comparison   this estimator and others, run on simulated records
+  planning     before any record is read: error to expect, records needed
+  report       an HTML page about a release
+  audit        tests of the privacy claims
+  cli          the command `dimfree`
 """
 
 import importlib
@@ -56,10 +59,10 @@ if TYPE_CHECKING:
     from dimfree.errors import (
         RefusedRelease as RefusedRelease,
     )
-    from dimfree.geometry.shape import Dense as Dense
-    from dimfree.geometry.shape import Diagonal as Diagonal
-    from dimfree.geometry.shape import Isotropic as Isotropic
-    from dimfree.geometry.shape import LowRank as LowRank
+    from dimfree.geometry.shape.dense import Dense as Dense
+    from dimfree.geometry.shape.diagonal import Diagonal as Diagonal
+    from dimfree.geometry.shape.isotropic import Isotropic as Isotropic
+    from dimfree.geometry.shape.low_rank import LowRank as LowRank
     from dimfree.geometry.shape_from import shape_from as shape_from
     from dimfree.interop.mean import PrivateMean as PrivateMean
     from dimfree.interop.scaler import PrivateStandardScaler as PrivateStandardScaler
@@ -93,7 +96,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = {
+_MODULES = {
     "Comparison": "comparison.outcome",
     "compare": "comparison.trials",
     "Composed": "results.composed",
@@ -139,23 +142,24 @@ _ROOMS = {
     "Guarantee": "accounting.guarantee",
     "Release": "results.release",
     "write_report": "report.page",
-    "Dense": "geometry.shape",
-    "Diagonal": "geometry.shape",
-    "Isotropic": "geometry.shape",
-    "LowRank": "geometry.shape",
+    "Dense": "geometry.shape.dense",
+    "Diagonal": "geometry.shape.diagonal",
+    "Isotropic": "geometry.shape.isotropic",
+    "LowRank": "geometry.shape.low_rank",
 }
 
-__all__ = sorted(_ROOMS)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    """Each public name is imported from its room when first used, so that `dimfree --help` is quick."""
-    if name == "opendp":  # a room of its own: dimfree.interop.opendp.make_private_mean
+    """Import a public name when it is first used, so that `dimfree --help` starts quickly."""
+    if name == "opendp":  # a module: dimfree.opendp.make_private_mean
         return importlib.import_module("dimfree.interop.opendp")
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'dimfree' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"dimfree.{_ROOMS[name]}"), name)
+    return getattr(importlib.import_module(f"dimfree.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_ROOMS]
+    """The public names only."""
+    return sorted([*__all__, "__doc__", "__name__", "__version__"])

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 import dimfree.release
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Bounded, Costs
+from dimfree.accounting.guarantee import Guarantee
 from dimfree.cli import app, progress
 from dimfree.errors import InvalidRecords
-from dimfree.results.release import Guarantee, Release
+from dimfree.results.release import Release
 
 SECRET = 271828.25
 SECRET_TEXT = "271828"

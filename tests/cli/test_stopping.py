@@ -153,7 +153,7 @@ def test_an_error_after_the_debit_says_that_it_is_spent(monkeypatch):
 
 
 def test_other_commands_are_stopped_alike(monkeypatch):
-    monkeypatch.setattr(ledger, "books", sending(signal.SIGTERM, ledger.books))
+    monkeypatch.setattr(ledger, "datasets_in", sending(signal.SIGTERM, ledger.datasets_in))
     result = CliRunner().invoke(app, ["ledger", "show", "study.db"])
     assert (result.exit_code, result.stderr) == (143, "Interrupted; no file is half-written.\n")
 

@@ -28,7 +28,8 @@ from dimfree.data import records
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, OutOfMemory, RefusedRelease
 from dimfree.geometry.grid import RADIUS
 from dimfree.noise import SeededNoise, SystemNoise
-from dimfree.results.release import BASELINES, Release
+from dimfree.results.release import Release
+from dimfree.results.release_checks import BASELINES
 
 ADD, REPLACE = "add-remove", "replace-one"
 COUNT, DIMENSION, CENTRE = 467, 3, 2.0  # a prime that no public parameter comes near

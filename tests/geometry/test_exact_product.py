@@ -11,11 +11,15 @@ from hypothesis.extra import numpy as hnp
 from threadpoolctl import threadpool_limits
 
 from dimfree.geometry import exact_product
-from dimfree.geometry.exact_product import LARGEST, SlicedMatrix, recordwise_product, slice_plan
+from dimfree.geometry.exact_product import LARGEST, SlicedMatrix, slice_plan
 
 ACCURACY = 2.0**-45
 FLOOR = Fraction(2) ** -900  # smaller rows and columns are cut as if they reached it
 ENTRIES = st.floats(-1e300, 1e300, allow_nan=False)  # zeros, denormals and huge numbers among them
+
+
+def recordwise_product(rows, matrix):
+    return SlicedMatrix(matrix).product(rows)
 
 
 def same_bits(a, b):

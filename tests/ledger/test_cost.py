@@ -24,7 +24,7 @@ def filled(path: Path, rows: int) -> Ledger:
     ledger = Ledger(path, "d", **TOTAL)
     ledger.debit(*SMALL)
     with store.writing(path, 30) as transaction:
-        _, sums, last = ledger._standing(transaction)
+        _, sums, last = ledger._checked_state(transaction)
         box, charge = sums.account.box, Charge(Budget(*SMALL))
         assert box is not None
         debit = Debit(charge.budget, charge.price(box.order, box.moment, box.reserve))

@@ -13,7 +13,7 @@ import pytest
 
 from dimfree import InvalidFile, Ledger
 from dimfree.ledger import one_name, store
-from dimfree.ledger.ledger import books, verified
+from dimfree.ledger.ledger import datasets_in, verified
 
 TOTAL = {"epsilon": 1.0, "delta": 1e-6}
 FORK = multiprocessing.get_context("fork")
@@ -34,7 +34,7 @@ def test_a_hard_link_is_refused_by_both_names_and_before_every_debit(ledger: Led
         lambda: Ledger(other, "d"),
         lambda: Ledger(other, "d", **TOTAL),
         lambda: verified(other, "d"),
-        lambda: books(ledger.path),
+        lambda: datasets_in(ledger.path),
     ):
         with pytest.raises(InvalidFile, match=r"hard link.* remove all names but one"):
             use()

@@ -9,7 +9,7 @@ from proofs.digest import ROOT
 AUDITS = ("count", "sum, add-remove", "sum, replace-one")
 TEST = "../tests/test_count.py"
 FILES = {
-    "src/dimfree/__init__.py": '_ROOMS = {"Budget": "budget", "Fit": "estimator", "count": "mechanisms.count"}\n',
+    "src/dimfree/__init__.py": '_MODULES = {"Budget": "budget", "Fit": "estimator", "count": "mechanisms.count"}\n',
     "src/dimfree/budget.py": "class Budget:\n    epsilon: float\n",
     "src/dimfree/estimator.py": "class Fit:\n    def __init__(self, *, noise=None): ...\n    def fit(self): ...\n",
     "src/dimfree/mechanisms/__init__.py": "",

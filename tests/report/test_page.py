@@ -20,10 +20,10 @@ from dimfree.errors import InvalidParameter
 from dimfree.estimators import run
 from dimfree.paper import algorithm2
 from dimfree.report.charges import gathered, spelt
+from dimfree.report.numbers import digits, number, power, with_noise_digits
 from dimfree.report.origin import fingerprint
 from dimfree.report.page import report_html
 from dimfree.report.remedies import REMEDIES
-from dimfree.report.words import beside, digits, number, power
 from dimfree.results.release import Release
 
 NAMED = released([1.5, -2.0, 0.01], columns=("age", "income", "score"), spread=10.0, records=500.0, count=512.0)
@@ -230,7 +230,7 @@ def test_prepared_tests_count_as_the_dearest_and_other_costs_are_listed_one_by_o
     ladder = Ladder((0, 1, 2, 3))
     menu = (events.Tested(ladder, 0.1), events.Tested(ladder, 0.3), Bounded(0.2, 1e-9))
     rows = gathered(Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), menu))
-    assert rows[0] == ("stability test, whichever was chosen", "one bit, 2 prepared", "then mu <= 0.3")
+    assert rows[0] == ("stability test that was chosen", "one bit, 2 prepared", "then mu <= 0.3")
     assert len(rows) == 2
     losses = (Approximate("cells", 0.1, 1e-7), Pure("cells", 0.2), Pure("count", 0.5))
     listed = gathered(Composition(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, losses))
@@ -245,9 +245,9 @@ def test_numbers_are_typeset():
     assert power(1e-6) == "10⁻⁶"
     assert power(2.5e-7) == "2.5 · 10⁻⁷"
     assert power(0.5) == "0.5"
-    assert beside(0.1008, 12.2432) == "12.24"
-    assert beside(105.0, 50031.4) == "50\u202f031"
-    assert beside(0.2, -0.001) == "0.00"
+    assert with_noise_digits(0.1008, 12.2432) == "12.24"
+    assert with_noise_digits(105.0, 50031.4) == "50\u202f031"
+    assert with_noise_digits(0.2, -0.001) == "0.00"
     assert number(-1234567.0) == "\u22121\u202f235\u202f000"
     assert digits(31.0, 3) == "31.0"
     assert digits(475.2, 3) == "475"

@@ -7,7 +7,7 @@ import pytest
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.report.promised import detected, guessed_right, plain_words
+from dimfree.report.promised import consequences, detected, guessed_right
 
 
 def worst_pair(epsilon, delta):
@@ -39,7 +39,7 @@ def test_power_is_that_of_the_best_test_on_the_worst_pair(epsilon, delta, false_
 
 
 def test_shares_are_rounded_up_never_down():
-    guess, test, _ = plain_words(promise(1.0, 1e-6))
+    guess, test, _ = consequences(promise(1.0, 1e-6))
     assert "73.2 %" in guess  # 73.106 % and never 73.1 %
     assert "2.8 %" in test  # 2.7184 %
 

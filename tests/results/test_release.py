@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.ladder import Ladder
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
-from dimfree.results.release import Guarantee, Release
+from dimfree.results.release import Release
 
 BUDGET = Budget(1.0, 1e-6)
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs
+from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, RefusedRelease
 from dimfree.results.drafts import publish_together
 from dimfree.results.grouped import Means
-from dimfree.results.release import Guarantee, Release
+from dimfree.results.release import Release
 from dimfree.results.writing import check_target, draft_mean, mean_csv, write_mean, write_text
 
 KINDS = ["npy", "npz", "csv", "parquet"]

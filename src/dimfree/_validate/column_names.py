@@ -1,7 +1,7 @@
-"""Names of columns: they are published with every release, so a record that was taken for them must be refused.
+"""Names of columns. They are published with every release, so a record that was taken for a header must be refused.
 
-A reader that expects a header (pandas.read_csv without header=None) makes names of the first record of a file that has
-none. Such names hold no letter but in numbers and in the few words that stand for an empty cell or for truth.
+A reader that expects a header (pandas.read_csv without header=None) takes the first record as names. Such names have no
+letters except in numbers and in the few words for an empty cell or a truth value.
 """
 
 import math
@@ -12,7 +12,7 @@ from dimfree.errors import InvalidRecords
 
 MISSING = frozenset({"", "na", "n/a", "null", "none"})  # cells of text that hold nothing, beside nan
 
-_WORDS = MISSING | {"<na>", "#n/a", "nat", "true", "false"}
+_VALUES = MISSING | {"<na>", "#n/a", "nat", "true", "false"}
 _EMPTY = re.compile(r"Unnamed: \d+(_level_\d+)?")  # what pandas calls a column whose name is empty
 _REPEATED = re.compile(r"(_duplicated_|[.-])\d+$")  # what polars, pandas and AnnData add to a repeated name
 
@@ -73,4 +73,4 @@ def _is_a_number(name: str) -> bool:
 
 
 def _holds_a_value(text: str) -> bool:
-    return number_in(text) is not None or text.strip().lower() in _WORDS or _EMPTY.fullmatch(text.strip()) is not None
+    return number_in(text) is not None or text.strip().lower() in _VALUES or _EMPTY.fullmatch(text.strip()) is not None

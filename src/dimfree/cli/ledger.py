@@ -51,11 +51,12 @@ def create(
     the people who release can write. It must have one name: no hard links, and
     in a container mount the folder that holds it, not the file.
     """
-    from dimfree.ledger.ledger import Ledger, books
+    from dimfree.accounting.budget import Neighbours
+    from dimfree.ledger.ledger import Ledger, datasets_in
 
-    if ledger.exists() and ledger.stat().st_size and dataset in books(ledger):
+    if ledger.exists() and ledger.stat().st_size and dataset in datasets_in(ledger):
         raise InvalidParameter(f"There is a ledger of dataset={dataset!r} already, and a total never changes.")
-    book = Ledger(ledger, dataset, epsilon=epsilon, delta=delta, neighbours=neighbours, unit=unit)
+    book = Ledger(ledger, dataset, epsilon=epsilon, delta=delta, neighbours=Neighbours.parse(neighbours), unit=unit)
     typer.echo(book.statement(), err=True)
     typer.echo(book.head)
 
@@ -74,9 +75,9 @@ def show(
     "interrupted?" stands by a debit of which no outcome is known: it may have
     crashed, and it counts as spent.
     """
-    from dimfree.ledger.ledger import Ledger, books
+    from dimfree.ledger.ledger import Ledger, datasets_in
 
-    opened = [Ledger(ledger, name) for name in ([dataset] if dataset else books(ledger))]
+    opened = [Ledger(ledger, name) for name in ([dataset] if dataset else datasets_in(ledger))]
     if json:
         typer.echo(json_text.dumps([_summary(book) for book in opened], indent=2))
         return

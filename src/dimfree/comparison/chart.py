@@ -17,7 +17,7 @@ def require_altair() -> None:
 
 
 def chart(comparison: Comparison) -> Any:
-    """An Altair chart on logarithmic scales: medians, a band over the quartiles; yardsticks are dashed."""
+    """An Altair chart on logarithmic scales: medians, a band over the quartiles; not private references are dashed."""
     require_altair()
     import altair as alt
 

@@ -1,4 +1,4 @@
-"""Who is compared: the house's estimators and the baselines, each with what it has to be told beforehand."""
+"""The estimators of a comparison: those of dimfree and the baselines, and what each is told beforehand."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ BOTH = (Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE)
 
 
 class Answer(Protocol):
-    """What comes back: a Release, or a yardstick that is not private."""
+    """What an estimator returns: a Release, or a reference value that is not private."""
 
     @property
     def refused(self) -> bool: ...

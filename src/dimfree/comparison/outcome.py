@@ -1,4 +1,4 @@
-"""What a comparison found: plain numbers that round-trip, a table for people, figures for a chart."""
+"""Comparison: errors of every estimator, as JSON, as a table, and as records for a chart."""
 
 import json
 import math
@@ -17,7 +17,7 @@ WARNING = "A simulation on public data with seeded noise: nothing here is privat
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """One contestant at one point: an error for each trial that was answered."""
+    """One estimator at one point of the axis: an error for each trial that was answered."""
 
     name: str
     told: str
@@ -41,7 +41,7 @@ class Score:
 
     @property
     def typical(self) -> float:
-        """The median over all trials, a refusal being infinitely far off."""
+        """The median over all trials; a refusal counts as an infinite error."""
         return float(np.median([*self.errors, *[math.inf] * self.refusals])) if not self.remark else math.inf
 
     @property
@@ -56,7 +56,21 @@ class Score:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All scores, with the promise and the seed they were made under."""
+    """All scores, with the promise and the seed they were made under. `compare` returns one.
+
+    Attributes
+    ----------
+    axis : {"n", "d", "epsilon", "spectrum"}
+        What varies.
+    scores : tuple of Score
+        One for each estimator and point of the axis.
+    delta : float
+        Budget of each release.
+    neighbours : str
+        The neighbouring relation.
+    trials, seed : int
+        As given to `compare`.
+    """
 
     axis: str
     scores: tuple[Score, ...]
@@ -67,14 +81,28 @@ class Comparison:
 
     @property
     def points(self) -> list[float | str]:
+        """The values of the axis."""
         return list(dict.fromkeys(score.at for score in self.scores))
 
     @property
     def names(self) -> list[str]:
+        """The names of the estimators."""
         return list(dict.fromkeys(score.name for score in self.scores))
 
     def score(self, name: str, at: float | str) -> Score:
-        """Of one estimator at one point of the axis."""
+        """The score of one estimator at one point of the axis.
+
+        Parameters
+        ----------
+        name : str
+            One of `names`.
+        at : float or str
+            One of `points`.
+
+        Returns
+        -------
+        Score
+        """
         wanted = (name, at) if isinstance(name, str) and isinstance(at, str | int | float) else None
         for score in self.scores:
             if (score.name, score.at) == wanted:
@@ -82,10 +110,21 @@ class Comparison:
         raise InvalidParameter(f"Expected name={quoted(name)} and at={quoted(at)} to be in names and points.")
 
     def header(self) -> tuple[str, ...]:
+        """Titles of the columns of `rows`.
+
+        Returns
+        -------
+        tuple of str
+        """
         return ("estimator", "was told", *(f"{self.axis} = {_short(at)}" for at in self.points))
 
     def rows(self) -> list[tuple[str, ...]]:
-        """One line for each contestant: the median error at each point, in words where there is none."""
+        """A table of text, one line for each estimator: the median error at each point, or why there is none.
+
+        Returns
+        -------
+        list of tuple of str
+        """
         return [(name, self._told(name), *(self.score(name, at).words for at in self.points)) for name in self.names]
 
     def _told(self, name: str) -> str:
@@ -93,7 +132,12 @@ class Comparison:
         return score.told if score.private else f"{score.told} (not private)"
 
     def conditions(self) -> tuple[str, str]:
-        """What everybody had in common: the promise and the draws."""
+        """What all estimators had in common, in two sentences: the promise and the samples.
+
+        Returns
+        -------
+        tuple of str
+        """
         first = self.scores[0]
         shared = [] if self.axis == "epsilon" else [f"epsilon = {first.epsilon:g}"]
         shared += [f"delta = {self.delta:g}", self.neighbours]
@@ -103,10 +147,32 @@ class Comparison:
         return f"Everybody promises {', '.join(shared)}.", f"Median Euclidean error; {', '.join(drawn)}."
 
     def to_json(self) -> str:
+        """The comparison as JSON text.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps({"format": FORMAT, "warning": WARNING, **asdict(self)}, indent=1, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Comparison":
+        """The comparison that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON text.
+
+        Returns
+        -------
+        Comparison
+
+        Raises
+        ------
+        InvalidFile
+            If the text is anything else.
+        """
         try:
             data = json.loads(text)
             if data.pop("format") != FORMAT or data.pop("warning") != WARNING:
@@ -117,12 +183,23 @@ class Comparison:
             raise InvalidFile("Expected the text that Comparison.to_json of this version writes.") from None
 
     def to_markdown(self) -> str:
+        """The comparison as a Markdown table.
+
+        Returns
+        -------
+        str
+        """
         lines = [self.header(), ("---",) * len(self.header()), *self.rows()]
         table = ["| " + " | ".join(cells) + " |" for cells in lines]
         return "\n".join([*self.conditions(), "", *table, "", WARNING]) + "\n"
 
     def figures(self) -> list[dict[str, Any]]:
-        """One record for each score that has a median, as a chart wants them."""
+        """One record for each score that has a median, for a chart.
+
+        Returns
+        -------
+        list of dict
+        """
         return [
             {
                 "estimator": score.name,

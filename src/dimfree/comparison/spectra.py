@@ -40,7 +40,7 @@ SPECTRA: dict[str, Callable[[int], Floats]] = {
     "S4": np.ones,
     "S5": lambda dimension: _exponential(dimension, 1.0),
 }
-WORDS = {"isotropic": "S4"}  # other names for the same
+ALIASES = {"isotropic": "S4"}
 FAMILIES: dict[str, Callable[[int, float], Floats]] = {"power": _power, "exponential": _exponential}
 
 
@@ -53,7 +53,7 @@ def spectrum(name: str, dimension: int) -> Floats:
     columns = check_count("d", dimension)
     if not isinstance(name, str):
         raise _no_spectrum(name)
-    known = WORDS.get(name, name)
+    known = ALIASES.get(name, name)
     if known in SPECTRA:
         return SPECTRA[known](columns)
     family, colon, number = name.partition(":")
@@ -63,7 +63,7 @@ def spectrum(name: str, dimension: int) -> Floats:
 
 
 def _no_spectrum(name: object) -> InvalidParameter:
-    listed = ", ".join((*SPECTRA, *WORDS))
+    listed = ", ".join((*SPECTRA, *ALIASES))
     return InvalidParameter(
         f"Expected spectrum={quoted(name)} to be one of {listed}, power:NUMBER or exponential:NUMBER."
     )

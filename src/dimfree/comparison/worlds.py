@@ -1,4 +1,4 @@
-"""Where estimators are compared: Gaussian records of a named spectrum, or samples of a table declared public."""
+"""Sources of records for a comparison: Gaussian records of a named spectrum, or samples of a public table."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _PAIRS = 2000
 
 @dataclass(frozen=True)
 class Priors:
-    """What may be told to an estimator that asks: public in a comparison, seldom in life."""
+    """What an estimator may be told: public in a comparison, rarely in practice."""
 
     stddevs: Floats
     radius: float  # of a ball about the origin that surely holds the mean
@@ -83,7 +83,7 @@ class PublicTable:
 
     @classmethod
     def of(cls, source: object, label: str = "public table") -> "PublicTable":
-        """Any table that the hall takes; every entry has to be finite, since exact means are asked of it."""
+        """Any table that `release_mean` accepts; every entry has to be finite, since exact means are computed."""
         records = as_records(source)
         if not records.count:
             raise InvalidParameter("Expected the public table to have rows.")
@@ -103,7 +103,7 @@ class PublicTable:
 
     @property
     def most(self) -> int:
-        """One row has to stay behind: the mean of all of them is the truth itself."""
+        """All rows but one: the mean of all rows is the truth itself."""
         return len(self.rows) - 1
 
     def draw(self, count: int, coins: np.random.Generator) -> tuple[Floats, Priors]:

@@ -1,7 +1,7 @@
-"""What may be a table: arrays, frames, sparse matrices, tensors and dask collections, checked by schema and converted.
+"""What may be a table: arrays, frames, sparse matrices, tensors and Dask collections, checked by schema and converted.
 
-Told apart by the names of their classes, so that no library is imported for its own sake. Errors speak of columns and
-types, never of a value or of how many rows there are.
+Types are recognised by the names of their classes, so that no library is imported only for the check. Errors state
+columns and types, never a value or the number of rows.
 """
 
 import warnings

@@ -1,7 +1,7 @@
-"""How far a pass over the records is, for a bar on the curator's own terminal; told to nobody else.
+"""How far a pass over the records is, for a progress bar on the terminal of the data owner.
 
-A listener hears the name of the stage, which is public, and how many rows of how many were read: under add/remove that
-is private, so it must not be logged or written. It never sees a value and cannot change a result.
+A listener is given the name of the stage, which is public, and how many rows of how many were read. Under add/remove
+that is private: it must not be logged or written. It never sees a value and cannot change a result.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias
 
-Listener: TypeAlias = Callable[[str, int, int], None]  # the stage, how much of this pass is done, of how much
+Listener: TypeAlias = Callable[[str, int, int], None]  # (stage, rows done, rows in all)
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _stage: ContextVar[str] = ContextVar("stage", default="")
@@ -17,7 +17,7 @@ _stage: ContextVar[str] = ContextVar("stage", default="")
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Every pass in here is told to the listener."""
+    """Every pass inside this block is reported to the listener."""
     before = _listener.set(listener)
     try:
         yield
@@ -27,7 +27,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def during(stage: str) -> Iterator[None]:
-    """The passes in here have this name; also a decorator of a function that makes them."""
+    """The name of the passes inside this block; also a decorator."""
     before = _stage.set(stage)
     try:
         yield

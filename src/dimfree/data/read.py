@@ -1,7 +1,7 @@
-"""Tables in, told apart by their ending: .npy, .npz, .csv, .parquet, .arrow, .feather, .zarr and .h5ad.
+"""Read a table from a file: .npy, .npz, .csv, .parquet, .arrow, .feather, .zarr or .h5ad, by its ending.
 
-A small table is read whole, a large one block by block on every pass (sources/), with the same release to the last bit.
-A file that cannot be used is refused with a sentence that names the path and the schema, never a cell or a line.
+A small table is read at once, a large one block by block on every pass (formats/); the release is the same, bit for
+bit. A file that cannot be used raises an error that names the path and the schema, never a cell or a line of records.
 """
 
 import importlib
@@ -40,10 +40,10 @@ __all__ = [
     "require_pyarrow",
 ]
 
-TABLES = (".npy", ".npz", ".csv", ".parquet")  # for everything that is read or written
-SOURCES = (*TABLES, ".arrow", ".feather", ".zarr", ".h5ad")  # for the records of people
+TABLES = (".npy", ".npz", ".csv", ".parquet")  # endings for everything that is read or written
+SOURCES = (*TABLES, ".arrow", ".feather", ".zarr", ".h5ad")  # endings for records
 FOLDERS = (".zarr",)
-LARGE = 2**28  # bytes as float64, from which on a table is read anew on every pass
+LARGE = 2**28  # bytes as float64; a larger table is read again on every pass
 
 PathLike: TypeAlias = str | Path
 Table: TypeAlias = tuple[Source, tuple[str, ...] | None]  # values as stored, and the names of the columns
@@ -51,15 +51,37 @@ Keyed: TypeAlias = Any  # a column of keys: a list of text, or an Arrow column (
 KeyedTable: TypeAlias = tuple[Source, tuple[str, ...] | None, list[Keyed]]  # and the columns taken out of it
 Content = TypeVar("Content")
 
-_CSV_GROWTH = 4  # two characters, the least that a number takes, become eight bytes
-_PLACES = ("indices", "indptr", "row", "col", "offsets")  # of the entries of a sparse matrix, whatever its format
-_SPARSE = "format"  # the entry by which scipy.sparse.save_npz marks its files
+_CSV_GROWTH = 4  # a number takes at least two characters, and becomes eight bytes
+_PLACES = ("indices", "indptr", "row", "col", "offsets")  # arrays of positions in a sparse matrix, in any format
+_SPARSE = "format"  # the entry that marks a file of scipy.sparse.save_npz
 
 
 def read_table(path: PathLike, *, workers: int = 0) -> Records:
-    """The records of a file, one row per person; rows with missing or infinite entries are left to `open_records`.
+    """The records of a file, one row per person, to be passed to `release_mean`.
 
-    With `workers`, the number of threads of a dask cluster, nothing is read here: they read it, each in parts.
+    Rows with missing or infinite entries are kept; `release_mean` decides by its parameter `on_invalid`.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file ending in .npy, .npz, .csv, .parquet, .arrow, .feather or .h5ad, or a folder ending in .zarr.
+    workers : int, default 0
+        Number of threads of a Dask cluster. Above 0 nothing is read here: the workers read the file in parts.
+
+    Returns
+    -------
+    Records
+        A small table in memory; a large one is read block by block on every pass.
+
+    Raises
+    ------
+    InvalidFile
+        If the file does not exist, has another ending, or does not hold a table of numbers.
+
+    Examples
+    --------
+    >>> from dimfree import read_table, release_mean
+    >>> release_mean(read_table("study.parquet"), epsilon=1, delta=1e-6)  # doctest: +SKIP
     """
     place, workers = check_path("path", path), check_count("workers", workers, least=0)
     ending = known_ending(place, SOURCES)
@@ -95,9 +117,9 @@ def _small_whole(stream: Stream) -> Table:
 def read_keyed_table(path: PathLike, keys: Sequence[str]) -> tuple[Records, list[Keyed]]:
     """The records of a file without the columns named in `keys`, and those columns, which may hold text.
 
-    Only .csv, which is then read whole, .parquet, .arrow and .feather have names. The cells of a .csv stay text,
-    without the spaces around them; an empty one, and one that reads na, null, none or nan, is None. Elsewhere a column
-    keeps its type. `open_keys` and `labelled` judge each entry by itself, in a form that no type changes.
+    Only .csv (then read at once), .parquet, .arrow and .feather have column names. Cells of a .csv stay text without
+    the spaces around them; an empty one, and one that reads na, null, none or nan, is None. In other formats a column
+    keeps its type. `open_keys` and `labelled` judge each entry by itself, in a form that does not depend on the type.
     """
     ending = known_ending(Path(path), SOURCES)
     if ending not in _KEYED_READERS:
@@ -108,9 +130,9 @@ def read_keyed_table(path: PathLike, keys: Sequence[str]) -> tuple[Records, list
 
 
 def read_group_keys(path: PathLike) -> tuple[str, ...]:
-    """The public names of groups: one a line, without the spaces around it; blank lines are none.
+    """The public names of groups: one per line, without the spaces around it. Blank lines are skipped.
 
-    An error tells the line, not its text: a table may have been passed by mistake.
+    An error states the line number, not its text: a table may have been passed by mistake.
     """
     names: dict[str, int] = {}
     for number, line in enumerate(_guarded(Path(path), lambda: _lines(Path(path))), start=1):
@@ -178,7 +200,7 @@ def _load(path: Path, *, key: str, ranks: tuple[int, ...]) -> Table:
 
 
 def _guarded(path: Path, read: Callable[[], Content]) -> Content:
-    """The content of a file, or one sentence about what is wrong with it."""
+    """The content of a file, or an error of one sentence."""
     expected = path.suffix.lower() in FOLDERS
     if not path.exists():
         raise InvalidFile(f"{path} does not exist: pass the path of a {'folder' if expected else 'file'}.")
@@ -239,7 +261,7 @@ def _read_keyed_ipc(path: Path, keys: tuple[str, ...]) -> KeyedTable:
 
 
 def require_pyarrow() -> None:
-    """To write: loaded here, so that a broken installation shows before anything is spent."""
+    """Import pyarrow before any budget is spent, so that a broken installation shows in time."""
     require("pyarrow", ".parquet", "files")
     try:
         importlib.import_module("pyarrow.parquet")

@@ -1,6 +1,6 @@
-"""The front door: an array, a DataFrame, an AnnData or a sparse matrix becomes Records, read-only, one row per person.
+"""Records: an array, a DataFrame, an AnnData or a sparse matrix as a read-only table, one row per person.
 
-What the table holds stays behind the door: no error, repr or pickle shows a value or how many rows there are.
+No error, repr or pickle shows a value of the table or its number of rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,17 +23,17 @@ from dimfree.errors import InvalidRecords
 
 ON_INVALID = ("raise", "neutral")
 
-_BLOCK_ENTRIES = 2**22  # 32 MiB of float64: large enough for fast arithmetic, small beside any table worth blocking
-_LOOK_ENTRIES = 2**18  # where a block is only looked at
+_BLOCK_ENTRIES = 2**22  # 32 MiB of float64: large enough for fast arithmetic, small compared with the table
+_LOOK_ENTRIES = 2**18  # where a block is read only
 _SPARSE_BLOCK_ENTRIES = 2**20  # stored entries; what is computed from them takes some such arrays
 
 Result = TypeVar("Result")
 
 
 class Records:
-    """A read-only table of real numbers, one row per person; shows its dimension and names, nothing else.
+    """A read-only table of real numbers, one row per person; it shows its dimension and column names only.
 
-    A row with an entry that is not finite is invalid: `blocks` masks it and hands it out as zeros.
+    A row with a non-finite entry is invalid: `blocks` masks it and returns zeros for it.
     """
 
     __slots__ = ("_columns", "_copy", "_place", "_source")
@@ -59,16 +59,16 @@ class Records:
 
     @property
     def streams(self) -> bool:
-        """Whether every pass reads the table anew from its place, because it may not fit memory."""
+        """Whether every pass reads the table again from its source, because it may not fit into memory."""
         return isinstance(self._source, Stream)
 
     @property
     def place(self) -> Place | None:
-        """The device on which `mapped` works; None: the machine's own memory, as always for a sparse table."""
+        """The device on which `mapped` works; None: the main memory, as always for a sparse table."""
         return None if self.is_sparse else self._place
 
     def on(self, place: Place | None) -> "Records":
-        """The same table, worked on there."""
+        """The same table, processed on this device."""
         return Records(self._source, self._columns, place)
 
     def where_it_lies(self) -> "Records":
@@ -76,9 +76,9 @@ class Records:
         return self.on(lies_at(self._source)) if isinstance(self._source, DeviceRows) else self
 
     def placed_blocks(self, place: Place, rows: int) -> Iterator[DeviceRows]:
-        """Consecutive blocks of `rows` rows or more, there; invalid rows and all.
+        """Consecutive blocks of `rows` rows or more on the device, invalid rows included.
 
-        An array that fits is copied over once, other tables anew on every pass.
+        An array that fits is copied once, other tables on every pass.
         """
         if self._copy is None and isinstance(self._source, np.ndarray) and place.has_room(self._source):
             self._copy = place.table(self._source)
@@ -123,7 +123,7 @@ class Records:
         for block in self._dense_blocks(step):
             read += block.shape[0]
             yield _dense(block)
-            del block  # it may be a view of a larger one
+            del block  # it may be a view of a larger block
             heard(read, self.count)
 
     @property
@@ -175,10 +175,10 @@ class Records:
 
 
 def open_records(X: object, *, on_invalid: str = "raise") -> Records:
-    """Records of an array, DataFrame or sparse matrix, under a rule for invalid rows chosen before looking.
+    """Records of an array, DataFrame or sparse matrix, under a rule for invalid rows chosen before reading it.
 
-    `on_invalid="raise"` is for the curator's eyes: an error that depends on the data is outside the guarantee.
-    `on_invalid="neutral"` is inside it: such a record is a friend of itself only and adds 0 to every sum.
+    `on_invalid="raise"` is for the data owner only: an error that depends on the data is outside the guarantee.
+    `on_invalid="neutral"` is inside it: such a record is close to itself only and adds 0 to every sum.
     """
     check_choice("on_invalid", on_invalid, ON_INVALID)
     records = as_records(X, on_invalid=on_invalid)
@@ -198,14 +198,14 @@ def require_valid(records: Records, on_invalid: str) -> None:
 
 
 def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_invalid: str = "raise") -> Records:
-    """Records after the checks of rank, type, names and width. `columns` names the unnamed.
+    """Records after checks of rank, type, names and width. `columns` names unnamed columns.
 
-    Under "neutral", where one entry may have decided the type of others, each is read by itself and what is no number
-    makes its own row invalid; under "raise" such a type is an error.
+    Under "neutral", where one entry may have decided the type of others, each entry is read by itself, and one that is
+    no number makes its own row invalid. Under "raise" such a type is an error.
     """
     if isinstance(X, Records):
         return X
-    with np.errstate(all="ignore"):  # a warning or error would speak of records
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
         source, names = source_of(X, lenient=on_invalid == "neutral")
     if source.shape[1] == 0:
         raise InvalidRecords(f"The table has no columns. {ONE_ROW_EACH}")
@@ -213,8 +213,10 @@ def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_invalid:
 
 
 def plain_table(X: object, on_invalid: str = "raise") -> Source:
-    """The numbers of a table as they are, what is not finite included: a dense array, or CSR. For transformers, whose
-    output goes back to whoever holds the records; an error still speaks of the schema only."""
+    """The numbers of a table as they are, non-finite ones included: a dense array, or CSR.
+
+    For transformers, whose output goes back to the owner of the records. An error still states the schema only.
+    """
     return as_records(X, on_invalid=on_invalid)._source
 
 
@@ -235,7 +237,7 @@ def are_finite(rows: Rows) -> Mask:
         return np.ones(len(rows), dtype=np.bool_) if finite.all() else rows.sums((~finite).astype(np.int64)) == 0
     if isinstance(rows, DeviceRows):
         return rows.are_finite()
-    with np.errstate(all="ignore"):  # a warning or error would speak of records
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
         valid = np.isfinite(np.vecdot(rows, rows))  # a quick look: with a finite sum of squares all entries are finite
     return valid if valid.all() else np.asarray(np.isfinite(rows).all(axis=1))
 

@@ -1,4 +1,4 @@
-"""What Records reads when a table does not fit memory: its blocks in order, from the first, as often as asked."""
+"""Stream: a table that does not fit into memory. Records reads its blocks in order, from the first, on every pass."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _ENTRIES = 2**20  # stored entries read at a time
 
 
 class Stream(ABC):
-    """Private: a table of real numbers that is read anew on every pass and never held as a whole."""
+    """Private: a table of real numbers that is read again on every pass and never held completely."""
 
     shape: tuple[int, int]
     columns: tuple[str, ...] | None = None

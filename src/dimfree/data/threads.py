@@ -1,6 +1,6 @@
-"""A function of many blocks on all cores, its results in the order of the blocks: speed only, never a bit.
+"""A function applied to many blocks on all cores, results in the order of the blocks. It changes the speed only.
 
-NumPy lets go of the interpreter inside its loops, so threads are enough; no block is copied to another process.
+NumPy releases the interpreter lock inside its loops, so threads are enough; no block is copied to another process.
 """
 
 import os
@@ -12,7 +12,7 @@ from contextvars import copy_context
 from itertools import chain, islice
 from typing import TypeVar
 
-_MOST = 8  # beyond this the memory, not the arithmetic, sets the pace
+_MOST = 8  # with more threads the memory is the bottleneck
 _MOST_ASKED = 256  # every thread holds blocks
 
 Item = TypeVar("Item")

@@ -20,7 +20,7 @@ _CELLS = 2**20
 
 
 def as_they_are(values: Floats, columns: Columns, step: float) -> Floats:
-    with np.errstate(all="ignore"):  # a warning or error would speak of records
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
         return values * (1 / np.float64(step))
 
 
@@ -86,7 +86,7 @@ def _steps_and_squares(steps: Floats) -> tuple[Floats, Floats]:
     A float sum of squares up to _CAP² has no larger square in it: nothing is to be held in such a row, every entry is
     a number, and the sum is exact. Only the other rows are seen to.
     """
-    with np.errstate(all="ignore"):  # a warning or error would speak of records
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
         squares = np.vecdot(np.rint(steps, out=steps), steps)
     wild = np.flatnonzero(~(squares <= float(_CAP) ** 2))
     if len(wild):

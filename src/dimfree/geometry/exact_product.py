@@ -5,7 +5,7 @@ so one person's record can move another's last bit. Here rows and columns are cu
 slices whose products BLAS computes without any rounding, in whatever order it likes; all rounding happens afterwards,
 entry by entry, in a fixed order. Proof: proofs/geometry/exact_product.md.
 
-Legend: d inner dimension · s bits of a slice · K slices · e, f exponents of a row, a column.
+Notation: d inner dimension · s bits of a slice · K slices · e, f exponents of a row, a column.
 """
 
 import numpy as np
@@ -115,11 +115,3 @@ class SlicedMatrix:
             total *= 2.0**-self._bits
             total += level
         return total
-
-
-def recordwise_product(rows: Floats, matrix: Floats) -> Floats:
-    """rows (n, d) @ matrix (d, k), every output row a function of its input row and the matrix alone, bit for bit.
-
-    Guarantee: that of SlicedMatrix, which to keep when the same matrix meets several blocks of rows.
-    """
-    return SlicedMatrix(matrix).product(rows)

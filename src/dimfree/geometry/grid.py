@@ -61,7 +61,7 @@ def rows_to_steps(rows: Rows, step: float) -> IntegerRows:
 
 def to_steps(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
     """Rounded to whole steps, elementwise, and held within the edge."""
-    with np.errstate(all="ignore"):  # a warning or error would speak of records
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
         steps = rows / step
         np.clip(np.rint(steps, out=steps), -EDGE, EDGE, out=steps)
     steps[np.isnan(steps)] = 0.0

@@ -1,9 +1,9 @@
-"""A shape from public records of the same kind: Ledoit and Wolf's shrunk covariance, and the gain to expect of it.
+"""shape_from: the shape of public records by Ledoit and Wolf's shrunk covariance, and the gain to expect of it.
 
-Legend: x_j the n rows about their mean, d columns each, S = Σ x_j x_j' / n, mu = tr S / d, and delta in [0, 1] the
-shrinkage. The shape is M = (1 - delta) S + delta mu I, to rounding that of sklearn.covariance.LedoitWolf. Where n <= d
-it has one and the same variance, delta mu, in all directions that the rows do not span, and is found from the n × n
-products of the rows: no matrix of d × d is ever written out.
+Notation: x_j the n rows minus their mean, d columns each, S = Σ x_j x_j' / n, mu = tr S / d, delta in [0, 1] the
+shrinkage. The shape is M = (1 - delta) S + delta mu I, equal to sklearn.covariance.LedoitWolf up to rounding. Where
+n <= d it has one variance, delta mu, in all directions outside the span of the rows. It is then computed from the n × n
+products of the rows, without any d × d matrix.
 """
 
 import numpy as np
@@ -14,27 +14,43 @@ from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.geometry.shape import Dense, LowRank, Shape
 
-FOLDS = 5  # parts of the public rows; each is left out of an estimate once, and tells the gain of that estimate
+FOLDS = 5  # parts of the public rows; the gain is measured on the part that an estimate leaves out
 LEAST = FOLDS  # rows
-MOST = 6000  # rows or columns, whichever are fewer: the side of the matrix that is decomposed
-_ENOUGH = 1000  # rows of which a single part tells enough
-_NEGLIGIBLE = 1e-8  # of the largest variance: directions below it come out of the products crooked, and join the tail
+MOST = 6000  # rows or columns, the smaller number: size of the matrix that is decomposed
+_ENOUGH = 1000  # rows above which one part is enough
+_NEGLIGIBLE = 1e-8  # of the largest variance: smaller directions are inaccurate, and are averaged into the tail
 
 
 def shape_from(public_X: object, *, rank: int | None = None) -> Shape:
-    """The shape of PUBLIC records, to be passed to `release_mean` as `shape=`; never of the records to be released.
+    """The shape of PUBLIC records, to be passed to `release_mean` as `shape=`.
 
-    Guarantee: none for public_X, whose rows can be read off the shape. With public_X known to everybody beforehand, the
-    promise of `release_mean` is untouched.
+    Never pass the records to be released. Guarantee: none for public_X, whose rows can be computed from the shape. If
+    public_X is known to everybody beforehand, the guarantee of `release_mean` is unchanged.
 
-    `public_X` is a table as `release_mean` takes it, of other people with the same columns in the same order. The
-    covariance is that of Ledoit and Wolf: `Dense` where there are more rows than columns, else `LowRank`. A column
-    that is constant gets the variance that shrinkage gives to every direction. `rank` keeps so many of the strongest
-    directions at most and one average variance for all others, which makes a release quicker.
-    `shape.gain()` and `shape.rotated_gain()` tell how many times less noise to expect than with spherical noise, and
-    than with the variances of the columns alone, in a release with scale="learn": found on a fifth of the public rows
-    by an estimate from the others, five times (above 1000 rows once). With scale="known" the release also takes the
-    size of the estimate at its word, and refuses records that are spread much wider.
+    The covariance is that of Ledoit and Wolf. A constant column gets the variance that shrinkage gives to every
+    direction.
+
+    Parameters
+    ----------
+    public_X : table
+        Anything that `release_mean` accepts, about other people, with the same columns in the same order.
+    rank : int, optional
+        Keep at most this many of the strongest directions, and one average variance for all others. The release is
+        faster.
+
+    Returns
+    -------
+    Dense or LowRank
+        `Dense` where there are more rows than columns and no `rank`, else `LowRank`. Its methods `gain` and
+        `rotated_gain` return how many times smaller the noise is than spherical noise, and than noise shaped by the
+        column variances alone, in a release with scale="learn". They are measured on a fifth of the public rows with an
+        estimate from the others, five times (once above 1000 rows). With scale="known" the release also relies on the
+        size of the estimate, and refuses records that are spread much wider.
+
+    Raises
+    ------
+    InvalidRecords
+        If public_X has too few rows, too many rows and columns, non-finite entries or no spread.
     """
     strongest = None if rank is None else check_count("rank", rank)
     rows = _rows(public_X)
@@ -42,7 +58,7 @@ def shape_from(public_X: object, *, rank: int | None = None) -> Shape:
 
 
 def _rows(public_X: object) -> Floats:
-    """All rows less the first one: constant columns become zeros exactly, and nothing here depends on the origin."""
+    """All rows minus the first one: constant columns become exact zeros, and nothing depends on the origin."""
     records = as_records(public_X)
     count, dimension = records.count, records.dimension  # public here
     if count < LEAST:
@@ -86,12 +102,12 @@ def _fitted(rows: Floats, rank: int | None) -> Shape:
         return _dense((1 - delta) * products + floor * np.eye(dimension))
     values, vectors = np.linalg.eigh(products)
     kept = min(rank or count, int((values > _NEGLIGIBLE * values[-1]).sum()))
-    others, along, ways = values[:-kept], values[-kept:], vectors[:, -kept:]
+    others, largest, directions = values[:-kept], values[-kept:], vectors[:, -kept:]
     tail = floor + (1 - delta) * max(float(others.sum()), 0.0) / (dimension - kept)
     if not tail > 4 * dimension * np.finfo(np.float64).eps * values[-1]:
         raise InvalidRecords(_FLAT)
-    basis = x.T @ ways / np.sqrt(count * along) if wide else ways
-    return LowRank(basis, (1 - delta) * along + floor, tail)
+    basis = x.T @ directions / np.sqrt(count * largest) if wide else directions
+    return LowRank(basis, (1 - delta) * largest + floor, tail)
 
 
 def _dense(covariance: Floats) -> Dense:
@@ -102,7 +118,7 @@ def _dense(covariance: Floats) -> Dense:
 
 
 def _shrinkage(x: Floats, products: Floats) -> float:
-    """How far one x x' is from S, over n, as a part of how far S is from mu I: in squares of all entries.
+    """The distance of one x x' from S, over n, divided by the distance of S from mu I: squared Frobenius norms.
 
     Ledoit and Wolf (2004), Lemma 3.4. scikit-learn's ledoit_wolf_shrinkage is the same number from d × d products.
     """
@@ -113,23 +129,25 @@ def _shrinkage(x: Floats, products: Floats) -> float:
 
 
 def _gains(rows: Floats, rank: int | None) -> tuple[float, float]:
-    """Gain and rotated gain of estimates from four fifths of the rows, on the rest of them.
+    """Gain and rotated gain of estimates from four fifths of the rows, measured on the others.
 
-    The shape's own formulas are off by a half in either direction where rows are few; these by a tenth.
+    With few rows the shape's own formulas are wrong by half in either direction, these by a tenth.
     """
     part = np.arange(len(rows)) % FOLDS
     squares = np.zeros(3)
     for left_out in range(FOLDS if len(rows) <= _ENOUGH else 1):
         others = rows[part != left_out]
-        # About the mean of the others: that widens all directions alike, and a part may be a single row.
+        # Minus the mean of the other rows: it widens all directions alike, and a part may be a single row.
         squares += _noise_squares(_fitted(others, rank), rows[part == left_out] - others.mean(axis=0))
     own, spherical, diagonal = np.sqrt(squares)
     return float(spherical / own), float(diagonal / own)
 
 
 def _noise_squares(shape: Shape, x: Floats) -> Floats:
-    """Squared noise, up to one factor, on records of the covariance Σ of x: tr(M^{1/2}) tr(M^{-1/2} Σ), for M the
-    shape, a multiple of the identity, and the diagonal of the shape."""
+    """Squared noise, up to a common factor, for records of covariance Σ (that of x): tr(M^{1/2}) tr(M^{-1/2} Σ).
+
+    For M the shape, a multiple of the identity, and the diagonal of the shape.
+    """
     dimension, variances = x.shape[1], np.square(x).sum(axis=0)
     roots = np.sqrt(shape.covariance_diagonal(dimension))
     own = shape.trace_root(dimension) * np.square(shape.rescale(x)).sum()

@@ -139,7 +139,7 @@ class Space:
         if self.units is not None and (self.units == 1).all():
             return rows  # no second copy of the entries
         if isinstance(rows, SparseRows) and self.units is not None:
-            with np.errstate(all="ignore"):  # a warning or error would speak of records
+            with np.errstate(all="ignore"):  # a warning or error could reveal records
                 quotients = rows.values / self.units[rows.columns]
             return rows.with_values(saturate(quotients))
         rescaled = self._rescaling()(densely(rows))

@@ -1,1 +1,1 @@
-"""A persistent budget for one data set: every release is charged, and committed to disk, before it draws noise."""
+"""A persistent budget for one data set: every release is charged, on disk, before it draws noise."""

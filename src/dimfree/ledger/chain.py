@@ -1,8 +1,9 @@
-"""Rows that hold each other: every entry carries the digest of the one before it, so that a change shows.
+"""Entries of a ledger as a hash chain: every entry carries the digest of the one before it, so that a change shows.
 
-A chain proves nothing to somebody who may rewrite all of it: keep the digest of the last entry (the head) elsewhere,
-and `verify` can tell whether that entry is still in its place. Every entry holds a random nonce: entries that say the
-same have different digests, so entries that were taken off the end and then made again do not pass for the old ones.
+Somebody who can rewrite the whole chain is not detected: keep the digest of the last entry (the head) elsewhere, and
+`verify` checks that this entry is still in its place. Every entry holds a random nonce: two entries with the same
+content have different digests, so entries that were removed at the end and written again are not taken for the old
+ones.
 """
 
 import hashlib
@@ -23,10 +24,10 @@ class Entry:
 
     dataset: str
     number: int
-    day: str  # to the day: a finer time would tell how long a release took
+    day: str  # a date: a finer time would reveal how long a release took
     event: str
     body: str  # canonical JSON
-    sums: str  # canonical JSON: what was spent up to and with this entry
+    sums: str  # canonical JSON: what was spent, this entry included
     nonce: str
     previous: str
     digest: str
@@ -41,7 +42,7 @@ class Entry:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the body says; a body that is no JSON object raises one of UNREADABLE."""
+        """The parsed body. A body that is no JSON object raises one of UNREADABLE."""
         found = json.loads(self.body)
         if not isinstance(found, dict):
             raise ValueError("The body of an entry is a JSON object.")
@@ -49,7 +50,7 @@ class Entry:
 
     @property
     def changed(self) -> bool:
-        """Whether the entry is not what was written: its digest does not fit it."""
+        """Whether the entry was changed: its digest does not fit it."""
         parts = (self.dataset, self.number, self.day, self.event, self.body, self.sums, self.nonce, self.previous)
         return self.digest != _digest(*parts)
 
@@ -58,13 +59,13 @@ class Ends(NamedTuple):
     """What a debit reads of a ledger, however long it is: the first entry, the last two, and the stored head."""
 
     first: Entry | None
-    before: Entry | None  # the last but one
+    before: Entry | None  # the second to last
     last: Entry | None
     head: tuple[int, str] | None  # number and digest of the last entry, as stored beside the entries
 
 
 def canonical(content: dict[str, Any]) -> str:
-    """One text for one content: sorted names, floats in full."""
+    """The same text for the same content: sorted names, floats in full."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -74,12 +75,12 @@ def digest_of(content: dict[str, Any]) -> str:
 
 
 def _digest(*parts: str | int) -> str:
-    """Of the parts; what is neither text nor a number was not written here, and has a digest that fits nothing."""
+    """Digest of the parts. Parts that are neither text nor numbers were not written here; their digest fits nothing."""
     return hashlib.sha256(json.dumps(parts, separators=(",", ":"), default=repr).encode()).hexdigest()
 
 
 def broken_links(entry: Entry, before: Entry | None) -> list[str]:
-    """One sentence for everything in which an entry is not the one that follows `before`; None: nothing is before."""
+    """One sentence for each way in which an entry does not follow `before`; None: there is no entry before."""
     place, previous = (0, GENESIS) if before is None else (before.number + 1, before.digest)
     found = []
     if entry.number != place:

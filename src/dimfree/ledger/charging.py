@@ -1,7 +1,7 @@
-"""From a run of the hall to its charge: the same menus, from the same public numbers, before anything is drawn.
+"""What a run is charged, computed from public numbers before anything is drawn.
 
-Guarantee: a charge is a function of budget, relation and options; under add/remove the number of records has no part
-in it. It covers every path of the run. Proof: proofs/ledger/spending.md.
+Guarantee: a charge depends on budget, relation and options only; under add/remove not on the number of records. It
+covers every path of the run. Proof: proofs/ledger/spending.md.
 """
 
 import hashlib
@@ -27,9 +27,13 @@ from dimfree.results.release import Release
 
 
 def charged_run(
-    ledger: Ledger | None, estimator: str, run: Run, whose: Mapping[str, Any], release: Callable[[Run], Release]
+    ledger: Ledger | None,
+    estimator: str,
+    run: Run,
+    whose: Mapping[str, Any],
+    release: Callable[[Run], Release],
 ) -> Release:
-    """The release, paid for first: the debit is on disk before the run draws anything, and stays whatever happens."""
+    """Charge a release, then run it. The debit is on disk before the run draws anything, and stays whatever happens."""
     if ledger is None:
         return release(run)
     charged = ledger.charge(
@@ -45,12 +49,12 @@ def charged_run(
 
 
 def terms_of(budget: Budget, relation: Neighbours, whose: Mapping[str, Any]) -> Terms:
-    """What a release promises, about whom; `whose` are the words of its guarantee about persons."""
+    """What a release promises, and about whom; `whose` is the text of its guarantee about persons."""
     return Terms(budget, relation, whose.get("unit", "row"), whose.get("unit_column"))
 
 
 def check_ledger(ledger: object) -> None:
-    """A ledger, or none; checked before any table is opened."""
+    """Check that this is a ledger or None, before any table is opened."""
     if not isinstance(ledger, Ledger | None):
         kind = type(ledger).__name__
         raise InvalidParameter(
@@ -59,7 +63,7 @@ def check_ledger(ledger: object) -> None:
 
 
 def charge_of(estimator: str, run: Run) -> Charge:
-    """What a run of this estimator is charged, whatever it comes to."""
+    """What a run of this estimator is charged, whatever its outcome."""
 
     def again(budget: Budget) -> Charge:
         return charge_of(estimator, replace(run, budget=budget))
@@ -68,7 +72,7 @@ def charge_of(estimator: str, run: Run) -> Charge:
 
 
 def _runs(estimator: str, run: Run) -> tuple[Costs, ...]:
-    """The Gaussians before the choice and the menu; of Algorithm 2 only its promise holds on every path."""
+    """The Gaussians before the branch, and the branches. For Algorithm 2 only its promise holds on every path."""
     if estimator == "paper":
         return ()
     if estimator == "soft":
@@ -79,7 +83,7 @@ def _runs(estimator: str, run: Run) -> tuple[Costs, ...]:
 
 
 def _tested(estimator: str, run: Run) -> Costs:
-    """Count and menu (P9). Replace-one: a public number will choose the branch; the worst of them is charged."""
+    """Count and branches (P9). Under replace-one a public number chooses the branch; the worst branch is charged."""
     if estimator == "unknown":
         menu = calibrated(run, RADIUS_SEARCH_SHARE)
     else:
@@ -91,7 +95,7 @@ def _tested(estimator: str, run: Run) -> Costs:
 
 
 def _basis_digest(basis: Basis | None) -> str | None:
-    """Told apart by where a fixed public vector is taken."""
+    """A digest of the image of a fixed public vector, which tells bases apart."""
     if basis is None:
         return None
     turned = basis.moved(np.arange(1.0, basis.dimension + 1) / basis.dimension)
@@ -99,7 +103,7 @@ def _basis_digest(basis: Basis | None) -> str | None:
 
 
 def public_digest(estimator: str, run: Run) -> str:
-    """SHA-256 of the public parameters of a run, the covariance among them: the same options, the same digest."""
+    """SHA-256 of the public parameters of a run, the covariance included: the same options give the same digest."""
     spectrum = hashlib.sha256(run.spectrum.tobytes()).hexdigest()
     return digest_of(
         {

@@ -1,7 +1,7 @@
-"""The curve of one run, as a distribution of losses whose moments a ledger can add up (L1).
+"""The privacy curve of one run, as a distribution of privacy losses whose moments a ledger can add up (L1).
 
-Letters: x = a level of loss, a = e^x; D = an upper bound on the run's divergence at that level, both directions;
-p = mass of an atom. Proof: proofs/ledger/spending.md.
+Notation: x = a level of loss, a = e^x; D = an upper bound on the divergence of the run at that level, in both
+directions; p = mass of an atom. Proof: proofs/ledger/spending.md.
 """
 
 import math
@@ -20,25 +20,26 @@ from dimfree.accounting.precision import compose
 from dimfree.accounting.profile import after_gaussians
 from dimfree.accounting.several_runs.branch_choice import BranchChoice
 
-_LEVELS = 400  # below epsilon, and as many above; any number is sound, more are tighter
+_LEVELS = 400  # below epsilon, and as many above; any number is valid, more are tighter
 _PIECE, _CHORDS = 400, 1000  # levels at a time, and chords for each
-_FARTHEST = 3.0  # times epsilon: no finite loss is resolved beyond
-_SETTLED = 1.005  # times its limit: where a curve counts as having reached it
-_TRUNCATIONS = (1.0005, 1.01, 1.05, 1.2, 1.5, 2.0, 4.0, 10.0)  # times the limit: what may be counted as told
+_FARTHEST = 3.0  # times epsilon: larger losses count as infinite
+_SETTLED = 1.005  # times the limit: a curve this close counts as having reached it
+# Times the limit: where the curve may be cut. What is beyond counts as an infinite loss.
+_TRUNCATIONS = (1.0005, 1.01, 1.05, 1.2, 1.5, 2.0, 4.0, 10.0)
 _LARGEST_LIFTED, _TINY = 20.0, 1e-9
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """Atoms of loss with their masses, and the mass that counts as "all is told"."""
+    """Atoms of loss with their masses, and the mass of an infinite loss."""
 
     levels: Floats
     masses: Floats
     told: float
 
     def moment(self, order: float) -> float:
-        """ln E[e^{(order - 1) L}] given that not all is told, rounded up; infinite where all is told."""
+        """ln E[e^{(order - 1) L}] given a finite loss, rounded up; infinite where the loss is always infinite."""
         if self.told >= 1:
             return math.inf
         terms = (order - 1) * self.levels
@@ -48,14 +49,14 @@ class Losses:
 
 @lru_cache(maxsize=64)  # seconds each; a function of public numbers
 def losses_of(run: Costs) -> tuple[Losses, ...]:
-    """Several distributions that all dominate the run: the more is told with a small chance, the smaller the rest."""
+    """Several distributions that all dominate the run: more mass on an infinite loss leaves smaller finite losses."""
     x = _levels(run)
     values = np.minimum.accumulate(np.minimum(run_profile(run, x), 1.0))  # a divergence falls with the level
     return tuple(_atoms(x, values, end) for end in _ends(values))
 
 
 def run_profile(run: Costs, x: Floats) -> Floats:
-    """D at levels x >= 0, discrete noise included: of the Gaussians before the choice, and then of the whole menu."""
+    """D at levels x >= 0, discrete noise included: of the Gaussians before the branch, then of all branches."""
     if run.filtered:
         return _lifted(run, x)
     slack = reserve(run.budget.usable_epsilon, run.budget.delta)  # M8
@@ -63,7 +64,7 @@ def run_profile(run: Costs, x: Floats) -> Floats:
 
 
 def _unfiltered(run: Costs, slack: Slack, x: Floats) -> Floats:
-    """P9 at every level; cut into pieces, on each of which the chords are fine."""
+    """P9 at every level, in pieces on which the chords are fine."""
     mu, menu = compose(event.mu for event in run.before), BranchChoice(run.menu)
     pieces = [x[start : start + _PIECE] - slack.epsilon for start in range(0, len(x), _PIECE)]
     ideal = np.concatenate([after_gaussians(mu, menu.profile, piece, _CHORDS) for piece in pieces])
@@ -71,7 +72,7 @@ def _unfiltered(run: Costs, slack: Slack, x: Floats) -> Floats:
 
 
 def _lifted(run: Costs, x: Floats) -> Floats:
-    """P1 at every level: what is (ln(1 + x/2), D)-private on friendly data costs x in all."""
+    """P1 at every level: a mechanism that is (ln(1 + x/2), D)-private on friendly data costs x in total."""
     promised = min(run.budget.usable_epsilon, _LARGEST_LIFTED)
     levels = np.clip(x, _TINY, _LARGEST_LIFTED)
     inside = np.array([before_lifting(level, run.budget.delta)[0] for level in levels])
@@ -91,7 +92,7 @@ def _levels(run: Costs) -> Floats:
 
 
 def _ends(values: Floats) -> list[int]:
-    """Where each truncation lets the curve end: from there on it counts as constant."""
+    """Where each truncation cuts the curve: beyond, it counts as constant."""
     found = {int(np.argmax(values <= factor * values[-1])) for factor in _TRUNCATIONS}
     return sorted(found, reverse=True)
 
@@ -111,7 +112,7 @@ def _atoms(x: Floats, values: Floats, end: int) -> Losses:
 
 
 def _lower_hull(a: Floats, heights: Floats) -> NDArray[np.intp]:
-    """Which points carry the largest convex function below all of them."""
+    """The points that carry the largest convex function below all of them."""
     kept: list[int] = []
     for new in range(len(a)):
         while len(kept) > 1 and _above(a, heights, kept[-2], kept[-1], new):

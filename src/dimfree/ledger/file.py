@@ -1,4 +1,4 @@
-"""The file at a path: whether it can be opened, and who made it."""
+"""The file at a path: whether it can be opened, and which process created it."""
 
 import os
 import time
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dimfree.errors import InvalidFile
 
-_PATIENCE = 5.0  # seconds for another process that has just made the file and is about to fill it
+_PATIENCE = 5.0  # seconds to wait for another process that has created the file and not yet filled it
 CANNOT_OPEN = "cannot be opened: check that its folder exists and may be written."
 _EMPTY = (
     "{path!r} is an empty file: if it held a ledger it is damaged, restore it from a copy and count every release "
@@ -15,7 +15,7 @@ _EMPTY = (
 
 
 def check_file(path: Path, *, missing: bool = False) -> None:
-    """Raises InvalidFile where there is no file to open; `missing` allows that there is none yet."""
+    """Raise InvalidFile where there is no file to open; with `missing` it may not exist yet."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -30,9 +30,10 @@ def check_file(path: Path, *, missing: bool = False) -> None:
 
 
 def made_here(path: Path, timeout: float) -> bool:
-    """Makes an empty file if there is none; False if there was one, which is then not empty.
+    """Create an empty file if there is none; False if there was one, which is then not empty.
 
-    Only the process that made the file fills it with tables. So a ledger that was cut to nothing does not start anew.
+    Only the process that created the file fills it with tables. So a ledger that was truncated does not start again at
+    0.
     """
     check_file(path, missing=True)
     try:

@@ -1,8 +1,8 @@
-"""Whether a debit is within the total, whatever earlier outputs led to it: a privacy filter (L2).
+"""Whether a debit fits into the total, whatever earlier outputs led to it: a privacy filter (L2).
 
-A ledger begins by adding up promises. As soon as a box holds more of the releases asked for than adding does, what is
-left becomes a box: a moment of fixed order and a reserve, of which every later debit takes its price. All sums are
-exact. Proof: proofs/ledger/filter.md.
+A ledger begins by adding up promises. As soon as a box allows more such releases than adding does, the rest of the
+budget becomes a box: a bound on the sum of moments of one order, and a bound on the sum of reserves. Every later debit
+takes its price from both. All sums are exact. Proof: proofs/ledger/filter.md.
 """
 
 import math
@@ -12,10 +12,10 @@ from fractions import Fraction
 from dimfree.accounting.budget import Budget
 from dimfree.ledger.spending import Charge, Price
 
-SHARE = 0.2  # of delta, reserved for the chance that all is told
+SHARE = 0.2  # of delta, reserved for infinite losses
 ORDERS = tuple(1 + 1.2**step for step in range(25))  # from 2 to about 80
 _ROUNDING = 1e-12
-_LEAST = 1e-9  # a rest of epsilon below this opens no box
+_LEAST = 1e-9  # if less epsilon than this is left, no box is opened
 
 Exact = Fraction
 _ZERO = Fraction(0)
@@ -33,7 +33,8 @@ class Box:
     def holding(cls, epsilon: float, delta: float, order: float, rounding: float = 2 * _ROUNDING) -> "Box":
         """The largest box whose releases together are (epsilon, delta)-private, rounded down (L2).
 
-        Rounded down twice as far as need be, so that another machine's logarithm, a bit apart, finds it no too large.
+        Rounded down twice as far as necessary: a machine whose logarithm differs in the last bit must not find it too
+        large.
         """
         reserve = SHARE * delta
         rest = (delta - reserve) / (1 - reserve)
@@ -53,7 +54,7 @@ class Debit:
 
 @dataclass(frozen=True)
 class Account:
-    """What a ledger holds and what was spent of it; all numbers are public."""
+    """The total of a ledger and what was spent of it. All numbers are public."""
 
     total: Budget
     added_epsilon: Exact = _ZERO
@@ -64,7 +65,7 @@ class Account:
     debits: int = 0
 
     def decide(self, charge: Charge) -> Debit | None:
-        """How a charge is debited; None where it is more than is left."""
+        """How a charge is debited; None where it exceeds what is left."""
         if self.box is not None:
             debit = Debit(charge.budget, charge.price(*_limits(self.box)))
             return debit if self.admits(debit) else None
@@ -74,11 +75,11 @@ class Account:
         return added if self.admits(added) else None
 
     def admits(self, debit: Debit) -> bool:
-        """Whether the total is kept after this debit, in exact arithmetic."""
+        """Whether the total holds after this debit, in exact arithmetic."""
         return self.admitted(debit) is not None
 
     def admitted(self, debit: Debit) -> "Account | None":
-        """The account once the debit is made; None where that would be more than the total."""
+        """The account after the debit; None where it would exceed the total."""
         if debit.opens is not None and (self.box is not None or not self._holds(debit.opens)):
             return None
         if debit.price is not None and not math.isfinite(debit.price.moment):
@@ -92,7 +93,7 @@ class Account:
         return after if kept else None
 
     def after(self, debit: Debit) -> "Account":
-        """The account once the debit is made; nothing is checked here."""
+        """The account after the debit, unchecked."""
         if debit.price is None:
             epsilon = self.added_epsilon + Exact(debit.budget.epsilon)
             delta = self.added_delta + Exact(debit.budget.delta)
@@ -123,7 +124,7 @@ class Account:
         return float(self.left_epsilon) * (1 - _ROUNDING), float(self.left_delta) * (1 - _ROUNDING)
 
     def _holds(self, box: Box) -> bool:
-        """Whether a box is no larger than what is left."""
+        """Whether a box is at most what is left."""
         epsilon, delta = self._rest()
         if epsilon < _LEAST or delta <= 0 or not 1 < box.order < math.inf:
             return False
@@ -131,7 +132,7 @@ class Account:
         return 0 < box.moment <= most.moment and 0 < box.reserve <= most.reserve
 
     def _open(self, charge: Charge) -> Debit | None:
-        """The box, among all orders, that holds this charge most often."""
+        """The box, over all orders, that allows this charge most often."""
         epsilon, delta = self._rest()
         if epsilon < _LEAST or delta <= 0:
             return None

@@ -1,4 +1,4 @@
-"""Ledger: a persistent budget for one data set. The public class of this package: validate, decide, commit."""
+"""Ledger: a persistent budget for one data set."""
 
 import warnings
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 from unicodedata import is_normalized, normalize
 
 from dimfree._validate import check_at_least, check_finite, check_flag, check_kind, check_path, check_positive, quoted
@@ -15,11 +15,11 @@ from dimfree.errors import BudgetExceeded, InvalidFile, InvalidParameter
 from dimfree.ledger.chain import DEBIT, OPENED, OUTCOME, Entry
 from dimfree.ledger.filter import Account
 from dimfree.ledger.remaining import left, refusal
-from dimfree.ledger.rows import OUTCOMES, Standing, debit_to_dict, examined, standing_of
+from dimfree.ledger.rows import OUTCOMES, LedgerState, debit_to_dict, problems_in, state_of
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.store import Transaction, reading, writing
 from dimfree.ledger.sums import Sums
-from dimfree.ledger.terms import Terms, asked_terms, check_agreement
+from dimfree.ledger.terms import Terms, check_agreement, given_terms
 
 TIMEOUT = 30.0  # seconds to wait for another process
 _LONGEST_NAME = 200
@@ -36,17 +36,17 @@ _EXCHANGED = (
 
 @dataclass(frozen=True)
 class Charged:
-    """A debit that is on disk; `noted` writes what became of it."""
+    """A debit that is on disk; `noted` adds its outcome."""
 
     ledger: "Ledger"
     number: int
     day: str
 
     def noted(self, *, refused: bool) -> None:
-        """The outcome, as information: the charge stands whatever it is, so trouble with the disk is no error here.
+        """Write the outcome, for information. The charge stands whatever it is, so a disk problem is only a warning.
 
-        Nor is its warning where warnings are errors: the release, which is paid for, would be lost. The outcome is
-        dated as the debit was: a date of its own could tell how long the release took.
+        Nor is its warning where warnings are errors: the release, which is paid for, would be lost. The outcome has
+        the date of the debit: a date of its own could reveal how long the release took.
         """
         try:
             self.ledger._append_outcome({"debit": self.number, "outcome": OUTCOMES[refused]}, self.day)
@@ -59,27 +59,42 @@ class Charged:
 class Ledger:
     """A persistent budget for one data set: all releases charged to it are (epsilon, delta)-private together.
 
-    Guarantee: whatever is released with `ledger=`, one after another or from several processes at once, budgets and
-    questions chosen by looking at earlier outputs, refusals included, is together (epsilon, delta)-indistinguishable
-    for neighbouring data sets. Proof: proofs/ledger/filter.md. The caller promises that `dataset` always names the same
-    records, and that everything released about them is charged here. A debit with seeded noise is charged as any
-    other and marks the ledger: then nothing is promised any more.
+    Guarantee: everything released with `ledger=` is together (epsilon, delta)-indistinguishable for neighbouring data
+    sets: one release after another or from several processes at once, with budgets and parameters chosen after looking
+    at earlier outputs, refusals included. Proof: proofs/ledger/filter.md. The caller promises that `dataset` always
+    names the same records, and that everything released about them is charged here. A debit with seeded noise is
+    charged like any other and marks the ledger: from then on nothing is promised.
 
+    A debit is on disk before the release draws any noise: a crash can lose a release but never a charge. A debit takes
+    the same time however many there were: it reads the first entry and the last ones, which carry the sums of all
+    before them. `verify` and `entries` read and check every entry.
+
+    Parameters
+    ----------
+    path : str or Path
+        An SQLite file, created where there is none. It may hold the ledgers of several data sets. Keep it on a local
+        disk of the machine that releases: locks on network folders may fail. The file must have one name: hard links
+        and mounts of the single file are refused where they can be seen (mount the folder, not the file). Move it only
+        while nobody uses it and no file ending in "-journal" lies beside it.
+    dataset : str
+        The name of the records.
+    epsilon, delta : float, optional
+        The total budget. Needed to open a new ledger; for an existing one they may be left out, and must agree if
+        given.
+    neighbours : {"add-remove", "replace-one"}, optional
+        The neighbouring relation, fixed when the ledger is opened. A release with another one is an error.
+    unit : str, optional
+        What one person is, fixed when the ledger is opened. None: one row. Otherwise the name of the column that says
+        to whom each row belongs, "" for keys without a name. A release with another unit is an error.
+    purpose : str, default ""
+        A text that is written beside every debit.
+    timeout : float, default 30
+        Seconds to wait for another process.
+
+    Examples
+    --------
     >>> with Ledger("study.db", dataset="trial-7", epsilon=3, delta=1e-5) as ledger:  # doctest: +SKIP
     ...     release_mean(X, epsilon=1, delta=1e-6, ledger=ledger)
-
-    `path` is an SQLite file, created where there is none; it may hold the ledgers of several data sets. Keep it on a
-    disk of the machine that releases: locks of network folders may not hold. The file must have one name: hard links
-    and mounts of the single file are refused where they can be seen (mount the folder, not the file); move it only
-    while nobody uses it and no file that ends in "-journal" lies beside it. `epsilon` and
-    `delta` are the total: needed to open a new ledger; for an existing one they may be left out, and must agree if
-    given. `neighbours` and `unit` (None: one row is one person; otherwise the name of the column that says whose each
-    row is, "" for keys without a name) are settled when the ledger is opened, and a release that says otherwise is an
-    error. `purpose` is written beside every debit. A debit is on disk before the release draws any noise, so a crash
-    or a kill can lose a release but never a charge. `timeout`: seconds to wait for another process.
-
-    A debit takes the same time however many there were: it reads the first entry and the last ones, which carry the
-    sums of all before them. `verify` and `entries` read and check every entry.
     """
 
     def __init__(
@@ -89,7 +104,7 @@ class Ledger:
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        neighbours: str | Neighbours | None = None,
+        neighbours: Literal["add-remove", "replace-one"] | Neighbours | None = None,
         unit: str | None = None,
         purpose: str = "",
         timeout: float = TIMEOUT,
@@ -100,7 +115,7 @@ class Ledger:
         self.timeout = check_positive("timeout", timeout)
         self._closed = False
         self._seen: Entry | None = None
-        asked = asked_terms(epsilon, delta, neighbours, unit)
+        asked = given_terms(epsilon, delta, neighbours, unit)
         self.terms, _, self._seen = self._opened(asked, neighbours, unit)
 
     def __enter__(self) -> Self:
@@ -114,9 +129,31 @@ class Ledger:
     def charge(
         self, charge: Charge, *, terms: Terms, private: bool = True, what: str = "", parameters: str = ""
     ) -> Charged:
-        """Debit a release before it looks or draws: on disk when this returns; BudgetExceeded where it does not fit.
+        """Debit a release before it reads records or draws noise. The debit is on disk when this returns.
 
-        `terms` are the promise of the release: its neighbours and its unit must be the ledger's own.
+        Parameters
+        ----------
+        charge : Charge
+            What the release costs.
+        terms : Terms
+            The promise of the release. Its neighbours and its unit must be those of the ledger.
+        private : bool, default True
+            False where the noise is seeded.
+        what : str, default ""
+            What is released, for the list of entries.
+        parameters : str, default ""
+            The public parameters of the release, for the list of entries.
+
+        Returns
+        -------
+        Charged
+
+        Raises
+        ------
+        BudgetExceeded
+            If the charge does not fit. Nothing is charged.
+        InvalidFile
+            If the ledger is damaged. Nothing is charged.
         """
         self._check_alike(check_kind("terms", terms, Terms))
         check_kind("charge", charge, Charge).prepare()
@@ -128,7 +165,7 @@ class Ledger:
             "parameters": parameters,
         }
         with writing(self.path, self.timeout) as transaction:
-            found = self._standing(transaction)
+            found = self._checked_state(transaction)
             debit = found.sums.account.decide(charge)
             sums = None if debit is None else found.sums.after(debit, private=bool(private))
             if debit is not None and sums is not None:
@@ -141,9 +178,25 @@ class Ledger:
         return Charged(self, entry.number, entry.day)
 
     def debit(self, epsilon: float, delta: float, *, what: str = "another release") -> Charged:
-        """Charge a release made elsewhere, of which nothing but its (epsilon, delta) is known, before it is made.
+        """Charge a release made with other software, known by its (epsilon, delta) only, before it is made.
 
-        A delta of 0, as Laplace noise has it, is charged as the smallest one there is.
+        Parameters
+        ----------
+        epsilon : float
+            Budget of that release.
+        delta : float
+            Budget of that release. 0, as with Laplace noise, is charged as the smallest delta there is.
+        what : str, default "another release"
+            What is released, for the list of entries.
+
+        Returns
+        -------
+        Charged
+
+        Raises
+        ------
+        BudgetExceeded
+            If the charge does not fit. Nothing is charged.
         """
         budget = Budget(epsilon, SMALLEST_DELTA if check_finite("delta", delta) == 0 else delta)
         check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
@@ -151,35 +204,63 @@ class Ledger:
         return self.charge(Charge(budget, again=Charge), terms=self.terms, what=_checked_text("what", what, least=0))
 
     def entries(self) -> tuple[Entry, ...]:
-        """Every entry, oldest first, all of them checked; raises InvalidFile where the ledger is damaged."""
+        """Every entry, oldest first. All of them are checked.
+
+        Returns
+        -------
+        tuple of Entry
+
+        Raises
+        ------
+        InvalidFile
+            If the ledger is damaged.
+        """
         with reading(self.path, self.timeout) as transaction:
-            self._standing(transaction)
+            self._checked_state(transaction)
             found = tuple(transaction.entries(self.dataset))
-            problems = examined(found, transaction.head(self.dataset))
+            problems = problems_in(found, transaction.head(self.dataset))
         if problems:
             raise InvalidFile(self._damaged(problems[0]))
         return found
 
     def account(self) -> Account:
-        """What was spent and what is left, in numbers."""
-        return self._stands().sums.account
+        """What was spent and what is left, in numbers.
+
+        Returns
+        -------
+        Account
+        """
+        return self._state().sums.account
 
     def verify(self, head: str | None = None) -> list[str]:
-        """Everything that is wrong with the file, the chain and the sums, one sentence each; empty: all is well.
+        """Read every entry, add them up again, and list everything that is wrong with the file.
 
-        Every entry is read and added up again. `head` is a digest that was kept elsewhere: without one, a ledger that
-        was rewritten as a whole, or an older copy of the file, looks well.
+        Parameters
+        ----------
+        head : str, optional
+            A value of `head` that was kept elsewhere. Without it, a ledger that was rewritten as a whole, or an older
+            copy of the file, passes.
+
+        Returns
+        -------
+        list of str
+            One sentence for each problem; empty if there is none.
         """
         return verified(self.path, self.dataset, head, timeout=self.timeout)
 
     @property
     def head(self) -> str:
-        """The digest of the last entry: keep it where nobody who can write the file can write."""
-        return self._stands().last.digest
+        """The digest of the last entry. Keep it where nobody who can write the file can write."""
+        return self._state().last.digest
 
     def statement(self) -> str:
-        """The promise of the ledger and what was spent of it, in plain words."""
-        sums, total = self._stands().sums, self.terms.budget
+        """The promise of the ledger and what was spent of it, in sentences.
+
+        Returns
+        -------
+        str
+        """
+        sums, total = self._state().sums, self.terms.budget
         promise = (
             f"Everything charged to {self.dataset!r} is together differentially private with epsilon={total.epsilon!r} "
             f"and delta={total.delta!r} ({self.terms.neighbours}, {self.terms.who}), whatever was asked in between. "
@@ -191,23 +272,23 @@ class Ledger:
         total = self.terms.budget
         return f"<Ledger: {self.dataset!r} in {str(self.path)!r}, epsilon={total.epsilon!r}, delta={total.delta!r}>"
 
-    def _opened(self, asked: Terms | None, neighbours: object, unit: object) -> Standing:
-        """Where the ledger stands, which is made if it is not there and a total was given."""
+    def _opened(self, asked: Terms | None, neighbours: object, unit: object) -> LedgerState:
+        """The state of the ledger. It is created if it does not exist and a total was given."""
         if asked is None:
             with reading(self.path, self.timeout) as transaction:
                 if not transaction.holds(self.dataset):
                     raise InvalidParameter(_no_ledger(self.dataset, transaction.datasets()))
-                found = self._standing(transaction)
+                found = self._checked_state(transaction)
         else:
             with writing(self.path, self.timeout, create=True) as transaction:
                 if not transaction.holds(self.dataset):
                     self._make(transaction, asked)
-                found = self._standing(transaction)
+                found = self._checked_state(transaction)
         check_agreement(found.terms, asked, neighbours, unit, self.dataset)
         return found
 
     def _make(self, transaction: Transaction, terms: Terms) -> None:
-        """A new ledger; the whole file is checked, since a damaged one may hide that there was one already."""
+        """Create a ledger. The whole file is checked first: a damaged one may hide a ledger of this data set."""
         if problems := transaction.problems():
             raise InvalidFile(self._damaged(problems[0]))
         sums = Sums(Account(terms.budget))
@@ -215,23 +296,23 @@ class Ledger:
 
     def _append_outcome(self, content: dict[str, Any], day: str) -> None:
         with writing(self.path, self.timeout) as transaction:
-            found = self._standing(transaction)
+            found = self._checked_state(transaction)
             entry = Entry.following(found.last, self.dataset, day, OUTCOME, content, found.sums.text)
             transaction.append(entry)
         self._seen = entry
 
-    def _stands(self) -> Standing:
+    def _state(self) -> LedgerState:
         with reading(self.path, self.timeout) as transaction:
-            return self._standing(transaction)
+            return self._checked_state(transaction)
 
-    def _standing(self, transaction: Transaction) -> Standing:
-        """Terms, sums and last entry, if they hold: nothing is spent from a ledger whose ends are damaged.
+    def _checked_state(self, transaction: Transaction) -> LedgerState:
+        """Terms, sums and last entry, after a check of both ends: nothing is spent from a ledger that is damaged there.
 
-        The entry that was last when this object looked before must be in its place still: an older copy of the file,
-        or another ledger, is not taken for the one that was opened.
+        The entry that was last when this object read the file before must still be there: an older copy of the file, or
+        another ledger, is an error.
         """
         try:
-            found = standing_of(transaction.ends(self.dataset))
+            found = state_of(transaction.ends(self.dataset))
         except ValueError as error:
             raise InvalidFile(self._damaged(str(error))) from None
         seen = self._seen
@@ -254,8 +335,8 @@ class Ledger:
             )
 
 
-def books(path: str | Path, *, timeout: float = TIMEOUT) -> list[str]:
-    """The data sets that a file holds a ledger for."""
+def datasets_in(path: str | Path, *, timeout: float = TIMEOUT) -> list[str]:
+    """The data sets that have a ledger in this file."""
     with reading(_checked_path(path), timeout) as transaction:
         return transaction.datasets()
 
@@ -268,7 +349,7 @@ def verified(path: str | Path, dataset: str, head: str | None = None, *, timeout
     with reading(_checked_path(path), timeout, damaged=True) as transaction:
         if not transaction.holds(name):
             raise InvalidParameter(_no_ledger(name, transaction.datasets()))
-        return transaction.problems() + examined(transaction.entries(name), transaction.head(name), head)
+        return transaction.problems() + problems_in(transaction.entries(name), transaction.head(name), head)
 
 
 def _no_ledger(dataset: str, others: list[str]) -> str:
@@ -279,11 +360,11 @@ def _no_ledger(dataset: str, others: list[str]) -> str:
 
 
 def _checked_path(path: object) -> Path:
-    return check_path("path", path).absolute()  # the same file, whichever folder the process goes to
+    return check_path("path", path).absolute()  # the same file, also if the process changes its folder
 
 
 def _checked_name(value: object) -> str:
-    """Of a data set: two names that look alike would be two ledgers, each with a budget of its own."""
+    """The name of a data set. Two names that look alike would be two ledgers, each with its own budget."""
     name = _checked_text("dataset", value, least=1)
     if name != name.strip() or not is_normalized("NFC", name):
         raise InvalidParameter(

@@ -31,7 +31,7 @@ def check_one_name(path: Path) -> None:
 
 
 def mount_points() -> set[bytes]:
-    """Where something is mounted, as this process sees it; empty if the system does not say."""
+    """The mount points that this process sees; empty if the system does not list them."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:

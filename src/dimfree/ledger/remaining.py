@@ -1,4 +1,4 @@
-"""What is left in a ledger, in words, and the largest release that would fit."""
+"""What is left in a ledger, as text, and the largest release that would fit."""
 
 import math
 from collections.abc import Callable
@@ -9,13 +9,13 @@ from dimfree.errors import InvalidParameter
 from dimfree.ledger.filter import Account
 from dimfree.ledger.spending import Charge
 
-_TRIES = (0.95, 0.8, 0.6)  # of the epsilon that the rest would hold if costs grew with its square
-_SMALLEST_TRY = 0.1  # of the epsilon asked for: smaller ones take long to price
+_TRIES = (0.95, 0.8, 0.6)  # times the epsilon that would fit if the cost grew with its square
+_SMALLEST_TRY = 0.1  # times the requested epsilon: smaller ones take long to price
 _HALVINGS = 40
 
 
 def fitting(account: Account, charge: Charge) -> Budget | None:
-    """A budget like the one asked for that was seen to fit: the same kind of release, or else any of that promise."""
+    """A budget that was checked to fit: of the same kind of release, or else of any release with that promise."""
     guess = _guess(account, charge)
     for share in _TRIES:
         if charge.again is None or guess is None or share * guess.epsilon < _SMALLEST_TRY * charge.budget.epsilon:
@@ -43,7 +43,7 @@ def _guess(account: Account, charge: Charge) -> Budget | None:
 
 
 def _promised(account: Account, asked: Budget) -> Budget | None:
-    """The largest epsilon at this delta, of a release of which nothing but its promise is known; priced at once."""
+    """The largest epsilon at this delta for a release known by its promise only; fast to price."""
     if account.box is not None and account.reserve < Fraction(account.box.reserve):
         most = float(Fraction(account.box.reserve) - account.reserve)
         asked = Budget(asked.epsilon, min(asked.delta, _rounded_down(most / 2)))
@@ -60,18 +60,18 @@ def _fits(account: Account, again: Callable[[Budget], Charge], budget: Budget) -
         return False
     try:
         return account.decide(again(budget)) is not None
-    except InvalidParameter:  # options that such an epsilon does not allow
+    except InvalidParameter:  # the options do not allow so small an epsilon
         return False
 
 
 def _rounded_down(number: float) -> float:
-    """To three digits."""
+    """Rounded down to three digits."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 2)
     return float(f"{math.floor(number / unit) * unit:.3g}")
 
 
 def left(account: Account) -> str:
-    """What is left, in words."""
+    """What is left, as text."""
     if account.box is None:
         epsilon, delta = (max(0.0, float(each)) for each in (account.left_epsilon, account.left_delta))
         return f"epsilon {epsilon:.6g} and delta {delta:.3g} are left"

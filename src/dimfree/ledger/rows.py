@@ -1,4 +1,4 @@
-"""The entries of a ledger and what they mean: opened with a total, debits in turn, outcomes as information."""
+"""The entries of a ledger and their meaning: an opening with the total, debits, and outcomes for information."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ def debit_of(said: dict[str, Any]) -> Debit:
 
 
 def next_sums(before: Sums | None, entry: Entry) -> Sums:
-    """The sums with this entry; raises ValueError, naming it, where they do not hold or are not those it carries."""
+    """The sums after this entry; ValueError, naming it, where they exceed the total or differ from those it carries."""
     found = Sums(Account(_terms(entry).budget)) if before is None else _added(before, entry)
     if entry.sums != found.text:
         raise ValueError(f"Entry {entry.number} does not carry the sums up to it.")
@@ -79,19 +79,19 @@ def _check_outcome(entry: Entry) -> None:
         raise ValueError(f"Entry {entry.number} does not say what became of a debit.")
 
 
-class Standing(NamedTuple):
-    """Where a ledger stands: what it promises, what was spent, and the entry that the next one follows."""
+class LedgerState(NamedTuple):
+    """The state of a ledger: its promise, what was spent, and its last entry."""
 
     terms: Terms
     sums: Sums
     last: Entry
 
 
-def standing_of(ends: Ends) -> Standing:
-    """Where a ledger stands, from its two ends alone; raises ValueError where these do not hold together.
+def state_of(ends: Ends) -> LedgerState:
+    """The state of a ledger, from its first and last entries only; ValueError where they do not fit together.
 
-    The sums before the last entry are taken from the entry before it, and not added up again: a change in between is
-    found by `examined`, and has no part in what the next debit is charged against.
+    The sums before the last entry are taken from the entry before it, and not added up again: a change further back is
+    found by `problems_in`, and does not affect what the next debit is charged against.
     """
     first, before, last, head = ends
     if first is None or last is None or head != (last.number, last.digest):
@@ -106,7 +106,7 @@ def standing_of(ends: Ends) -> Standing:
     sums = next_sums(None if before is None else _carried(before), last)
     if sums.account.total != terms.budget:
         raise ValueError(f"Entry {last.number} is about another total than entry 0.")
-    return Standing(terms, sums, last)
+    return LedgerState(terms, sums, last)
 
 
 def _carried(entry: Entry) -> Sums:
@@ -116,10 +116,10 @@ def _carried(entry: Entry) -> Sums:
         raise ValueError(f"Entry {entry.number} does not carry the sums up to it.") from None
 
 
-def examined(entries: Iterable[Entry], head: tuple[int, str] | None, kept: str | None = None) -> list[str]:
+def problems_in(entries: Iterable[Entry], head: tuple[int, str] | None, kept: str | None = None) -> list[str]:
     """Everything that is wrong with a whole ledger, one sentence each: its chain, its sums, its head.
 
-    `head` is the one that is stored beside the entries; `kept` is a digest that was kept elsewhere.
+    `head` is the one stored beside the entries; `kept` is a digest that was kept elsewhere.
     """
     found: list[str] = []
     last: Entry | None = None
@@ -144,7 +144,7 @@ def examined(entries: Iterable[Entry], head: tuple[int, str] | None, kept: str |
 
 
 def outcomes_of(entries: Sequence[Entry]) -> dict[int, str]:
-    """What became of debits, by their number; a debit that is not there may have been interrupted."""
+    """The outcomes of debits by their number; a debit without one may have been interrupted."""
     said = [entry.content for entry in entries if entry.event == OUTCOME]
     return {each["debit"]: each["outcome"] for each in said}
 

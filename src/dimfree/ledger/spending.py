@@ -1,6 +1,6 @@
-"""What one release costs a ledger: a moment of its loss, and a reserve for the chance that all is told (L1).
+"""What one release costs a ledger: a moment of its privacy loss, and a reserve for an infinite loss (L1).
 
-The price is a function of the budget and of public options: nothing that happens in the run can change it. It holds on
+The price depends on the budget and on public options only: nothing that happens in the run changes it. It holds on
 every path, a refusal included. Proof: proofs/ledger/spending.md.
 """
 
@@ -17,7 +17,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Price:
-    """At the order of a box: ln E[e^{(order - 1) L}] at most `moment`, unless all is told, with chance `reserve`."""
+    """At the order of a box: ln E[e^{(order - 1) L}] <= `moment`, except with probability `reserve` (infinite loss)."""
 
     moment: float
     reserve: float
@@ -31,7 +31,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Charge:
-    """What a release is charged for: its promise, and where they are known the runs that keep it.
+    """What a release is charged for: its promise, and, where they are known, the runs it consists of.
 
     `again` makes the charge of the same release with another budget: an error then says what would fit.
     """
@@ -41,13 +41,13 @@ class Charge:
     again: "Callable[[Budget], Charge] | None" = field(default=None, compare=False, repr=False)
 
     def prepare(self) -> "Charge":
-        """Compute all that takes time, so that nobody waits for a lock meanwhile."""
+        """Compute everything that takes time before the file is locked."""
         for run in self.runs:
             losses_of(run)
         return self
 
     def price(self, order: float, moment: float, reserve: float) -> Price:
-        """At this order; of several prices that hold, the smallest share of (moment, reserve)."""
+        """The price at this order; of several valid prices the one with the smallest share of (moment, reserve)."""
         prices = [promised_price(self.budget, order)]
         if self.runs:
             prices.append(_added(_run_price(run, order, moment, reserve) for run in self.runs))
@@ -55,9 +55,9 @@ class Charge:
 
 
 def promised_price(budget: Budget, order: float) -> Price:
-    """Of any (epsilon, delta)-private release: that of telling the truth with odds e^epsilon, rounded up.
+    """The price of any (epsilon, delta)-private release: that of randomised response with odds e^epsilon, rounded up.
 
-    The whole epsilon: of a release made elsewhere nothing says that a large promise is kept by keeping a smaller one.
+    The whole epsilon counts: nothing is known of a release made with other software beyond its promise.
     """
     epsilon = budget.epsilon
     bent = math.log1p(math.exp(-(2 * order - 1) * epsilon)) - math.log1p(math.exp(-epsilon))
@@ -70,7 +70,7 @@ def _run_price(run: Costs, order: float, moment: float, reserve: float) -> Price
 
 
 def _added(prices: Iterable[Price]) -> Price:
-    """Of runs one after another: both parts add up."""
+    """The price of several runs: both parts add up."""
     listed = list(prices)
     up = 1 + _ROUNDING
     return Price(sum(price.moment for price in listed) * up, sum(price.reserve for price in listed) * up)

@@ -22,7 +22,7 @@ from dimfree.ledger.chain import Ends, Entry
 from dimfree.ledger.file import CANNOT_OPEN, check_file, made_here
 from dimfree.ledger.one_name import check_one_name
 
-APPLICATION = 0x64696D66  # marks the file as one of ours
+APPLICATION = 0x64696D66  # marks the file as a ledger of dimfree
 FORMAT = 2  # 1: no nonces, no running sums
 _COLUMNS = "dataset, number, day, event, body, sums, nonce, previous, digest"
 _SCHEMA = (
@@ -41,7 +41,7 @@ _SCHEMA = (
 _SET_HEAD = """INSERT INTO heads (dataset, number, digest) VALUES (?, ?, ?)
     ON CONFLICT (dataset) DO UPDATE SET number = excluded.number, digest = excluded.digest"""
 _DAMAGED = "is damaged: restore it from a copy, and count every release since then as spent."
-_REMEDIES = {  # the first whose name is how SQLite's own begins
+_REMEDIES = {  # the first entry whose name is a prefix of SQLite's error name
     "SQLITE_NOTADB": "is damaged, or is not a ledger: pass a file that dimfree.Ledger or 'dimfree ledger create' made.",
     "SQLITE_BUSY": "is locked by another process: wait until it is done, or pass a longer timeout.",
     "SQLITE_FULL": "cannot be written, the disk is full: make room. Nothing was released.",
@@ -113,10 +113,10 @@ class Transaction:
 
 @contextmanager
 def writing(path: Path, timeout: float, *, create: bool = False) -> Iterator[Transaction]:
-    """One transaction that nobody else can be in; committed to disk when the block ends, undone if it raises."""
+    """One exclusive transaction; committed to disk when the block ends, undone if it raises."""
     fresh = create and made_here(path, timeout)
     with _connected(path, timeout) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")  # the file remembers a log that somebody turned on
+        connection.execute("PRAGMA journal_mode = DELETE")  # the file may have been switched to a write-ahead log
         connection.execute("BEGIN IMMEDIATE")
         try:
             check_one_name(path.resolve())  # again: a link may have been made meanwhile
@@ -147,7 +147,7 @@ def _connected(path: Path, timeout: float) -> Iterator[sqlite3.Connection]:
     connection = None
     try:
         real = path.resolve()
-        check_one_name(real)  # before SQLite looks at the file: it might undo charges
+        check_one_name(real)  # before SQLite opens the file: it might undo charges
         connection = sqlite3.connect(f"{real.as_uri()}?mode=rw", uri=True, timeout=timeout, isolation_level=None)
         connection.text_factory = _text
         connection.execute("PRAGMA synchronous = EXTRA")
@@ -208,7 +208,7 @@ def _expected_schema() -> list[tuple[str, ...]]:
 
 
 def _unusable(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> NoReturn:
-    """SQLite's words, as a sentence with a remedy; they speak of the file and never of a row."""
+    """SQLite's message as a sentence with a remedy; it is about the file and never about a row."""
     name = getattr(error, "sqlite_errorname", "") or ""
     known = next((remedy for code, remedy in _REMEDIES.items() if name.startswith(code)), _DAMAGED)
     if "append-only" in str(error):

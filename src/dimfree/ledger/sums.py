@@ -1,4 +1,4 @@
-"""The running sums of a ledger, as every entry carries them: a debit reads the last ones instead of adding up all rows.
+"""The running sums of a ledger. Every entry carries them: a debit reads the last ones instead of adding up all rows.
 
 Sums are exact: fractions, written as "numerator/denominator".
 """
@@ -24,7 +24,7 @@ class Sums:
     private: bool = True  # whether every debit was for system noise
 
     def after(self, debit: Debit, *, private: bool) -> "Sums | None":
-        """The sums once the debit is made; None where that would be more than the total."""
+        """The sums after the debit; None where it would exceed the total."""
         account = self.account.admitted(debit)
         return None if account is None else replace(self, account=account, private=self.private and private)
 

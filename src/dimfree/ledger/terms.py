@@ -1,4 +1,4 @@
-"""What a ledger promises in all, about whom: settled when it is opened, and the same ever after."""
+"""What a ledger promises in total, and about whom: fixed when it is opened."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ RULE = 1  # raise it whenever an older version would add up differently
 
 @dataclass(frozen=True)
 class Terms:
-    """What a ledger promises in all, about whom; settled when it is opened."""
+    """What a ledger promises in total, and about whom."""
 
     budget: Budget
     neighbours: Neighbours
@@ -49,7 +49,7 @@ class Terms:
         return f"one person = all rows with the same {'key' if self.unit_column is None else repr(self.unit_column)}"
 
 
-def asked_terms(epsilon: object, delta: object, neighbours: str | Neighbours | None, unit: object) -> Terms | None:
+def given_terms(epsilon: object, delta: object, neighbours: str | Neighbours | None, unit: object) -> Terms | None:
     if epsilon is None and delta is None:
         return None
     if epsilon is None or delta is None:
@@ -71,7 +71,7 @@ def _unit(unit: object) -> tuple[str, str | None]:
 
 
 def check_agreement(found: Terms, asked: Terms | None, neighbours: Any, unit: object, dataset: str) -> None:
-    """What is said again when a ledger is reopened is what was said when it was opened."""
+    """Terms given again when a ledger is reopened must be those it was opened with."""
     if asked is not None and asked.budget != found.budget:
         raise InvalidParameter(
             f"The ledger of {dataset!r} was opened with epsilon={found.budget.epsilon!r}, "

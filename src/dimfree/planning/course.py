@@ -1,4 +1,4 @@
-"""Which way a release will go: the estimator that public numbers choose, what it spends, how likely it passes."""
+"""The estimator that public numbers will choose, what it spends, and how likely it is not to refuse."""
 
 from dataclasses import dataclass
 
@@ -33,14 +33,14 @@ _PURPOSES = {
 
 @dataclass(frozen=True)
 class Course:
-    """What `release_mean` will do with so many records. Public.
+    """What `release_mean` will do with this many records. Public.
 
-    `shares` are of the precision that the whole budget is worth as one Gaussian release, and add up to one;
-    "test and choice" is what the bit, a bound that may fail, or the menu of branches leave unused.
-    `pass_probability` is for honest records, and at least: that the noisy count does not refuse, times the top of the
-    ladder, times what failure_probability leaves to the records' own luck (for the soft core instead: that its lower
-    bound is high enough); 0 where n itself would be refused.
-    `smallest_count` is the fewest records that are not refused for want of records; 0 where no number would do.
+    `shares` are shares of the precision of the whole budget as one Gaussian release. They add up to 1; "test and
+    choice" is what the stability test, a bound that may fail, or several prepared branches leave unused.
+    `pass_probability` is a lower bound for records that fit the model: the probability that the noisy count does not
+    refuse, times that of the stability test, times 1 - failure_probability (for the soft core: that its lower bound is
+    high enough). 0 where n itself would be refused. `smallest_count` is the smallest number of records that is not
+    refused as too few; 0 where every number is.
     """
 
     method: str

@@ -1,6 +1,6 @@
 """Known covariance: the noise of a release in closed form, stage by stage as `stages.run_schedule` goes. No simulation.
 
-Letters: V = variance per rescaled coordinate of what is known; ρ = clipping radius; E = excess, in records.
+Notation: V = variance per rescaled coordinate of what is known; ρ = clipping radius; E = excess, in records.
 """
 
 import math

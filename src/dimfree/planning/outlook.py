@@ -1,6 +1,6 @@
 """What the public optimiser will choose for a number of records: the same functions as the release, and no table.
 
-Letters: n̂ = released number of records, here a number that one supposes.
+Notation: n̂ = released number of records, here a number that one supposes.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ Choice = Schedule | BoundedChoice | StableChoice
 
 @dataclass(frozen=True)
 class Outlook:
-    """A run over an empty table of the right width, the menu of its budget, and the choice made from it."""
+    """A run over an empty table of the right width, the calibration of its budget, and the choice made from it."""
 
     run: Run
     menu: Calibration

@@ -1,6 +1,6 @@
-"""What to expect of every estimator of a comparison at the same budget: closed forms, or a few public draws.
+"""What to expect of every estimator of a comparison at the same budget: by formulas, or by a few public simulations.
 
-Worlds are those of `dimfree compare`: Gaussian records, the mean far from the origin, priors as generous as there.
+Simulated records are those of `dimfree compare`: Gaussian, the mean far from the origin, the same prior knowledge.
 """
 
 import math
@@ -110,7 +110,7 @@ def _cannot(question: Question, remark: str, how: str = "cannot", *, refused: bo
 
 @lru_cache(maxsize=256)
 def _score(question: Question, name: str) -> Score:
-    point = Point(question.count, _Asked(question), question.count, question.budget, question.relation)
+    point = Point(question.count, _QuestionWorld(question), question.count, question.budget, question.relation)
     whom = [contestant for contestant in CONTESTANTS if contestant.name == name]
     return scored(point, whom, DRAWS, _SEED)[0]
 
@@ -128,7 +128,7 @@ def _of_score(question: Question, score: Score, level: float) -> Prediction:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _QuestionWorld:
     """The world of a question, for the comparison's own trials."""
 
     question: Question

@@ -1,16 +1,15 @@
-"""`dimfree.plan`: of n, d, epsilon and accuracy three are given, the fourth is found. Touches no data."""
+"""`dimfree.plan`: given three of n, d, epsilon and accuracy, it finds the fourth. It reads no data."""
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from dimfree._validate import check_between, check_callable, check_flag, check_probability
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidParameter
-from dimfree.options import Tails
 from dimfree.planning.course import course
 from dimfree.planning.outlook import smallest_count, whole_mu
 from dimfree.planning.paper_bounds.stated import limits_of, needs_of
@@ -20,18 +19,17 @@ from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
 from dimfree.planning.solve import MOST_SOLVED, least_epsilon, least_records, most_columns
 from dimfree.planning.spread import spread_of
-from dimfree.request import NeighboursName
 
 __all__ = ["Plan", "plan"]
 
-ACCURACIES = (1e-70, 1e70)  # beyond, squares of ratios leave the range of floats
+ACCURACIES = (1e-70, 1e70)  # outside this range squares of ratios overflow
 UNKNOWNS = ("n", "d", "epsilon", "accuracy")
 _NO_MORE = "no more columns were tried"
 
-Tell = Callable[[str, int, int], None]  # what is being done, how many steps are done, of how many
+Tell = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
 
 
-@np.errstate(all="ignore")  # what overflows is refused in words
+@np.errstate(all="ignore")  # overflow raises InvalidParameter
 def plan(
     *,
     n: int | None = None,
@@ -40,22 +38,65 @@ def plan(
     epsilon: float | None = None,
     delta: float | None = None,
     accuracy: float | None = None,
-    knowledge: str = "nothing",
-    neighbours: NeighboursName | Neighbours = "add-remove",
+    knowledge: Literal["nothing", "covariance"] = "nothing",
+    neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
     outliers: float = 0.03,
-    tails: Tails = "heavy",
+    tails: Literal["heavy", "gaussian"] = "heavy",
     failure_probability: float = 0.01,
     confidence: float = 0.95,
     peers: bool = False,
     tell: Tell = lambda *_: None,
 ) -> Plan:
-    """What to expect of `release_mean` before there are records: exactly one of n, d, epsilon, accuracy is left out.
+    """What to expect of `release_mean`, before there are records. It reads no data.
 
-    Touches no data. `accuracy` is the Euclidean error, root mean square, of the released mean about the mean that the
-    records come from; `confidence` is that of a second figure, a distance rarely exceeded. `spectrum` is the name of
-    one of `dimfree.comparison.spectra` or an array of standard deviations, one for each column; then d is its length.
-    `knowledge` "covariance" is for a release that will be told it. What is found is rounded to the safe side, within 2
-    %: n and epsilon up, d down. `peers` asks for a prediction of every estimator of a comparison.
+    Leave out exactly one of n, d, epsilon and accuracy: it is found, and rounded to the safe side within 2 % (n and
+    epsilon up, d down).
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of records.
+    d : int, optional
+        Number of columns. Where `spectrum` is an array, d is its length.
+    spectrum : str or array_like
+        Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1".
+    epsilon : float, optional
+        Budget of the release.
+    delta : float
+        Budget of the release.
+    accuracy : float, optional
+        Root mean square of the Euclidean distance between the released mean and the population mean.
+    knowledge : {"nothing", "covariance"}, default "nothing"
+        What the release will be given beforehand: nothing, or the covariance.
+    neighbours : {"add-remove", "replace-one"}, default "add-remove"
+        The neighbouring relation.
+    outliers : float, default 0.03
+        Share of records that may lie far outside, as in `Options`.
+    tails : {"heavy", "gaussian"}, default "heavy"
+        How far single records may lie from the mean, as in `Options`.
+    failure_probability : float, default 0.01
+        As in `Options`.
+    confidence : float, default 0.95
+        Confidence of the second error figure, a distance that is rarely exceeded.
+    peers : bool, default False
+        Whether to predict every estimator of a comparison, too.
+    tell : callable, optional
+        Called as tell(what, done, total) to show progress.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InvalidParameter
+        If none or several of the four are left out, or if no value reaches the accuracy.
+
+    Examples
+    --------
+    >>> from dimfree import plan
+    >>> plan(d=100, spectrum="S2", epsilon=1, delta=1e-6, accuracy=0.1).n  # doctest: +SKIP
+    4200
     """
     if delta is None:
         raise InvalidParameter("Expected delta=… as well: a plan is made for a whole promise (epsilon, delta).")
@@ -81,7 +122,7 @@ def plan(
 
 
 def _missing(given: dict[str, Any]) -> str:
-    """The one that is left out."""
+    """The one of the four that is left out."""
     missing = [name for name in UNKNOWNS if given[name] is None]
     if not missing:
         raise InvalidParameter(f"Expected one of {', '.join(UNKNOWNS)} to be left out, to be found; all are given.")
@@ -92,7 +133,7 @@ def _missing(given: dict[str, Any]) -> str:
 
 
 class _Steps:
-    """Tells which value is tried."""
+    """Reports which value is being tried."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell, self._done = tell, 0
@@ -103,7 +144,7 @@ class _Steps:
 
 
 def _solved(missing: str, ask: Callable[..., Question], aim: float, steps: _Steps) -> Question:
-    """The question whose predicted error meets the aim."""
+    """The question whose predicted error meets the accuracy asked for."""
 
     def error(value: float) -> float:
         steps.next(f"trying {missing} = {value:.6g}")
@@ -127,10 +168,10 @@ def _solved(missing: str, ask: Callable[..., Question], aim: float, steps: _Step
 
 
 def free_at(question: Question) -> float:
-    """The n from which on noise is below the sampling error: ‖σ‖₁²/(‖σ‖₂²·mu²), mu the whole budget's precision.
+    """The n above which noise is below the sampling error: ‖σ‖₁²/(‖σ‖₂²·mu²), mu the precision of the whole budget.
 
-    By noise² ≈ ‖σ‖₁²/(n·mu)² <= sampling² = ‖σ‖₂²/n; four times as many under replace-one, where a sum moves by twice
-    as much. ‖σ‖₁²/‖σ‖₂² is at most d.
+    From noise² ≈ ‖σ‖₁²/(n·mu)² <= sampling² = ‖σ‖₂²/n. Four times as many under replace-one, where the sensitivity of a
+    sum is doubled. ‖σ‖₁²/‖σ‖₂² is at most d.
     """
     spread, moves = question.stddevs, 1 if question.relation is Neighbours.ADD_REMOVE else 2
     rank = float(spread.sum() ** 2 / np.square(spread).sum())

@@ -1,4 +1,4 @@
-"""What a plan says: plain numbers for JSON, and rows of words for a card."""
+"""Plan: the result of `dimfree.plan`, as numbers for JSON and as rows of text for a card."""
 
 import json
 import math
@@ -15,9 +15,36 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A question with all its numbers, and what to expect. `accuracy` is the predicted root mean square error.
+    """A question with all its numbers, and what to expect.
 
-    `free_at` is the number of records from which on the noise is below the sampling error, and `free` whether n is.
+    Attributes
+    ----------
+    solved_for : {"n", "d", "epsilon", "accuracy"}
+        The value that was found.
+    n, d : int
+        Number of records and of columns.
+    spectrum : str
+        Name of the standard deviations of the columns.
+    epsilon, delta : float
+        Budget of the release.
+    accuracy : float
+        Predicted root mean square error.
+    neighbours, knowledge : str
+        As given to `plan`.
+    confidence : float
+        Confidence of `prediction.error_within`.
+    prediction : Prediction
+        The predicted error and its parts: sampling, noise, bias.
+    course : Course
+        The estimator, its budget shares and its chance not to refuse.
+    peers : tuple of Prediction
+        Predictions of other estimators, where asked for.
+    free_at : float
+        Number of records above which the noise is below the sampling error.
+    free : bool
+        Whether n is at least `free_at`.
+    needs, limits : tuple
+        Numbers of records by theorem: enough, and necessary.
     """
 
     solved_for: str
@@ -39,14 +66,30 @@ class Plan:
     limits: tuple[Limit, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; what is infinite, as an error where nothing is released, is None."""
+        """Plain values, for JSON. Infinite values, such as an error where nothing is released, are None.
+
+        Returns
+        -------
+        dict
+        """
         return {"format": FORMAT, **_plain(asdict(self))}
 
     def to_json(self) -> str:
+        """The plan as JSON text.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     def rows(self) -> list[tuple[str, str]]:
-        """(name, text) for a card; the value that was found comes first."""
+        """Rows (name, text) for a card. The value that was found comes first.
+
+        Returns
+        -------
+        list of (str, str)
+        """
         found = {
             "n": ("records n", f"{self.n}"),
             "d": ("columns d", f"{self.d} ({self.spectrum})"),
@@ -84,7 +127,7 @@ class Plan:
             *([("made of", parts)] if math.isfinite(expected.error) else []),
             ("method", f"{course.method}: {course.why}"),
             *([("budget", shares)] if shares else []),
-            ("chance to pass", f"at least {course.pass_probability:.4g} on honest records"),
+            ("chance to pass", f"at least {course.pass_probability:.4g} on records that fit the model"),
             ("refused below", f"n = {course.smallest_count}" if course.smallest_count else "any n"),
             ("privacy", f"{verdict} at this n: the noise is below the sampling error from n = {self.free_at:.3g} on"),
         ]

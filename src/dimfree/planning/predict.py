@@ -1,4 +1,4 @@
-"""How far from the mean `release_mean` will be, before there are any records. Touches no data.
+"""How far from the mean `release_mean` will be, before there are any records. It reads no data.
 
 Known covariance: closed form (`known_noise`). Nothing known: a public simulation (`thinned`).
 """

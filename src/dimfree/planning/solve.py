@@ -1,4 +1,4 @@
-"""The one value of n, d or epsilon at which a predicted error meets its aim: few predictions, the safe side kept."""
+"""The value of n, d or epsilon at which a predicted error meets its target: few predictions, on the safe side."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How the columns of records that nobody has seen yet vary: by a name, by numbers, or like a public table."""
+"""Standard deviations of the columns of records that do not exist yet: by name, by numbers, or of a public table."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ GIVEN = "given standard deviations"  # the name of a spectrum that has none
 
 
 def stddevs_of_public(table: object) -> Floats:
-    """The standard deviations of the columns of a table that everybody may see; a constant column gets a tiny one.
+    """The standard deviations of the columns of a public table; a constant column gets a tiny one.
 
-    The figures are exact: they protect nobody, so the table has to be public.
+    The numbers are exact and not private, so the table has to be public.
     """
     return PublicTable.of(table).priors.stddevs
 

@@ -1,4 +1,4 @@
-"""Simulated records with exact moments, a few that stand for many, and their distances. Nobody's; public coins."""
+"""Simulated records with exact moments, a few that represent many, and their distances. Public."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ SEED = 20250607
 
 @dataclass(frozen=True)
 class Table:
-    """Simulated records with an exact mean and exact variances. Nobody's."""
+    """Simulated records with an exact mean and exact variances. Public."""
 
     rows: Floats
     mean: Floats
@@ -32,7 +32,7 @@ class Table:
         wanted = min(question.count, max(LEAST_ROWS, min(MOST_ROWS, TABLE_ENTRIES // dimension)))
         half = coins.normal(size=(max(1, wanted // 2), dimension))
         half *= question.stddevs / np.sqrt((half**2).mean(axis=0))
-        direction = coins.normal(size=dimension)  # far off, on no side in particular: nothing to gain by shrinking
+        direction = coins.normal(size=dimension)  # far from 0 in a random direction, so that shrinking gains nothing
         mean = direction * (DISTANCE * np.linalg.norm(question.stddevs) / np.linalg.norm(direction))
         return cls(mean + np.concatenate([half, -half]), mean, question.count)
 

@@ -1,10 +1,10 @@
-"""What privacy costs along one axis: the predicted error against epsilon, or against n, and from where it is free."""
+"""`dimfree.tradeoff`: the predicted error along epsilon or n, and from which value on privacy is free."""
 
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,20 +12,18 @@ from dimfree._types import Floats
 from dimfree._validate import check_callable, check_count, check_each, check_positive
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
-from dimfree.options import Tails
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
 from dimfree.planning.spread import spread_of
-from dimfree.request import NeighboursName
 
 FORMAT = 1
-FREE = 1.1  # times the sampling error: where privacy costs no more than this it is called free
-Tell = Callable[[str, int, int], None]  # what is being done, how many steps are done, of how many
+FREE = 1.1  # privacy is called free where the error is at most this times the sampling error
+Tell = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
 
 
 @dataclass(frozen=True)
 class TradeoffRow:
-    """What to expect at one value of the axis: RMS Euclidean errors, and none where a release would be refused."""
+    """Prediction at one value of the axis: root mean square Euclidean errors; None where a release would be refused."""
 
     at: float
     error: float | None
@@ -35,18 +33,40 @@ class TradeoffRow:
 
     @property
     def ratio(self) -> float:
-        """The private error over the sampling error; infinite where there is none."""
+        """The private error over the sampling error; infinite where there is no private error."""
         return math.inf if self.error is None else self.error / self.sampling
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tradeoff:
-    """A curve of predicted errors, and the knee: from this value of the axis on, privacy is free."""
+    """Predicted errors along one axis. `tradeoff` returns one.
+
+    Attributes
+    ----------
+    axis : {"n", "epsilon"}
+        What varies.
+    rows : tuple of TradeoffRow
+        One for each value of the axis.
+    knee : float or None
+        From this value of the axis on, the error stays within 1.1 times the sampling error. None where it never does.
+    n : int or None
+        Number of records; None where n is the axis.
+    epsilon : float or None
+        None where epsilon is the axis.
+    d : int
+        Number of columns.
+    spectrum : str
+        Name of the standard deviations of the columns.
+    delta : float
+        Budget of the release.
+    neighbours, knowledge : str
+        As given to `tradeoff`.
+    """
 
     axis: str
     rows: tuple[TradeoffRow, ...]
-    knee: float | None  # None where it is not reached
-    n: int | None  # None where it is the axis
+    knee: float | None
+    n: int | None
     epsilon: float | None
     d: int
     spectrum: str
@@ -55,20 +75,41 @@ class Tradeoff:
     knowledge: str
 
     def header(self) -> tuple[str, ...]:
+        """Titles of the columns of `cells`.
+
+        Returns
+        -------
+        tuple of str
+        """
         return (self.axis, "error", "sampling", "noise", "error / sampling")
 
     def cells(self) -> list[tuple[str, ...]]:
-        """One line for each value of the axis, for a table."""
-        return [(shown(self.axis, row.at), *_words(row)) for row in self.rows]
+        """A table of text, one line for each value of the axis.
+
+        Returns
+        -------
+        list of tuple of str
+        """
+        return [(shown(self.axis, row.at), *_texts(row)) for row in self.rows]
 
     def conditions(self) -> str:
-        """What all rows have in common."""
+        """What all rows have in common, in a sentence.
+
+        Returns
+        -------
+        str
+        """
         fixed = f"epsilon = {self.epsilon:g}" if self.axis == "n" else f"n = {self.n}"
         known = "the covariance is known" if self.knowledge == "covariance" else "nothing is known of the spread"
         return f"{self.spectrum}, d = {self.d}, {fixed}, delta = {self.delta:g}, {self.neighbours}; {known}."
 
     def verdict(self) -> str:
-        """The knee in words."""
+        """From which value of the axis on privacy is free, in a sentence.
+
+        Returns
+        -------
+        str
+        """
         cost = f"the error is within {FREE:g} × the sampling error"
         if self.knee is None:
             return f"Privacy is not free in this range: nowhere up to its end is it true that {cost}."
@@ -77,13 +118,41 @@ class Tradeoff:
         return f"Privacy is free from {self.axis} = {shown(self.axis, self.knee)} on: {cost}."
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON.
+
+        Returns
+        -------
+        dict
+        """
         return {"format": FORMAT, **asdict(self)}
 
     def to_json(self) -> str:
+        """The curve as JSON text.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Tradeoff":
+        """The curve that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON text.
+
+        Returns
+        -------
+        Tradeoff
+
+        Raises
+        ------
+        InvalidFile
+            If the text is anything else.
+        """
         try:
             data = json.loads(text)
             if data.pop("format") != FORMAT:
@@ -93,18 +162,29 @@ class Tradeoff:
             raise InvalidFile("Expected the text that Tradeoff.to_json of this version writes.") from None
 
     def to_markdown(self) -> str:
+        """The curve as a Markdown table.
+
+        Returns
+        -------
+        str
+        """
         lines = [self.header(), ("---",) * len(self.header()), *self.cells()]
         table = ["| " + " | ".join(cells) + " |" for cells in lines]
         return "\n".join([self.conditions(), "", *table, "", self.verdict()]) + "\n"
 
     def chart(self) -> Any:
-        """An Altair chart: error and sampling error against the axis, logarithmic, with the knee."""
+        """A chart of error and sampling error against the axis, on logarithmic scales, with the knee.
+
+        Returns
+        -------
+        altair.Chart
+        """
         from dimfree.planning.tradeoff_chart import chart
 
         return chart(self)
 
 
-@np.errstate(all="ignore")  # what overflows is refused in words
+@np.errstate(all="ignore")  # overflow raises InvalidParameter
 def tradeoff(
     *,
     n: int | Sequence[int],
@@ -112,30 +192,68 @@ def tradeoff(
     delta: float,
     spectrum: object,
     d: int | None = None,
-    knowledge: str = "nothing",
-    neighbours: NeighboursName | Neighbours = "add-remove",
+    knowledge: Literal["nothing", "covariance"] = "nothing",
+    neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
     outliers: float = 0.03,
-    tails: Tails = "heavy",
+    tails: Literal["heavy", "gaussian"] = "heavy",
     failure_probability: float = 0.01,
     tell: Tell = lambda *_: None,
 ) -> Tradeoff:
-    """Predicted error of `release_mean` along a list of n or of epsilon; exactly one of the two is a list.
+    """Predicted error of `release_mean` along a list of n or a list of epsilon. It reads no data.
 
-    Touches no data. Every other parameter is that of `dimfree.plan`, and each row is what it predicts; a row where
-    the release would be refused has no error. `knee` is the smallest value from which on the error stays within
-    1.1 times the sampling error of the plain mean, interpolated between rows on logarithmic scales.
+    Each row is the prediction of `dimfree.plan`. The knee is interpolated between rows on logarithmic scales.
+
+    Parameters
+    ----------
+    n : int or sequence of int
+        Number of records. Exactly one of n and epsilon is a list.
+    epsilon : float or sequence of float
+        Budget of the release.
+    delta : float
+        Budget of the release.
+    spectrum : str or array_like
+        Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1".
+    d : int, optional
+        Number of columns, where `spectrum` is a name.
+    knowledge : {"nothing", "covariance"}, default "nothing"
+        What the release will be given beforehand: nothing, or the covariance.
+    neighbours : {"add-remove", "replace-one"}, default "add-remove"
+        The neighbouring relation.
+    outliers : float, default 0.03
+        Share of records that may lie far outside, as in `Options`.
+    tails : {"heavy", "gaussian"}, default "heavy"
+        How far single records may lie from the mean, as in `Options`.
+    failure_probability : float, default 0.01
+        As in `Options`.
+    tell : callable, optional
+        Called as tell(what, done, total) to show progress.
+
+    Returns
+    -------
+    Tradeoff
+
+    Raises
+    ------
+    InvalidParameter
+        If not exactly one of n and epsilon is a list, or a value cannot be used.
+
+    Examples
+    --------
+    >>> from dimfree import tradeoff
+    >>> curve = tradeoff(n=10_000, epsilon=[0.1, 1, 10], delta=1e-6, spectrum="S2", d=100)  # doctest: +SKIP
+    >>> curve.verdict()  # doctest: +SKIP
     """
     check_callable("tell", tell)
-    axis, values = _along({"n": n, "epsilon": epsilon})
+    axis, values = _axis_and_values({"n": n, "epsilon": epsilon})
     stddevs, name = _spread(spectrum, d)
     relation = Neighbours.parse(neighbours)
 
-    def asked(at: Any) -> Question:
+    def question(at: Any) -> Question:
         place: dict[str, Any] = {"n": n, "epsilon": epsilon, axis: at}
         promise = (Budget(place["epsilon"], delta), relation)
         return Question(place["n"], stddevs, *promise, knowledge, outliers, tails, failure_probability)
 
-    questions = [asked(at) for at in values]  # whatever is wrong with any of them is said before time is spent
+    questions = [question(at) for at in values]  # errors are raised before any time is spent
     rows = tuple(_rows(axis, values, questions, tell))
     first = questions[0]
     return Tradeoff(
@@ -153,7 +271,7 @@ def tradeoff(
 
 
 def knee_of(rows: Sequence[TradeoffRow]) -> float | None:
-    """The smallest value from which on no row is above FREE; between two rows the ratio is a straight line, log-log."""
+    """The smallest value above which no row exceeds FREE, interpolated linearly between rows on logarithmic scales."""
     costly = [i for i, row in enumerate(rows) if row.ratio > FREE]
     last = costly[-1] if costly else -1
     if last == len(rows) - 1:
@@ -166,7 +284,7 @@ def knee_of(rows: Sequence[TradeoffRow]) -> float | None:
     return before.at * (after.at / before.at) ** part
 
 
-def _along(given: dict[str, Any]) -> tuple[str, list[Any]]:
+def _axis_and_values(given: dict[str, Any]) -> tuple[str, list[Any]]:
     """The axis and its values, smallest first, each once."""
     lists = [name for name, value in given.items() if _is_list(value)]
     if len(lists) != 1:
@@ -191,7 +309,7 @@ def _is_list(value: object) -> bool:
 
 
 def _spread(spectrum: object, dimension: int | None) -> tuple[Floats, str]:
-    """The standard deviations, and what to call them."""
+    """The standard deviations and their name."""
     if spectrum is None or (isinstance(spectrum, str) and dimension is None):
         raise InvalidParameter(
             "Expected the spread of the records: a spectrum by its name together with d, or an array of standard"
@@ -212,7 +330,7 @@ def _rows(axis: str, values: Sequence[float], questions: Sequence[Question], tel
             yield TradeoffRow(at, found.error, question.sampling, found.noise, False)
 
 
-def _words(row: TradeoffRow) -> Iterator[str]:
+def _texts(row: TradeoffRow) -> Iterator[str]:
     yield "refused" if row.error is None else f"{row.error:.3g}"
     yield f"{row.sampling:.3g}"
     yield "–" if row.noise is None else f"{row.noise:.3g}"
@@ -220,5 +338,5 @@ def _words(row: TradeoffRow) -> Iterator[str]:
 
 
 def shown(axis: str, at: float) -> str:
-    """A value of the axis for people: records are whole, and never fewer than it takes."""
+    """A value of the axis as text. Numbers of records are rounded up."""
     return str(math.ceil(at)) if axis == "n" else f"{at:.3g}"

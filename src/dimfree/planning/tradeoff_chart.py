@@ -44,7 +44,7 @@ def chart(curve: Tradeoff) -> Any:
 
 
 def _knee(curve: Tradeoff, across: Any) -> list[Any]:
-    """An upright line where privacy becomes free, with words on the side that has room for them."""
+    """A vertical line where privacy becomes free, with its label on the side that has space."""
     import altair as alt
 
     if curve.knee is None:

@@ -1,4 +1,4 @@
-"""What a release was charged for, gathered by purpose: a table that one can read, above the full list."""
+"""What a release was charged, summed by purpose: a short table above the full list."""
 
 import re
 
@@ -15,12 +15,12 @@ _PLAIN = {
     "variances": "variances of the coordinates",
     "clipping radius": "radii for clipping",
     "unevenness of the coordinates": "choice of coordinates: how unequal the columns are",
-    "weight of the coordinates": "choice of coordinates: what that is measured against",
-    "spread in the basis": "choice of coordinates: how much the cosine transform gathers",
-    "togetherness of the coordinates": "choice of coordinates: how much columns move together",
+    "weight of the coordinates": "choice of coordinates: total variance, for comparison",
+    "spread in the basis": "choice of coordinates: variance that the cosine transform concentrates",
+    "togetherness of the coordinates": "choice of coordinates: correlation of the columns (one number)",
     "basis": "directions of the records",
     "stage": "means of clipped records, stage by stage",
-    "stability test": "stability test, whichever was chosen",
+    "stability test": "stability test that was chosen",
     "noisy lower bound": "lower bound on the weight of the records",
 }
 
@@ -29,9 +29,9 @@ Event = Gaussian | Branch | Loss
 
 
 def gathered(ledger: AnyCosts) -> list[Row]:
-    """(for, how, cost): Gaussian releases of one purpose add up by precision, mu².
+    """(purpose, how, cost): Gaussian releases of one purpose add up by precision, mu².
 
-    Of prepared tests the dearest counts; other costs are listed one by one.
+    Of several prepared tests the most expensive one counts; other costs are listed one by one.
     """
     found: dict[object, list[tuple[Event, Row]]] = {}
     for place, (event, row) in enumerate(zip(ledger.events, ledger.summary_rows(), strict=True)):

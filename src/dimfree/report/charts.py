@@ -1,6 +1,6 @@
-"""The pictures of a report as inline SVG, drawn by Altair. No name of a column goes through the drawing library.
+"""The pictures of a report as inline SVG, drawn by Altair. No column name is passed to the drawing library.
 
-The colours are those of a light page; the style sheet swaps them, by the attributes that carry them, on a dark one.
+The colours are those of a light page; on a dark page the style sheet replaces them.
 """
 
 import html
@@ -15,17 +15,17 @@ import numpy as np
 from dimfree.errors import InvalidParameter
 from dimfree.report.names import shown_name
 from dimfree.report.reading import Places, Reading, drawn_ranks
-from dimfree.results.verdicts import WORDS
+from dimfree.results.verdicts import NAMES
 
 INK, MUTED, GRID = "#1f2430", "#667085", "#e4e7ec"
-COLOURS = ("#0e8a7b", "#1d5fb0", "#b45f06", "#98a2b3")  # of the verdicts, in their order
+COLOURS = ("#0e8a7b", "#1d5fb0", "#b45f06", "#98a2b3")  # one per verdict, in their order
 SHAPES = ("diamond", "circle", "triangle-up", "cross")
 PALE = "#a9b4c4"  # the longer error bars
-NAMED = 30  # so many rows have their names beside them
+NAMED = 30  # up to this many rows are labelled with their names
 MOST_DRAWN = 300
 _WIDE, _NAME_ROOM, _NAME_LENGTH = 700, 190, 21
 _NAMED_ROOM = {"left": _NAME_ROOM, "right": 14, "top": 6, "bottom": 44}  # left for names, below for the axis
-_MIXED = 30.0  # error bars of so different lengths ask for a logarithmic axis
+_MIXED = 30.0  # ratio of lengths of error bars above which the axis is logarithmic
 _NEEDED = ("jinja2", "altair", "vl_convert")
 
 Rows = list[dict[str, Any]]
@@ -43,7 +43,7 @@ def require_report() -> None:
 
 
 def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:
-    """The released mean with its error bars: a named row for each of few coordinates, else along the column numbers."""
+    """The released mean with error bars: named rows where coordinates are few, else along the column numbers."""
     rows = [
         {
             "place": at if reading.dimension <= NAMED else int(place),
@@ -52,7 +52,7 @@ def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:
             "high": float(reading.high[place]),
             "all_low": float(reading.all_low[place]),
             "all_high": float(reading.all_high[place]),
-            "verdict": WORDS[reading.verdicts[place]],
+            "verdict": NAMES[reading.verdicts[place]],
             "label": _mark(at),
         }
         for at, place in enumerate(places)
@@ -64,16 +64,16 @@ def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:
 
 
 def strength_chart(reading: Reading) -> str:
-    """Mean over noise by rank, with the line from which on a sign is sure."""
+    """Mean over noise by rank, with the line above which a sign is certain."""
     import altair as alt
 
     order, ranks = reading.strongest(), drawn_ranks(reading.dimension, MOST_DRAWN)
-    least = 0.03  # below, a mean is as good as zero
+    least = 0.03  # a smaller ratio is drawn as this
     rows = [
         {
             "rank": int(rank) + 1,
             "strength": max(least, float(reading.strength[order[rank]])),
-            "verdict": WORDS[reading.verdicts[order[rank]]],
+            "verdict": NAMES[reading.verdicts[order[rank]]],
         }
         for rank in ranks
     ]
@@ -116,7 +116,7 @@ def _values_scale(reading: Reading, places: Places) -> Any:
 
 
 def _axis(scale: Any, rows: Rows, ticks: int) -> Any:
-    """On a logarithmic axis zero and the powers of ten, a few of them; else what Vega finds round."""
+    """On a logarithmic axis zero and a few powers of ten; else the ticks that Vega chooses."""
     import altair as alt
 
     if scale.type != "symlog":
@@ -163,25 +163,25 @@ def _along_columns(rows: Rows, scale: Any) -> Any:
 def _points(rows: Rows, across: Any, up: Any, *, size: int) -> Any:
     import altair as alt
 
-    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(WORDS), range=list(SHAPES)), legend=None)
+    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(NAMES), range=list(SHAPES)), legend=None)
     base = alt.Chart(alt.InlineData(values=rows)).mark_point(filled=True, opacity=1, size=size, strokeWidth=0)
     return base.encode(x=across, y=up, color=_colour(), shape=shape)
 
 
 def _colour() -> Any:
-    """No legend: the page has one, in words."""
+    """No legend: the page has one as text."""
     import altair as alt
 
-    return alt.Color("verdict:N", scale=alt.Scale(domain=list(WORDS), range=list(COLOURS)), legend=None)
+    return alt.Color("verdict:N", scale=alt.Scale(domain=list(NAMES), range=list(COLOURS)), legend=None)
 
 
 def _mark(place: int) -> str:
-    """Stands for a name until the picture is drawn: the drawing library ends the process at some characters."""
+    """A placeholder for a name: some characters in names would end the process inside the drawing library."""
     return f"@name{place}@"
 
 
 def _svg(chart: Any, names: Sequence[str]) -> str:
-    """Markup for a page: without links and numbers that only a file needs; names put in, escaped."""
+    """SVG for a page: without links and sizes that only a file needs; names are inserted, escaped."""
     import vl_convert
 
     drawn = vl_convert.vegalite_to_svg(_styled(chart).to_dict())
@@ -203,7 +203,7 @@ def _styled(chart: Any) -> Any:
 
 
 def text_of_chart(reading: Reading) -> str:
-    """The picture in words, for those who do not see it."""
+    """A description of the picture, for readers who do not see it."""
     low, high = float(reading.mean.min()), float(reading.mean.max())
     said = ", ".join(f"{count} {word}" for word, count in reading.counts() if count)
     return f"Means from {low:.4g} to {high:.4g} with error bars; {said}."

@@ -1,4 +1,4 @@
-"""Names of columns and groups as a page may show them: whatever they hold, they stay one short piece of text."""
+"""Names of columns and groups for a page: whatever they contain, they become one short piece of text."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 LONGEST = 120  # characters of a name in a table
 _TURNING = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)  # would turn other text around
-_UNSEEN = ("Cc", "Cs", "Co", "Cn")  # control characters, lone surrogates, and what has no meaning to show
+)  # would reverse the direction of other text
+_UNSEEN = ("Cc", "Cs", "Co", "Cn")  # control characters, lone surrogates, private and unassigned characters
 
 
 def shown_name(name: object, longest: int = LONGEST) -> str:

@@ -1,4 +1,4 @@
-"""How a release came about: code or command, versions, digest of the record, whom to cite."""
+"""How a release was made: code or command, versions, digest of the record, citation."""
 
 import hashlib
 import platform
@@ -34,7 +34,7 @@ def bibtex() -> str:
 
 
 def versions() -> list[tuple[str, str]]:
-    """Of what wrote the page; a record does not say what made it."""
+    """Versions of the software that wrote the page. A record does not say which version made it."""
     return [("Python", platform.python_version()), *((name, _version(name)) for name in PACKAGES)]
 
 
@@ -46,12 +46,12 @@ def _version(name: str) -> str:
 
 
 def fingerprint(release: Release | Means) -> str:
-    """SHA-256 of the release record as --json writes it, so that a page and a record can be told to belong together."""
+    """SHA-256 of the release record as --json writes it: it shows that a page and a record belong together."""
     return hashlib.sha256(release.to_json().encode("utf-8")).hexdigest()
 
 
 def code_of(release: Release | Means) -> str:
-    """A call that makes such a release; what the record does not say is left as an ellipsis."""
+    """A call that makes such a release. What the record does not contain is an ellipsis."""
     call, first = ("release_mean", release) if isinstance(release, Release) else ("release_means", release.overall)
     lines = [f"    epsilon={release.guarantee.epsilon!r}, delta={release.guarantee.delta!r},"]
     if call == "release_means":

@@ -1,4 +1,4 @@
-"""`dimfree.write_report`: a release, or the means of groups, as one page that needs nothing else."""
+"""`dimfree.write_report`: a release, or the means of groups, as one self-contained HTML page."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -29,12 +29,40 @@ def write_report(
     rules: Mapping[str, object] | None = None,
     confidence: float = 0.95,
 ) -> None:
-    """Write a page about a release for its readers: spends nothing, and holds released and public values alone.
+    """Write an HTML page about a release. It spends no budget and holds released and public values only.
 
-    One .html file that asks for nothing else, written whole or not at all, never over another one unless forced.
-    `spending` are rows (what, how much) of an account that goes on beyond this release; `command` is how it was made;
-    `rules` are the options `outliers`, `tails` and `failure_probability` of the release, for the plan beside it (their
-    defaults if left out).
+    The page is one file that loads nothing else. It is written completely or not at all.
+
+    Parameters
+    ----------
+    release : Release or Means
+        What the page is about.
+    path : str or Path
+        A path ending in .html.
+    force : bool, default False
+        Whether an existing file may be replaced.
+    title : str, optional
+        Title of the page.
+    spending : sequence of (str, str), optional
+        Rows (what, how much) about a budget that covers more than this release.
+    command : str, optional
+        The command that made the release.
+    rules : mapping, optional
+        The options `outliers`, `tails` and `failure_probability` of the release, for the predicted error beside it;
+        their defaults where left out.
+    confidence : float, default 0.95
+        Confidence of the error bars.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    InvalidFile
+        If the page cannot be written, or exists and `force` is False.
+    InvalidParameter
+        If a parameter cannot be used.
     """
     check_report_place(path, force=force)
     more: dict[str, Any] = {"title": title, "spending": spending, "command": command, "rules": rules}
@@ -42,7 +70,7 @@ def write_report(
 
 
 def check_report_place(path: PathLike, *, force: bool = False) -> None:
-    """Whatever can stop a report stops it here; call it before any budget is spent."""
+    """Raise any error that could stop the report. Call it before any budget is spent."""
     require_report()
     check_target(path, force=force, endings=ENDINGS)
 
@@ -57,23 +85,23 @@ def report_html(
     confidence: float = 0.95,
     written: date | None = None,
 ) -> str:
-    """The page as text: public values alone, every one of them escaped. Proof is not needed: it is post-processing."""
+    """The page as text. Post-processing of public values; every value is escaped."""
     require_report()
     if not isinstance(release, Release | Means):
         raise InvalidParameter(f"Expected release to be a Release or Means, got {quoted(release)}.")
     confidence = check_probability("confidence", confidence)
-    _check_words(title, command, rules)
+    _check_texts(title, command, rules)
     from dimfree.report.charges import gathered
     from dimfree.report.origin import PAPER, bibtex, code_of, fingerprint, versions
-    from dimfree.report.promised import plain_words
+    from dimfree.report.promised import consequences
 
     rows = check_each("spending", spending, _spent, "a pair (what, how much)")
     return _rendered(
         "release.html" if isinstance(release, Release) else "means.html",
-        **_laid_out(release, confidence, rules or {}),
+        **_views(release, confidence, rules or {}),
         title=shown_name(title) if title else _title(release),
         guarantee=release.guarantee,
-        promised=plain_words(release.guarantee),
+        promised=consequences(release.guarantee),
         ledger=release.ledger,
         charges=gathered(release.ledger),
         spending=rows,
@@ -88,7 +116,7 @@ def report_html(
     )
 
 
-def _check_words(title: object, command: object, rules: object) -> None:
+def _check_texts(title: object, command: object, rules: object) -> None:
     if not isinstance(title, str | None):
         raise InvalidParameter(f"Expected title to be a text, got {quoted(title)}.")
     if command is not None and not (isinstance(command, str) and _is_writable(command)):
@@ -113,7 +141,7 @@ def _title(release: Release | Means) -> str:
     return f"Private mean of {release.dimension} column{'s' * (release.dimension > 1)}"
 
 
-def _laid_out(release: Release | Means, confidence: float, rules: Mapping[str, object]) -> dict[str, Any]:
+def _views(release: Release | Means, confidence: float, rules: Mapping[str, object]) -> dict[str, Any]:
     from dimfree.report.view import view_of
 
     if isinstance(release, Release):
@@ -141,8 +169,8 @@ def _rendered(template: str, **values: Any) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from dimfree.report.charges import spelt
-    from dimfree.report.words import number, power, with_code
-    from dimfree.results.verdicts import PRECISION, WORDS
+    from dimfree.report.numbers import number, power, with_code
+    from dimfree.results.verdicts import NAMES, PRECISION
 
     environment = Environment(
         loader=PackageLoader("dimfree.report"),
@@ -153,5 +181,5 @@ def _rendered(template: str, **values: Any) -> str:
     )
     environment.filters |= {"number": number, "power": power, "spelt": spelt, "with_code": with_code}
     colours = {"ink": INK, "muted": MUTED, "grid": GRID, "pale": PALE, "verdicts": COLOURS}
-    constants = {"policy": POLICY, "precision": PRECISION, "verdict_words": WORDS, "colours": colours}
+    constants = {"policy": POLICY, "precision": PRECISION, "verdict_names": NAMES, "colours": colours}
     return environment.get_template(template).render(**values, **constants)

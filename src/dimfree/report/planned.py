@@ -1,6 +1,6 @@
-"""Planned against actual noise: what `dimfree plan` expects of the same public numbers, and what was drawn.
+"""Planned and actual noise: the prediction of `dimfree plan` from public numbers, and the noise that was drawn.
 
-The number of records is the released (or public) one, the spread of the columns is the given or the released one.
+The number of records is the released (or public) one; the spread of the columns is the given or the released one.
 """
 
 import math
@@ -22,7 +22,7 @@ RULES = ("outliers", "tails", "failure_probability")
 
 @dataclass(frozen=True)
 class Planned:
-    """Root mean squares of Euclidean lengths. `sampling` is that of the records themselves, privacy or not."""
+    """Root mean square Euclidean lengths. `sampling` is the sampling error of the records, private or not."""
 
     noise: float
     sampling: float
@@ -36,7 +36,7 @@ class Planned:
 
 
 def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | str:
-    """The plan beside the release, or why there is none; `rules` are those of the release where they are known."""
+    """The prediction, or the reason why there is none. `rules` are the options of the release where they are known."""
     if release.method not in KNOWLEDGE:
         return f"The plan does not speak of the method “{release.method}”."
     model, count = release.error_model, release.parameters.get("count")
@@ -51,7 +51,7 @@ def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | st
 def _compared(
     release: Release, spread: np.ndarray[tuple[int, ...], np.dtype[np.float64]], count: int, rules: Mapping[str, object]
 ) -> Planned | str:
-    own = runs_of(release.ledger)[-1].budget  # of a group: without what the shared shape has cost
+    own = runs_of(release.ledger)[-1].budget  # of one group: without the cost of the shared shape
     options = {name: rules[name] for name in RULES if name in rules}
     try:
         question = Question(

@@ -1,4 +1,4 @@
-"""What (epsilon, delta) means for one person, in numbers that need no logarithm. Each is rounded up: never too good."""
+"""What (epsilon, delta) means for one person, as probabilities. Each is rounded up, so that none is too good."""
 
 import math
 
@@ -13,26 +13,26 @@ FALSE_ALARM = 0.01
 
 
 def guessed_right(guarantee: Guarantee) -> float:
-    """The largest chance of guessing right between two equally likely neighbours: (e^ε + δ)/(e^ε + 1)."""
+    """The largest probability of a correct guess between two equally likely neighbours: (e^ε + δ)/(e^ε + 1)."""
     return (1 + guarantee.delta * math.exp(-guarantee.epsilon)) / (1 + math.exp(-guarantee.epsilon))
 
 
 def detected(guarantee: Guarantee, false_alarm: float = FALSE_ALARM) -> float:
-    """The largest power of a test with this rate of false alarms: min(e^ε·a + δ, 1 - e^-ε·(1 - δ - a))."""
+    """The largest true-positive rate at this false-positive rate a: min(e^ε·a + δ, 1 - e^-ε·(1 - δ - a))."""
     shrink = math.exp(-guarantee.epsilon)
     directly = false_alarm / shrink + guarantee.delta if shrink else 1.0
     return min(1.0, directly, 1 - shrink * max(0.0, 1 - guarantee.delta - false_alarm))
 
 
-def plain_words(guarantee: Guarantee) -> list[str]:
-    """What an attacker who knows everybody else's rows can do at most, sentence by sentence."""
+def consequences(guarantee: Guarantee) -> list[str]:
+    """What an attacker who knows the rows of all other people can achieve at most, one sentence each."""
     who = _PRESENCE[guarantee.neighbours]
     return [
-        f"Somebody who knows the rows of everybody else and has to guess {who}, both being equally likely, guesses "
-        f"right with probability {_percent_up(guessed_right(guarantee))} at most. Tossing a coin gives 50 %.",
-        f"A test that is to accuse wrongly in {100 * FALSE_ALARM:g} % of cases at most accuses rightly in "
-        f"{_percent_up(detected(guarantee))} at most.",
-        "This holds whatever else is known or published about the person, and whatever is computed from this page.",
+        f"Somebody who knows the rows of everybody else and has to guess {who}, both being equally likely, is right "
+        f"with probability at most {_percent_up(guessed_right(guarantee))}. A random guess is right with 50 %.",
+        f"Any test for this has a true-positive rate of at most {_percent_up(detected(guarantee))} at "
+        f"{100 * FALSE_ALARM:g} % false positives.",
+        "This holds whatever else is known or published about the person, and for everything computed from this page.",
     ]
 
 

@@ -1,6 +1,6 @@
-"""A released mean read coordinate by coordinate: its noise beside its spread, and beside itself. Post-processing: free.
+"""A released mean coordinate by coordinate: noise compared with the spread and with the mean. Post-processing.
 
-Letters: z = |mean| / standard deviation of the noise, a coordinate's strength.
+Notation: z = |mean| / standard deviation of the noise, called the strength of a coordinate.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dimfree._types import Floats
 from dimfree.results.release import Release
-from dimfree.results.verdicts import PRECISE, WORDS, noise_line, verdicts
+from dimfree.results.verdicts import NAMES, PRECISE, noise_line, verdicts
 
 NOISE, NOISE_AND_CLIPPING = "noise", "noise and allowance for clipping"
 
@@ -34,15 +34,15 @@ class Reading:
     high: Floats
     all_low: Floats
     all_high: Floats
-    over_spread: Floats  # noise over the spread of one record, at most; infinite: not known
+    over_spread: Floats  # upper bound on noise over the spread of one record; infinite: not known
     bounded: bool  # the spread is known up to a factor only
-    line: str  # the noise beside the spread, in one sentence
-    shrunk: bool  # error bars stand about another point than the mean
+    line: str  # noise compared with the spread, in one sentence
+    shrunk: bool  # the error bars are not centred at the mean
     covers: str
     bars: str  # what the shorter error bars are made of
     verdicts: Places
-    clear: int  # how many means have a sure sign, all at once
-    threshold: float  # the strength from which on a sign is sure; the median where it differs
+    clear: int  # how many means have a certain sign, all at once
+    threshold: float  # the strength above which a sign is certain; the median where it differs
 
     @classmethod
     def of(cls, release: Release, confidence: float) -> Self:
@@ -85,7 +85,7 @@ class Reading:
 
     def counts(self) -> list[tuple[str, int]]:
         """(verdict, how many), in the order of the verdicts."""
-        return [(word, int((self.verdicts == verdict).sum())) for verdict, word in enumerate(WORDS)]
+        return [(word, int((self.verdicts == verdict).sum())) for verdict, word in enumerate(NAMES)]
 
     def strongest(self) -> Places:
         """All coordinates, the strongest first; equal ones in the order of the table."""

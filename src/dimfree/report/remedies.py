@@ -1,4 +1,4 @@
-"""What to do after a refusal, by its reason. The reasons are public; so is everything said here."""
+"""What to do after a refusal, by its reason. Reasons are public, and so are these texts."""
 
 import numpy as np
 
@@ -11,13 +11,13 @@ from dimfree.release_groups import NO_SHAPE
 from dimfree.results.release import Release
 
 _MORE = "Add records, or agree on a larger epsilon; `dimfree plan` says which of the two would do, without any data."
-_KNOWN = "Say what is public of the spread of the columns (`covariance=`, `--covariance`): fewer records suffice then."
+_KNOWN = "State the spread of the columns if it is public (`covariance=`, `--covariance`): fewer records are needed."
 _WIDER = 'Give a larger covariance, or `scale="learn"` (`--scale learn`), if the stated spread may be too small.'
 _OUTLIERS = "Raise `outliers` if more records may lie far from the rest than the default allows."
-_UNITS = "Check the units: a column in much larger units than the others decides what counts as far."
+_UNITS = "Check the units: a column in much larger units than the others decides which records count as far away."
 _WINDOW = "Widen `window` (`--window LOW HIGH`) so that the distance between two typical records lies in it."
 _CENTRE = "Subtract a public centre from every column first, and add it again afterwards."
-_TAILS = "Cap very long columns at public limits, or take their logarithm, before the release."
+_TAILS = "Limit columns with very large values to public bounds, or take their logarithm, before the release."
 _OTHER_WAY = (
     "Leave `shape='paper'` out: the default needs far fewer records. The paper's own algorithm is for comparison."
 )
@@ -37,7 +37,7 @@ _ANY = (_MORE, _UNITS, _KNOWN)
 
 
 def next_steps(release: Release) -> list[str]:
-    """What makes a release more likely, the likeliest help first."""
+    """What makes a release more likely, the most helpful first."""
     return [*_needed(release), *REMEDIES.get(release.refusal or "", _ANY)]
 
 
@@ -45,17 +45,17 @@ def cost_of_refusal(release: Release) -> str:
     """Whether trying again is another release, and what this one has cost."""
     if not release.ledger.events:
         return (
-            "This refusal cost nothing: the public number of records alone decided it, before any value was looked at. "
-            "The whole budget is still there."
+            "This refusal cost nothing: the public number of records alone decided it, before any value was read. "
+            "The whole budget is left."
         )
     return (
-        "The budget of this release is spent although no mean came out, because the refusal itself depends on the "
+        "The budget of this release is spent although no mean was released, because the refusal itself depends on the "
         "records. Trying again is another release, and both count."
     )
 
 
 def _needed(release: Release) -> list[str]:
-    """How many records the plan asks for; only where nothing but public numbers decides it."""
+    """How many records are needed; only where public numbers alone decide it."""
     count = release.parameters.get("count")
     if release.method != "auto" or release.refusal != TOO_FEW or not isinstance(count, int | float):
         return []

@@ -1,4 +1,4 @@
-"""One release laid out for a page: words, numbers as text, pictures as markup. A template only puts them in order."""
+"""One release prepared for a page: texts, numbers as text, pictures as markup. The template only arranges them."""
 
 import math
 import re
@@ -9,14 +9,15 @@ import numpy as np
 from markupsafe import Markup
 
 from dimfree.report.charts import MOST_DRAWN, mean_chart, strength_chart, text_of_chart
+from dimfree.report.meanings import method_meaning, parameter_rows
 from dimfree.report.names import shown_names
+from dimfree.report.numbers import digits, number, with_noise_digits
 from dimfree.report.planned import Planned, planned_noise
 from dimfree.report.reading import Places, Reading, drawn_places
 from dimfree.report.remedies import cost_of_refusal, next_steps
-from dimfree.report.words import beside, digits, method_words, number, parameter_rows
 from dimfree.results.confidence_sets import ConfidenceBall
 from dimfree.results.release import Release
-from dimfree.results.verdicts import WORDS
+from dimfree.results.verdicts import NAMES
 
 MOST_ROWS, MOST_IN_ORDER = 60, 100  # coordinates in the table; so many are listed in their own order
 FEW_ROWS, FEW_DRAWN = 12, 120  # for one group among several
@@ -40,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out, where a mean did."""
+    """What was released, where a mean was."""
 
     reading: Reading
     rows: list[Row]
@@ -48,11 +49,11 @@ class Outcome:
     said_drawn: str
     mean_svg: Markup | None
     strength_svg: Markup | None
-    alternative: str  # the pictures in words
+    alternative: str  # a description of the pictures
     noise: str
     noise_length: float
     within: str
-    parts: list[str]  # what the distance is made of
+    parts: list[str]  # noise, sampling, clipping: one sentence each
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class View:
 def view_of(
     release: Release, confidence: float, rules: Mapping[str, object], *, among: int = 1, pictures: bool = True
 ) -> View:
-    """`among` several releases on one page each gets less room."""
+    """The view of one release; with `among` releases on one page each is shorter."""
     refused = release.refused
     return View(
         release=release,
@@ -79,7 +80,7 @@ def view_of(
         planned=None if refused or among > 1 else planned_noise(release, rules),
         steps=next_steps(release) if refused else [],
         cost=cost_of_refusal(release) if refused else "",
-        method=method_words(release),
+        method=method_meaning(release),
         parameters=parameter_rows(release),
     )
 
@@ -113,7 +114,7 @@ def _within(ball: ConfidenceBall, shrunk: bool) -> str:
 
 
 def _ranked(reading: Reading) -> bool:
-    """A few coordinates need no ranking: they are all in the first picture."""
+    """A few coordinates need no ranking: the first picture shows all of them."""
     return reading.dimension > 4
 
 
@@ -132,16 +133,18 @@ def _said(reading: Reading, shown: int, first: str, rest: str) -> str:
 def _row(reading: Reading, place: int, names: list[str]) -> Row:
     noise, mean = float(reading.noise[place]), float(reading.mean[place])
     low, high = float(reading.low[place]), float(reading.high[place])
-    around = beside(noise, (high - low) / 2)
+    around = with_noise_digits(noise, (high - low) / 2)
     return Row(
         place=str(place),
         name=names[place],
-        mean=beside(noise, mean),
-        interval=_range(beside(noise, low), beside(noise, high)) if reading.shrunk else f"± {around}",
-        noise=beside(noise, noise),
+        mean=with_noise_digits(noise, mean),
+        interval=_range(with_noise_digits(noise, low), with_noise_digits(noise, high))
+        if reading.shrunk
+        else f"± {around}",
+        noise=with_noise_digits(noise, noise),
         strength=digits(float(reading.strength[place]), 3),
         over_spread=_over_spread(reading, place),
-        verdict=WORDS[reading.verdicts[place]],
+        verdict=NAMES[reading.verdicts[place]],
     )
 
 

@@ -1,4 +1,4 @@
-"""Several looks at the same people: what releases promise together, which is less than their epsilons added up (M9)."""
+"""compose: what several releases about the same people promise together, less than their epsilons added up (M9)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,33 +21,82 @@ _TOO_MUCH = (
 
 @dataclass(frozen=True, repr=False)
 class Composed:
-    """What several releases about the same people promise together; made by `compose`."""
+    """What several releases about the same people promise together. `compose` returns one.
+
+    Attributes
+    ----------
+    neighbours : Neighbours
+        The neighbouring relation of all releases.
+    private : bool
+        False where the noise of any release was seeded: then nothing is promised.
+    releases : int
+        How many releases, refusals included.
+    who : str
+        What one person is.
+    looks : Looks
+        The ledgers of the releases, for the composition.
+    """
 
     neighbours: Neighbours
-    private: bool  # False where the noise of any was seeded: then nothing is promised
+    private: bool
     releases: int
-    who: str  # what one person is
+    who: str
     looks: ComposedRuns
 
     def epsilon(self, delta: float) -> float:
-        """The epsilon that holds together with this delta for all releases at once, rounded up."""
+        """The epsilon of all releases together at this delta, rounded up.
+
+        Parameters
+        ----------
+        delta : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        InvalidParameter
+            If no epsilon holds at so small a delta; the message says which delta is enough.
+        """
         found = self.looks.epsilon(check_probability("delta", delta))
         if found == float("inf"):
             raise InvalidParameter(_TOO_MUCH.format(delta=delta, least=self.added[1]))
         return found
 
     def delta(self, epsilon: float) -> float:
-        """The delta that holds together with this epsilon for all releases at once, rounded up."""
+        """The delta of all releases together at this epsilon, rounded up.
+
+        Parameters
+        ----------
+        epsilon : float
+            Above 0.
+
+        Returns
+        -------
+        float
+        """
         return self.looks.delta(check_positive("epsilon", epsilon))
 
     @property
     def added(self) -> tuple[float, float]:
-        """(epsilon, delta) by adding up the promises: true as well, and larger."""
+        """(epsilon, delta) by adding up the promises: also valid, and larger."""
         ledgers = self.looks.costs
         return self.looks.added_epsilon, sum(ledger.budget.delta for ledger in ledgers) * (1 + 1e-15)
 
     def statement(self, delta: float) -> str:
-        """The promise in plain words, numbers in full."""
+        """The promise in sentences, with its numbers in full.
+
+        Parameters
+        ----------
+        delta : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        str
+        """
         epsilon = self.epsilon(delta)
         promise = (
             f"{self.releases} release(s) about the same people are together differentially private with "
@@ -59,7 +108,17 @@ class Composed:
         return promise if self.private else f"Not private: seeded noise. With system noise: {promise}"
 
     def to_dict(self, delta: float) -> dict[str, Any]:
-        """Public numbers for a program."""
+        """Public numbers, for a program.
+
+        Parameters
+        ----------
+        delta : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "releases": self.releases,
             "neighbours": self.neighbours.value,
@@ -80,10 +139,30 @@ class Composed:
 def compose(releases: Iterable[Release | Means]) -> Composed:
     """What releases about the same people, refusals included, promise together.
 
-    Guarantee: all of them at once are (composed.epsilon(delta), delta)-private for every delta asked, if each one's
-    budget and parameters, and that it would be made at all, were settled without looking at any output. Proof:
-    proofs/accounting/several_runs/composed_runs.md (M9). Gaussians add up by precision, tests by the curves of their
-    losses. Means of groups count as one release.
+    Guarantee: all of them at once are (composed.epsilon(delta), delta)-private for every delta, if the number of
+    releases and the budget and parameters of each were decided without looking at any output.
+    Proof: proofs/accounting/several_runs/composed_runs.md (M9). Gaussians add up by precision, tests by the curves of
+    their losses.
+
+    Parameters
+    ----------
+    releases : iterable of Release or Means
+        All releases about these people. A `Means` counts as one release.
+
+    Returns
+    -------
+    Composed
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no release, or if they differ in neighbours or unit.
+
+    Examples
+    --------
+    >>> both = compose([first, second])  # doctest: +SKIP
+    >>> both.epsilon(1e-5)  # doctest: +SKIP
+    1.38
     """
     given = _listed(releases)
     if not given or not all(isinstance(release, Release | Means) for release in given):
@@ -98,7 +177,7 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
 
 
 def _listed(releases: Iterable[Any]) -> list[Any]:
-    """Nothing where there is no list: the error for that is the caller's."""
+    """The releases as a list; empty where there is no list, for which the caller raises the error."""
     try:
         return list(releases)
     except Exception:  # noqa: BLE001 - it may quote an entry

@@ -15,20 +15,20 @@ from dimfree._validate import check_array, check_flag, check_lengths, check_prob
 from dimfree.results.error_model import ErrorModel, LearnedShape, frozen_numbers
 from dimfree.results.quantiles import coordinate_quantile, coordinate_reach, length_quantile
 
-# What is averaged of these records: the farthest weigh less or are clipped, and the core or the paper see a sample.
+# Not the plain mean of the records: far ones weigh less or are clipped; the core and Algorithm 2 use a sample.
 THESE_RECORDS, POPULATION = "what was averaged of these records", "the population mean"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Uncertainty:
-    """What lies between a release and the mean it stands for, part by part; every entry is public.
+    """The difference between a release and the mean it estimates, part by part; every entry is public.
 
     `noise` and `sampling` are standard deviations per coordinate, `…_principal` variances along common directions.
     """
 
     noise: Floats
     noise_principal: Floats
-    sampling: Floats | None  # None: not modelled, so the set speaks of these records
+    sampling: Floats | None  # None: not modelled; the set is about these records
     sampling_principal: Floats | None
     log_stddev: Floats | None  # of the logarithm of `sampling`, upwards; None: its variances were given
     clipping: Floats | None  # None: not modelled
@@ -54,8 +54,11 @@ class Uncertainty:
         return length_quantile(spread, confidence, self._shift(spread))
 
     def _shift(self, spread: Floats) -> Floats | None:
-        """What clipping may move, beside variances: coordinate by coordinate where these are principal; where others
-        are, all of it along the largest variance, since its direction among them is not known."""
+        """How far clipping may move the mean along each principal variance.
+
+        Coordinate by coordinate where coordinates are principal. Otherwise all of it along the largest variance, since
+        its direction is not known.
+        """
         if self.clipping is None or np.array_equal(self.noise_principal, self.noise**2):
             return self.clipping
         shift = np.zeros_like(spread)

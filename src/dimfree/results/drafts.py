@@ -1,7 +1,7 @@
-"""Files that appear whole or not at all, several of them together or none.
+"""Files that are written completely or not at all; several of them together or none.
 
 Each is first written under a temporary name beside its target. Then all get their names in one step, which no signal
-cuts in two and which is undone if one of them fails. What a killed process leaves behind is removed by the next one
+interrupts and which is undone if one of them fails. Files left behind by a killed process are removed by the next one
 that writes into the folder.
 """
 
@@ -21,7 +21,7 @@ from typing import NoReturn
 from dimfree.errors import InvalidFile
 from dimfree.results.signals import undivided
 
-_PROOF_BYTES = 2**20  # written before anything is spent: a full disk shows
+_PROOF_BYTES = 2**20  # written before any budget is spent, to detect a full disk
 _OLD_SECONDS = 24 * 3600  # a draft lives for seconds
 _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 _LEFT = re.compile(r"\.dimfree-(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-\d+-\d+\.part")
@@ -30,7 +30,7 @@ _numbers = count()
 
 @dataclass(frozen=True, repr=False)
 class Draft:
-    """The content of a file and the place that it will have."""
+    """The content of a file and its future path."""
 
     path: Path  # as it was named
     content: bytes
@@ -50,7 +50,7 @@ class Draft:
             with self.temporary.open("xb") as file:
                 file.write(self.content)
                 file.flush()
-                os.fsync(file.fileno())  # a full disk must show now, while the old file is still there
+                os.fsync(file.fileno())  # detects a full disk while the old file still exists
         except OSError as error:
             _unwritable(self.path, error)
 
@@ -90,7 +90,7 @@ class Draft:
 
 
 def publish_together(drafts: Sequence[Draft], published: Callable[[], None] = lambda: None) -> None:
-    """All files or none; `published` is called when all have their names, within the step that no signal cuts."""
+    """All files or none; `published` is called when all have their names, before a signal can interrupt."""
     try:
         for draft in drafts:
             draft.write()
@@ -150,7 +150,7 @@ def _is_abandoned(path: Path) -> bool:
 
 
 def _is_gone(process: int) -> bool:
-    if os.name != "posix":  # elsewhere asking would stop it
+    if os.name != "posix":  # on other systems os.kill would stop the process
         return False
     try:
         os.kill(process, 0)

@@ -1,4 +1,4 @@
-"""What a release lets its reader believe beyond the mean: the model behind error bars, and a learned shape. Public."""
+"""ErrorModel, LearnedShape and LearnedDirections: what a release tells beyond its mean. Public values only."""
 
 import math
 from dataclasses import dataclass, fields
@@ -13,7 +13,7 @@ from dimfree.geometry.shape import Diagonal
 
 
 def frozen_numbers(name: str, value: object, dimension: int) -> NDArray[np.float64]:
-    """A copy over immutable bytes: not even setflags makes it writable."""
+    """A read-only copy over immutable bytes: not even setflags makes it writable."""
     array = as_array(name, value)
     if array.shape != (dimension,) or array.dtype.kind not in "iuf":
         raise InvalidParameter(f"Expected {name} to hold {dimension} numbers, one for each coordinate.")
@@ -26,9 +26,10 @@ def frozen_numbers(name: str, value: object, dimension: int) -> NDArray[np.float
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ErrorModel:
-    """What error bars need beyond noise_stddev; public. Principal variances share one (unstated) set of directions.
+    """What error bars need beyond noise_stddev. Public. Principal variances share one (unstated) set of directions.
 
-    `records` says how many records there are at least, with the release's confidence; None: sampling is not modelled.
+    `records` is a lower bound on the number of records, with the confidence of the release; None: sampling is not
+    modelled.
     """
 
     noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
@@ -38,6 +39,8 @@ class ErrorModel:
     clipping: NDArray[np.float64] | None = None  # shift that clipping may leave, per coordinate; None: not modelled
 
     def frozen(self, dimension: int) -> "ErrorModel":
+        """A checked, read-only copy for records of this many columns."""
+
         def checked(array: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
             return None if array is None else frozen_numbers("the error model", array, dimension)
 
@@ -50,6 +53,7 @@ class ErrorModel:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
         return {
             "noise_principal": None if self.noise_principal is None else self.noise_principal.tolist(),
             "record_stddev": None if self.record_stddev is None else self.record_stddev.tolist(),
@@ -61,15 +65,25 @@ class ErrorModel:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnedDirections:
-    """Principal directions of the records, learned privately; already paid for: a public value.
+    """Principal directions of the records, learned privately. They are paid for, so they are public.
 
-    Rows of `vectors` (r, d) are orthonormal, the strongest first, in coordinates divided by `scale`. With u the
-    direction of a record from a released centre, there, they are those of Σ u·uᵀ less n·diag(scale²)/Σ scale²: of what
-    these records show beyond columns that go each their own way. `shares` estimates the mean of (u·row)² over them.
-    `angles`, in radians, bounds what noise has done: with 95 % confidence, each by itself, a row lies no farther from
-    the span of the leading directions of that matrix before noise, those at least a quarter as strong as the row.
-    π/2: nothing is known. The centre's own error, as far as the released mean tells it, is allowed for, and a row that
-    is mostly that is left out. Another sample would have other leading directions; no bound speaks of that.
+    With u the direction of a record from a released centre, in columns divided by `scale`, they are the leading
+    eigenvectors of ``Σ u uᵀ - n diag(scale²) / Σ scale²``: of what these records show beyond uncorrelated columns.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (r, d)
+        Orthonormal rows, the strongest first, in columns divided by `scale`.
+    shares : ndarray of shape (r,)
+        Estimates of the mean of (u·row)² over the records.
+    angles : ndarray of shape (r,)
+        In radians: a bound, with 95 % confidence for each row by itself, on how far the noise has turned the row away
+        from the span of those leading directions of the exact matrix that are at least a quarter as strong. π/2:
+        nothing is known. The error of the centre is allowed for, as far as the released mean tells it, and a row that
+        consists mostly of that error is left out. Sampling is not covered: other records would have other leading
+        directions.
+    scale : ndarray of shape (d,)
+        What each column is divided by.
     """
 
     vectors: NDArray[np.float64]
@@ -78,6 +92,17 @@ class LearnedDirections:
     scale: NDArray[np.float64]
 
     def frozen(self, dimension: int) -> "LearnedDirections":
+        """A checked, read-only copy.
+
+        Parameters
+        ----------
+        dimension : int
+            Number of columns of the records.
+
+        Returns
+        -------
+        LearnedDirections
+        """
         dimension = check_count("dimension", dimension)
         count = len(self.shares)
         vectors = frozen_numbers("directions", np.ravel(self.vectors), count * dimension).reshape(count, dimension)
@@ -93,6 +118,12 @@ class LearnedDirections:
         return LearnedDirections(vectors, shares, angles, scale)
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON.
+
+        Returns
+        -------
+        dict
+        """
         parts = {"vectors": self.vectors, "shares": self.shares, "angles": self.angles, "scale": self.scale}
         return {name: part.tolist() for name, part in parts.items()}
 
@@ -105,35 +136,65 @@ class LearnedDirections:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnedShape:
-    """Variances learned privately on the way to a mean, and how sure they are. Already paid for: a public value.
+    """Variances learned privately on the way to a mean, and their uncertainty. They are paid for, so they are public.
 
-    `variances` are those that shaped the noise. `log_stddev` is the standard deviation of the natural logarithm of each
-    coordinate's standard deviation: 0.1 means about 10 %. It is infinite where the spread was not learned: the released
-    score does not stand out of its noise, so that the variance may be far too large, and only a bound above is known.
-    `log_above` is the same on the upper side alone, and always finite. In JSON an infinite entry is null.
+    Attributes
+    ----------
+    variances : ndarray of shape (d,)
+        The variances that shaped the noise.
+    log_stddev : ndarray of shape (d,)
+        Standard deviation of the natural logarithm of each column's standard deviation: 0.1 means about 10 %. Infinite
+        (null in JSON) where the spread was not learned: the released score is not larger than its noise, so the
+        variance may be far too large, and only an upper bound is known.
+    directions : LearnedDirections or None
+        Where the noise was shaped in a learned basis.
+    log_above : ndarray of shape (d,) or None
+        The same as `log_stddev` for the upper side only, always finite. None: as log_stddev.
     """
 
     variances: NDArray[np.float64]
     log_stddev: NDArray[np.float64]
-    directions: LearnedDirections | None = None  # where a learned basis shaped the noise
-    log_above: NDArray[np.float64] | None = None  # None: as log_stddev
+    directions: LearnedDirections | None = None
+    log_above: NDArray[np.float64] | None = None
 
     @property
     def learned(self) -> NDArray[np.bool_]:
-        """Which coordinates' spread was learned."""
+        """Whether the spread of each column was learned."""
         return np.isfinite(self.log_stddev)
 
     def stddev_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(low, high) for each standard deviation, about 95 % sure each; low is 0 where it was not learned."""
+        """Bounds on the standard deviation of each column.
+
+        Returns
+        -------
+        low, high : ndarray of shape (d,)
+            Each pair holds with about 95 % confidence. low is 0 where the spread was not learned.
+        """
         stddev = np.sqrt(self.variances)
         above = self.log_stddev if self.log_above is None else self.log_above
         return stddev * np.exp(-2 * self.log_stddev), stddev * np.exp(2 * above)
 
     def diagonal(self) -> Diagonal:
-        """As a `shape=` for a later release about other records."""
+        """These variances as `shape=` for a later release about other records.
+
+        Returns
+        -------
+        Diagonal
+        """
         return Diagonal(self.variances)
 
     def frozen(self, dimension: int) -> "LearnedShape":
+        """A checked, read-only copy.
+
+        Parameters
+        ----------
+        dimension : int
+            Number of columns of the records.
+
+        Returns
+        -------
+        LearnedShape
+        """
         dimension = check_count("dimension", dimension)
         variances = frozen_numbers("learned variances", self.variances, dimension)
         log_stddev = _frozen_uncertainty(self.log_stddev, dimension)
@@ -145,6 +206,12 @@ class LearnedShape:
         return LearnedShape(variances, log_stddev, directions, log_above)
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON.
+
+        Returns
+        -------
+        dict
+        """
         numbers: dict[str, Any] = {"variances": self.variances.tolist()}
         numbers["log_stddev"] = [each if math.isfinite(each) else None for each in self.log_stddev.tolist()]
         if self.log_above is not None:
@@ -153,7 +220,22 @@ class LearnedShape:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "LearnedShape":
-        """The shape `to_dict` wrote; a missing or an unknown entry is an error."""
+        """The shape that `to_dict` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            As from `to_dict`.
+
+        Returns
+        -------
+        LearnedShape
+
+        Raises
+        ------
+        InvalidParameter
+            If an entry is missing or unknown.
+        """
         if not {"variances", "log_stddev"} <= set(check_kind("data", data, dict)) <= {f.name for f in fields(cls)}:
             raise InvalidParameter("Expected exactly the entries of a learned shape.")
         directions = data.get("directions")
@@ -167,7 +249,7 @@ class LearnedShape:
 
 
 def _frozen_uncertainty(value: NDArray[np.float64], dimension: int) -> NDArray[np.float64]:
-    """Like `frozen_numbers`, but infinity is an answer: not learned."""
+    """Like `frozen_numbers`, but infinity is allowed: it means not learned."""
     array = np.array(value)
     unknown = array == np.inf if array.dtype.kind == "f" else np.zeros(array.shape, bool)
     frozen_numbers("log_stddev", np.where(unknown, 0, array), dimension)

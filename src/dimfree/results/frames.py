@@ -1,4 +1,4 @@
-"""A release as a table for people: one row for each coordinate, in the DataFrame library of their choice. Public."""
+"""A release as a table: one row per coordinate, as a pandas, polars or pyarrow table. Public."""
 
 import importlib
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ _MAKERS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 Columns = dict[str, list[Any]]
 
 
-class Shown(Protocol):
-    """What a release shows of itself here; `Release` is above this room, and asks it."""
+class ReleaseLike(Protocol):
+    """The part of a release that a table shows. (A protocol: Release imports this module.)"""
 
     @property
     def columns(self) -> tuple[str, ...] | None: ...
@@ -36,13 +36,13 @@ class Shown(Protocol):
     ) -> tuple[Floats, Floats]: ...
 
 
-def release_frame(release: Shown, library: str, confidence: float, **bars: bool) -> Any:
+def release_frame(release: ReleaseLike, library: str, confidence: float, **bars: bool) -> Any:
     """The columns of `Release.to_frame` for one release; `bars` are those of `Release.interval`."""
     make = _maker(library)
     return make(_columns(release, confidence, bars))
 
 
-def means_frame(releases: Mapping[Any, Shown], library: str, confidence: float, **bars: bool) -> Any:
+def means_frame(releases: Mapping[Any, ReleaseLike], library: str, confidence: float, **bars: bool) -> Any:
     """The same for every group, behind the column `group`; groups that were refused have no rows."""
     make = _maker(library)
     parts = [
@@ -55,7 +55,7 @@ def means_frame(releases: Mapping[Any, Shown], library: str, confidence: float, 
     return make({name: [value for part in parts for value in part[name]] for name in parts[0]})
 
 
-def _columns(release: Shown, confidence: float, bars: Mapping[str, bool]) -> Columns:
+def _columns(release: ReleaseLike, confidence: float, bars: Mapping[str, bool]) -> Columns:
     lower, upper = release.interval(confidence, **bars)
     over_spread = release.noise_over_spread()
     return {
@@ -69,7 +69,7 @@ def _columns(release: Shown, confidence: float, bars: Mapping[str, bool]) -> Col
 
 
 def _maker(library: str) -> Any:
-    """The function that makes a table of columns; a library that is not there is named with its extra."""
+    """The function that makes a table from columns; an error names the extra of a library that is not installed."""
     name = check_choice("library", library, LIBRARIES)
     try:
         return getattr(importlib.import_module(name), _MAKERS[name])

@@ -1,10 +1,10 @@
-"""Means: one release for each public group, under one promise for all of them together."""
+"""Means: one release for each public group, under one guarantee for all of them together."""
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Costs
@@ -21,15 +21,24 @@ _ENTRIES = {"means", "guarantee", "overall", "groups"}
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Means(Mapping[Key, Release]):
-    """One release for each public group: `means["north"].mean`. Everything in it was released or is public.
+    """One release for each public group: ``means["north"].mean``. Everything in it was released or is public.
 
-    `guarantee` is the promise of all of them together, the run that learned their shared shape (`overall`) included.
-    Each release states the same promise: one mean alone tells of the shared shape, too.
+    `release_means` returns one. It is a mapping from the name of a group to its `Release`.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        The promise of all means together, the run that learned their shared shape included. Each release states the
+        same promise, because each mean depends on the shared shape, too.
+    releases : mapping
+        From the name of a group to its `Release`.
+    overall : Release or None
+        The run that learned the shared shape from all groups. None where the shape was given.
     """
 
     guarantee: Guarantee
     releases: Mapping[Key, Release]
-    overall: Release | None = None  # learned the shared shape from all groups; None where the shape was given
+    overall: Release | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "releases", MappingProxyType(dict(self.releases)))
@@ -37,7 +46,7 @@ class Means(Mapping[Key, Release]):
         self._check_promises()
 
     def _check_promises(self) -> None:
-        """All promise the same, and all are charged the same: the overall run, then their group's (G1).
+        """All releases state one promise and are charged the same: the overall run, then the run of their group (G1).
 
         Replace-one may move a record to another group, so two groups would be charged.
         """
@@ -69,11 +78,16 @@ class Means(Mapping[Key, Release]):
 
     @property
     def refused(self) -> tuple[Key, ...]:
-        """The groups without a mean; each one's release says why."""
+        """The groups without a mean. The release of each gives the reason."""
         return tuple(key for key, release in self.releases.items() if release.refused)
 
     def statement(self) -> str:
-        """The promise of all means together, in plain words."""
+        """The promise of all means together, in sentences.
+
+        Returns
+        -------
+        str
+        """
         return (
             f"All {len(self)} means together: {self.guarantee.statement()} "
             "One person is in one group at most, and counts there with what belongs to that group."
@@ -81,21 +95,49 @@ class Means(Mapping[Key, Release]):
 
     def to_frame(
         self,
-        library: str = "pandas",
+        library: Literal["pandas", "polars", "pyarrow"] = "pandas",
         *,
         confidence: float = 0.95,
         simultaneous: bool = False,
         include_sampling: bool = False,
     ) -> Any:
-        """One long table, "pandas", "polars" or "pyarrow": group, then what `Release.to_frame` shows. The groups that
-        were refused are left out; where all were, RefusedRelease is raised."""
+        """One table with a row for each group and coordinate: group, then the columns of `Release.to_frame`.
+
+        Groups that were refused are left out.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, default "pandas"
+            Which library's table to make.
+        confidence : float, default 0.95
+            As in `Release.interval`.
+        simultaneous : bool, default False
+            As in `Release.interval`.
+        include_sampling : bool, default False
+            As in `Release.interval`.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+
+        Raises
+        ------
+        RefusedRelease
+            If all groups were refused.
+        """
         from dimfree.results.frames import means_frame
 
         bars = {"simultaneous": simultaneous, "include_sampling": include_sampling}
         return means_frame(self.releases, library, confidence, **bars)
 
     def to_json(self) -> str:
-        """All of it as JSON text; `from_json` gives back the same."""
+        """All of it as JSON text.
+
+        Returns
+        -------
+        str
+            `Means.from_json` reads the same bits back.
+        """
         groups = [{"key": key, "release": json.loads(release.to_json())} for key, release in self.releases.items()]
         overall = None if self.overall is None else json.loads(self.overall.to_json())
         document = {"means": FORMAT, "guarantee": self.guarantee.to_dict(), "overall": overall, "groups": groups}
@@ -103,7 +145,22 @@ class Means(Mapping[Key, Release]):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The means `to_json` wrote; anything else raises InvalidFile."""
+        """The means that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON text.
+
+        Returns
+        -------
+        Means
+
+        Raises
+        ------
+        InvalidFile
+            If the text is anything else.
+        """
         document = _parsed(text)
         try:
             return cls(
@@ -122,12 +179,12 @@ class Means(Mapping[Key, Release]):
 
 
 def _by_key(groups: list[dict[str, Any]]) -> dict[Key, Release]:
-    check_group_keys([group["key"] for group in groups])  # a name that is there twice would lose a release
+    check_group_keys([group["key"] for group in groups])  # a repeated name would lose a release
     return {group["key"]: Release.from_json(json.dumps(group["release"])) for group in groups}
 
 
 def _charge(ledger: AnyCosts) -> tuple[object, ...]:
-    """All that a run is charged whatever it comes to; groups of one budget and one set of options have it alike."""
+    """What a run is charged whatever its outcome: the same for groups with one budget and one set of options."""
     runs = [(run.budget, run.before, run.menu, run.filtered) for run in runs_of(ledger) if isinstance(run, Costs)]
     return (ledger.budget, *runs)
 

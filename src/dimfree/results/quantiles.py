@@ -1,6 +1,6 @@
 """Quantiles of Gaussian errors: the length of a vector with given variances, and many coordinates at once.
 
-Letters: Q = Σ (b_i + sqrt(λ_i) g_i)², g_i standard normal; K(s) = log E exp(sQ)
+Notation: Q = Σ (b_i + sqrt(λ_i) g_i)², g_i standard normal; K(s) = log E exp(sQ)
 = Σ s·b_i²/(1 - 2 λ_i s) - ½ Σ log(1 - 2 λ_i s), finite for s < 1/(2 max λ).
 """
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: who handles them, and steps that they may follow but never cut in two."""
+"""Ctrl-C, SIGTERM and SIGHUP: how they are handled, and steps that they must not interrupt."""
 
 import signal
 import threading

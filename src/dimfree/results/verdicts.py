@@ -1,7 +1,7 @@
-"""What a released mean is worth, column by column: its noise beside the column's own spread. Post-processing: free.
+"""Whether a released mean is useful, column by column: its noise compared with the spread of the column.
 
-The spread counts at the unfavourable end of what is known of it: a column is called precise only if it is so for the
-smallest spread that the release leaves possible.
+Post-processing. The spread counts at the unfavourable end of its bounds: a column is called precise only if it is so
+for the smallest spread that the release leaves possible.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from dimfree.results.release import Release
 
 PRECISE, ROUGH, LOST, UNLEARNED = range(4)
-WORDS = ("precise", "rough", "lost in noise", "spread not learned")
+NAMES = ("precise", "rough", "lost in noise", "spread not learned")
 PRECISION = 0.1  # of one record's standard deviation: noise below it is small
 
 Verdicts = NDArray[np.intp]
 
 
 def verdicts(release: Release) -> Verdicts:
-    """One for each column of a release that was not refused."""
+    """One verdict for each column of a release that was not refused."""
     bounds = release.spread_bounds()
     if bounds is None:
         return np.full(release.dimension, UNLEARNED, dtype=np.intp)
@@ -31,7 +31,7 @@ def verdicts(release: Release) -> Verdicts:
 
 
 def noise_line(releases: Sequence[Release]) -> str:
-    """How many columns, of all these releases, have noise below a tenth of their spread, above it, or neither known."""
+    """How many columns of these releases have noise below a tenth of their spread, above it, or neither known."""
     found = np.concatenate([verdicts(release) for release in releases])
     precise, lost, unlearned = (int((found == verdict).sum()) for verdict in (PRECISE, LOST, UNLEARNED))
     have = "columns have" if len(found) > 1 else "column has"

@@ -1,6 +1,6 @@
-"""Releases out: .npy, .npz, .csv and .parquet, told apart by their ending.
+"""Write a mean as .npy, .npz, .csv or .parquet, by the ending of the path.
 
-A file is written whole or not at all, and never over another one unless forced.
+A file is written completely or not at all, and never over another one unless forced.
 """
 
 import csv
@@ -21,11 +21,11 @@ from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
 STDOUT = "-"
-LONG_TABLES = (".csv", ".parquet")  # endings of a table of groups: it has words in it
+LONG_TABLES = (".csv", ".parquet")  # endings of a table of groups: it holds text
 
 
 def check_target(path: PathLike, *, force: bool = False, endings: Sequence[str] = TABLES) -> None:
-    """Everything that can be known to stop a later write, proved by a draft; call it before any budget is spent."""
+    """Raise every error that could stop a later write, by writing a draft; call it before any budget is spent."""
     _check_place(path, check_flag("force", force), endings)
     if Path(path).suffix.lower() == ".parquet":
         require_pyarrow()
@@ -80,8 +80,10 @@ def draft_bytes(path: PathLike, content: bytes, *, force: bool = False) -> Draft
 
 
 def mean_csv(release: Release | Means) -> str:
-    """`name,mean,noise_stddev`, one line per coordinate, behind its `group` if there are several; the numbers read back
-    bit for bit."""
+    """`name,mean,noise_stddev`, one line per coordinate, after its `group` if there are several.
+
+    The numbers read back bit for bit.
+    """
     columns, text = _columns(release), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -119,7 +121,7 @@ def _encoded(release: Release | Means, ending: str) -> bytes:
 def _print(text: str) -> None:
     try:
         sys.stdout.write(text)
-        sys.stdout.flush()  # a closed pipe or a full device must speak now
+        sys.stdout.flush()  # a closed pipe or a full disk raises here
     except OSError as error:
         reason = (error.strerror or "unknown error").lower()
         raise InvalidFile(

@@ -1,1 +1,1 @@
-"""Other people's estimators behind the hall's own signature, at equal privacy, with exact accounting."""
+"""Estimators of other authors with the parameters of `release_mean`, at equal privacy, with exact accounting."""

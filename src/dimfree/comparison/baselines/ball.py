@@ -40,7 +40,7 @@ def ball(
     """The paper's Avg with M = I: keep records that are within λ of most others, average, add spherical noise.
 
     Guarantee: (epsilon, delta) in total. Proof: proofs/comparison/baselines/ball.md.
-    Prior knowledge: `stddevs`, from which λ is simulated as the hall does for its own basic core: the radius that asks
+    Prior knowledge: `stddevs`, from which λ is simulated as release_mean does for its basic core: the radius that asks
     for the least noise, about sqrt(2·tr Σ). Nothing is known of the mean. Time grows with the square of the number of
     records. Under replace-one the filter is proved through the common records, which halves epsilon.
     """

@@ -3,7 +3,7 @@
 After "CoinPress: Practical Private Mean and Covariance Estimation" (Biswas, Dong, Kamath, Ullman, 2020), the
 multivariate mean of records whose covariance is at most stddev²·I, in the constants of the authors' experiments: four
 steps, three of a twelfth of the precision and one of three quarters, tails at one in a hundred.
-Letters: r = radius of the ball, s = stddev, t = what a Gaussian's length in units of its stddev rarely exceeds.
+Notation: r = radius of the ball, s = stddev, t = what a Gaussian's length in units of its stddev rarely exceeds.
 Proof: proofs/comparison/baselines/coinpress.md.
 """
 

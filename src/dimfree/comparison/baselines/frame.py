@@ -1,4 +1,4 @@
-"""What every baseline shares: a table opened as the hall opens it, the budget as one precision, and the way out."""
+"""What every baseline shares: opening the table as `release_mean` does, the budget as one precision, the Release."""
 
 import math
 from collections.abc import Callable
@@ -37,7 +37,7 @@ Event = Gaussian | Loss
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
-COUNT_SHARE = 0.016  # of the precision, for the noisy count under add/remove: what the hall spends
+COUNT_SHARE = 0.016  # of the precision, for the noisy count under add/remove: as much as release_mean spends
 _PROBE = 2.0**30  # steps to a standard deviation: a Gaussian whose discreteness costs next to nothing
 
 
@@ -106,7 +106,7 @@ class Frame:
 
 
 def unspoken(estimator: Callable[P, Answer]) -> Callable[P, Answer]:
-    """The estimator; a lack of memory or a floating-point error in it does not speak of the records, as in the hall."""
+    """The estimator, with errors about memory and floating point that do not reveal the records, as in release_mean."""
 
     @wraps(estimator)
     def run(*args: P.args, **kwargs: P.kwargs) -> Answer:
@@ -124,16 +124,16 @@ def open_frame(
     on_invalid: str,
     noise: Noise | None,
 ) -> Frame:
-    """Everything that can be wrong with the table or the budget is an error here, in the hall's own words."""
+    """Everything that can be wrong with the table or the budget is an error here, with the texts of release_mean."""
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("on_invalid", on_invalid, ON_INVALID)
-    door = opened(noise)
+    checked_noise = opened(noise)
     records = as_records(X, on_invalid=on_invalid)
     check_columns(records.dimension, budget.epsilon)
     require_valid(records, on_invalid)
-    return Frame(Space(records, Isotropic(1.0)), budget, relation, door)
+    return Frame(Space(records, Isotropic(1.0)), budget, relation, checked_noise)
 
 
 def _whole(budget: Budget) -> float:

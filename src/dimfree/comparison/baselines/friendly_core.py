@@ -4,7 +4,7 @@ After "FriendlyCore: Practical Differentially Private Aggregation" (Tsfadia, Coh
 filter for concentrated privacy: friend counts get Gaussian noise and are compared with a threshold that no record
 without a friendly majority is likely to reach. Filter and average then compose like any two Gaussians; nothing is
 lifted, unlike with the coins of `core.basic`. Quadratic in the number of records, like the original.
-Constants are derived in proofs/comparison/baselines/friendly_core.md. Letters: n records, c_j friends of record j.
+Constants are derived in proofs/comparison/baselines/friendly_core.md. Notation: n records, c_j friends of record j.
 """
 
 import math
@@ -35,7 +35,7 @@ MOVES = {Neighbours.ADD_REMOVE: 1, Neighbours.REPLACE_ONE: 2}  # of a majority 2
 UNFRIENDLY = {Neighbours.ADD_REMOVE: 0, Neighbours.REPLACE_ONE: 1}  # the largest majority that must not pass
 _FAILURE = 0.03  # of delta, for each of three bounds: number of records, threshold, number kept
 _KEPT = 0.1  # of the precision that the filter leaves, for the number kept
-_FRIENDS = 0.95  # share of all records that an honest one is expected to befriend, where shares are chosen
+_FRIENDS = 0.95  # share of all records that are expected to be close to a typical record, where shares are chosen
 _SHARES = tuple(k / 100 for k in range(2, 96))
 _TOO_FEW = "Too few records have a friendly majority, or seem to."
 

@@ -3,7 +3,7 @@
 After "Instance-optimal Mean Estimation Under Differential Privacy" (Huang, Liang, Yi, 2021): both quantiles are noisy
 bisections, ten steps each, so everything is Gaussian. Shares and rank are those with which PLAN's authors measured it
 (1 % of the clipped mean's budget for its radius, where Huang et al. spent a quarter): it does better with them.
-Proof: proofs/comparison/baselines/huang_liang_yi.md. Letters: d columns, D of them after the rotation, n records.
+Proof: proofs/comparison/baselines/huang_liang_yi.md. Notation: d columns, D of them after the rotation, n records.
 """
 
 import math

@@ -4,7 +4,7 @@ Karwa and Vadhan, "Finite sample differentially private confidence intervals" (2
 variance in a stable histogram with cells one standard deviation wide, then clip to an interval around that cell. Done
 for every coordinate, with spherical noise, this is the folklore estimator that the paper improves upon: it needs about
 sqrt(d)/ε records to find anything, and its noise has length about sqrt(d·tr Σ)/(nε).
-Proof: proofs/comparison/baselines/karwa_vadhan.md. Letters: σ_i = given standard deviations, n̂ = number of records
+Proof: proofs/comparison/baselines/karwa_vadhan.md. Notation: σ_i = given standard deviations, n̂ = number of records
 (released or public), β = failure probability.
 """
 
@@ -115,7 +115,7 @@ def _cells(frame: Frame, spread: Floats) -> Iterator[Integers]:
 
 def cells_of(rows: Floats, widths: Floats) -> Integers:
     """⌊x_i / σ_i⌋, held within the edge."""
-    with np.errstate(all="ignore"):  # a warning or an error would speak of records
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
         return np.clip(np.floor(rows / widths), -_EDGE, _EDGE).astype(np.int64)
 
 

@@ -1,6 +1,6 @@
-"""Two yardsticks that no private estimator can be: the sample mean, and an oracle that knows the true mean.
+"""Two references that are not private: the sample mean, and an oracle that knows the true mean.
 
-Neither gives a Release: what comes back says "not private", and nothing that takes releases takes it.
+Neither returns a Release: the result is marked "not private", and nothing that takes releases accepts it.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ NO_NOISE = "It is the plain average of the records, without noise."
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NotPrivate:
-    """A yardstick's answer: a mean that must not be published as if it protected anybody."""
+    """The result of a reference estimator: a mean that must not be published."""
 
     method: str
     mean: Floats

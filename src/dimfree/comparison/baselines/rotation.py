@@ -1,7 +1,7 @@
 """A public random rotation: every record's coordinates are mixed until no one of them is large.
 
 Each round flips signs and applies the Walsh–Hadamard transform, in d·log d additions. Privacy asks of it only that each
-record is rotated by itself: what follows looks at the rotated records only. Letters: d columns, D >= d a power of two.
+record is rotated by itself: what follows looks at the rotated records only. Notation: d columns, D >= d a power of two.
 Proof: proofs/comparison/baselines/huang_liang_yi.md.
 """
 

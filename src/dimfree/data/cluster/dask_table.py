@@ -1,7 +1,7 @@
-"""A table that lies in partitions, in this process or on the workers of a dask cluster; work goes to the partitions.
+"""A table in partitions, in this process or on the workers of a Dask cluster. Work is sent to the partitions.
 
-Only sums, and numbers one a record, come back; the rows themselves only where a sample is fetched. Noise and coins
-are drawn by whoever asks, once. Partial results merge in any order, so a release has the same bits wherever it ran.
+Only sums, and one number per record, come back; rows themselves only where a sample is fetched. Noise and random
+choices are drawn by the caller, once. Partial results merge in any order: a release has the same bits wherever it ran.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -105,13 +105,13 @@ class DaskTable(Stream):
     def _windows(self) -> Iterator[list[tuple[Place, Mask | None]]]:
         """Consecutive places. Of a whole table the first comes alone: somebody may want to see the first rows only."""
         window: list[tuple[Place, Mask | None]] = []
-        entries, room = 0, _FETCHED_ENTRIES if any(place.kept is not None for place in self._places) else 1
+        entries, limit = 0, _FETCHED_ENTRIES if any(place.kept is not None for place in self._places) else 1
         for place, _ in self._with_parts(None):
             window.append((place, None))
             entries += place.size * self.shape[1]
-            if entries >= room:
+            if entries >= limit:
                 yield window
-                window, entries, room = [], 0, _FETCHED_ENTRIES
+                window, entries, limit = [], 0, _FETCHED_ENTRIES
         if window:
             yield window
 

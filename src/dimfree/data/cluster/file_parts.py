@@ -51,7 +51,7 @@ class FilePart:
                 read += len(block)
                 stream._check(block, read)
                 yield block
-                del block  # it may be a view of a larger one
+                del block  # it may be a view of a larger block
             if read != self._last:
                 raise InvalidFile(CHANGED)
 

@@ -1,7 +1,7 @@
-"""What is done with one partition of a table, wherever it lies: looked over, cut into blocks, worked on, merged.
+"""Work on one partition of a table, wherever it lies: checked, cut into blocks, processed, merged.
 
-A scheduler tells its logs the arguments of a task that raises, and those are records. So nothing here raises: whatever
-goes wrong comes back as a `Failure`, which knows what kind of trouble it was and never what was in the partition.
+A scheduler logs the arguments of a task that raises, and those are records. So nothing here raises: an error is
+returned as a `Failure`, which states the kind of the error and never the content of the partition.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from dimfree.data.cluster.heap import kept_heap
+from dimfree.data.cluster.worker_memory import freed_memory_kept
 from dimfree.data.stream import pieces
 from dimfree.errors import DimfreeError, InvalidFile, InvalidRecords, LostWorkers
 
 _ENTRIES = 2**16  # worked on at a time: these and what is made of them stay in a core's own cache
-_QUIET_ENTRIES = 15_000  # where larger arrays would go back to the system at once; see heap.py
+_QUIET_ENTRIES = 15_000  # where larger arrays would go back to the system at once; see worker_memory.py
 _FEW_ROWS = 32  # a shape that mixes coordinates wants some rows at a time
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -35,7 +35,7 @@ _OURS: dict[str, type[DimfreeError]] = {cls.__name__: cls for cls in (InvalidFil
 
 @dataclass(frozen=True)
 class Failure:
-    """Public: the kind of an error, and its words where they are our own."""
+    """Public: the kind of an error, and its text where dimfree wrote it."""
 
     kind: str
     words: str = ""
@@ -84,7 +84,7 @@ class Job:
     def done(self, partition: Partition, count: int, kept: bytes | None, among: bytes | None) -> Any:
         """work(block, its part of `among`) on the kept rows block by block, merged into one; or a Failure."""
         try:
-            with np.errstate(all="ignore"), kept_heap() as quiet:  # a warning or error would speak of records
+            with np.errstate(all="ignore"), freed_memory_kept() as quiet:  # a warning or error could reveal records
                 blocks = _kept(self._blocks(partition, count, quiet), _unpacked(kept, count))
                 size = count if among is None else 8 * len(among)
                 return self.merge(self.work(*block) for block in _with_parts(blocks, _unpacked(among, size)))

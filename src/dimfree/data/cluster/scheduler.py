@@ -1,8 +1,8 @@
-"""Tasks handed to the dask scheduler in force, their results in order: one bound on waiting, one sentence on a loss.
+"""Tasks sent to the active Dask scheduler, results in order, with a limit on waiting and one sentence for a loss.
 
-Threads, processes, or a cluster when a distributed Client is active. A task lost with its worker is computed again by
-another; it draws no coins, so nobody can tell. What the scheduler or a worker says of an error may quote records: only
-the kind of the error is told.
+The scheduler is threads, processes, or a cluster when a distributed Client is active. A task lost with its worker is
+computed again by another; tasks draw no random numbers, so the result is the same. Messages of the scheduler or of a
+worker may quote records: only the kind of the error is reported.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from dimfree.data.progress import heard
 from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers
 
 PATIENCE = 30.0  # seconds without any worker, or for a scheduler to answer
-_TICK = 0.1  # seconds between two words about progress
-_LOOK = 1.0  # seconds between two looks at the workers
+_TICK = 0.1  # seconds between two reports of progress
+_LOOK = 1.0  # seconds between two checks of the workers
 
 Task: TypeAlias = Any  # dask's Delayed; dask ships no types
 

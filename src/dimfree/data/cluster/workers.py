@@ -1,4 +1,4 @@
-"""Who works for a cluster, and whether every worker has the dimfree of this process."""
+"""The workers of a cluster, and whether each has the dimfree of this process."""
 
 import weakref
 from pkgutil import resolve_name

@@ -50,7 +50,7 @@ class IpcStream(FileStream):
         from pyarrow import default_memory_pool
 
         def read(columns: list[int]) -> Arrow:
-            default_memory_pool().release_unused()  # Arrow takes room for a whole batch, and keeps what it has touched
+            default_memory_pool().release_unused()  # Arrow allocates a whole batch and keeps what it has used
             with _opened(self.path, columns) as file:
                 return file.get_batch(place)
 
@@ -59,7 +59,7 @@ class IpcStream(FileStream):
 
 
 def _opened(path: Path, columns: list[int] | None = None) -> Any:
-    """Read, not memory-mapped: a mapped file that shrinks would end the process without a word."""
+    """Opened by reading, not memory-mapped: a mapped file that shrinks would end the process without an error."""
     from pyarrow import OSFile, ipc
 
     return ipc.open_file(OSFile(str(path)), options=ipc.IpcReadOptions(included_fields=columns))

@@ -17,8 +17,8 @@ from dimfree.data.formats.file_stream import FileStream
 from dimfree.data.progress import during, heard
 from dimfree.errors import InvalidFile
 
-_END = "\x00end\x00"  # a line of our own behind the last: a file that is cut inside quotes swallows it
-_OFTEN = 4096  # lines between two words about progress
+_END = "\x00end\x00"  # appended as the last line: a file that is cut inside quotes absorbs it
+_OFTEN = 4096  # lines between two reports of progress
 
 
 def open_csv(path: Path) -> TextIO:
@@ -26,7 +26,7 @@ def open_csv(path: Path) -> TextIO:
 
 
 class CsvText:
-    """Private: the lines of a .csv as cells, after its first line has told what the columns are."""
+    """Private: the lines of a .csv as cells, once the first line has shown what the columns are."""
 
     def __init__(self, file: TextIO, keys: Sequence[str] = ()) -> None:
         self._file, self._ended = file, False

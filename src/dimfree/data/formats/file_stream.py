@@ -1,6 +1,6 @@
-"""What every file that is read block by block has in common: it stays as it was, and damage is one sentence.
+"""What every file that is read block by block has in common: it must not change, and damage is one sentence.
 
-A parser's own words may quote records, so only the kind of trouble is told.
+A parser's own message may quote records, so only the kind of the error is reported.
 """
 
 import os
@@ -24,7 +24,7 @@ _MOST_BYTES = 2**28  # the same, where a file's chunks are larger
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Whatever goes wrong with the file in here becomes one sentence that names the path; lack of memory passes."""
+    """Turns every error with the file in this block into one sentence that names the path; MemoryError passes."""
     try:
         yield
     except (InvalidFile, InvalidRecords) as error:
@@ -101,7 +101,7 @@ class FileStream(StoredFile, Stream):
                 read += len(block)
                 self._check(block, read)
                 yield block
-                del block  # it may be a view of a larger one
+                del block  # it may be a view of a larger block
             if read != self.shape[0]:
                 raise InvalidFile(CHANGED)
 

@@ -1,4 +1,4 @@
-""".npy, read by position rather than memory-mapped: a mapped file that shrinks would end the process without a word."""
+""".npy files, read by position. Not memory-mapped: a mapped file that shrinks ends the process without an error."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -31,8 +31,10 @@ class NpyStream(FileStream):
         self._among: NDArray[np.bool_] | None = None  # None: all rows
 
     def chosen(self, rows: NDArray[np.bool_]) -> "NpyStream":
-        """Where they are few, the others are not read. Where the file is read follows from `rows`, which is for the
-        caller to keep private, and never from what stands there."""
+        """The chosen rows; where they are few, the others are not read.
+
+        Which parts of the file are read follows from `rows`, which the caller keeps private, and never from the values.
+        """
         some = copy(self)
         some._among, some.shape = np.zeros(self._height, dtype=np.bool_), (int(rows.sum()), self.shape[1])
         some._among[slice(None) if self._among is None else self._among] = rows
@@ -51,7 +53,7 @@ class NpyStream(FileStream):
                     yield block[kept]
 
     def _far_apart(self) -> bool:
-        """By their number alone."""
+        """Seek instead of scan; decided from the row count only."""
         step = self.dtype.itemsize * (1 if self._by_column else self.shape[1])
         return self._height * step > _NEAR * self.shape[0]
 

@@ -16,8 +16,8 @@ from dimfree.errors import InvalidFile
 class ZarrStream(FileStream):
     """Private: the rows of a zarr array.
 
-    Zarr takes a chunk that is not there for one that was never written and makes up its numbers, so a lost chunk would
-    be averaged as zeros: an array that is not complete is refused.
+    Zarr reads a missing chunk as one that was never written, and fills in numbers: a lost chunk would be averaged as
+    zeros. So an incomplete array is refused.
     """
 
     def __init__(self, path: Path) -> None:

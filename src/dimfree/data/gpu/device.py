@@ -1,6 +1,6 @@
-"""Where rows are worked on: the machine's own memory, or a GPU that PyTorch knows by name. Speed only, never a bit.
+"""Where rows are processed: the main memory, or a GPU named as in PyTorch. It changes the speed, never a bit.
 
-PyTorch comes with the extra `gpu` and is imported when a device is asked for.
+PyTorch comes with the extra `gpu` and is imported when a device is requested.
 """
 
 import os
@@ -60,7 +60,7 @@ class Place:
         import torch
 
         waiting = torch.empty(block.shape, dtype=_dtype_for(block), pin_memory=self._is_gpu)
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        with np.errstate(all="ignore"):  # a warning could reveal records
             np.copyto(waiting.numpy(), block, casting="unsafe")
         return waiting.to(self.name)
 
@@ -125,7 +125,7 @@ def _checked(tensor: Tensor) -> DeviceRows:
 
 @contextmanager
 def device_memory_unspoken() -> Iterator[None]:
-    """PyTorch's own words on a full GPU would tell how large the table is; these do not."""
+    """Replace PyTorch's error about a full GPU, whose text reveals the size of the table."""
     try:
         yield
     except RuntimeError as error:

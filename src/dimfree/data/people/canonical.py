@@ -31,14 +31,14 @@ _TIME = re.compile(r"\d{2}:\d{2}(:\d{2}(\.\d+)?)?")
 
 
 def canonical(key: Any) -> Hashable | None:
-    """What tells one key from another, a function of this entry alone; None where it tells nobody.
+    """What tells one key from another, a function of this entry alone; None where the key is missing.
 
-    Spaces around text do not count, bytes are their text. What reads as a number is that number: 7, 7.0, "7", "007",
-    "+7", "7e0" and Decimal(7) are one key, and so are 1, True and "true". Dates and times are their text in ISO 8601,
-    a date being its midnight, to the microsecond. Other text is itself, other objects keep their type. Missing are
-    None, NaN and their kin, and text that says so ("", "NA", "nan", "null"); numbers that are no whole number below
-    2**53, in every type, since a float would not tell them apart; what cannot be hashed, tuples with a missing part,
-    and whatever objects to being looked at.
+    Spaces around text do not count, and bytes are their text. Text that reads as a number is that number: 7, 7.0, "7",
+    "007", "+7", "7e0" and Decimal(7) are one key, and so are 1, True and "true". Dates and times are their text in ISO
+    8601 to the microsecond, a date being its midnight. Other text is itself, other objects keep their type. Missing
+    are: None, NaN and similar values, and text that says so ("", "NA", "nan", "null"); numbers that are not whole
+    numbers below 2**53, in every type, since floats would not tell them apart; values that cannot be hashed; tuples
+    with a missing part; and objects that raise when they are read.
     """
     if type(key) is int:
         return key if -_DOUBLES < key < _DOUBLES else None  # the common case, fast

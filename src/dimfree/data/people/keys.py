@@ -46,7 +46,7 @@ class Keys:
 
     @property
     def doubt(self) -> str | None:
-        """How the column writes its keys in more than one way, in fixed words; None where it does not. PRIVATE."""
+        """A fixed text that says how the column writes one key in several forms; None where it does not. PRIVATE."""
         return self._doubt
 
     def chosen(self, rows: NDArray[np.bool_]) -> "Keys":

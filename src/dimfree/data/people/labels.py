@@ -63,10 +63,10 @@ def split_groups(X: Any, groups: object, keys: tuple[Key, ...], on_invalid: str 
 def labelled(
     values: Any, keys: tuple[Key, ...], on_invalid: str = "neutral", what: str = "column of groups"
 ) -> Integers:
-    """Each entry's place in `keys`: a function of this entry alone (G1).
+    """The index of each entry in `keys`: a function of this entry alone (G1).
 
-    Entries and names are compared in the normal form of `canonical`, so that 3, 3.0 and "3" name one group. Nobody's is
-    an entry that is not there, or missing, or cannot be looked at.
+    Entries and names are compared in the normal form of `canonical`, so that 3, 3.0 and "3" name one group. An entry
+    that is missing, or not among the names, or cannot be read, belongs to no group.
     """
     found = coded(values, what)
     if on_invalid == "raise" and found.doubt == MIXED:

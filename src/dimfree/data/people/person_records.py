@@ -46,7 +46,7 @@ def person_records(rows: Records, keys: Keys, most_rows: int | None, on_invalid:
     require_valid(rows, on_invalid)
     if on_invalid == "raise":
         _require_keys(keys)
-    with np.errstate(all="ignore"):  # a warning or an error would speak of records
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
         return (_sparse_records if rows.is_sparse else _dense_records)(rows, keys, most_rows)
 
 

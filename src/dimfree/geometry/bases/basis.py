@@ -1,6 +1,6 @@
 """A public change of coordinates: what may be done with it, record by record and with what is released.
 
-Letters: T = the map of a record x to T x, from d to D >= d coordinates; its columns are orthonormal, so T' T = I.
+Notation: T = the map of a record x to T x, from d to D >= d coordinates; its columns are orthonormal, so T' T = I.
 """
 
 from abc import ABC, abstractmethod
@@ -14,11 +14,11 @@ _CELLS = 2**20  # entries of a block of rotated unit vectors
 
 
 class Basis(ABC):
-    """Public, never learned from records behind the mechanisms' back, and picklable.
+    """A public change of coordinates. Never learned from records outside the mechanisms; picklable.
 
     Guarantee: `rotated` maps one record at a time, bit for bit: its batch, its place in it, threads and memory layout
-    change nothing. Proof: proofs/geometry/bases.md. A basis of one's own has to keep this promise too; that its columns
-    are orthonormal is asked for the sake of accuracy alone.
+    change nothing. Proof: proofs/geometry/bases.md. A basis of your own must keep this promise, too. That its columns
+    are orthonormal is needed for accuracy only.
     """
 
     name: str  # as a release says it

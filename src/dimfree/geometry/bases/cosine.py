@@ -1,7 +1,7 @@
 """The discrete cosine transform over the order of the columns: smooth records have few large coordinates in it.
 
 The transform is SciPy's, of batches of one fixed form, whose rows it treats alike; rows that are missing are zeros.
-Proof: proofs/geometry/bases.md. Letters: T_ki = sqrt(2/d)·cos(π·k·(2i + 1)/(2d)), the row k = 0 over √2; T is
+Proof: proofs/geometry/bases.md. Notation: T_ki = sqrt(2/d)·cos(π·k·(2i + 1)/(2d)), the row k = 0 over √2; T is
 orthonormal.
 """
 
@@ -50,7 +50,7 @@ class Cosine(Basis):
             raise LostWorkers(_OTHERWISE)
         found = np.empty((len(rows), self.width))
         batch = _batch_rows(self.width)
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        with np.errstate(all="ignore"):  # a warning could reveal records
             for start in range(0, len(rows), batch):
                 some = rows[start : start + batch]
                 found[start : start + batch] = _transformed(_filled(some, batch))[: len(some)]
@@ -93,7 +93,7 @@ def _transformed(batch: Floats) -> Floats:
 
 
 def _scipys_own() -> fft.set_backend:
-    """Nobody's replacement, which SciPy lets a process choose: it was not looked at."""
+    """SciPy's own implementation, not a replacement that the process has chosen: a replacement was not checked."""
     return fft.set_backend("scipy", only=True)
 
 

@@ -27,7 +27,7 @@ class Haar(Basis):
     def rotated(self, rows: Floats) -> Floats:
         found = np.empty((len(rows), self.width))
         step = max(1, _CELLS // self.width)
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        with np.errstate(all="ignore"):  # a warning could reveal records
             for start in range(0, len(rows), step):
                 _analysed(rows[start : start + step], found[start : start + step])
         return found

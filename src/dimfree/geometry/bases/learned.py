@@ -1,6 +1,6 @@
 """Axes learned from released directions: some of them given, the others any that complete them.
 
-A record is divided by a public scale first. Letters: Q = the given directions, (d, r), orthonormal; y = a scaled
+A record is divided by a public scale first. Notation: Q = the given directions, (d, r), orthonormal; y = a scaled
 record; H = I - V·K·Vᵀ with V = Q + E·U, E the first r unit vectors, U·P = the top of Q (polar), K = (I + P)⁻¹: a
 reflection that takes Q to -E·U (Schreiber and Parlett), so all but the first r coordinates of H·y are those along a
 complement of Q.
@@ -34,7 +34,7 @@ class LearnedAxes(Basis):
         self._beside = SlicedMatrix(directions[self._count :].T)
 
     def rotated(self, rows: Floats) -> Floats:
-        with np.errstate(all="ignore"):  # a warning would speak of records
+        with np.errstate(all="ignore"):  # a warning could reveal records
             scaled = rows * (1 / self._scale)
             along = self._into.product(scaled)
             rest = scaled[:, self._count :] - self._beside.product(along[:, self._count :])
@@ -54,7 +54,7 @@ class LearnedAxes(Basis):
         return np.asarray(variances @ self.rotated(np.eye(self.dimension)) ** 2)
 
     def carried(self, shares: Floats) -> Floats:
-        """(d, d): what becomes of x when its z is multiplied by shares, entry by entry, and restored; rows are x."""
+        """(d, d): row i is unit vector i after its z was multiplied by the shares, entry by entry, and restored."""
         return self.restored(self.rotated(np.eye(self.dimension)) * shares)
 
 

@@ -1,4 +1,4 @@
-"""What rotated rows take in memory: said from the schema alone, since how many rows there are is private."""
+"""The memory that rotated rows take, from the schema only, since the number of rows is private."""
 
 KEPT_BYTES = 2**31  # of rotated rows: as many as the space keeps between two passes
 

@@ -1,7 +1,7 @@
-"""What a transform computed by somebody else's code is known by: its bits on public vectors, in one digest.
+"""A digest that identifies an external transform by its bits on public vectors.
 
-A batch of fixed form is all that such code is given. On public batches it is seen whether a row's bits are the same in
-every place and beside any neighbours, and whether two machines compute alike. Proof: proofs/geometry/bases.md.
+The transform is given batches of one fixed form only. Public batches show whether the bits of a row are the same in
+every place and next to any other rows, and whether two machines compute the same. Proof: proofs/geometry/bases.md.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """What a bound is asked about: checked numbers, with the spectrum in units of the accuracy.
 
-Letters: σ = standard deviations, Σ = the covariance with eigenvalues σ², α = accuracy, β = failure probability.
+Notation: σ = standard deviations, Σ = the covariance with eigenvalues σ², α = accuracy, β = failure probability.
 Because only σ/α is kept, no bound that is built on it can depend on the units of the records.
 """
 

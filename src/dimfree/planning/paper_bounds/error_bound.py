@@ -1,6 +1,6 @@
 """The error of Algorithm 1 with every constant (thm:accuracy_main), at the user's total budget, and when it reaches α.
 
-Letters: α = accuracy, β' = the failure probability of one of the proof's events, M = the shape of the noise,
+Notation: α = accuracy, β' = the failure probability of one of the proof's events, M = the shape of the noise,
 λ = the distance of friends, A = M^-1/4 Σ M^-1/4, (ε', δ') = what the theorem calls (ε, δ): the budget of one step.
 """
 

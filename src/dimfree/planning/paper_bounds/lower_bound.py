@@ -1,6 +1,6 @@
 """How few records are too few, for every estimator: the paper's two lower bounds, repaired (docs/errata.md).
 
-Letters: σ = standard deviations, d = dimensions, α = accuracy (Euclidean), R = radius of the ball of means,
+Notation: σ = standard deviations, d = dimensions, α = accuracy (Euclidean), R = radius of the ball of means,
 S = the bucket: coordinates whose σ are alike. Theorems go by their labels in the paper. A limit of less than one
 record says nothing, and 0 stands for a bound that does not apply.
 """

@@ -1,6 +1,6 @@
 """How many records are enough: the sample complexities of the paper and of the methods that it compares with.
 
-Letters: σ = standard deviations, Σ = covariance with eigenvalues σ², d = dimensions, α = accuracy (Euclidean),
+Notation: σ = standard deviations, Σ = covariance with eigenvalues σ², d = dimensions, α = accuracy (Euclidean),
 β = failure probability, (ε, δ) = the whole budget, log = natural logarithm. Theorems go by their labels in the paper.
 A *rate* is a theorem that hides its constant: here the constant is 1, so it shows how the need grows and where one
 method overtakes another, and is no promise. `customised_records` alone has every constant of its proof.

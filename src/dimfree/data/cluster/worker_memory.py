@@ -1,7 +1,8 @@
-"""A worker's memory while it works: freed arrays stay with the process until the task is done.
+"""The memory of a worker during a task: freed arrays stay with the process until the task is done.
 
-Dask's nanny sets MALLOC_TRIM_THRESHOLD_ so that idle workers look small; every array of a pass would then go back to
-the system and wait for its pages anew, which doubles the time. Speed only: on other systems nothing is done.
+Dask's nanny sets MALLOC_TRIM_THRESHOLD_ so that idle workers look small. Every array of a pass would then be returned
+to the system and allocated again, which doubles the time. This changes the speed only; on systems other than Linux
+with glibc nothing is done.
 """
 
 import ctypes
@@ -18,8 +19,8 @@ _USUAL = 2**17  # glibc's own threshold for either
 
 
 @contextmanager
-def kept_heap() -> Iterator[bool]:
-    """Freed memory is kept in here; False where that could not be asked for."""
+def freed_memory_kept() -> Iterator[bool]:
+    """Freed memory is kept inside this block; False where that is not possible."""
     if TRIMMED not in os.environ:
         yield True
         return

@@ -1,4 +1,4 @@
-"""A worker's heap is asked to keep what is freed, where a nanny asked for the opposite; speed only."""
+"""A worker keeps freed memory during a task, where a nanny asked for the opposite; speed only."""
 
 import os
 import subprocess
@@ -6,56 +6,56 @@ import sys
 
 import pytest
 
-from dimfree.data.cluster import heap
+from dimfree.data.cluster import worker_memory
 
 
 @pytest.fixture
 def calls(monkeypatch):
     """What glibc is asked for."""
     made = []
-    monkeypatch.setattr(heap, "_mallopt", lambda: lambda *call: made.append(call) or 1)
+    monkeypatch.setattr(worker_memory, "_mallopt", lambda: lambda *call: made.append(call) or 1)
     return made
 
 
 def test_without_a_nanny_nothing_is_asked(monkeypatch, calls):
-    monkeypatch.delenv(heap.TRIMMED, raising=False)
-    with heap.kept_heap() as quiet:
+    monkeypatch.delenv(worker_memory.TRIMMED, raising=False)
+    with worker_memory.freed_memory_kept() as quiet:
         assert quiet
     assert calls == []
 
 
 @pytest.mark.parametrize(("said", "restored"), [("65536", 65536), ("0", 0), ("²", 2**17), ("9" * 30, 2**25)])
 def test_what_a_nanny_said_holds_again_afterwards(monkeypatch, calls, said, restored):
-    monkeypatch.setenv(heap.TRIMMED, said)
+    monkeypatch.setenv(worker_memory.TRIMMED, said)
     with pytest.raises(KeyError):
         _work_that_fails(calls)
     assert calls[2:] == [(-1, restored), (-3, 2**17)]
 
 
 def _work_that_fails(calls):
-    with heap.kept_heap() as quiet:
+    with worker_memory.freed_memory_kept() as quiet:
         assert quiet
         assert calls == [(-1, 2**25), (-3, 2**25)]
         raise KeyError
 
 
 def test_where_nobody_can_be_asked_that_is_told(monkeypatch):
-    monkeypatch.setenv(heap.TRIMMED, "65536")
-    monkeypatch.setattr(heap, "_mallopt", lambda: None)
-    with heap.kept_heap() as quiet:
+    monkeypatch.setenv(worker_memory.TRIMMED, "65536")
+    monkeypatch.setattr(worker_memory, "_mallopt", lambda: None)
+    with worker_memory.freed_memory_kept() as quiet:
         assert not quiet
 
 
 def test_the_real_library_takes_the_numbers_or_is_not_there():
     """In a process of its own, whose memory nobody else needs."""
     code = """
-from dimfree.data.cluster.heap import _mallopt, kept_heap
-with kept_heap() as quiet:
+from dimfree.data.cluster.worker_memory import _mallopt, freed_memory_kept
+with freed_memory_kept() as quiet:
     print(quiet == bool(_mallopt()))
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, heap.TRIMMED: "65536"},
+        env={**os.environ, worker_memory.TRIMMED: "65536"},
         capture_output=True,
         text=True,
         check=True,

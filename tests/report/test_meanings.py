@@ -10,8 +10,8 @@ from dimfree.estimators import run
 from dimfree.estimators.learn.forecasts import LEARNED, OWN, SPHERICAL
 from dimfree.geometry.bases.by_name import NAMED
 from dimfree.geometry.bases.given import Given
+from dimfree.report.meanings import BASES, PARAMETERS, parameter_rows
 from dimfree.report.page import report_html
-from dimfree.report.words import BASES, PARAMETERS, parameter_rows
 from dimfree.results.error_model import LearnedDirections, LearnedShape
 
 
@@ -34,14 +34,14 @@ def test_the_basis_is_told_by_its_value():
     chosen = (SPHERICAL, OWN, LEARNED, Given.name, *NAMED)
     told = [meanings(released([1.0], method="auto", basis=name))["basis"] for name in chosen]
     assert len(set(told)) == len(chosen) == len(BASES)
-    assert told[0] == "noise alike in all columns: nothing promised to pay"
+    assert told[0] == "the same noise in all columns: no shape was predicted to reduce it"
     assert all(PARAMETERS["basis"] not in words for words in told)
     assert meanings(released([1.0], basis="unheard of"))["basis"] == PARAMETERS["basis"]
 
 
 def test_coordinates_are_pointed_to_where_they_are_told():
     page = page_of(released([1.0], method="auto", basis="spherical"))
-    assert "learned on the way. basis below says in which coordinates." in page.text
+    assert "learned from released values. basis below says in which coordinates." in page.text
     assert "basis below" not in page_of(refused(run.TOO_FEW, method="auto")).text
 
 
@@ -51,7 +51,7 @@ def test_directions_are_told_with_shares_and_angles_rounded_up():
         "32 % of the spread, turned by at most 11°; 16 % of the spread, turned by at most 23°; "
         "below 1 % of the spread, turned by at most 90°"
     )
-    assert meanings(release)["directions"] == f"directions that stood out of the noise: {told}"
+    assert meanings(release)["directions"] == f"directions that are stronger than the noise: {told}"
     assert told in page_of(release).text
 
 
@@ -60,13 +60,13 @@ def test_many_directions_are_cut_short_and_left_out_ones_named():
     assert meanings(many)["directions"].count("turned") == 5
     assert meanings(many)["directions"].endswith("; and 3 more")
     fewer = found_directions([0.3], [5.0], basis="learned", directions=2)
-    assert meanings(fewer)["directions"].endswith("centre's own error are left out")
+    assert meanings(fewer)["directions"].endswith("error of the released centre are left out")
     none = released([1.0], method="auto", basis="learned", directions=1)
     assert meanings(none)["directions"].endswith(
-        "noise: those that are mostly the released centre's own error are left out"
+        "noise: those that consist mostly of the error of the released centre are left out"
     )
     unused = released([1.0], method="auto", basis="own axes", directions=1)
-    assert meanings(unused)["directions"].endswith("; they promised too little to shape the noise")
+    assert meanings(unused)["directions"].endswith("; they were predicted to reduce the noise too little to be used")
 
 
 def test_no_meaning_leans_on_another_row():
