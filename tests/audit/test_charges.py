@@ -7,14 +7,14 @@ from audit.broken import broken
 
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Approximate, Pure, Ranged
-from dimfree.audit.laws.claims import precise, promising, stated_epsilon, stating
-from dimfree.audit.noise_doubles import Asked
-from dimfree.audit.numerics.charged import all_cases
+from dimfree.audit.exact.claims import precise, promising, stated_epsilon, stating
+from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.charges import charges
-from dimfree.audit.numerics.numerics import NUMERICS
+from dimfree.audit.numerics.checks import NUMERICS
+from dimfree.audit.registry import charge_cases
 from dimfree.mechanisms import Charged
 
-CASES = {case.name: case for case in all_cases()}
+CASES = {case.name: case for case in charge_cases()}
 GAUSSIAN = [name for name, case in CASES.items() if isinstance(case.cost, float) and name not in ("top-k", "quantile")]
 LAPLACE = [name for name, case in CASES.items() if isinstance(case.cost, tuple)]
 CHOICES = ["top-k", "quantile"]
@@ -41,26 +41,26 @@ def test_everything_that_draws_is_looked_at():
 
 
 class Halved:
-    """A door that gives half of the noise asked for; what it passes on is what is drawn."""
+    """Noise that draws half of what is asked for."""
 
-    def __init__(self, door):
-        self.door = door
+    def __init__(self, source):
+        self.source = source
 
     def gaussian(self, stddev, size):
-        return self.door.gaussian(stddev / 2, size)
+        return self.source.gaussian(stddev / 2, size)
 
     def laplace(self, scale, size):
-        return self.door.laplace(scale / 2, size)
+        return self.source.laplace(scale / 2, size)
 
     def noisy_top(self, scores, count, scale):
-        return self.door.noisy_top(scores, count, scale / 2)
+        return self.source.noisy_top(scores, count, scale / 2)
 
 
 def lying(case, **changes):
     """The same mechanism with another event."""
 
     def release(noise):
-        found = case.release(noise)
+        found = case.release(noise=noise)
         return Charged(found.value, replace(found.event, **{k: new(found.event) for k, new in changes.items()}))
 
     return replace(case, release=release)
@@ -70,13 +70,13 @@ def lying(case, **changes):
 def test_twice_the_noise_drawn_is_not_stated(name):
     """The sparse vector with few answers has noise to spare: half of it still keeps the claim, so it is not accused."""
     case = CASES[name]
-    complaints = charges([replace(case, release=lambda noise: case.release(Halved(noise)))])
+    complaints = charges([replace(case, release=lambda noise: case.release(noise=Halved(noise)))])
     assert bool(complaints) == (name != "sparse vector")
 
 
 def test_a_sparse_vector_with_too_little_noise_is_caught():
     case = CASES["sparse vector"]
-    thin = replace(case, release=lambda noise: case.release(Halved(Halved(Halved(noise)))))
+    thin = replace(case, release=lambda noise: case.release(noise=Halved(Halved(Halved(noise)))))
     assert charges([thin]) == ["sparse vector: less is stated than the noise gives"]
 
 
@@ -120,10 +120,10 @@ def test_half_a_range_and_a_forgotten_choice_are_caught(name):
 def test_silence_instead_of_noise_is_caught():
     class Nothing:
         def gaussian(self, stddev, size):
-            return Asked().gaussian(stddev, size)
+            return ZeroNoise().gaussian(stddev, size)
 
     case = CASES["count"]
-    assert charges([replace(case, release=lambda noise: case.release(Nothing()))]) == ["count: nothing was drawn"]
+    assert charges([replace(case, release=lambda noise: case.release(noise=Nothing()))]) == ["count: nothing was drawn"]
 
 
 BROKEN = {

@@ -1,26 +1,27 @@
 """The audit: named checks in a fixed order, within a time, to rows that say what was claimed and what was found.
 
-Exact and numerical checks come first and take what they need; the rest of the time is shared by canaries, hunts and
-samples. With the stated confidence nothing in the whole run is called violated by bad luck.
+Exact and numerical checks come first and take what they need; the rest of the time is shared by canaries, searches
+and samples. With the stated confidence nothing in the whole run is called violated by bad luck.
 """
 
 import time
 from collections.abc import Callable, Iterator
 
-from dimfree.audit.canaries.canaries import ONE_RUN as CANARIES
+from dimfree.audit.audited import DELTA, Subject
 from dimfree.audit.canaries.one_run import fewest_releases
-from dimfree.audit.laws.exact import judge
-from dimfree.audit.laws.worlds import WORLDS
-from dimfree.audit.numerics.numerics import NUMERICS as NUMERICAL
+from dimfree.audit.exact.divergence import judge
+from dimfree.audit.numerics.checks import NUMERICS as NUMERICAL
 from dimfree.audit.numerics.timing import timing
+from dimfree.audit.registry import CANARIES, SEARCHES, subjects
+from dimfree.audit.registry import EXACT as EXACT_CHECKS
 from dimfree.audit.row import (
     EXACT,
     HELD,
-    HUNTED,
     NUMERICS,
     ONE_RUN,
     REPORTED,
     SAMPLED,
+    SEARCHED,
     SKIPPED,
     TIMING,
     VIOLATED,
@@ -29,15 +30,12 @@ from dimfree.audit.row import (
     Time,
 )
 from dimfree.audit.sampling import sample
-from dimfree.audit.search.climb import hunt
-from dimfree.audit.search.targets import HUNTS
-from dimfree.audit.subjects.subject import DELTA, Subject
-from dimfree.audit.subjects.subjects import subjects
+from dimfree.audit.search.climb import find_worst_pair
 from dimfree.audit.workers import Workers, alone, row_of
 
 EPSILONS = (0.5, 1.0, 3.0)
 FAILURE = 1e-4  # of the whole run: all rows that rest on samples together
-_HUNTING, _PLAYING = 0.25, 2.0  # weight of a hunt and of a one-run audit beside a mechanism that is sampled
+_SEARCH_WEIGHT, _ONE_RUN_WEIGHT = 0.25, 2.0  # beside 1 for a mechanism that is sampled
 _MOST_RELEASES = 400  # of a one-run audit
 
 
@@ -46,11 +44,11 @@ def checks(failure: float = FAILURE, epsilons: tuple[float, ...] = EPSILONS) -> 
     asked = [subject for epsilon in sorted(epsilons, reverse=True) for subject in subjects(epsilon)]  # dearest first
     each = failure / (len(asked) + len(CANARIES) * len(epsilons))
     return [
-        *(_exact(name, epsilon) for name in WORLDS for epsilon in epsilons),
+        *(_exact(name, epsilon) for name in EXACT_CHECKS for epsilon in epsilons),
         *(_numerical(name) for name in NUMERICAL),
         Check("time of a release", TIMING, _timed),
         *(_one_run(name, epsilon, each) for name in CANARIES for epsilon in epsilons),
-        *(_hunted(name, epsilon) for name in HUNTS for epsilon in epsilons),
+        *(_searched(name, epsilon) for name in SEARCHES for epsilon in epsilons),
         *(_sampled(subject, each) for subject in asked),
     ]
 
@@ -82,8 +80,7 @@ def audit(
 
 
 def _exact(name: str, epsilon: float) -> Check:
-    make, approximate = WORLDS[name]
-    delta = DELTA if approximate else 0.0
+    make, delta = EXACT_CHECKS[name]
 
     def run(given: Time) -> Row:
         started = time.monotonic()
@@ -94,14 +91,14 @@ def _exact(name: str, epsilon: float) -> Check:
     return Check(name, EXACT, run)
 
 
-def _hunted(name: str, epsilon: float) -> Check:
+def _searched(name: str, epsilon: float) -> Check:
     def run(given: Time) -> Row:
         started = time.monotonic()
-        found = hunt(HUNTS[name](epsilon), given.share)
+        found = find_worst_pair(SEARCHES[name](epsilon), given.share)
         verdict, claim = VIOLATED if found.violated else HELD, (found.epsilon, found.delta)
-        return Row(name, HUNTED, *claim, found.found, found.tried, 0, verdict, found.detail, _since(started))
+        return Row(name, SEARCHED, *claim, found.found, found.tried, 0, verdict, found.detail, _since(started))
 
-    return Check(name, HUNTED, run, _HUNTING)
+    return Check(name, SEARCHED, run, _SEARCH_WEIGHT)
 
 
 def _numerical(name: str) -> Check:
@@ -134,7 +131,7 @@ def _one_run(name: str, epsilon: float, failure: float) -> Check:
         detail = f"{found.correct} of {found.game.most} guesses right"
         return Row(name, ONE_RUN, *claim, *played, verdict, detail, _since(started))
 
-    return Check(name, ONE_RUN, run, _PLAYING)
+    return Check(name, ONE_RUN, run, _ONE_RUN_WEIGHT)
 
 
 def _affordable(name: str, epsilon: float, failure: float, given: Time) -> int | None:

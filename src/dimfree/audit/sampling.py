@@ -1,7 +1,7 @@
-"""A claim against samples of its code: scout all pairs, then test the worst one on fresh samples.
+"""A claim against samples of its code: try all pairs, then test the worst one on fresh samples.
 
-How many are tested is settled before the first of them is drawn, by what the scouted ones cost: a clock that stopped
-them would know which outputs are quick. Proof: proofs/audit/lower_bound.md.
+The number of samples of the test is fixed before the first of them is drawn, from the cost of the first trial: stopping
+by the clock could prefer outputs that are quick. Proof: proofs/audit/lower_bound.md.
 """
 
 import math
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
+from dimfree.audit.audited import Subject
 from dimfree.audit.lower_bound import Contest, bound, choose_tests, epsilon_at_least
-from dimfree.audit.neighbours import Pair
-from dimfree.audit.noise_doubles import Pooled
+from dimfree.audit.noise_doubles import PooledNoise
+from dimfree.audit.pairs.pair import Pair
 from dimfree.audit.row import HELD, SAMPLED, SKIPPED, VIOLATED, Row, Time
-from dimfree.audit.subjects.subject import Subject
 from dimfree.noise import Noise, SystemNoise
 
 MOST = 400_000  # samples of either table
@@ -56,15 +56,15 @@ def sample(subject: Subject, given: Time, failure: float, noise: Noise | None = 
 
     least = min(most, fewest(subject.epsilon, subject.delta, failure / 3))
     suite = subject.pairs() if given.left > 0 else ()
-    cost = _cost(subject, suite[0], noise or Pooled(SystemNoise())) if suite else math.inf
+    cost = _cost(subject, suite[0], noise or PooledNoise(SystemNoise())) if suite else math.inf
     scouting = min(len(suite), _FEWEST_PAIRS) * _SCOUTED
     seconds = given.enough(2 * (scouting + least) * cost + time.monotonic() - started)
     if seconds is None:
         return row(None, 0, 0, SKIPPED, "")
-    scouted = list(_scout(subject, suite, seconds * _SCOUTING, noise or Pooled(SystemNoise()), most // 2))
+    scouted = list(_scout(subject, suite, seconds * _SCOUTING, noise or PooledNoise(SystemNoise()), most // 2))
     worst = max(scouted, key=lambda each: each.looks)
     count = _affordable(started + seconds - time.monotonic(), worst.cost, least, most)
-    here, there = draws(subject, worst.pair, count, noise or Pooled(SystemNoise()))
+    here, there = draws(subject, worst.pair, count, noise or PooledNoise(SystemNoise()))
     found = bound(worst.tests, here, there, subject.delta, failure)
     verdict = VIOLATED if found.epsilon > subject.epsilon else HELD
     detail = f"{worst.pair.name}, by {found.test}" if found.epsilon else worst.pair.name

@@ -1,7 +1,6 @@
-"""Who runs the checks that share the time: one process, or several that take them from the same list.
+"""Runs the checks that share the time in one process or in several.
 
-A check cannot be sent to another process: it is made of functions. So each process makes the whole list for itself and
-is told places in it.
+A check cannot be pickled: it is made of functions. So each process makes the whole list and gets positions in it.
 """
 
 import time
@@ -17,7 +16,7 @@ Workers = Callable[[list[Check], float, Tell], Iterator[Row]]  # checks, seconds
 
 
 def row_of(check: Check, given: Time) -> Row:
-    """The check's row; whatever stops it belongs in the table, for these tables are made up."""
+    """The row of a check. An exception is a finding and is shown: the tables of the audit are public."""
     started = time.monotonic()
     try:
         return check.run(given)
@@ -27,7 +26,7 @@ def row_of(check: Check, given: Time) -> Row:
 
 
 def share(checks: list[Check], place: int, left: float, workers: int = 1) -> Time:
-    """What the check at this place gets of the seconds left: those that wait share by weight what all workers have."""
+    """Seconds for the check at this place: the waiting checks share by weight what all workers have left."""
     waiting = sum(check.weight for check in checks[place:])
     return Time(min(left, left * workers * checks[place].weight / waiting), left)
 
