@@ -60,7 +60,7 @@ def test_time_is_shared_by_weight():
     given = []
 
     def check(weight, takes=0.0):
-        return Check("x", "sampled", lambda time: (given.append(time), sleep(takes)), weight)
+        return Check("x", "sampled", lambda time: (given.append(time), sleep(takes), ROW)[-1], weight)
 
     list(audit(8.0, [check(0.0, takes=0.5), check(1.0), check(3.0)]))
     assert [time.share for time in given] == pytest.approx([0.0, 2.0, 8.0], abs=0.1)

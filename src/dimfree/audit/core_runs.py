@@ -38,7 +38,4 @@ def on_a_line(relation: Neighbours, given: TableSize) -> tuple[Pair, ...]:
     """The named pairs, with one coordinate where one is enough: a smaller search."""
     known = tuple(name for name in SUITES[relation] if name != "turned")
     turned = ("turned",) * (relation is Neighbours.REPLACE_ONE)
-    return (
-        *pairs(relation, replace(given, dimension=1), known),
-        *pairs(relation, replace(given, dimension=2), turned),
-    )
+    return (*pairs(relation, replace(given, dimension=1), known), *pairs(relation, replace(given, dimension=2), turned))

@@ -168,3 +168,18 @@ class ZeroNoise:
     def below(self, bound: int, size: int) -> Integers:
         self.asked.append(("below", bound, size))
         return np.zeros(size, dtype=np.int64)
+
+
+@dataclass
+class ConstantNoise(ZeroNoise):
+    """Gaussian and uniform draws are the numbers given; with `once` only the first draw, and zeros after it."""
+
+    draw: int = 0
+    uniform: int = 0
+    once: bool = False
+
+    def gaussian(self, stddev: float, size: int) -> Integers:
+        return super().gaussian(stddev, size) + (0 if self.once and len(self.asked) > 1 else self.draw)
+
+    def below(self, bound: int, size: int) -> Integers:
+        return super().below(bound, size) + self.uniform

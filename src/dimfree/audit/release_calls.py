@@ -93,11 +93,7 @@ def release_calls(epsilon: float) -> list[ReleaseCall]:
 def shapes() -> list[Shape]:
     """One of each kind, none of them a sphere."""
     turned = np.array([[0.8, -0.6], [0.6, 0.8]])
-    return [
-        Diagonal([4.0, 0.25]),
-        Dense(turned @ np.diag([4.0, 0.25]) @ turned.T),
-        LowRank(turned[:, :1], [4.0], 0.25),
-    ]
+    return [Diagonal([4.0, 0.25]), Dense(turned @ np.diag([4.0, 0.25]) @ turned.T), LowRank(turned[:, :1], [4.0], 0.25)]
 
 
 def paper_size(epsilon: float, relation: Neighbours) -> int:

@@ -17,14 +17,14 @@ class Row:
 
     mechanism: str
     how: str
-    epsilon: float | None
-    delta: float | None
-    lower_bound: float | None
-    pairs: int
-    samples: int
-    verdict: str
-    detail: str
-    seconds: float
+    epsilon: float | None = None
+    delta: float | None = None
+    lower_bound: float | None = None
+    pairs: int = 0
+    samples: int = 0
+    verdict: str = HELD
+    detail: str = ""
+    seconds: float = 0.0  # set by whoever runs the check
 
 
 @dataclass(frozen=True)

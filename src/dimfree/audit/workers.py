@@ -6,6 +6,7 @@ A check cannot be pickled: it is made of functions. So each process makes the wh
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 
@@ -19,10 +20,11 @@ def row_of(check: Check, given: Time) -> Row:
     """The row of a check. An exception is a finding and is shown: the tables of the audit are public."""
     started = time.monotonic()
     try:
-        return check.run(given)
+        row = check.run(given)
     except Exception as error:  # noqa: BLE001
-        detail, spent = f"broke off: {type(error).__name__}: {error}", time.monotonic() - started
-        return Row(check.mechanism, check.how, None, None, None, 0, 0, VIOLATED, detail, spent)
+        detail = f"broke off: {type(error).__name__}: {error}"
+        row = Row(check.mechanism, check.how, verdict=VIOLATED, detail=detail)
+    return replace(row, seconds=time.monotonic() - started)
 
 
 def share(checks: list[Check], place: int, left: float, workers: int = 1) -> Time:

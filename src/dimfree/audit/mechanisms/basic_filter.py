@@ -4,14 +4,14 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from dimfree._types import Floats, Integers
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.lifting import before_lifting
 from dimfree.audit.audited import Audited, ExactCheck, plain_space
 from dimfree.audit.core_runs import line_values, on_a_line
 from dimfree.audit.exact.counts import noisy_number
 from dimfree.audit.exact.divergence import Divergence, Laws, laws, no_noise, one_removed
-from dimfree.audit.noise_doubles import Law, ZeroNoise, exact_law
+from dimfree.audit.noise_doubles import ConstantNoise, Law, exact_law
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.moves import Domain
@@ -43,21 +43,10 @@ def filtered(inner: float, most: int = 4) -> Laws:
 # ---- search
 
 
-class ConstantUniform(ZeroNoise):
-    """All uniform draws are the number given."""
-
-    def __init__(self, value: int) -> None:
-        super().__init__()
-        self.value = value
-
-    def below(self, bound: int, size: int) -> Integers:
-        return super().below(bound, size) + self.value
-
-
 def keep_chances(table: Table) -> Floats:
     """Of every record, exactly: the share of its equally likely coins that keep it. The coins are independent."""
     counts = all_counts(on_grid(plain_space(table), 1.0))
-    kept = [basic.keep(counts, ConstantUniform(value)) for value in range(len(counts))]
+    kept = [basic.keep(counts, ConstantNoise(uniform=value)) for value in range(len(counts))]
     return np.mean(kept, axis=0)
 
 

@@ -27,15 +27,7 @@ from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
 from dimfree.audit.search.moves import Domain
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.mechanisms import Measured
-from dimfree.mechanisms.directions import (
-    EVEN,
-    Lookout,
-    Sighting,
-    noisy_spread,
-    noisy_unevenness,
-    noisy_weight,
-    sighted,
-)
+from dimfree.mechanisms.directions import EVEN, Lookout, Sighting, noisy_spread, noisy_unevenness, noisy_weight, sighted
 from dimfree.noise import Noise
 
 ANGLES = Domain((0.0, 1.0, -1.0, 0.5, -0.5, 1e6), (0.25, 0.1), fewest=1, most=8)
@@ -97,7 +89,5 @@ def _charges() -> Iterator[ChargeCase]:
 
 
 AUDIT = Audited(
-    searches={name: partial(number_target, name) for name in NUMBERS},
-    subjects=(directions,),
-    charges=_charges,
+    searches={name: partial(number_target, name) for name in NUMBERS}, subjects=(directions,), charges=_charges
 )

@@ -79,8 +79,4 @@ def _charges() -> Iterator[ChargeCase]:
         yield ChargeCase(f"friend radius, {relation}", release, MU, 2 * move, 4, off_list(GRID))
 
 
-AUDIT = Audited(
-    searches={"friend radius": radius_target},
-    subjects=(friend_radius,),
-    charges=_charges,
-)
+AUDIT = Audited(searches={"friend radius": radius_target}, subjects=(friend_radius,), charges=_charges)

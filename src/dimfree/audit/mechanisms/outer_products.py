@@ -22,11 +22,11 @@ from dimfree.audit.audited import (
     whole_mu,
 )
 from dimfree.audit.mechanisms.directions import ANGLES, direction_pairs, from_origin
-from dimfree.audit.noise_doubles import ZeroNoise
+from dimfree.audit.noise_doubles import ConstantNoise, ZeroNoise
 from dimfree.audit.numerics.records import COLUMNS, LOOKOUT, made_up, space_of
 from dimfree.audit.pairs.pair import Pair, Table
 from dimfree.audit.search.climb import Target
-from dimfree.audit.search.gaussian import ConstantGaussian, gaussian_target, in_stddevs
+from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
 from dimfree.mechanisms import Charged
 from dimfree.mechanisms.directions import LENGTH
 from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
@@ -62,7 +62,7 @@ def products_target(epsilon: float, relation: Neighbours) -> Target:
     def location(table: Table) -> Floats:
         outer, noise = outer_in(table), ZeroNoise()
         value = noisy_outer_sum(outer, mu, relation, noise=noise).value
-        step = noisy_outer_sum(np.zeros_like(outer), mu, relation, noise=ConstantGaussian(1)).value
+        step = noisy_outer_sum(np.zeros_like(outer), mu, relation, noise=ConstantNoise(draw=1)).value
         once = np.triu_indices(len(outer))
         return value[once] / (step[once] * noise.asked[0][1])
 
@@ -111,9 +111,6 @@ def _charges() -> Iterator[ChargeCase]:
 
 AUDIT = Audited(
     searches={"togetherness": togetherness_target, "outer products": products_target},
-    subjects=(
-        togetherness,
-        outer_products,
-    ),
+    subjects=(togetherness, outer_products),
     charges=_charges,
 )

@@ -63,7 +63,5 @@ def _charges() -> Iterator[ChargeCase]:
 
 
 AUDIT = Audited(
-    exact={"quantile": ExactCheck(quantile, delta=0.0)},
-    searches={"quantile": quantile_target},
-    charges=_charges,
+    exact={"quantile": ExactCheck(quantile, delta=0.0)}, searches={"quantile": quantile_target}, charges=_charges
 )

@@ -7,14 +7,14 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from dimfree._types import Floats, Integers
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.precision import hockey_stick
 from dimfree.audit.audited import DELTA, Audited, Subject, plain_space, prepared, suite
 from dimfree.audit.core_runs import line_values, model, on_a_line, run_on
-from dimfree.audit.noise_doubles import ZeroNoise
+from dimfree.audit.noise_doubles import ConstantNoise, ZeroNoise
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.moves import Domain
@@ -23,17 +23,6 @@ from dimfree.estimators.without_test import soft_mean
 from dimfree.noise import Noise
 
 _EDGE, _WIDTH = 6.0, 0.125  # of the noisy total, in standard deviations: where it is computed, and how finely
-
-
-class FirstGaussian(ZeroNoise):
-    """The first Gaussian draw is the number given; the others are zero."""
-
-    def __init__(self, draw: int) -> None:
-        super().__init__()
-        self.draw = draw
-
-    def gaussian(self, stddev: float, size: int) -> Integers:
-        return super().gaussian(stddev, size) + (self.draw if len(self.asked) == 1 else 0)
 
 
 @dataclass(frozen=True)
@@ -64,7 +53,7 @@ class SoftCore:
         self.stddev, self.step = noise.asked[0][1], total.step
 
     def weigh(self, table: Table, draw: int) -> Weighed:
-        space, noise = plain_space(table), FirstGaussian(draw)
+        space, noise = plain_space(table), ConstantNoise(draw=draw, once=True)
         run = replace(self.run, space=space, spectrum=np.ones(space.dimension), noise=noise)
         found = soft_mean(run, self.choice, self.ledger)
         lowest = float(found.parameters["weight_lower_bound"])

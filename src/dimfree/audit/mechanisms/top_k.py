@@ -61,8 +61,4 @@ def _charges() -> Iterator[ChargeCase]:
     yield ChargeCase("top-k", release, SCALE, 2, _PICKS, off_list(counts))
 
 
-AUDIT = Audited(
-    exact={"top-k": ExactCheck(choices, delta=0.0)},
-    searches={"top-k": choices_target},
-    charges=_charges,
-)
+AUDIT = Audited(exact={"top-k": ExactCheck(choices, delta=0.0)}, searches={"top-k": choices_target}, charges=_charges)

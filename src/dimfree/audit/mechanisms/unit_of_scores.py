@@ -46,8 +46,4 @@ def _charges() -> Iterator[ChargeCase]:
     yield ChargeCase("unit of the scores", release, MU, 2, 4, off_list(GRID))
 
 
-AUDIT = Audited(
-    searches={"unit of scores": unit_target},
-    subjects=(unit_of_scores,),
-    charges=_charges,
-)
+AUDIT = Audited(searches={"unit of scores": unit_target}, subjects=(unit_of_scores,), charges=_charges)

@@ -103,11 +103,7 @@ def captured() -> Iterator[Callable[[], str]]:
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
     try:
-        with (
-            warnings.catch_warnings(record=True) as caught,
-            redirect_stdout(stream),
-            redirect_stderr(stream),
-        ):
+        with warnings.catch_warnings(record=True) as caught, redirect_stdout(stream), redirect_stderr(stream):
             warnings.simplefilter("always")
             yield lambda: stream.getvalue() + "".join(str(warning.message) for warning in caught)
     finally:

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from dimfree._types import Floats, Integers
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.audited import DELTA
 from dimfree.audit.exact.divergence import Divergence, GaussianShifts
-from dimfree.audit.noise_doubles import ZeroNoise
+from dimfree.audit.noise_doubles import ConstantNoise, ZeroNoise
 from dimfree.audit.pairs.pair import Pair, Table, TableSize
 from dimfree.audit.pairs.suites import huge, pairs
 from dimfree.audit.search.climb import Target
@@ -62,25 +62,14 @@ def gaussian_target(
 # ---- noisy numbers of which only a decision is released
 
 
-class ConstantGaussian(ZeroNoise):
-    """Every Gaussian draw is the number given."""
-
-    def __init__(self, draw: int) -> None:
-        super().__init__()
-        self.draw = draw
-
-    def gaussian(self, stddev: float, size: int) -> Integers:
-        return super().gaussian(stddev, size) + self.draw
-
-
 def turning_draw(decide: Decision) -> float:
     """The lowest draw that makes a noisy number positive, in standard deviations: minus the number itself."""
     low, high = -_FARTHEST_DRAW, _FARTHEST_DRAW
-    noise = ConstantGaussian(high)
+    noise = ConstantNoise(draw=high)
     positive = decide(noise)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if decide(ConstantGaussian(middle)) == positive else (middle, high)
+        low, high = (low, middle) if decide(ConstantNoise(draw=middle)) == positive else (middle, high)
     return (high - 0.5) / noise.asked[0][1]
 
 
