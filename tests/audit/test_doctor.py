@@ -72,7 +72,7 @@ def verdicts(findings):
 
 
 @sampling(false_alarm=samplers.FALSE_ALARM)
-def test_the_real_door_is_fine():
+def test_the_real_noise_is_fine():
     found = list(samplers.samplers())
     assert {finding.verdict for finding in found} == {"fine"}
     assert len(found) == samplers.TESTS - 1  # and the bits of the system

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dimfree.audit.noise_doubles import Asked, Pooled
+from dimfree.audit.noise_doubles import PooledNoise, ZeroNoise
 from dimfree.audit.numerics import isolation, timing
 from dimfree.audit.numerics.calls import table
 from dimfree.errors import NoiseMisuse
@@ -27,7 +27,7 @@ _GENERATOR = SeededNoise(7)
 
 
 class OneGenerator:
-    """All doors lead to one generator, whose state a fork copies."""
+    """All sources use one generator, whose state a fork copies."""
 
     private = True
 
@@ -49,7 +49,7 @@ class OnePerThread:
         return getattr(self.own.noise, name)
 
 
-class SharedPool(Pooled):
+class SharedPool(PooledNoise):
     """A pool that does not look who is asking."""
 
     def _take(self, key, size):
@@ -60,7 +60,7 @@ class SharedPool(Pooled):
 @pytest.fixture
 def no_interpreter(monkeypatch):
     """A new interpreter takes seconds; one test starts it."""
-    monkeypatch.setattr(isolation, "_in_new_interpreter", lambda open_door: [""] * len(isolation._KINDS))
+    monkeypatch.setattr(isolation, "_in_new_interpreter", lambda open_noise: [""] * len(isolation._KINDS))
 
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
@@ -69,7 +69,7 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @forks
 def test_shared_generators_are_caught(no_interpreter):
     assert "noise repeats itself after a fork" in isolation.isolation(SameSeed)
-    assert "noise repeats itself after a fork of an open door" in isolation.isolation(OneGenerator)
+    assert "noise repeats itself after a fork of opened noise" in isolation.isolation(OneGenerator)
     assert "noise repeats itself after the start of threads" in isolation.isolation(OnePerThread)
 
 
@@ -78,9 +78,9 @@ def test_a_shared_pool_is_caught(no_interpreter):
     assert isolation.isolation(pool=SharedPool) == ["noise repeats itself after a fork of a pool"]
 
 
-def test_a_door_that_repeats_itself_in_a_new_interpreter_is_caught():
-    """`Asked` draws zeros, wherever it is opened."""
-    assert isolation.repeats(isolation._in_new_interpreter(Asked), isolation.drawn(Asked()))
+def test_a_noise_that_repeats_itself_in_a_new_interpreter_is_caught():
+    """`ZeroNoise` draws zeros, wherever it is opened."""
+    assert isolation.repeats(isolation._in_new_interpreter(ZeroNoise), isolation.drawn(ZeroNoise()))
 
 
 @forks
@@ -97,12 +97,12 @@ def test_a_child_that_dies_is_a_complaint(no_interpreter):
 
 
 def test_a_pool_belongs_to_its_thread():
-    door, met = Pooled(SystemNoise()), []
-    door.gaussian(3.0, 1)
+    noise, met = PooledNoise(SystemNoise()), []
+    noise.gaussian(3.0, 1)
 
     def draw():
         try:
-            door.gaussian(3.0, 1)
+            noise.gaussian(3.0, 1)
         except NoiseMisuse:
             met.append("misuse")
 
@@ -112,9 +112,9 @@ def test_a_pool_belongs_to_its_thread():
     assert met == ["misuse"]
 
 
-@pytest.mark.parametrize("door", [SystemNoise, lambda: Pooled(SystemNoise())], ids=["system", "pool"])
-def test_a_door_cannot_be_sent_to_a_worker(door):
-    worker = multiprocessing.get_context("spawn").Process(target=isolation.drawn, args=(door(),))
+@pytest.mark.parametrize("noise", [SystemNoise, lambda: PooledNoise(SystemNoise())], ids=["system", "pool"])
+def test_a_noise_cannot_be_sent_to_a_worker(noise):
+    worker = multiprocessing.get_context("spawn").Process(target=isolation.drawn, args=(noise(),))
     with pytest.raises(NoiseMisuse):
         worker.start()
 

@@ -12,11 +12,12 @@ import pytest
 from audit.changed import QUICK, changed, some
 
 from dimfree.accounting.events import Gaussian
-from dimfree.audit.numerics import batches, numerics, order, replay
+from dimfree.audit.audited import off_list
+from dimfree.audit.numerics import batches, checks, order, replay
 from dimfree.audit.numerics.calls import BUDGET, table, ways
 from dimfree.data.records import as_records
 from dimfree.estimators.learn import stages
-from dimfree.mechanisms import Measured
+from dimfree.mechanisms import Charged, Measured
 from dimfree.noise import SeededNoise, public_simulation
 from dimfree.release import release_mean
 
@@ -57,16 +58,17 @@ def test_a_float_gaussian_inside_a_stage_is_caught(monkeypatch, seed):
 
 
 def test_a_settled_vector_comes_out_again():
-    notes = replay.Script(1).notes
-    first = np.arange(3) + replay.Script(1, 0, notes).gaussian(1.0, 3)
-    again = np.array([7, 7, 7], dtype=object) + replay.Script(1, 0, notes).gaussian(1.0, 3)
+    notes = replay.ReplayNoise(1).notes
+    first = np.arange(3) + replay.ReplayNoise(1, 0, notes).gaussian(1.0, 3)
+    again = np.array([7, 7, 7], dtype=object) + replay.ReplayNoise(1, 0, notes).gaussian(1.0, 3)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, np.arange(3))
 
 
 def test_what_is_not_listed_is_caught():
-    assert numerics.off_list(2.0, (1.0, 2.0)) == 0
-    assert numerics.off_list([2.0, np.nextafter(2.0, 3.0)], (1.0, 2.0)) == 1
+    listed = off_list((1.0, 2.0))
+    assert listed(Charged(2.0, None)) == 0
+    assert listed(Charged([2.0, np.nextafter(2.0, 3.0)], None)) == 1
 
 
 # ---- order, storage, blocks
@@ -163,6 +165,6 @@ def test_a_batched_map_is_caught():
 
 
 def test_every_promise_has_a_check():
-    said = " ".join(numerics.NUMERICS)
+    said = " ".join(checks.NUMERICS)
     for word in ("lattice", "order", "storage", "predicate", "silence", "refusals", "errors", "invalid", "processes"):
         assert word in said

@@ -11,9 +11,12 @@ from scipy.sparse import csr_array
 from scipy.stats import binom
 from stats import sampling
 
-from dimfree.audit.canaries.canaries import DELTA, ONE_RUN, clipped_sum_play, game, release_play
+from dimfree.audit.audited import DELTA
+from dimfree.audit.canaries.canaries import game
 from dimfree.audit.canaries.one_run import Game, epsilon_at_least, guess, largest_mean, one_run, p_value, right
-from dimfree.audit.noise_doubles import Pooled
+from dimfree.audit.mechanisms import clipped_mean, releases
+from dimfree.audit.noise_doubles import PooledNoise
+from dimfree.audit.registry import CANARIES
 from dimfree.errors import InvalidParameter
 from dimfree.geometry.shape import Isotropic
 from dimfree.noise import SeededNoise
@@ -232,7 +235,9 @@ def test_bad_parameters_are_named(call):
 @sampling(1e-6)
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 def test_the_plain_gaussian_is_seen_and_not_accused(epsilon, seed):
-    found = one_run(clipped_sum_play(epsilon), game(50, 400, epsilon), DELTA, FAILURE, noise=Pooled(SeededNoise(seed)))
+    found = one_run(
+        clipped_mean.canary_play(epsilon), game(50, 400, epsilon), DELTA, FAILURE, noise=PooledNoise(SeededNoise(seed))
+    )
     assert 0.4 * epsilon < found.epsilon <= epsilon
     assert found.confidence == 1 - FAILURE
 
@@ -240,25 +245,25 @@ def test_the_plain_gaussian_is_seen_and_not_accused(epsilon, seed):
 @sampling(1e-6)
 def test_half_the_noise_is_caught(seed):
     """The same sum with half of its noise; over 25 seeds 1.63 was found, deviation 0.04."""
-    right_play = clipped_sum_play(1.0)
+    right_play = clipped_mean.canary_play(1.0)
     found = one_run(
         lambda coins, noise: right_play(coins, Halved(noise)),
         game(50, 400, 1.0),
         DELTA,
         FAILURE,
-        noise=Pooled(SeededNoise(seed)),
+        noise=PooledNoise(SeededNoise(seed)),
     )
     assert found.epsilon > 1.0
 
 
 @sampling(1e-6)
-def test_canaries_sing_in_a_whole_release(seed):
+def test_canaries_are_seen_in_a_whole_release(seed):
     """Eight releases of 100 canaries: too few for a bound at this delta, enough to hear them (0.94 are right)."""
-    play, rules = release_play(3.0, np.zeros((800, 100)), 0.97, {"shape": Isotropic(1.0)}), game(100, 8, 3.0)
-    door, said, correct = Pooled(SeededNoise(seed)), 0, 0
+    play, rules = releases.canary_play(3.0, np.zeros((800, 100)), 0.97, {"shape": Isotropic(1.0)}), game(100, 8, 3.0)
+    noise, said, correct = PooledNoise(SeededNoise(seed)), 0, 0
     for _ in range(rules.releases):
-        coins = door.below(2, 100) == 1
-        guesses = guess(play(coins, door), rules.guesses)
+        coins = noise.below(2, 100) == 1
+        guesses = guess(play(coins, noise), rules.guesses)
         said, correct = said + int(np.abs(guesses).sum()), correct + right(guesses, coins)
     assert 16 <= said <= rules.most
     assert correct > 0.65 * said
@@ -266,4 +271,4 @@ def test_canaries_sing_in_a_whole_release(seed):
 
 
 def test_every_entry_is_named_like_a_row_of_the_audit():
-    assert all(name.endswith(", add-remove") for name in ONE_RUN)
+    assert all(name.endswith(", add-remove") for name in CANARIES)

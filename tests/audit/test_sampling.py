@@ -10,10 +10,10 @@ import pytest
 import dimfree.audit.run as run
 import dimfree.audit.sampling as module
 from dimfree.accounting.budget import Neighbours
-from dimfree.audit.neighbours import Pair
+from dimfree.audit.audited import Subject
+from dimfree.audit.pairs.pair import Pair
 from dimfree.audit.row import HELD, VIOLATED, Time
 from dimfree.audit.sampling import sample
-from dimfree.audit.subjects.subject import Subject
 from dimfree.noise import SeededNoise
 
 ADD = Neighbours.ADD_REMOVE
@@ -30,16 +30,16 @@ class Stage:
     telling: tuple[bool, bool] = (True, False)  # while scouted, and after
     now: float = 0.0
     has_chosen: bool = False
-    doors: list[tuple[bool, object]] = field(default_factory=list)  # and whether it was after the choice
+    noises: list[tuple[bool, object]] = field(default_factory=list)  # and whether it was after the choice
 
     def draw(self, table, noise):
-        self.doors.append((self.has_chosen, noise))
+        self.noises.append((self.has_chosen, noise))
         self.now += self.tested_seconds if self.has_chosen else self.scouted_seconds
         return np.array([float(len(table)) if self.telling[self.has_chosen] else 0.0])
 
     def subject(self):
         pairs = (Pair("somebody leaves", ADD, HERE, THERE),)
-        return Subject("made up", 1.0, 1e-2, ADD, self.draw, lambda: pairs)
+        return Subject("made up", 1.0, ADD, self.draw, lambda: pairs)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_no_clock_stops_what_is_tested(play):
     they are all drawn, and all count."""
     stages = [Stage(tested_seconds=seconds) for seconds in (0.01, 10.0, 0.0)]
     found = [play(stage, noise=SeededNoise(1)).samples for stage in stages]
-    drawn = [sum(after for after, _ in stage.doors) for stage in stages]
+    drawn = [sum(after for after, _ in stage.noises) for stage in stages]
     assert found == drawn
     assert len(set(found)) == 1
 
@@ -93,10 +93,10 @@ def test_tested_outputs_have_noise_of_their_own(play):
     """Nothing that a pool kept from scouting is handed to a tested output."""
     stage = Stage()
     play(stage)
-    scouting, testing = ([door for after, door in stage.doors if after == late] for late in (False, True))
-    assert len({id(door) for door in testing}) == 1
-    assert not any(door is testing[0] for door in scouting)
-    assert all(door.private for door in (scouting[0], testing[0]))
+    scouting, testing = ([noise for after, noise in stage.noises if after == late] for late in (False, True))
+    assert len({id(noise) for noise in testing}) == 1
+    assert not any(noise is testing[0] for noise in scouting)
+    assert all(noise.private for noise in (scouting[0], testing[0]))
 
 
 class Handed(Exception):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from audit.changed import QUICK, changed, some
 
-from dimfree.audit.noise_doubles import Asked
+from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics import refusals, silence
 from dimfree.audit.numerics.calls import BUDGET, ways
 from dimfree.errors import InvalidRecords
@@ -25,7 +25,7 @@ def talking(say):
         rows = np.asarray(X, dtype=object)
         if rows.ndim == 2 and rows.shape[1] == 4:
             say(rows)
-        return release_mean(X, noise=Asked(), **options)
+        return release_mean(X, noise=ZeroNoise(), **options)
 
     return release
 
@@ -41,25 +41,25 @@ SAID = {
 
 @pytest.mark.parametrize("say", SAID.values(), ids=SAID.keys())
 def test_a_release_that_talks_is_caught(say):
-    found = list(silence._overheard(partial(talking(say), **BUDGET, **ways()["soft"])))
-    assert found == ["a log, a warning or a stream sings"] * 2
+    found = list(silence._shown(partial(talking(say), **BUDGET, **ways()["soft"])))
+    assert found == ["a log, a warning or a stream shows the secret"] * 2
 
 
-def test_a_document_that_sings_is_caught():
+def test_a_document_with_the_secret_is_caught():
     loud = changed(lambda found, X: replace(found, parameters={"largest": float(X.max())}))["soft"]
-    assert list(silence._overheard(loud)) == ["a document sings"] * 2
+    assert list(silence._shown(loud)) == ["a document shows the secret"] * 2
     quiet = partial(release_mean, **BUDGET, **ways()["soft"])
-    assert list(silence._overheard(quiet)) == []
+    assert list(silence._shown(quiet)) == []
 
 
 @pytest.mark.parametrize("secret", [np.float64(silence.CANARY), np.array([1.0, silence.CANARY])])
-def test_the_ear_hears(secret):
-    assert silence.sings(str(secret))
-    assert silence.sings(repr(secret))
-    assert silence.sings(pickle.dumps(secret))
-    assert silence.sings(json.dumps(np.atleast_1d(secret).tolist()))
-    assert silence.sings(f"{silence.CANARY:,.2f}")
-    assert not silence.sings("epsilon=4.0, delta=1e-06, 918273, 9182736")
+def test_the_secret_is_found(secret):
+    assert silence.reveals(str(secret))
+    assert silence.reveals(repr(secret))
+    assert silence.reveals(pickle.dumps(secret))
+    assert silence.reveals(json.dumps(np.atleast_1d(secret).tolist()))
+    assert silence.reveals(f"{silence.CANARY:,.2f}")
+    assert not silence.reveals("epsilon=4.0, delta=1e-06, 918273, 9182736")
 
 
 def erring(words):
@@ -88,7 +88,7 @@ def test_an_error_that_repeats_something_is_caught(words):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_error_that_is_not_worded_here_is_caught():
+def test_an_error_that_is_not_typed_is_caught():
     def release(X, **options):
         return np.asarray(X, dtype=np.float64).reshape(-1, 4) @ np.ones(3)  # NumPy words this one, with the shapes
 

@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from functools import cache
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,33 +10,32 @@ from scipy import sparse
 
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.audit.noise_doubles import Asked
-from dimfree.audit.pairs.crowds import crowd
-from dimfree.audit.subjects import estimators, looks, sums, votes
-from dimfree.audit.subjects.subject import DELTA, prepared
-from dimfree.audit.subjects.subjects import subjects
-from dimfree.audit.subjects.ways import KNOWN, PAPER, paper_size, ways
+from dimfree.audit.audited import DELTA, prepared
+from dimfree.audit.mechanisms import excess_search, group_means, group_variances, releases, search, unit_of_scores
+from dimfree.audit.noise_doubles import ZeroNoise
+from dimfree.audit.pairs.spread import spread_points
+from dimfree.audit.registry import subjects
+from dimfree.audit.release_calls import KNOWN, PAPER, paper_size, release_calls
 from dimfree.estimators import run
-from dimfree.estimators.run import CAUTION
 from dimfree.mechanisms.paper.stable_histogram import publishing_threshold
 from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm2 as paper
-from dimfree.request import Learned
+from dimfree.release import CAUTION, LEARNED
 
 EPSILON = 3.0
 MECHANISMS = [subject for subject in subjects(EPSILON) if not subject.name.startswith("release")]
-WAYS = ways(EPSILON)
+CALLS = release_calls(EPSILON)
 BOTH = tuple(Neighbours)
 
 
-def titled(way):
-    return f"{way.name}, {way.relation}"
+def titled(call):
+    return f"{call.name}, {call.relation}"
 
 
 @cache
 def suite_of(title):
-    way = next(way for way in WAYS if titled(way) == title)
-    return tuple(estimators.release_pairs(way, EPSILON))
+    call = next(call for call in CALLS if titled(call) == title)
+    return tuple(releases.release_pairs(call, EPSILON))
 
 
 def rows(table):
@@ -67,8 +65,8 @@ def test_every_mechanism_is_sampled_under_every_relation_it_knows():
         assert any(word in name for name in names), word
 
 
-def test_every_learned_shape_is_a_way():
-    assert set(get_args(Learned)) <= {way.name for way in WAYS}
+def test_every_learned_shape_is_called():
+    assert set(LEARNED) <= {call.name for call in CALLS}
 
 
 @pytest.mark.parametrize("subject", MECHANISMS, ids=lambda subject: subject.name)
@@ -80,23 +78,23 @@ def test_pairs_of_mechanisms_are_neighbours_and_rows_have_one_length(subject):
     assert found[0].ndim == 1
 
 
-@pytest.mark.parametrize("way", WAYS, ids=titled)
-def test_pairs_of_releases_are_neighbours_and_are_answered(way):
-    """The door lets the test pass, so an answer is refused only where the code must refuse it."""
-    suite = suite_of(titled(way))
-    assert all(are_neighbours(pair) and pair.relation is way.relation for pair in suite)
+@pytest.mark.parametrize("call", CALLS, ids=titled)
+def test_pairs_of_releases_are_neighbours_and_are_answered(call):
+    """The noise lets the test pass, so an answer is refused only where the code must refuse it."""
+    suite = suite_of(titled(call))
+    assert all(are_neighbours(pair) and pair.relation is call.relation for pair in suite)
     assert len({pair.name for pair in suite}) == len(suite) >= 8
-    door = SeededNoise(3) if way.tables == PAPER else Asked()
-    answered = [not way.release(pair.here, EPSILON, door).refused for pair in suite]
+    noise = SeededNoise(3) if call.tables == PAPER else ZeroNoise()
+    answered = [not call.release(pair.here, EPSILON, noise).refused for pair in suite]
     assert sum(answered) >= len(suite) * 3 // 5
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way.tables != PAPER], ids=titled)
-def test_lengths_are_in_units_of_the_radius_that_is_used(way):
-    place = estimators.probed_place(way, EPSILON)
-    table = suite_of(titled(way))[0].here
-    radius = way.release(table, EPSILON, Asked()).parameters["radius"]
-    assert radius == pytest.approx(place.radius, rel=1e-9 if way.tables == KNOWN else 0.1)
+@pytest.mark.parametrize("call", [call for call in CALLS if call.tables != PAPER], ids=titled)
+def test_lengths_are_in_units_of_the_radius_that_is_used(call):
+    given = releases.table_size(call, EPSILON)
+    table = suite_of(titled(call))[0].here
+    radius = call.release(table, EPSILON, ZeroNoise()).parameters["radius"]
+    assert radius == pytest.approx(given.radius, rel=1e-9 if call.tables == KNOWN else 0.1)
 
 
 def test_the_paper_s_radius_is_the_one_it_uses(monkeypatch):
@@ -108,37 +106,37 @@ def test_the_paper_s_radius_is_the_one_it_uses(monkeypatch):
 
     spied.__wrapped__ = paper.coordinate_blocks
     monkeypatch.setattr(paper, "coordinate_blocks", spied)
-    way = next(way for way in WAYS if way.tables == PAPER and way.relation is Neighbours.REPLACE_ONE)
+    call = next(call for call in CALLS if call.tables == PAPER and call.relation is Neighbours.REPLACE_ONE)
     for seed in range(8):
-        way.release(crowd(way.size), EPSILON, SeededNoise(seed))
-    found = {round(blocks[0].radius / estimators.probed_place(way, EPSILON).radius, 6) for blocks in used}
+        call.release(spread_points(call.size), EPSILON, SeededNoise(seed))
+    found = {round(blocks[0].radius / releases.table_size(call, EPSILON).radius, 6) for blocks in used}
     assert 1.0 in found  # a vote may fall into the next bucket
     assert found <= {0.5, 1.0, 2.0}
 
 
-TESTED = [way for way in WAYS if way.name in ("stable", "recentred", "unknown scale", "auto", "Dense", "denoised")]
+TESTED = [call for call in CALLS if call.name in ("stable", "recentred", "unknown scale", "auto", "Dense", "denoised")]
 
 
-@pytest.mark.parametrize("way", TESTED, ids=titled)
-def test_the_second_pair_is_the_edge_of_the_stability_test(way):
+@pytest.mark.parametrize("call", TESTED, ids=titled)
+def test_the_second_pair_is_the_edge_of_the_stability_test(call):
     """The coin of T = 2 is first tossed with so many lonely records; with one less the chance is larger."""
-    pair = suite_of(titled(way))[1]
+    pair = suite_of(titled(call))[1]
     assert pair.name == "T = 2 edge"
-    coins = [coin(way, table) for table in (pair.here, pair.there)]
+    coins = [coin(call, table) for table in (pair.here, pair.there)]
     assert coins == ["lowest", "lowest"]
-    assert coin(way, without_the_last(pair, way)) == "higher"
+    assert coin(call, without_the_last(pair, call)) == "higher"
 
 
-def coin(way, table):
-    door = Asked()
-    ledger = way.release(table, EPSILON, door).ledger
+def coin(call, table):
+    noise = ZeroNoise()
+    ledger = call.release(table, EPSILON, noise).ledger
     branch = ledger.menu[ledger.chosen]
     assert isinstance(branch, events.Tested)
-    tossed = next(numerator for kind, numerator, _ in door.asked if kind == "coin")
+    tossed = next(numerator for kind, numerator, _ in noise.asked if kind == "coin")
     return "lowest" if tossed == branch.ladder.rungs[2] else "higher"
 
 
-def without_the_last(pair, way):
+def without_the_last(pair, call):
     """`here` has one lonely record less than `there`; take one more away, or put a friend in its place."""
     if pair.relation is Neighbours.ADD_REMOVE:
         return pair.here[:-1]
@@ -146,15 +144,14 @@ def without_the_last(pair, way):
 
 
 def test_a_core_without_a_test_has_no_edge():
-    soft = next(way for way in WAYS if way.name == "soft")
-    place = estimators.probed_place(soft, EPSILON)
-    assert estimators.lonely_at_two(soft, EPSILON, estimators._known_edge(soft, place), 20) is None
+    soft = next(call for call in CALLS if call.name == "soft")
+    assert releases.lonely_at_two(soft, EPSILON, releases.stability_edge(soft, EPSILON), 20) is None
 
 
 def test_reasons_are_told_apart():
     reasons = [run.TOO_FEW, run.UNSTABLE, run.NO_SCALE, run.LOW_WEIGHT]
     reasons += [paper.NO_VOTE, paper.NO_SCALE, paper.LOW_WEIGHT, paper.FAR]
-    assert len({sum(map(ord, reason)) % estimators._REASONS for reason in reasons}) == len(reasons)
+    assert len({sum(map(ord, reason)) % releases._REASONS for reason in reasons}) == len(reasons)
 
 
 def test_the_paper_is_given_just_enough():
@@ -167,7 +164,7 @@ def test_the_paper_is_given_just_enough():
 # ---- where mechanisms decide
 
 
-@pytest.mark.parametrize("make", [looks.search, looks.unit_of_scores, looks.excess_search])
+@pytest.mark.parametrize("make", [search.search, unit_of_scores.unit_of_scores, excess_search.excess_search])
 @pytest.mark.parametrize("relation", BOTH)
 def test_a_search_stands_at_its_target_and_every_query_moves(make, relation):
     """With half a unit of noise the two tables go opposite ways at every step: to either end of the grid."""
@@ -179,7 +176,7 @@ def test_a_search_stands_at_its_target_and_every_query_moves(make, relation):
     assert sorted((here, there)) == sorted(ends)
 
 
-class Leaning(Asked):
+class Leaning(ZeroNoise):
     """Noise that is always the same part of a unit of the count."""
 
     def __init__(self, shift):
@@ -187,20 +184,20 @@ class Leaning(Asked):
         self.shift = shift
 
     def gaussian(self, stddev, size):
-        return np.full(size, round(self.shift * looks.STEPS))
+        return np.full(size, round(self.shift * search.STEPS))
 
 
 @pytest.mark.parametrize("relation", BOTH)
 def test_groups_move_their_sums_by_the_whole_sensitivity(relation):
     """2L·sqrt(k) in the centred sums and the scaled number together (M2)."""
     moved = []
-    for pair in sums.group_means(EPSILON, relation).pairs():
+    for pair in group_means.group_means(EPSILON, relation).pairs():
         here, there = (np.append((2 * t - 1).sum(axis=0), len(t) * math.sqrt(6)) for t in (pair.here, pair.there))
         moved.append(float(np.linalg.norm(here - there)))
     assert max(moved) == pytest.approx(2 * math.sqrt(2))
 
 
-@pytest.mark.parametrize("make", [votes.kth_largest, votes.sum_of_variances])
+@pytest.mark.parametrize("make", [group_variances.kth_largest, group_variances.sum_of_variances])
 def test_votes_stand_at_the_threshold(make):
     least = publishing_threshold(EPSILON, DELTA)
     for pair in make(EPSILON, Neighbours.ADD_REMOVE).pairs():

@@ -6,10 +6,11 @@ import numpy as np
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
-from dimfree.audit.noise_doubles import Pooled
+from dimfree.audit.audited import DELTA, of_tables, plain_space, prepared, whole_mu
+from dimfree.audit.core_runs import model, run_on
+from dimfree.audit.mechanisms import clipped_mean, group_variances, outer_products, poisson_sample, soft_core
+from dimfree.audit.noise_doubles import PooledNoise
 from dimfree.audit.sampling import AMPLE, sample
-from dimfree.audit.subjects import cores, pointing, subjects, sums, votes
-from dimfree.audit.subjects.subject import DELTA, of_tables, prepared, whole_mu
 from dimfree.core.subsample import fixed_sample
 from dimfree.estimators.choose.core import default_bounded
 from dimfree.estimators.without_test import soft_mean
@@ -25,7 +26,7 @@ FEW = 800  # of either table, and half as many before: enough for the others
 
 def row_of(subject, seed, draws=FEW):
     """The row of the audit on seeded noise: the same every time."""
-    return sample(subject, AMPLE, FAILURE, Pooled(SeededNoise(seed)), draws)
+    return sample(subject, AMPLE, FAILURE, PooledNoise(SeededNoise(seed)), draws)
 
 
 def only(subject, *names):
@@ -35,12 +36,12 @@ def only(subject, *names):
 
 @dataclass
 class Halved:
-    """A door that gives half of the Gaussian noise it was asked for."""
+    """Draws half of the Gaussian noise that it is asked for."""
 
-    door: object
+    source: object
 
     def gaussian(self, stddev, size):
-        return self.door.gaussian(stddev / 2, size)
+        return self.source.gaussian(stddev / 2, size)
 
 
 def half_the_noise():
@@ -53,7 +54,7 @@ def exact_count_in_the_scale():
     mu = whole_mu(EPSILON)
 
     def draw(table, noise):
-        return sums.clipped_row(sums.plain_space(table), len(table), mu, Neighbours.ADD_REMOVE, noise)
+        return clipped_mean.clipped_row(plain_space(table), len(table), mu, Neighbours.ADD_REMOVE, noise)
 
     return replace(RIGHT["released count"](), draw=draw)
 
@@ -62,11 +63,11 @@ def radius_from_the_data():
     """The soft core with a radius that covers all records it is given."""
     budget, relation = Budget(EPSILON, DELTA), Neighbours.ADD_REMOVE
     branch = calibrate_bounded(budget)
-    choice = default_bounded(branch, cores.model())
-    run_on = prepared(lambda table: cores.run_on(table, budget, relation))
+    choice = default_bounded(branch, model())
+    run_at = prepared(lambda table: run_on(table, budget, relation))
 
     def draw(table, noise):
-        run = cores.with_noise(run_on(table), noise)
+        run = replace(run_at(table), noise=noise)
         read = replace(choice, radius=max(1e-9, 2 * float(np.abs(table).max())))
         found = soft_mean(run, read, run.ledger((), (branch,), chosen=0))
         return np.array([1.0, np.nan] if found.refused else [0.0, found.mean[0]])
@@ -81,7 +82,7 @@ def by_index(count, groups, size, noise):
 
 
 def groups_by_index():
-    return votes.grouped_variances(EPSILON, by_index)
+    return group_variances.grouped_variances(EPSILON, by_index)
 
 
 def sample_of_fixed_size():
@@ -90,16 +91,17 @@ def sample_of_fixed_size():
 
     def draw(table, noise):
         seen = np.asarray(table)[fixed_sample(len(table), 20, noise)]
-        return sums.clipped_row(sums.plain_space(seen), sums.COUNT, mu, Neighbours.ADD_REMOVE, noise)
+        return clipped_mean.clipped_row(plain_space(seen), clipped_mean.COUNT, mu, Neighbours.ADD_REMOVE, noise)
 
-    return replace(sums.sampled_sum(EPSILON), draw=draw)
+    return replace(poisson_sample.sampled_mean(EPSILON), draw=draw)
 
 
 def outer_products_of_far_records():
     """A record three times as far from the origin, or across."""
     across = np.array([[1.0, 1.0]] * 5), np.array([[3.0, 0.0]]), np.array([[0.0, 3.0]])
-    pairs = of_tables(Neighbours.REPLACE_ONE, far_axes=tuple(np.vstack([across[0], row]) for row in across[1:]))
-    return replace(pointing.outer_products(3.0, Neighbours.REPLACE_ONE), pairs=pairs)
+    tables = tuple(np.vstack([across[0], row]) for row in across[1:])
+    pairs = of_tables(Neighbours.REPLACE_ONE, {"far axes": tables})
+    return replace(outer_products.outer_products(3.0, Neighbours.REPLACE_ONE), pairs=pairs)
 
 
 def records_for_directions():
@@ -108,17 +110,17 @@ def records_for_directions():
 
     def draw(table, noise):
         steps = np.rint(LENGTH * np.asarray(table)).astype(np.int64)
-        return pointing.matrix_row(steps.T @ steps, mu, Neighbours.REPLACE_ONE, noise)
+        return outer_products.matrix_row(steps.T @ steps, mu, Neighbours.REPLACE_ONE, noise)
 
     return replace(outer_products_of_far_records(), draw=draw)
 
 
 RIGHT = {
-    "clipped mean": lambda: only(sums.clipped_mean(3.0, Neighbours.ADD_REMOVE), "clipping boundary"),
-    "released count": lambda: only(sums.clipped_mean(EPSILON, Neighbours.ADD_REMOVE), "wide"),
-    "soft core": lambda: only(subjects.soft(EPSILON), "far outlier"),
-    "grouped variances": lambda: votes.grouped_variances(EPSILON),
-    "sample": lambda: sums.sampled_sum(EPSILON),
+    "clipped mean": lambda: only(clipped_mean.clipped_mean(3.0, Neighbours.ADD_REMOVE), "clipping boundary"),
+    "released count": lambda: only(clipped_mean.clipped_mean(EPSILON, Neighbours.ADD_REMOVE), "wide"),
+    "soft core": lambda: only(soft_core.soft_core(EPSILON), "far outlier"),
+    "grouped variances": lambda: group_variances.grouped_variances(EPSILON),
+    "sample": lambda: poisson_sample.sampled_mean(EPSILON),
     "outer products": outer_products_of_far_records,
 }
 WRONG = {

@@ -1,6 +1,6 @@
-"""Scores of outputs that tell two samples apart: single features, directions, a classifier. Any score is allowed.
+"""Scores of outputs that separate two samples: single features, directions, a classifier. Any score is allowed.
 
-What is fitted here only steers: the samples that are tested come later (proofs/audit/lower_bound.md).
+They are fitted on samples that are not used in the test (proofs/audit/lower_bound.md).
 """
 
 from collections.abc import Callable

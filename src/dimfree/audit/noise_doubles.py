@@ -1,7 +1,7 @@
-"""Noise doors of the audit: one that draws in bulk, one that draws every outcome in turn, one that draws nothing.
+"""Noise sources that the audit uses in place of the real one.
 
-`Pooled` is as private as the door behind it and much quicker for small draws. `Forked` turns the code under audit into
-the exact law of its output. `Asked` shows what the code asked for.
+`PooledNoise` draws from a real source in bulk: as private, and much quicker for small draws. `BranchingNoise` goes
+through every outcome and gives the exact law of an output. `ZeroNoise` draws nothing and records what was asked for.
 """
 
 import math
@@ -20,22 +20,22 @@ from dimfree.noise import Noise
 Law = dict[Hashable, float]
 Masses = Mapping[int, float]
 
-_LARGEST_POOL = 512  # the price of a fetch is that of about 20 draws
+_LARGEST_POOL = 512  # a fetch costs about as much as 20 draws
 _MOST_POOLS = 1024
 
 
 @dataclass
-class Pooled:
-    """Hands out the draws of another door; draws of one scale are fetched together, more each time."""
+class PooledNoise:
+    """Draws of another source, each handed out once; draws of one scale are fetched together, more each time."""
 
-    door: Noise
+    source: Noise
     _pools: dict[tuple[str, float], Integers] = field(default_factory=dict)
     _fetched: dict[tuple[str, float], int] = field(default_factory=lambda: defaultdict(int))
     _owner: tuple[int, int] = field(default_factory=lambda: (os.getpid(), threading.get_ident()))
 
     @property
     def private(self) -> bool:
-        return self.door.private
+        return self.source.private
 
     def gaussian(self, stddev: float, size: int) -> Integers:
         return self._take(("gaussian", stddev), size)
@@ -44,77 +44,77 @@ class Pooled:
         return self._take(("laplace", scale), size)
 
     def coin(self, numerator: int, denominator: int) -> bool:
-        return self.door.coin(numerator, denominator)
+        return self.source.coin(numerator, denominator)
 
     def below(self, bound: int, size: int) -> Integers:
-        return self.door.below(bound, size)
+        return self.source.below(bound, size)
 
     def _take(self, key: tuple[str, float], size: int) -> Integers:
-        """Every draw is handed out once: the pool keeps what lies beyond. A copy of it elsewhere would not."""
+        """Every draw is handed out once: the pool keeps the rest. A copy in another process or thread would not."""
         if (os.getpid(), threading.get_ident()) != self._owner:
             raise NoiseMisuse("A pool of noise belongs to the process and the thread that opened it; open another.")
         pool = self._pools.get(key, np.zeros(0, dtype=np.int64))
         if len(pool) < size:
             pool = np.concatenate([pool, self._fetch(key, size)])
         self._pools.pop(key, None)
-        self._pools[key] = pool[size:]  # last in line
+        self._pools[key] = pool[size:]  # as the newest
         return pool[:size]
 
     def _fetch(self, key: tuple[str, float], size: int) -> Integers:
-        if len(self._pools) > _MOST_POOLS:  # scales that depend on released numbers never come back
+        if len(self._pools) > _MOST_POOLS:  # scales that depend on released numbers are not asked for again
             oldest = next(iter(self._pools))
             del self._pools[oldest]
-            self._fetched.pop(oldest, None)  # never fetched, if nothing was asked for
+            self._fetched.pop(oldest, None)  # absent if nothing was fetched
         count = max(size, min(_LARGEST_POOL, 2 * self._fetched[key]))
         self._fetched[key] += count
         kind, scale = key
-        return self.door.gaussian(scale, count) if kind == "gaussian" else self.door.laplace(scale, count)
+        return self.source.gaussian(scale, count) if kind == "gaussian" else self.source.laplace(scale, count)
 
 
-class Forked:
-    """One path through all the draws that a mechanism can meet; `choices` says which way it went at every fork."""
+class BranchingNoise:
+    """One path through all outcomes of a mechanism's draws; `choices` holds the branch taken at every draw."""
 
     private = False
 
     def __init__(self, choices: list[int], masses: Callable[[float], Masses]) -> None:
         self.choices, self.masses = choices, masses
-        self.ways: list[int] = []  # how many ways there were at each fork
+        self.branches: list[int] = []  # how many there were at each draw
         self.probability = 1.0
 
     def laplace(self, scale: float, size: int) -> Integers:
         masses = self.masses(scale)
         values, weights = list(masses), list(masses.values())
-        return np.array([values[self._fork(weights)] for _ in range(size)], dtype=np.int64)
+        return np.array([values[self._branch(weights)] for _ in range(size)], dtype=np.int64)
 
     def gaussian(self, stddev: float, size: int) -> Integers:
         return self.laplace(stddev, size)
 
     def coin(self, numerator: int, denominator: int) -> bool:
-        return self._fork([1 - numerator / denominator, numerator / denominator]) == 1
+        return self._branch([1 - numerator / denominator, numerator / denominator]) == 1
 
     def below(self, bound: int, size: int) -> Integers:
-        return np.array([self._fork([1 / bound] * bound) for _ in range(size)], dtype=np.int64)
+        return np.array([self._branch([1 / bound] * bound) for _ in range(size)], dtype=np.int64)
 
-    def _fork(self, weights: list[float]) -> int:
-        depth = len(self.ways)
+    def _branch(self, weights: list[float]) -> int:
+        depth = len(self.branches)
         if depth == len(self.choices):
             self.choices.append(0)
-        self.ways.append(len(weights))
+        self.branches.append(len(weights))
         self.probability *= weights[self.choices[depth]]
         return self.choices[depth]
 
 
 def exact_law(mechanism: Callable[[Noise], Hashable], masses: Callable[[float], Masses]) -> Law:
-    """{output: probability} of the code itself: it runs once for every way the draws can fall.
+    """{output: probability} of the code itself: it runs once for every outcome of its draws.
 
-    `masses(scale)` gives the noise of a scale; what it leaves out is left out of the law.
+    `masses(scale)` is the distribution of the noise; mass that it leaves out is left out of the law.
     """
     found: dict[Hashable, list[float]] = defaultdict(list)
     choices: list[int] = []
     while True:
-        door = Forked(choices, masses)
-        found[mechanism(door)].append(door.probability)
-        while choices and choices[-1] + 1 == door.ways[len(choices) - 1]:
+        noise = BranchingNoise(choices, masses)
+        found[mechanism(noise)].append(noise.probability)
+        while choices and choices[-1] + 1 == noise.branches[len(choices) - 1]:
             choices.pop()
         if not choices:
             return {outcome: math.fsum(parts) for outcome, parts in found.items()}
@@ -122,8 +122,8 @@ def exact_law(mechanism: Callable[[Noise], Hashable], masses: Callable[[float], 
 
 
 @dataclass
-class Asked:
-    """Draws zeros and heads, and remembers (kind, scale, size) of everything asked for."""
+class ZeroNoise:
+    """Draws zeros and heads, chooses the best, and records (kind, scale, size) of everything asked for."""
 
     private: bool = False
     asked: list[tuple[str, float, int]] = field(default_factory=list)
@@ -143,3 +143,18 @@ class Asked:
     def below(self, bound: int, size: int) -> Integers:
         self.asked.append(("below", bound, size))
         return np.zeros(size, dtype=np.int64)
+
+
+@dataclass
+class ConstantNoise(ZeroNoise):
+    """Gaussian and uniform draws are the numbers given; with `once` only the first draw, and zeros after it."""
+
+    draw: int = 0
+    uniform: int = 0
+    once: bool = False
+
+    def gaussian(self, stddev: float, size: int) -> Integers:
+        return super().gaussian(stddev, size) + (0 if self.once and len(self.asked) > 1 else self.draw)
+
+    def below(self, bound: int, size: int) -> Integers:
+        return super().below(bound, size) + self.uniform

@@ -18,17 +18,17 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3em .6e
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """One row in words, in the order of COLUMNS."""
+    """One row as text, in the order of COLUMNS."""
     numbers = ("–" if each is None else f"{each:.3g}" for each in (row.epsilon, row.delta, row.lower_bound))
     return (row.mechanism, row.how, *numbers, str(row.pairs or "–"), str(row.samples or "–"), row.verdict, row.detail)
 
 
 def summary(rows: Sequence[Row]) -> str:
     """One sentence: how many held, how many did not, and how sure that is."""
-    said = [f"{sum(row.verdict == verdict for row in rows)} {words}" for verdict, words in _SAID.items()]
+    said = [f"{sum(row.verdict == verdict for row in rows)} {text}" for verdict, text in _SAID.items()]
     return (
-        f"{', '.join(said)}. Exact and hunted bounds are certain; a row that rests on samples is violated by bad luck "
-        f"with probability at most {FAILURE:g}, all together. Time is reported, not promised. "
+        f"{', '.join(said)}. Exact and searched bounds are certain; a row that rests on samples is violated by bad "
+        f"luck with probability at most {FAILURE:g}, all together. Time is reported, not promised. "
         "An audit can find a violation; that it finds none proves nothing: see proofs/."
     )
 

@@ -1,35 +1,35 @@
-"""One line of an audit's report, and the things that can be said of a claim."""
+"""One row of an audit's report, and a check that gives one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 HELD, VIOLATED, SKIPPED, REPORTED = "held", "violated", "no time", "reported"
-EXACT, HUNTED, NUMERICS, ONE_RUN, SAMPLED, TIMING = "exact", "hunted", "numerics", "one run", "sampled", "timing"
+EXACT, NUMERICS, ONE_RUN, SAMPLED, SEARCHED, TIMING = "exact", "numerics", "one run", "sampled", "searched", "timing"
 
 
 @dataclass(frozen=True)
 class Row:
     """What was claimed and what was found.
 
-    A lower bound is certain (exact, hunted) or holds with the stated confidence (one run, sampled). `pairs` counts
+    A lower bound is certain (exact, searched) or holds with the stated confidence (one run, sampled). `pairs` counts
     pairs of tables, for a one-run audit canaries.
     """
 
     mechanism: str
     how: str
-    epsilon: float | None
-    delta: float | None
-    lower_bound: float | None
-    pairs: int
-    samples: int
-    verdict: str
-    detail: str
-    seconds: float
+    epsilon: float | None = None
+    delta: float | None = None
+    lower_bound: float | None = None
+    pairs: int = 0
+    samples: int = 0
+    verdict: str = HELD
+    detail: str = ""
+    seconds: float = 0.0  # set by whoever runs the check
 
 
 @dataclass(frozen=True)
 class Check:
-    """Something to run within a time; one without a weight takes what it needs."""
+    """Runs within a time and gives a row; a check of weight 0 takes the time it needs."""
 
     mechanism: str
     how: str
@@ -39,12 +39,12 @@ class Check:
 
 @dataclass(frozen=True)
 class Time:
-    """Seconds: the share of one check, and all that is left. Whoever cannot do with the share may take what it needs
-    of the rest, or leave it: a look too short to find anything is no look."""
+    """Seconds: the share of one check, and all that are left. A check that needs more than its share may take it from
+    the rest; if that is not enough it is skipped, as too few samples find nothing."""
 
     share: float
     left: float
 
     def enough(self, needed: float) -> float | None:
-        """What to use if at least so much is needed; None where it is not to be had."""
+        """The seconds to use if at least `needed` are needed; None if they are not left."""
         return max(self.share, needed) if needed <= self.left else None

@@ -1,26 +1,27 @@
 """The audit: named checks in a fixed order, within a time, to rows that say what was claimed and what was found.
 
-Exact and numerical checks come first and take what they need; the rest of the time is shared by canaries, hunts and
-samples. With the stated confidence nothing in the whole run is called violated by bad luck.
+Exact and numerical checks come first and take what they need; the rest of the time is shared by canaries, searches
+and samples. With the stated confidence nothing in the whole run is called violated by bad luck.
 """
 
 import time
 from collections.abc import Callable, Iterator
 
-from dimfree.audit.canaries.canaries import ONE_RUN as CANARIES
+from dimfree.audit.audited import DELTA, Subject
 from dimfree.audit.canaries.one_run import fewest_releases
-from dimfree.audit.laws.exact import judge
-from dimfree.audit.laws.worlds import WORLDS
-from dimfree.audit.numerics.numerics import NUMERICS as NUMERICAL
+from dimfree.audit.exact.divergence import judge
+from dimfree.audit.numerics.checks import NUMERICS as NUMERICAL
 from dimfree.audit.numerics.timing import timing
+from dimfree.audit.registry import CANARIES, SEARCHES, subjects
+from dimfree.audit.registry import EXACT as EXACT_CHECKS
 from dimfree.audit.row import (
     EXACT,
     HELD,
-    HUNTED,
     NUMERICS,
     ONE_RUN,
     REPORTED,
     SAMPLED,
+    SEARCHED,
     SKIPPED,
     TIMING,
     VIOLATED,
@@ -29,15 +30,12 @@ from dimfree.audit.row import (
     Time,
 )
 from dimfree.audit.sampling import sample
-from dimfree.audit.search.climb import hunt
-from dimfree.audit.search.targets import HUNTS
-from dimfree.audit.subjects.subject import DELTA, Subject
-from dimfree.audit.subjects.subjects import subjects
+from dimfree.audit.search.climb import find_worst_pair
 from dimfree.audit.workers import Workers, alone, row_of
 
 EPSILONS = (0.5, 1.0, 3.0)
 FAILURE = 1e-4  # of the whole run: all rows that rest on samples together
-_HUNTING, _PLAYING = 0.25, 2.0  # weight of a hunt and of a one-run audit beside a mechanism that is sampled
+_SEARCH_WEIGHT, _ONE_RUN_WEIGHT = 0.25, 2.0  # beside 1 for a mechanism that is sampled
 _MOST_RELEASES = 400  # of a one-run audit
 
 
@@ -46,11 +44,11 @@ def checks(failure: float = FAILURE, epsilons: tuple[float, ...] = EPSILONS) -> 
     asked = [subject for epsilon in sorted(epsilons, reverse=True) for subject in subjects(epsilon)]  # dearest first
     each = failure / (len(asked) + len(CANARIES) * len(epsilons))
     return [
-        *(_exact(name, epsilon) for name in WORLDS for epsilon in epsilons),
+        *(_exact(name, epsilon) for name in EXACT_CHECKS for epsilon in epsilons),
         *(_numerical(name) for name in NUMERICAL),
         Check("time of a release", TIMING, _timed),
         *(_one_run(name, epsilon, each) for name in CANARIES for epsilon in epsilons),
-        *(_hunted(name, epsilon) for name in HUNTS for epsilon in epsilons),
+        *(_searched(name, epsilon) for name in SEARCHES for epsilon in epsilons),
         *(_sampled(subject, each) for subject in asked),
     ]
 
@@ -71,8 +69,8 @@ def audit(
     tell: Callable[[str], None] = lambda _: None,
     workers: Workers = alone,
 ) -> Iterator[Row]:
-    """Run the checks. `budget` is the seconds for those that can use more, shared by weight; the clock starts with the
-    first of them. A check that breaks off has found something: no mechanism may fail on tables like these."""
+    """Run the checks. `budget` seconds are shared by weight among the checks that have one; the clock starts with the
+    first of them. A check that raises counts as violated: no mechanism may fail on these tables."""
     todo = checks() if chosen is None else chosen
     free = [check for check in todo if not check.weight]
     for check in free:
@@ -81,64 +79,59 @@ def audit(
     yield from workers([check for check in todo if check.weight], budget, tell)
 
 
+def _verdict(violated: object) -> str:
+    return VIOLATED if violated else HELD
+
+
 def _exact(name: str, epsilon: float) -> Check:
-    make, approximate = WORLDS[name]
-    delta = DELTA if approximate else 0.0
+    make, delta = EXACT_CHECKS[name]
 
     def run(given: Time) -> Row:
-        started = time.monotonic()
         found = judge(make(epsilon, DELTA), epsilon, delta)
-        verdict, detail = (VIOLATED if found.violated else HELD), f"delta {found.delta:.3g} at epsilon"
-        return Row(name, EXACT, epsilon, delta, found.epsilon, found.pairs, 0, verdict, detail, _since(started))
+        detail = f"delta {found.delta:.3g} at epsilon"
+        return Row(name, EXACT, epsilon, delta, found.epsilon, found.pairs, 0, _verdict(found.violated), detail)
 
     return Check(name, EXACT, run)
 
 
-def _hunted(name: str, epsilon: float) -> Check:
+def _searched(name: str, epsilon: float) -> Check:
     def run(given: Time) -> Row:
-        started = time.monotonic()
-        found = hunt(HUNTS[name](epsilon), given.share)
-        verdict, claim = VIOLATED if found.violated else HELD, (found.epsilon, found.delta)
-        return Row(name, HUNTED, *claim, found.found, found.tried, 0, verdict, found.detail, _since(started))
+        found = find_worst_pair(SEARCHES[name](epsilon), given.share)
+        claim, verdict = (found.epsilon, found.delta), _verdict(found.violated)
+        return Row(name, SEARCHED, *claim, found.found, found.tried, 0, verdict, found.detail)
 
-    return Check(name, HUNTED, run, _HUNTING)
+    return Check(name, SEARCHED, run, _SEARCH_WEIGHT)
 
 
 def _numerical(name: str) -> Check:
     def run(given: Time) -> Row:
-        started = time.monotonic()
         complaints = NUMERICAL[name]()
-        verdict = VIOLATED if complaints else HELD
-        return Row(name, NUMERICS, None, None, None, 0, 0, verdict, "; ".join(complaints), _since(started))
+        return Row(name, NUMERICS, verdict=_verdict(complaints), detail="; ".join(complaints))
 
     return Check(name, NUMERICS, run)
 
 
 def _timed(given: Time) -> Row:
-    started = time.monotonic()
-    detail = timing()
-    return Row("time of a release", TIMING, None, None, None, 0, 0, REPORTED, detail, _since(started))
+    return Row("time of a release", TIMING, verdict=REPORTED, detail=timing())
 
 
 def _one_run(name: str, epsilon: float, failure: float) -> Check:
-    """How many releases are played follows from the time one takes, measured on one that is not counted."""
+    """The number of releases follows from the time of one, measured on one that is not counted."""
 
     def run(given: Time) -> Row:
-        started = time.monotonic()
         releases = _affordable(name, epsilon, failure, given) if given.left > 0 else None
         if releases is None:
-            return Row(name, ONE_RUN, epsilon, DELTA, None, 0, 0, SKIPPED, "", _since(started))
+            return Row(name, ONE_RUN, epsilon, DELTA, verdict=SKIPPED)
         found = CANARIES[name](epsilon, failure, releases=releases)
-        verdict = VIOLATED if found.epsilon > epsilon else HELD
-        claim, played = (epsilon, DELTA, found.epsilon), (found.game.canaries, releases)
         detail = f"{found.correct} of {found.game.most} guesses right"
-        return Row(name, ONE_RUN, *claim, *played, verdict, detail, _since(started))
+        claim, played = (epsilon, DELTA, found.epsilon), (found.game.canaries, releases)
+        return Row(name, ONE_RUN, *claim, *played, _verdict(found.epsilon > epsilon), detail)
 
-    return Check(name, ONE_RUN, run, _PLAYING)
+    return Check(name, ONE_RUN, run, _ONE_RUN_WEIGHT)
 
 
 def _affordable(name: str, epsilon: float, failure: float, given: Time) -> int | None:
-    """So many releases that one which tells everything would be seen to, or more if time allows; None if it does not.
+    """Enough releases to find one that tells everything, or more if time allows; None if it does not.
 
     Two are played beforehand and not counted: the first may calibrate, the second is timed.
     """
@@ -146,7 +139,7 @@ def _affordable(name: str, epsilon: float, failure: float, given: Time) -> int |
     game = play(epsilon, failure, releases=1).game
     started = time.monotonic()
     play(epsilon, failure, releases=1)
-    cost = _since(started)
+    cost = time.monotonic() - started
     fewest = fewest_releases(game, epsilon, DELTA, failure)
     seconds = given.enough(fewest * cost)
     return None if seconds is None else int(min(_MOST_RELEASES, max(fewest, seconds / cost)))
@@ -154,7 +147,3 @@ def _affordable(name: str, epsilon: float, failure: float, given: Time) -> int |
 
 def _sampled(subject: Subject, failure: float) -> Check:
     return Check(subject.name, SAMPLED, lambda given: sample(subject, given, failure), subject.weight)
-
-
-def _since(started: float) -> float:
-    return time.monotonic() - started

@@ -1,7 +1,7 @@
-"""A claim against samples of its code: scout all pairs, then test the worst one on fresh samples.
+"""A claim against samples of its code: try all pairs, then test the worst one on fresh samples.
 
-How many are tested is settled before the first of them is drawn, by what the scouted ones cost: a clock that stopped
-them would know which outputs are quick. Proof: proofs/audit/lower_bound.md.
+The number of samples of the test is fixed before the first of them is drawn, from the cost of the first trial: stopping
+by the clock could prefer outputs that are quick. Proof: proofs/audit/lower_bound.md.
 """
 
 import math
@@ -12,63 +12,58 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
+from dimfree.audit.audited import Subject
 from dimfree.audit.lower_bound import Contest, bound, choose_tests, epsilon_at_least
-from dimfree.audit.neighbours import Pair
-from dimfree.audit.noise_doubles import Pooled
+from dimfree.audit.noise_doubles import PooledNoise
+from dimfree.audit.pairs.pair import Pair
 from dimfree.audit.row import HELD, SAMPLED, SKIPPED, VIOLATED, Row, Time
-from dimfree.audit.subjects.subject import Subject
 from dimfree.noise import Noise, SystemNoise
 
 MOST = 400_000  # samples of either table
 AMPLE = Time(math.inf, math.inf)
-_SCOUTING = 1 / 3  # of the time
-_SCOUTED = 30  # samples of either table, at least, of a scouted pair
-_FEWEST_PAIRS = 4  # that are scouted, if there are as many
-_STEERING = 0.1  # failure at which scouted pairs are compared
-_TEETH = 1.3  # times the claim: a mechanism that tells everything must be found to lose at least this
+_TRIAL_SHARE = 1 / 3  # of the time
+_TRIAL_SAMPLES = 30  # of either table, at least
+_FEWEST_PAIRS = 4  # that are tried, if there are as many
+_TRIAL_FAILURE = 0.1  # at which tried pairs are compared
+_DETECTED = 1.3  # times the claim: the bound on a mechanism that tells everything must reach this
 
 
 @dataclass(frozen=True)
-class Scouted:
-    """A pair, how bad it looks, the tests that its samples suggest, and the seconds for one output of either table."""
+class Trial:
+    """A pair, the epsilon that a first trial suggests, its tests, and the seconds for one output of either table."""
 
     pair: Pair
-    looks: float
+    epsilon: float
     tests: list[Contest]
     cost: float
 
 
 def fewest(epsilon: float, delta: float, failure: float) -> int:
-    """So many samples of either table that one which tells everything would be seen to: fewer can find nothing."""
+    """The number of samples of either table that shows a mechanism which tells everything: fewer find nothing."""
     count = 8
-    while epsilon_at_least((count, count, 0, count), delta, failure) < _TEETH * epsilon:
+    while epsilon_at_least((count, count, 0, count), delta, failure) < _DETECTED * epsilon:
         count = math.ceil(1.1 * count)
     return count
 
 
 def sample(subject: Subject, given: Time, failure: float, noise: Noise | None = None, most: int = MOST) -> Row:
     """One row: the claim is violated if the bound on the worst pair exceeds it."""
-    started = time.monotonic()
-
-    def row(found: float | None, tried: int, samples: int, verdict: str, detail: str) -> Row:
-        spent, claim = time.monotonic() - started, (subject.epsilon, subject.delta)
-        return Row(subject.name, SAMPLED, *claim, found, tried, samples, verdict, detail, spent)
-
+    started, claim = time.monotonic(), (subject.name, SAMPLED, subject.epsilon, subject.delta)
     least = min(most, fewest(subject.epsilon, subject.delta, failure / 3))
     suite = subject.pairs() if given.left > 0 else ()
-    cost = _cost(subject, suite[0], noise or Pooled(SystemNoise())) if suite else math.inf
-    scouting = min(len(suite), _FEWEST_PAIRS) * _SCOUTED
-    seconds = given.enough(2 * (scouting + least) * cost + time.monotonic() - started)
+    cost = _cost(subject, suite[0], noise or PooledNoise(SystemNoise())) if suite else math.inf
+    trials = min(len(suite), _FEWEST_PAIRS) * _TRIAL_SAMPLES
+    seconds = given.enough(2 * (trials + least) * cost + time.monotonic() - started)
     if seconds is None:
-        return row(None, 0, 0, SKIPPED, "")
-    scouted = list(_scout(subject, suite, seconds * _SCOUTING, noise or Pooled(SystemNoise()), most // 2))
-    worst = max(scouted, key=lambda each: each.looks)
+        return Row(*claim, verdict=SKIPPED)
+    tried = list(_tried(subject, suite, seconds * _TRIAL_SHARE, noise or PooledNoise(SystemNoise()), most // 2))
+    worst = max(tried, key=lambda each: each.epsilon)
     count = _affordable(started + seconds - time.monotonic(), worst.cost, least, most)
-    here, there = draws(subject, worst.pair, count, noise or Pooled(SystemNoise()))
+    here, there = draws(subject, worst.pair, count, noise or PooledNoise(SystemNoise()))
     found = bound(worst.tests, here, there, subject.delta, failure)
     verdict = VIOLATED if found.epsilon > subject.epsilon else HELD
     detail = f"{worst.pair.name}, by {found.test}" if found.epsilon else worst.pair.name
-    return row(found.epsilon, len(scouted), found.samples, verdict, detail)
+    return Row(*claim, found.epsilon, len(tried), found.samples, verdict, detail)
 
 
 def _cost(subject: Subject, pair: Pair, noise: Noise) -> float:
@@ -79,7 +74,7 @@ def _cost(subject: Subject, pair: Pair, noise: Noise) -> float:
     return time.monotonic() - started
 
 
-def _scout(subject: Subject, suite: tuple[Pair, ...], seconds: float, noise: Noise, most: int) -> Iterator[Scouted]:
+def _tried(subject: Subject, suite: tuple[Pair, ...], seconds: float, noise: Noise, most: int) -> Iterator[Trial]:
     """As many pairs as time allows, each for its share of it."""
     end = time.monotonic() + seconds
     for place, pair in enumerate(suite):
@@ -89,15 +84,15 @@ def _scout(subject: Subject, suite: tuple[Pair, ...], seconds: float, noise: Noi
         here, there = _until(subject, pair, (end - started) / (len(suite) - place), noise, most)
         cost = (time.monotonic() - started) / len(here)
         tests = choose_tests(here, there, subject.delta)
-        yield Scouted(pair, bound(tests, here, there, subject.delta, _STEERING).epsilon, tests, cost)
+        yield Trial(pair, bound(tests, here, there, subject.delta, _TRIAL_FAILURE).epsilon, tests, cost)
 
 
 def _until(subject: Subject, pair: Pair, seconds: float, noise: Noise, most: int) -> tuple[Floats, Floats]:
-    """Outputs on both tables, in turn, until the time is over: to look at, not to test."""
+    """Outputs on both tables, in turn, until the time is over; they are not used in the test."""
     end = time.monotonic() + seconds
     here: list[Floats] = []
     there: list[Floats] = []
-    while len(here) < min(_SCOUTED, most) or (len(here) < most and time.monotonic() < end):
+    while len(here) < min(_TRIAL_SAMPLES, most) or (len(here) < most and time.monotonic() < end):
         here.append(subject.draw(pair.here, noise))
         there.append(subject.draw(pair.there, noise))
     return np.array(here), np.array(there)

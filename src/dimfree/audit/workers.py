@@ -1,12 +1,12 @@
-"""Who runs the checks that share the time: one process, or several that take them from the same list.
+"""Runs the checks that share the time in one process or in several.
 
-A check cannot be sent to another process: it is made of functions. So each process makes the whole list for itself and
-is told places in it.
+A check cannot be pickled: it is made of functions. So each process makes the whole list and gets positions in it.
 """
 
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 
@@ -17,17 +17,18 @@ Workers = Callable[[list[Check], float, Tell], Iterator[Row]]  # checks, seconds
 
 
 def row_of(check: Check, given: Time) -> Row:
-    """The check's row; whatever stops it belongs in the table, for these tables are made up."""
+    """The row of a check. An exception is a finding and is shown: the tables of the audit are public."""
     started = time.monotonic()
     try:
-        return check.run(given)
+        row = check.run(given)
     except Exception as error:  # noqa: BLE001
-        detail, spent = f"broke off: {type(error).__name__}: {error}", time.monotonic() - started
-        return Row(check.mechanism, check.how, None, None, None, 0, 0, VIOLATED, detail, spent)
+        detail = f"broke off: {type(error).__name__}: {error}"
+        row = Row(check.mechanism, check.how, verdict=VIOLATED, detail=detail)
+    return replace(row, seconds=time.monotonic() - started)
 
 
 def share(checks: list[Check], place: int, left: float, workers: int = 1) -> Time:
-    """What the check at this place gets of the seconds left: those that wait share by weight what all workers have."""
+    """Seconds for the check at this place: the waiting checks share by weight what all workers have left."""
     waiting = sum(check.weight for check in checks[place:])
     return Time(min(left, left * workers * checks[place].weight / waiting), left)
 

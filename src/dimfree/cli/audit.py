@@ -25,7 +25,7 @@ def audit(
         str | None, typer.Option(help="Only what has this in its name; --list shows the names.")
     ] = None,
     budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Time for canaries, hunts and samples; the rest takes a minute.")
+        float, typer.Option(metavar="SECONDS", help="Time for canaries, searches and samples; the rest takes a minute.")
     ] = 600.0,
     jobs: Annotated[int, typer.Option(min=1, help="Processes that share the checks.")] = 1,
     report: Annotated[Path | None, typer.Option(help="Also write the table to a .html, .json or .md file.")] = None,
@@ -35,9 +35,9 @@ def audit(
     """Audit this installation: does it give away more than it claims?
 
     No data are read; the tables are worst cases made up by the audit. Exact
-    checks enumerate tiny worlds, hunts climb towards the worst pair of
-    tables, canaries and samples bound epsilon from below with the real
-    noise, numerical checks look at bits, order, words and time. More time
+    checks enumerate every outcome on small tables, searches climb towards
+    the worst pair of tables, canaries and samples bound epsilon from below
+    with the real noise, numerical checks test bits, order, texts and time. More time
     finds more; a check that has too little to find anything says "no time".
 
     Example: half an hour, everything, with a report to keep.

@@ -98,10 +98,10 @@ def epsilon_at_least(correct: int, game: Game, delta: float, failure: float) -> 
     return low
 
 
-def fewest_releases(game: Game, epsilon: float, delta: float, failure: float, teeth: float = 1.3) -> int:
-    """So many releases that guesses which are all right would show `teeth` times epsilon: fewer can find nothing."""
+def fewest_releases(game: Game, epsilon: float, delta: float, failure: float, times: float = 1.3) -> int:
+    """So many releases that guesses which are all right would show `times` times epsilon: fewer can find nothing."""
     releases = 1
-    while epsilon_at_least((played := replace(game, releases=releases)).most, played, delta, failure) < teeth * epsilon:
+    while epsilon_at_least((played := replace(game, releases=releases)).most, played, delta, failure) < times * epsilon:
         releases = math.ceil(1.2 * releases)
     return releases
 

@@ -36,8 +36,8 @@ def floats() -> Iterator[Finding]:
         ("matrix products", adds_plainly, _PLATFORM),
     ):
         fine = _everywhere(holds)
-        words = _GOOD[check] if fine else _BAD[check]
-        yield judged(TOPIC, check, fine, words, remedy)
+        said = _GOOD[check] if fine else _BAD[check]
+        yield judged(TOPIC, check, fine, said, remedy)
     remedy = "Reinstall what fails to import: its build does not fit the others."
     yield judged(TOPIC, "loaded before looking", not broken, ", ".join(broken or loaded), remedy)
 

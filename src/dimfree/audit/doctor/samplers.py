@@ -1,4 +1,4 @@
-"""A quick look at randomness itself: the system's entropy, and every sampler against its exact law.
+"""A quick test of randomness: the system's entropy, and every sampler against its exact law.
 
 Each test errs with at most its share of `FALSE_ALARM` on a healthy machine, by theorems that hold for every sample
 size: exact binomial tails, and the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart. It catches gross faults (a
@@ -34,19 +34,19 @@ def entropy(source: Callable[[int], bytes] = os.urandom) -> Iterator[Finding]:
 
 
 def samplers(noise: Noise | None = None) -> Iterator[Finding]:
-    """Every kind of draw that a release may ask for, on the door that releases use."""
-    door = SystemNoise() if noise is None else noise
+    """Every kind of draw that a release may ask for, with the noise that releases use."""
+    noise = SystemNoise() if noise is None else noise
     for name, draw, weight in (
-        ("discrete Gaussian", door.gaussian, lambda z: np.exp(-(z**2) / (2 * _SCALE**2))),
-        ("discrete Laplace", door.laplace, lambda z: np.exp(-np.abs(z) / _SCALE)),
+        ("discrete Gaussian", noise.gaussian, lambda z: np.exp(-(z**2) / (2 * _SCALE**2))),
+        ("discrete Laplace", noise.laplace, lambda z: np.exp(-np.abs(z) / _SCALE)),
     ):
         yield from _law(name, draw(_SCALE, _DRAWS), weight)
-    wide = door.gaussian(2.0**40, 1000)  # no two alike, but with probability 1000² / 2^41: not a test of luck
+    wide = noise.gaussian(2.0**40, 1000)  # no two alike, but with probability 1000² / 2^41: not a test of luck
     odd = int((wide & 1).sum())
     yield _fit("wide Gaussian, last bit", frequency_fits(odd, len(wide), 0.5, _SHARE), f"{len(wide)} draws")
-    heads = sum(door.coin(1, 3) for _ in range(3000))
+    heads = sum(noise.coin(1, 3) for _ in range(3000))
     yield _fit("coins", frequency_fits(heads, 3000, 1 / 3, _SHARE), "3000 coins of 1/3")
-    sixes = int((door.below(6, 3000) == 5).sum())
+    sixes = int((noise.below(6, 3000) == 5).sum())
     yield _fit("whole numbers", frequency_fits(sixes, 3000, 1 / 6, _SHARE), "3000 throws of a die")
 
 
@@ -62,8 +62,8 @@ def _law(name: str, draws: Integers, weight: Callable[[Floats], Floats]) -> Iter
 
 
 def _fit(check: str, fits: bool, sample: str) -> Finding:
-    words = "as its law says" if fits else "does not follow its law"
-    return judged("samplers", check, fits, f"{words}, in {sample}", _REMEDY)
+    said = "as its law says" if fits else "does not follow its law"
+    return judged("samplers", check, fits, f"{said}, in {sample}", _REMEDY)
 
 
 def distribution_fits(draws: Integers, cdf: Floats, false_alarm: float) -> bool:

@@ -1,1 +1,1 @@
-"""Bits, order, words, processes and time: where privacy leaks although the mathematics is right."""
+"""Bits, order, texts, processes and time: where privacy leaks although the mathematics is right."""

@@ -1,7 +1,6 @@
-"""What a mechanism charges, held against what it drew: noise as stated, costs no lower than what was asked for.
+"""What a mechanism charges against what it draws: noise as stated, costs no lower than asked for.
 
-An event that understates would be composed, reported and believed; the noise itself may be quite right. Every mechanism
-runs here once, behind a door that draws nothing and remembers what it was asked for.
+Every mechanism runs once with noise that draws nothing and records what it was asked for.
 """
 
 import math
@@ -9,30 +8,33 @@ from collections.abc import Iterable, Iterator
 
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Approximate, Pure
-from dimfree.audit.noise_doubles import Asked
-from dimfree.audit.numerics.charged import MOST, SPARSE, Case, all_cases
+from dimfree.audit.audited import ChargeCase
+from dimfree.audit.mechanisms.sparse_vector import MOST
+from dimfree.audit.mechanisms.sparse_vector import NAME as SPARSE
+from dimfree.audit.noise_doubles import ZeroNoise
+from dimfree.audit.registry import charge_cases
 
 _NEAR = 1e-9  # of a cost: rounding
 
 
-def charges(cases: Iterable[Case] | None = None) -> list[str]:
+def charges(cases: Iterable[ChargeCase] | None = None) -> list[str]:
     """Every event states the noise that was drawn and costs no less than was asked for."""
-    return [f"{case.name}: {line}" for case in cases or all_cases() for line in complaints(case)]
+    return [f"{case.name}: {line}" for case in cases or charge_cases() for line in complaints(case)]
 
 
-def complaints(case: Case) -> Iterator[str]:
-    door = Asked()
-    event = case.release(door).event
-    if not door.asked:
+def complaints(case: ChargeCase) -> Iterator[str]:
+    noise = ZeroNoise()
+    event = case.release(noise=noise).event
+    if not noise.asked:
         yield "nothing was drawn"
         return
     check = _gaussian if isinstance(event, Gaussian) else _laplace
-    yield from check(case, event, door.asked)
-    if case.draws not in (None, sum(size for _, _, size in door.asked)):
+    yield from check(case, event, noise.asked)
+    if case.draws not in (None, sum(size for _, _, size in noise.asked)):
         yield "another number of draws than stated"
 
 
-def _gaussian(case: Case, event: Gaussian, asked: list[tuple[str, float, int]]) -> Iterator[str]:
+def _gaussian(case: ChargeCase, event: Gaussian, asked: list[tuple[str, float, int]]) -> Iterator[str]:
     assert isinstance(case.cost, float)
     if {(kind, stddev) for kind, stddev, _ in asked} != {("gaussian", event.stddev)}:
         yield "the noise drawn is not the noise stated"
@@ -46,7 +48,7 @@ def _gaussian(case: Case, event: Gaussian, asked: list[tuple[str, float, int]]) 
         yield "another dimension than the number of draws"
 
 
-def _laplace(case: Case, event: Pure | Approximate, asked: list[tuple[str, float, int]]) -> Iterator[str]:
+def _laplace(case: ChargeCase, event: Pure | Approximate, asked: list[tuple[str, float, int]]) -> Iterator[str]:
     assert isinstance(case.cost, tuple)
     stated = event.epsilon, getattr(event, "delta", 0.0)
     if any(low < wanted * (1 - _NEAR) for low, wanted in zip(stated, case.cost, strict=True)):
@@ -58,12 +60,12 @@ def _laplace(case: Case, event: Pure | Approximate, asked: list[tuple[str, float
         yield "less is stated than the noise gives"
 
 
-def _times(case: Case, asked: list[tuple[str, float, int]]) -> list[int]:
+def _times(case: ChargeCase, asked: list[tuple[str, float, int]]) -> list[int]:
     """The sparse vector draws twice the scale for the counts, which come second; everything else is drawn alike."""
     return [2 if case.name == SPARSE and place == 1 else 1 for place in range(len(asked))]
 
 
-def _spent(case: Case, scale: float, delta: float) -> float:
+def _spent(case: ChargeCase, scale: float, delta: float) -> float:
     """What noise of the scale gives away: one count after another, or the sparse vector's stretches of 2/scale each."""
     each = case.moves / scale
     if case.name != SPARSE:

@@ -1,7 +1,7 @@
-"""Noise is drawn afresh in every process and thread: a copy of a generator's state would repeat another's noise.
+"""Noise is drawn anew in every process and thread: a copy of a generator's state would repeat another's noise.
 
-Real children by fork (where there is one), a real new interpreter, real threads. Every compared draw has more than a
-hundred bits, so two that agree by chance are not to be expected.
+Tested with forked children (where there is a fork), a new interpreter and threads. Every compared draw has more than a
+hundred bits, so two do not agree by chance.
 """
 
 import json
@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from dimfree.audit.noise_doubles import Pooled
+from dimfree.audit.noise_doubles import PooledNoise
 from dimfree.errors import NoiseMisuse
 from dimfree.noise import Noise, SystemNoise
 
-Draws = list[str]  # one text for each kind of draw, empty where the door will not draw here
+Draws = list[str]  # one text for each kind of draw, empty where the noise refuses to draw here
 
 _PATIENCE = 60.0  # seconds for a child
 _THREADS = 4
@@ -35,21 +35,21 @@ json.dump(drawn(getattr(importlib.import_module(module), name)()), sys.stdout)
 
 
 _KINDS: tuple[Callable[[Noise], Any], ...] = (
-    lambda door: door.gaussian(2.0**40, 16),
-    lambda door: door.laplace(2.0**40, 16),
-    lambda door: door.below(2**62, 16),
-    lambda door: [door.coin(1, 2) for _ in range(128)],
+    lambda noise: noise.gaussian(2.0**40, 16),
+    lambda noise: noise.laplace(2.0**40, 16),
+    lambda noise: noise.below(2**62, 16),
+    lambda noise: [noise.coin(1, 2) for _ in range(128)],
 )
 
 
-def drawn(door: Noise) -> Draws:
+def drawn(noise: Noise) -> Draws:
     """Some of every kind of draw, each asked for whatever became of the others."""
-    return [_drawn(kind, door) for kind in _KINDS]
+    return [_drawn(kind, noise) for kind in _KINDS]
 
 
-def _drawn(kind: Callable[[Noise], Any], door: Noise) -> str:
+def _drawn(kind: Callable[[Noise], Any], noise: Noise) -> str:
     try:
-        return np.asarray(kind(door)).tobytes().hex()
+        return np.asarray(kind(noise)).tobytes().hex()
     except NoiseMisuse:
         return ""
 
@@ -60,18 +60,18 @@ def repeats(*draws: Draws) -> bool:
     return any(len(set(kind)) < len(kind) for kind in kinds)
 
 
-def isolation(open_door: Callable[[], Noise] = SystemNoise, pool: Callable[[Noise], Noise] = Pooled) -> list[str]:
-    """No two processes or threads draw the same, whether a door was opened before they parted or after."""
+def isolation(open_noise: Callable[[], Noise] = SystemNoise, pool: Callable[[Noise], Noise] = PooledNoise) -> list[str]:
+    """No two processes or threads draw the same, whether the noise was opened before they were started or after."""
     checks: dict[str, Callable[[], bool]] = {
-        "the start of an interpreter": lambda: repeats(_in_new_interpreter(open_door), drawn(open_door())),
-        "the start of threads": lambda: repeats(*_in_threads(open_door())),
-        "the start of threads at a pool": lambda: repeats(*_in_threads(pool(open_door()))),
+        "the start of an interpreter": lambda: repeats(_in_new_interpreter(open_noise), drawn(open_noise())),
+        "the start of threads": lambda: repeats(*_in_threads(open_noise())),
+        "the start of threads at a pool": lambda: repeats(*_in_threads(pool(open_noise()))),
     }
     if hasattr(os, "fork"):
         checks |= {
-            "a fork": lambda: _forked_repeats(lambda: drawn(open_door())),
-            "a fork of an open door": lambda: _forked_repeats(_warm(open_door())),
-            "a fork of a pool": lambda: _forked_repeats(_warm(pool(open_door()))),
+            "a fork": lambda: _forked_repeats(lambda: drawn(open_noise())),
+            "a fork of opened noise": lambda: _forked_repeats(_warm(open_noise())),
+            "a fork of a pool": lambda: _forked_repeats(_warm(pool(open_noise()))),
         }
     return [complaint for name, repeat in checks.items() if (complaint := _complaint(name, repeat))]
 
@@ -84,24 +84,24 @@ def _complaint(name: str, repeat: Callable[[], bool]) -> str:
         return f"noise could not be compared after {name}: {type(error).__name__}"
 
 
-def _warm(door: Noise) -> Callable[[], Draws]:
-    """The door has been used: it has a state, or a pool, that a child would share."""
+def _warm(noise: Noise) -> Callable[[], Draws]:
+    """The noise has been used: it has a state, or a pool, that a child would copy."""
     for _ in range(3):
-        drawn(door)
-    return lambda: drawn(door)
+        drawn(noise)
+    return lambda: drawn(noise)
 
 
 def _forked_repeats(draw: Callable[[], Draws]) -> bool:
     """Two children and their parent."""
-    draw()  # what is imported, or opened, at the first draw is there before they part
+    draw()  # what is imported, or opened, at the first draw is there before the fork
     return repeats(in_child(draw), in_child(draw), draw())
 
 
 def in_child(draw: Callable[[], Draws]) -> Draws:
-    """What a forked child draws. It leaves without cleaning up: nothing in it is its own."""
+    """What a forked child draws. It exits without cleaning up."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # forking among threads: the child draws and leaves
+        warnings.simplefilter("ignore", DeprecationWarning)  # a fork with threads running: the child only draws
         child = os.fork()
     if child == 0:
         status = 1
@@ -126,21 +126,21 @@ def _answer(child: int, pipe: Any) -> Draws:
     return list(json.loads(text))
 
 
-def _in_new_interpreter(open_door: Any) -> Draws:
+def _in_new_interpreter(open_noise: Any) -> Draws:
     """As a spawned worker would: nothing is inherited."""
-    given = json.dumps([sys.path, open_door.__module__, open_door.__qualname__])
+    given = json.dumps([sys.path, open_noise.__module__, open_noise.__qualname__])
     command = [sys.executable, "-c", _IN_A_NEW_INTERPRETER]
     found = subprocess.run(command, input=given, capture_output=True, text=True, check=True, timeout=_PATIENCE)
     return list(json.loads(found.stdout))
 
 
-def _in_threads(door: Noise) -> list[Draws]:
-    """What threads draw that begin at the same moment, and the thread that opened the door."""
+def _in_threads(noise: Noise) -> list[Draws]:
+    """What threads draw that begin at the same moment, and the thread that opened the noise."""
     together, found = threading.Barrier(_THREADS + 1), []
 
     def draw() -> None:
         together.wait(_PATIENCE)
-        found.append(drawn(door))
+        found.append(drawn(noise))
 
     threads = [threading.Thread(target=draw) for _ in range(_THREADS)]
     for thread in threads:

@@ -1,6 +1,6 @@
 """Sums and releases do not depend on the order of the records, on how they are cut, or on how they are stored.
 
-All comparisons are bit for bit. A sum that rounds would let one person's record move the bits that all the others left.
+All comparisons are bit for bit. If a sum rounded, one record could change the bits of all others.
 """
 
 import tempfile
@@ -23,44 +23,26 @@ import dimfree.mechanisms.directions
 import dimfree.mechanisms.gaussian
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.audit.noise_doubles import Asked
+from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics import calls
+from dimfree.audit.numerics.records import BALL, COLUMNS, LOOKOUT, SCORING, made_up, space_of
 from dimfree.core.friends import all_counts
 from dimfree.core.soft import soft_weights
-from dimfree.data.records import as_records
 from dimfree.estimators.learn.scale import pair_distances
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.grid import on_grid
-from dimfree.geometry.shape import Diagonal
-from dimfree.geometry.space import Space
 from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
-from dimfree.mechanisms.directions import Lookout, sighted
+from dimfree.mechanisms.directions import sighted
 from dimfree.mechanisms.gaussian import rounded_mean
 from dimfree.mechanisms.outer_sum import outer_sum
-from dimfree.mechanisms.scores import Scoring, clipped_scores, noisy_scores
+from dimfree.mechanisms.scores import clipped_scores, noisy_scores
 from dimfree.noise import SeededNoise, public_simulation
 
 Statistic = Callable[[Any], Any]  # of a table, however it is stored
 
-ROWS, COLUMNS = 211, 5
-BALL = Ball(np.array([0.1, -0.2, 0.3, 0.0, 0.7]), 1.0, 2.5)
 _BLOCK = Ball(BALL.centre, np.array([1.0, 0.7, 2.0, 1.0, 0.3]), 1.5, np.array([0, 3]))
-_SCORING = Scoring(BALL.centre, 1.0, 3.0)
-LOOKOUT = Lookout(BALL.centre, np.array([1.0, 0.7, 2.0, 1.0, 0.3]))
 _CUTS = (1, 64, 100, 210)
-_WITHOUT_COINS = ("soft", "stable", "recentred, Dense", "recentred, LowRank", "unknown scale", "auto")
-
-
-def made_up() -> Floats:
-    """Public records of many sizes, some entries zero, all of them single precision; float sums depend on the order."""
-    coins = public_simulation(7)
-    sizes = np.ldexp(1.0, coins.choice([0, 0, 0, 1, 2, -30, 20], (ROWS, 1)))
-    table = coins.normal(size=(ROWS, COLUMNS)) * sizes
-    return np.where(coins.random(table.shape) < 0.3, 0.0, table).astype(np.float32).astype(np.float64)
-
-
-def space_of(table: Any) -> Space:
-    return Space(as_records(table), Diagonal(np.array([1.0, 2.0, 0.5, 1.0, 3.0])))
+_NO_COINS = ("soft", "stable", "recentred, Dense", "recentred, LowRank", "unknown scale", "auto")
 
 
 def _core_sum(table: Any) -> Any:
@@ -75,7 +57,7 @@ def _pairs(table: Any) -> list[int]:
 
 
 def _scores(table: Any) -> Any:
-    return noisy_scores(space_of(table), _SCORING, 0.7, 0.4, Neighbours.ADD_REMOVE, noise=Asked()).value
+    return noisy_scores(space_of(table), SCORING, 0.7, 0.4, Neighbours.ADD_REMOVE, noise=ZeroNoise()).value
 
 
 def _directions(table: Any) -> list[int]:
@@ -87,7 +69,7 @@ SUMS: dict[str, Statistic] = {
     "clipped sum": lambda table: clipped_sum(space_of(table), BALL),
     "clipped sum of some coordinates": lambda table: clipped_sum(space_of(table), _BLOCK),
     "scores": _scores,
-    "records beyond the score's norm": lambda table: clipped_scores(space_of(table), _SCORING, 0.1),
+    "records beyond the score's norm": lambda table: clipped_scores(space_of(table), SCORING, 0.1),
     "directions": _directions,
     "outer products": lambda table: outer_sum(space_of(table), LOOKOUT),
     "friend counts": lambda table: np.sort(all_counts(on_grid(space_of(table), 3.0))),
@@ -113,7 +95,7 @@ def order(total: Statistic | None = None) -> list[str]:
     complaints = _ordered({"a sum": add} if total else SUMS, table)
     if any(not np.array_equal(add(table[:cut]) + add(table[cut:]), whole) for cut in _CUTS):
         complaints.append("a sum depends on how the records are cut")
-    return complaints if total else complaints + _ordered({n: _released(n) for n in _WITHOUT_COINS}, calls.table())
+    return complaints if total else complaints + _ordered({n: _released(n) for n in _NO_COINS}, calls.table())
 
 
 def _ordered(statistics: Mapping[str, Statistic], table: Floats) -> list[str]:
@@ -153,7 +135,7 @@ def _stored(
 
 
 def forms(table: Floats) -> Iterator[tuple[str, Any]]:
-    """The same numbers in every container that the front door opens; the table's numbers fit single precision."""
+    """The same numbers in every accepted container; the table's numbers fit single precision."""
     yield "CSR", sparse.csr_array(table)
     yield "CSC", sparse.csc_array(table)
     yield "float32, by column", np.asfortranarray(table.astype(np.float32))

@@ -1,6 +1,6 @@
-"""Refusals and errors say the same whatever the records are, and no number among them turns into an exception.
+"""Refusals and errors do not depend on the values of the records, and no value raises an exception.
 
-Words are compared, not searched: the same call on other values, or on another number of records, must say the same.
+Texts are compared: the same call on other values, or on another number of records, must give the same text.
 """
 
 import warnings
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from dimfree._types import Floats
-from dimfree.audit.noise_doubles import Asked
+from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.calls import COLUMNS, Call, calls, table
 from dimfree.errors import DimfreeError
 from dimfree.estimators import run
@@ -32,8 +32,8 @@ _TYPED = "a typed error", "no error"
 
 
 @dataclass
-class Tails(Asked):
-    """No noise, and every coin on tails: whatever is behind a bit is refused."""
+class TailsNoise(ZeroNoise):
+    """No noise, and every coin on tails: whatever follows a bit is refused."""
 
     def coin(self, numerator: int, denominator: int) -> bool:
         return False
@@ -49,19 +49,19 @@ def _tables() -> Iterator[Floats]:
 
 
 def refusals(wanted: Mapping[str, Call] | None = None) -> list[str]:
-    """A refusal is a sentence known beforehand; all that have it are alike but for released numbers."""
+    """A refusal is a sentence known beforehand; those with the same sentence differ in released numbers only."""
     complaints = []
     for name, call in (calls() if wanted is None else wanted).items():
-        found = [refused for each in _tables() if (refused := call(each, noise=Tails())).refused]
+        found = [refused for each in _tables() if (refused := call(each, noise=TailsNoise())).refused]
         if not {refused.refusal for refused in found} <= SENTENCES:
-            complaints.append(f"{name}: a refusal has words of its own")
+            complaints.append(f"{name}: a refusal has a text of its own")
         if len({_form(refused) for refused in found}) > len({refused.refusal for refused in found}):
             complaints.append(f"{name}: refusals for the same reason differ")
     return complaints
 
 
 def _form(refused: Any) -> tuple[Any, ...]:
-    """All that is no released number."""
+    """Everything but released numbers."""
     method, parameters = getattr(refused, "method", ""), getattr(refused, "parameters", {})
     return refused.refusal, method, tuple(parameters), refused.dimension, len(refused.ledger.events)
 
@@ -77,7 +77,7 @@ def spoiled() -> dict[str, Callable[[Floats], Any]]:
         "objects": lambda good: good.astype(object),
         "complex": lambda good: good + 1j,
         "ragged": lambda good: [*good.tolist(), [float(good[0, 0])]],
-        "words": lambda good: [[str(each) for each in row] for row in good.tolist()],
+        "numbers as text": lambda good: [[str(each) for each in row] for row in good.tolist()],
         "no columns": lambda good: good[:, :0],
         "a damaged matrix": _damaged,
         "masked": lambda good: np.ma.masked_array(good, mask=good > good.mean()),
@@ -98,15 +98,15 @@ def errors(wanted: Mapping[str, Call] | None = None) -> list[str]:
     for name, call in (found if wanted is None else wanted).items():
         for what, spoil in spoiled().items():
             said = {_said(call, spoil(good)) for good in (table(), 1e6 * table(461, seed=8))}
-            if len(said) > 1 or any(words[0] not in _TYPED for words in said):
-                complaints.append(f"{name}: errors about {what} depend on the table, or are not worded here")
+            if len(said) > 1 or any(kind not in _TYPED for kind, *_ in said):
+                complaints.append(f"{name}: errors about {what} depend on the table, or are not typed")
     return complaints
 
 
 def _said(call: Call, wrong: Any) -> tuple[str, ...]:
-    """Words of the error, and of whatever is printed with it. No error at all is said, too."""
+    """The text of the error and of whatever is printed with it, or that there was none."""
     try:
-        call(wrong, noise=Asked())
+        call(wrong, noise=ZeroNoise())
     except DimfreeError as error:
         cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         return _TYPED[0], type(error).__name__, str(error), repr(cause)

@@ -1,8 +1,8 @@
-"""Whatever leaves a release is a public function of the lattice points that were released, bit for bit.
+"""A release is a public function of the lattice points that were released, bit for bit.
 
-A door that knows the outcome: the first run's noisy integers are noted; in a second run, on another table, the noise is
-such that the same integers come out. Two tables with the same lattice points must then give the same release, to the
-last bit of every number in it. A float that saw a record, or the exact number of records, would tell them apart.
+The noisy integers of a first run are recorded; in a second run, on another table, the noise is such that the same
+integers come out. Both releases must then be equal to the last bit. A float computed from a record, or from the exact
+number of records, would make them differ.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.audit.noise_doubles import Asked
+from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.calls import ROWS, Call, calls, table
 from dimfree.mechanisms.count import noisy_count
 from dimfree.noise import public_simulation
 
-_STEPS = round(1 / noisy_count(0, 1.0, noise=Asked()).event.step)  # to one record
+_STEPS = round(1 / noisy_count(0, 1.0, noise=ZeroNoise()).event.step)  # to one record
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd: its multiples are all over the 64 bits
 _NUDGE = 1e-9  # of a record: every search goes the same way, the low bits do not
 
 
 @dataclass(eq=False)
-class Settled:
-    """Noise that is settled when it is added: the sum comes out as in the first run."""
+class SettledNoise:
+    """Noise that is chosen when it is added, so that the sum is that of the first run."""
 
     settle: Callable[[Any], Any]
     size: int
@@ -36,8 +36,8 @@ class Settled:
 
 
 @dataclass
-class Script:
-    """A door of public draws. Vectors come out as noted; single numbers make up for `fewer` records in this run.
+class ReplayNoise:
+    """Public draws. Vectors come out as noted; single numbers make up for `fewer` records in this run.
 
     The first `totals` single Gaussians are totals of the records, and so is the first Laplace draw; the others belong
     to searches and votes, which on tables so alike end the same way.
@@ -52,7 +52,7 @@ class Script:
 
     def gaussian(self, stddev: float, size: int) -> Any:
         if size > 1:
-            return Settled(self._settle, size)
+            return SettledNoise(self._settle, size)
         self._singles += 1
         return np.array([self.fewer * _STEPS if self._singles <= self.totals else 0])
 
@@ -90,10 +90,10 @@ def lattice_points(wanted: Mapping[str, Call] | None = None) -> list[str]:
 
 def _pairs(call: Call, totals: int, same_size: bool) -> Iterator[tuple[str, bool]]:
     here = table(ROWS)
-    first = Script(totals)
+    first = ReplayNoise(totals)
     expected = call(here, noise=first).to_json()
     for pair, there in _others(here, same_size):
-        second = Script(totals, len(here) - len(there), first.notes)
+        second = ReplayNoise(totals, len(here) - len(there), first.notes)
         yield pair, call(there, noise=second).to_json() == expected
 
 

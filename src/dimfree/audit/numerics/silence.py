@@ -1,8 +1,8 @@
-"""A secret number shows in no text that leaves: documents, representations, logs, warnings, streams, errors, pickles.
+"""A secret number is in no text: documents, representations, logs, warnings, streams, errors, pickles.
 
-What is promised of an error is its words and its printed traceback. A traceback's *local variables*, and the error
-that another one suppresses (`__context__`), may hold records, as those of any program do: whoever prints them
-(`capture_locals`, a debugger, some crash reporters) prints the table.
+Of an error its message and its printed traceback are checked. The *local variables* of a traceback, and an error that
+another one suppresses (`__context__`), may hold records: a tool that prints them (`capture_locals`, a debugger, some
+crash reporters) prints the table.
 """
 
 import io
@@ -34,7 +34,7 @@ from dimfree.noise import SystemNoise
 from dimfree.release import release_mean
 
 CANARY = 9182736455463.25
-_SONGS = ("918273645546", "9.18273645", "9.18273646", "9_182_736_455", "9,182,736,455", "9.18274e+12")
+_TEXTS = ("918273645546", "9.18273645", "9.18273646", "9_182_736_455", "9,182,736,455", "9.18274e+12")
 _BYTES = tuple(struct.pack(order, CANARY) for order in ("<d", ">d"))
 _APART = 1e6  # such records have no friends in a known shape: most releases are refused
 
@@ -46,35 +46,35 @@ def with_canary(spread: float = 1.0) -> Floats:
     return found
 
 
-def sings(text: str | bytes) -> bool:
-    """Whether the secret can be read off, as printed or as stored."""
+def reveals(text: str | bytes) -> bool:
+    """Whether a text or stored bytes contain the secret."""
     if isinstance(text, bytes):
-        return any(song in text for song in _BYTES) or sings(text.decode("latin-1"))
-    return any(song in text for song in _SONGS)
+        return any(part in text for part in _BYTES) or reveals(text.decode("latin-1"))
+    return any(part in text for part in _TEXTS)
 
 
 def silence(release: Call = release_mean) -> list[str]:
-    """Releases and refusals of every kind, their errors and what they are made of keep the secret and the number."""
+    """Releases and refusals of every kind, their errors and their parts show neither the secret nor the number."""
     complaints = [
         f"{name}: {what}"
         for name, call in (calls(release) | ({"PrivateMean": fitted} if release is release_mean else {})).items()
-        for what in _overheard(call)
+        for what in _shown(call)
     ]
     return sorted({*complaints, *_errors(release), *_insides()})
 
 
-def _overheard(call: Call) -> Iterator[str]:
-    """What is wrong with the texts of a release, of a refusal, and with what is said on the way."""
+def _shown(call: Call) -> Iterator[str]:
+    """Complaints about the texts of a release, of a refusal, and about logs, warnings and streams."""
     for spread in (1.0, _APART):
         given = with_canary(spread)
-        with listening() as heard:
+        with captured() as stream:
             found = call(given)
             told = [*texts(found), *_refusal_error(found)]
-        if any(map(sings, told)):
-            yield "a document sings"
-        said = heard()
-        if sings(said) or str(len(given)) in said:
-            yield "a log, a warning or a stream sings"
+        if any(map(reveals, told)):
+            yield "a document shows the secret"
+        said = stream()
+        if reveals(said) or str(len(given)) in said:
+            yield "a log, a warning or a stream shows the secret"
 
 
 def texts(found: Any) -> list[str | bytes]:
@@ -96,16 +96,16 @@ def _refusal_error(found: Any) -> list[str]:
 
 
 @contextmanager
-def listening() -> Iterator[Callable[[], str]]:
-    """Hears every logger down to DEBUG, every warning and both streams."""
-    heard, root = io.StringIO(), logging.getLogger()
-    handler, level = logging.StreamHandler(heard), root.level
+def captured() -> Iterator[Callable[[], str]]:
+    """The text of every logger down to DEBUG, every warning and both streams."""
+    stream, root = io.StringIO(), logging.getLogger()
+    handler, level = logging.StreamHandler(stream), root.level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
     try:
-        with warnings.catch_warnings(record=True) as caught, redirect_stdout(heard), redirect_stderr(heard):
+        with warnings.catch_warnings(record=True) as caught, redirect_stdout(stream), redirect_stderr(stream):
             warnings.simplefilter("always")
-            yield lambda: heard.getvalue() + "".join(str(warning.message) for warning in caught)
+            yield lambda: stream.getvalue() + "".join(str(warning.message) for warning in caught)
     finally:
         root.removeHandler(handler)
         root.setLevel(level)
@@ -116,20 +116,20 @@ def _errors(release: Call) -> Iterator[str]:
     good = with_canary()
     for what, spoil in spoiled().items():
         wrong = spoil(good)
-        with listening() as heard:
+        with captured() as stream:
             try:
                 release(wrong, epsilon=4.0, delta=1e-3, shape=Isotropic(1.0))
                 yield f"a table that cannot be used was used: {what}"
-            except Exception as error:  # noqa: BLE001 - whatever is raised must be silent
+            except Exception as error:  # noqa: BLE001 - no error may show the secret
                 said = [str(error), repr(error), repr(error.args)]
-                if sings("".join(traceback.format_exception(error))) or str(len(good)) in "".join(said):
-                    yield f"an error about {what} sings"
-        if sings(heard()):
-            yield f"a log or a stream about {what} sings"
+                if reveals("".join(traceback.format_exception(error))) or str(len(good)) in "".join(said):
+                    yield f"an error about {what} shows the secret"
+        if reveals(stream()):
+            yield f"a log or a stream about {what} shows the secret"
 
 
 def _insides() -> Iterator[str]:
-    """What a release is made of shows nothing when printed; tables and doors are neither copied nor pickled."""
+    """The parts of a release show nothing when printed; tables and noise are neither copied nor pickled."""
     records = as_records(with_canary())
     space = Space(records, Isotropic(1.0))
     flat, model, budget = np.ones(records.dimension), HonestModel.unknown(0.03), Budget(8.0, 1e-2)
@@ -137,10 +137,10 @@ def _insides() -> Iterator[str]:
     run = Run(space, model, flat, budget, *rest)
     fit = PrivateMean(**BUDGET).fit(with_canary())
     for part in (records, space, run, on_grid(space, 2.0), pair_distances(space, None), fit):
-        if any(sings(text) or str(records.count) in text for text in (repr(part), str(part))):
-            yield f"{type(part).__name__}: its representation sings"
-    if sings(pickle.dumps(fit)) or sings(repr(vars(fit))):
-        yield "PrivateMean: its pickle or its fields sing"
+        if any(reveals(text) or str(records.count) in text for text in (repr(part), str(part))):
+            yield f"{type(part).__name__}: its representation shows the secret"
+    if reveals(pickle.dumps(fit)) or reveals(repr(vars(fit))):
+        yield "PrivateMean: its pickle or its fields show the secret"
     for private in (records, space, run, SystemNoise()):
         with suppress(TypeError, NoiseMisuse):
             pickle.dumps(private)

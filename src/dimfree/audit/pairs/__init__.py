@@ -1,1 +1,1 @@
-"""Worst pairs of neighbouring tables, by relation."""
+"""Pairs of neighbouring tables that are worst cases, by relation."""

@@ -1,1 +1,1 @@
-"""A climb over pairs of tables towards the one that tells most."""
+"""A search over pairs of neighbouring tables for the one with the largest divergence."""

@@ -1,7 +1,7 @@
-"""A climb over pairs of small neighbouring tables, toward the pair that tells most about the record between them.
+"""Hill climbing over pairs of small neighbouring tables, toward the pair with the largest divergence.
 
-What is hunted is a mechanism whose divergence on two given tables is known without sampling: the real code behind a
-door that draws nothing, or its exact law. So whatever the climb ends at is a certain lower bound on epsilon.
+A target is a mechanism whose divergence on two given tables is known without sampling: the real code with noise that
+draws nothing, or its exact law. So the result is a certain lower bound on epsilon.
 """
 
 import math
@@ -12,24 +12,24 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.audit.laws.exact import World, true_epsilon
-from dimfree.audit.neighbours import Pair, Table
-from dimfree.audit.search.moves import Herd, Terrain, moved
+from dimfree.audit.exact.divergence import Divergence, true_epsilon
+from dimfree.audit.pairs.pair import Pair, Table
+from dimfree.audit.search.moves import ClusteredPair, Domain, moved
 from dimfree.noise import public_simulation
 
-WIDEST = 8  # coordinates of a pair that is climbed from; wider ones are tried as they are
+WIDEST = 8  # coordinates of a pair that is climbed from; wider ones are only scored
 _STRIDES = (12, 48, 192)  # moves from every start between two comparisons, round by round
 _TOLERANCE = 0.2  # of a score: what a step down may lose, at most
-_PATIENCE = 4  # rounds without progress before other tables are taken
+_PATIENCE = 4  # rounds without progress before a restart
 _FEWEST = 3  # starts that are kept
-_FAR, _AGAIN = 12, 2  # moves to another table, and how many are made of each start
+_FAR, _AGAIN = 12, 2  # moves of a restart, and restarts of each start
 
 
 @dataclass(frozen=True)
-class Quarry:
-    """A claim, what two tables really give away, and where to look.
+class Target:
+    """A claim, its true divergence on two tables, and where to search.
 
-    `score` is what the climb goes by: quick, and rising where epsilon would; `world` is the truth about two tables.
+    `score` guides the climb: quick to compute, and larger where epsilon is larger.
     """
 
     mechanism: str
@@ -37,13 +37,13 @@ class Quarry:
     epsilon: float
     delta: float
     score: Callable[[Table, Table], float]
-    world: Callable[[Table, Table], World]
+    divergence: Callable[[Table, Table], Divergence]
     starts: tuple[Pair, ...]
-    terrain: Terrain
+    domain: Domain
 
 
 @dataclass(frozen=True)
-class Hunted:
+class WorstPair:
     """The worst pair found: epsilon is certainly at least `found`, at the claimed delta."""
 
     mechanism: str
@@ -75,79 +75,82 @@ class _Limit:
 
 
 @dataclass(frozen=True, order=True)
-class _Standing:
-    """A pair on the way, how far up it is, and the name of the pair that it came from."""
+class _Scored:
+    """A pair, its score, and the name of the start that it came from."""
 
     score: float
     start: str = field(compare=False)
     pair: Pair = field(compare=False)
-    herd: Herd | None = field(compare=False)  # None: too wide to climb from
+    clusters: ClusteredPair | None = field(compare=False)  # None: too wide to climb from
+
+    @classmethod
+    def of(cls, target: Target, start: str, clusters: ClusteredPair) -> "_Scored":
+        pair = clusters.pair(f"searched from {start}")
+        return cls(target.score(pair.here, pair.there), start, pair, clusters)
 
 
-def hunt(quarry: Quarry, seconds: float = math.inf, tries: float = math.inf, seed: int = 1) -> Hunted:
-    """The worst pair within a time or a number of tries; with the latter alone, the same every time.
+def find_worst_pair(target: Target, seconds: float = math.inf, tries: float = math.inf, seed: int = 1) -> WorstPair:
+    """The worst pair within a time or a number of tries; with a number of tries alone, the same every time.
 
-    All starts climb for a while, the better half goes on. When nothing has moved for long, other tables are taken:
-    the starts after many random moves.
+    All starts climb for some moves and the better half goes on. Without progress the climb restarts from the starts
+    after many random moves.
     """
-    limit, coins = _Limit(time.monotonic() + seconds, tries), public_simulation(seed)
-    standing = sorted(_first(quarry, limit), reverse=True)
-    best, turn, waited = standing[0], 0, 0
-    starts = pack = [each for each in standing if each.herd is not None]
-    while pack and not limit.reached:
+    limit, rng = _Limit(time.monotonic() + seconds, tries), public_simulation(seed)
+    first = sorted(_first(target, limit), reverse=True)
+    best, turn, waited = first[0], 0, 0
+    starts = kept = [each for each in first if each.clusters is not None]
+    while kept and not limit.reached:
         stride = _STRIDES[min(turn, len(_STRIDES) - 1)]
-        grown = sorted((_climbed(quarry, each, stride, limit, coins) for each in pack), reverse=True)
-        turn, waited = turn + 1, 0 if grown[0] > pack[0] else waited + 1
-        best, pack = max(best, grown[0]), grown[: max(_FEWEST, len(grown) // 2)]
+        climbed = sorted((_climbed(target, each, stride, limit, rng) for each in kept), reverse=True)
+        turn, waited = turn + 1, 0 if climbed[0] > kept[0] else waited + 1
+        best, kept = max(best, climbed[0]), climbed[: max(_FEWEST, len(climbed) // 2)]
         if waited == _PATIENCE:
-            pack = sorted((_elsewhere(quarry, each, limit, coins) for each in starts * _AGAIN), reverse=True)
+            kept = sorted((_restarted(target, each, limit, rng) for each in starts * _AGAIN), reverse=True)
             turn = waited = 0
-    return _reported(quarry, best, limit.tried)
+    return _reported(target, best, limit.tried)
 
 
-def _first(quarry: Quarry, limit: _Limit) -> Iterator[_Standing]:
+def _first(target: Target, limit: _Limit) -> Iterator[_Scored]:
     """The starts as they are; at least one, whatever the limit."""
-    for pair in quarry.starts:
+    for pair in target.starts:
         if limit.tried and limit.reached:
             return
         limit.tried += 1
-        herd = Herd.of(pair) if pair.here.shape[1] <= WIDEST else None
-        yield _Standing(quarry.score(pair.here, pair.there), pair.name, pair, herd)
+        clusters = ClusteredPair.of(pair) if pair.here.shape[1] <= WIDEST else None
+        yield _Scored(target.score(pair.here, pair.there), pair.name, pair, clusters)
 
 
-def _climbed(quarry: Quarry, start: _Standing, moves: int, limit: _Limit, coins: np.random.Generator) -> _Standing:
-    """The best of so many moves; plateaus are crossed, and now and then a step down is taken."""
+def _climbed(target: Target, start: _Scored, moves: int, limit: _Limit, rng: np.random.Generator) -> _Scored:
+    """The best of so many moves; equal scores are accepted, and now and then a lower one."""
     best = now = start
     for _ in range(moves):
-        assert now.herd is not None
-        herd = moved(now.herd, quarry.terrain, coins)
+        assert now.clusters is not None
+        clusters = moved(now.clusters, target.domain, rng)
         if limit.reached:
             break
-        if herd == now.herd:
+        if clusters == now.clusters:
             continue
         limit.tried += 1
-        pair = herd.pair(f"hunted from {start.start}")
-        score = quarry.score(pair.here, pair.there)
-        if score >= now.score - _TOLERANCE * coins.random() ** 3 * abs(now.score):
-            now = _Standing(score, start.start, pair, herd)
+        tried = _Scored.of(target, start.start, clusters)
+        if tried.score >= now.score - _TOLERANCE * rng.random() ** 3 * abs(now.score):
+            now = tried
             best = max(now, best)  # of equals the later one
     return best
 
 
-def _elsewhere(quarry: Quarry, start: _Standing, limit: _Limit, coins: np.random.Generator) -> _Standing:
-    """Many moves from here, whatever they score."""
-    assert start.herd is not None
-    herd = start.herd
+def _restarted(target: Target, start: _Scored, limit: _Limit, rng: np.random.Generator) -> _Scored:
+    """Many moves from here, whatever their score."""
+    assert start.clusters is not None
+    clusters = start.clusters
     for _ in range(_FAR):
-        herd = moved(herd, quarry.terrain, coins)
+        clusters = moved(clusters, target.domain, rng)
     limit.tried += 1
-    pair = herd.pair(f"hunted from {start.start}")
-    return _Standing(quarry.score(pair.here, pair.there), start.start, pair, herd)
+    return _Scored.of(target, start.start, clusters)
 
 
-def _reported(quarry: Quarry, best: _Standing, tried: int) -> Hunted:
+def _reported(target: Target, best: _Scored, tried: int) -> WorstPair:
     pair = best.pair
-    found = true_epsilon(quarry.world(pair.here, pair.there), quarry.delta * (1 + 1e-9) + 1e-12)
-    claim = quarry.mechanism, quarry.relation, quarry.epsilon, quarry.delta
-    detail = pair.name if best.herd is None else f"{pair.name}: {best.herd}"
-    return Hunted(*claim, found, tried, pair, detail)
+    found = true_epsilon(target.divergence(pair.here, pair.there), target.delta * (1 + 1e-9) + 1e-12)
+    claim = target.mechanism, target.relation, target.epsilon, target.delta
+    detail = pair.name if best.clusters is None else f"{pair.name}: {best.clusters}"
+    return WorstPair(*claim, found, tried, pair, detail)

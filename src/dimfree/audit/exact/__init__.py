@@ -1,0 +1,1 @@
+"""The true divergence of the code on small tables, without sampling."""
