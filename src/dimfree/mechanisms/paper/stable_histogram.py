@@ -42,7 +42,9 @@ def stable_histogram(
     """Noisy counts of the cells that seem heavy, the heaviest first.
 
     Guarantee: (epsilon, delta) when one item is exchanged, added or removed. `cells` holds one cell per item; cells
-    that compare equal must look the same. Proof: proofs/mechanisms/paper/stable_histogram.md (M4).
+    that compare equal must look the same, whoever else is there: in a column of a frame one entry may make 1.0 or "1"
+    of every 1, and published cells would tell of it, so turn each into text or a number of your own first.
+    Proof: proofs/mechanisms/paper/stable_histogram.md (M4).
     """
     event = Approximate(purpose, check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta))
     least = publishing_threshold(event.epsilon, event.delta)
