@@ -47,7 +47,8 @@ def stable_histogram(
     Parameters
     ----------
     cells : sequence of hashable
-        The cell of each item. Cells that compare equal must have the same `repr`.
+        The cell of each item. Cells that compare equal must have the same `repr`, whatever the other items are: in a
+        column of a frame one entry may turn every 1 into 1.0 or "1". Turn each entry into text or a number of your own.
     epsilon, delta : float
         The cost: epsilon from 1e-9 to 1e9, delta in (0, 1).
     noise : Noise
