@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 from audit.twins import EPSILON, FEW, RIGHT, WRONG, by_index, draws_of, only, row_of
+from exact.divergence import laplace_tail
 from stats import frequency_fits, sampling
 
 from dimfree.accounting.budget import Budget, Neighbours
@@ -31,7 +32,7 @@ from dimfree.audit.numerics.silence import silence
 from dimfree.audit.registry import charge_cases, off_lattice_cases
 from dimfree.core.subsample import fixed_sample
 from dimfree.mechanisms.gaussian import mean_event
-from dimfree.mechanisms.paper.stable_histogram import laplace_scale, laplace_tail, publishing_threshold
+from dimfree.mechanisms.paper.stable_histogram import laplace_scale, publishing_threshold
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact.divergence import laplace_tail
 from hypothesis import given
 from hypothesis import strategies as st
 from recording import RecordingNoise
@@ -15,7 +16,6 @@ from dimfree.mechanisms.paper.sparse_vector import sparse_scale, sparse_vector
 from dimfree.mechanisms.paper.stable_histogram import (
     heaviest_cell,
     laplace_scale,
-    laplace_tail,
     publishing_threshold,
     stable_histogram,
 )

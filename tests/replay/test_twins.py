@@ -6,6 +6,7 @@ from audit.broken import changed_line
 from replay.neighbours import neighbours
 from replay.ways import ADDED, BOTH, WAYS, Way, grouped, ordinary
 
+from dimfree.accounting import events
 from dimfree.core import basic, stable
 from dimfree.estimators import opening
 from dimfree.estimators.learn import variances
@@ -21,22 +22,32 @@ NAN_TWICE = "noisy_count(2 * run.records.count - sum(len(rows) for rows in run.s
 LINES = {  # name -> function, a line of it, what is written there instead, where it shows
     "0.7 of a clipped sum": (
         clipped_sum.noisy_clipped_mean,
-        "purpose, moves * 2**bits,",
-        "purpose, 0.7 * moves * 2**bits,",
+        "charged_gaussian(moves * 2**bits,",
+        "charged_gaussian(0.7 * moves * 2**bits,",
         "stable, diagonal",
     ),
-    "0.7 of a search": (search.noisy_search, "(purpose, steps *", "(purpose, 0.7 * steps *", "auto"),
-    "0.7 of a count": (count.noisy_count, 'records", _STEPS,', 'records", 0.7 * _STEPS,', "stable, diagonal"),
-    "0.7 of a total": (count.noisy_total, "sensitivity * _STEPS", "0.7 * sensitivity * _STEPS", "soft"),
-    "0.7 of the scores": (scores.noisy_scores, '"variances", moves', '"variances", 0.7 * moves', "auto"),
-    "0.7 of a number": (directions.noisy_number, "(purpose, moves,", "(purpose, 0.7 * moves,", "menu, smooth"),
+    "0.7 of a search": (
+        search.noisy_search,
+        "charged_gaussian(sensitivity",
+        "charged_gaussian(0.7 * sensitivity",
+        "auto",
+    ),
+    "0.7 of a count": (events.counted_records, 'records", COUNT', 'records", 0.7 * COUNT', "stable, diagonal"),
+    "0.7 of a total": (count.noisy_total, "sensitivity * COUNT_STEPS", "0.7 * sensitivity * COUNT_STEPS", "soft"),
+    "0.7 of the scores": (scores.noisy_scores, "charged_gaussian(moves", "charged_gaussian(0.7 * moves", "auto"),
+    "0.7 of a number": (
+        directions.noisy_number,
+        "charged_gaussian(moves,",
+        "charged_gaussian(0.7 * moves,",
+        "menu, smooth",
+    ),
     "0.7 of the outer products": (
         outer_sum.noisy_outer_sum,
         "_UNIT * MOVES",
         "_UNIT * 0.7 * MOVES",
         "menu, correlated",
     ),
-    "0.7 of the group means": (group_means._event, "moves = 2 *", "moves = 1.4 *", "variance profile"),
+    "0.7 of the group means": (group_means.noisy_group_means, "moves = 2 *", "moves = 1.4 *", "variance profile"),
     "0.7 of the friend average": (
         friend_radius.friend_average_sensitivity,
         "return float(moves)",

@@ -24,11 +24,6 @@ def laplace_scale(epsilon: float) -> float:
     return 2 / epsilon * (1 + 1e-15)
 
 
-def laplace_tail(scale: float, least: int) -> float:
-    """P(discrete Laplace >= least) for least >= 0: q^least / (1 + q) with q = e^(-1/scale)."""
-    return math.exp(-least / scale) / (1 + math.exp(-1 / scale))
-
-
 def publishing_threshold(epsilon: float, delta: float) -> int:
     """The smallest count that is published: the first t with P(noise >= t - 1) <= delta, rounded up."""
     scale = laplace_scale(epsilon)
