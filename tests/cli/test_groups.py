@@ -156,7 +156,7 @@ def test_every_option_reaches_the_hall(folder, monkeypatch):
             failure_probability=0.2, outliers=0.1, tails="gaussian", scale="learn", window=(0.5, 1e3), denoise=True
         ),
     }
-    assert (second["covariance"], second["options"]) == (None, Options())
+    assert (second["covariance"], second["options"]) == (None, Options(failure_probability=1e-6))
 
 
 # ------------------------------------------------------------------------------------------------ refusals
