@@ -1,4 +1,4 @@
-"""A noise door that draws nothing and remembers everything it was asked for."""
+"""Noise that draws nothing and records every request."""
 
 from dataclasses import dataclass, field
 

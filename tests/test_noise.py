@@ -1,4 +1,4 @@
-"""The doors to randomness: who may use them, what they pass on, and coins that are exact to the last integer."""
+"""Sources of noise: who may use them, what they pass on, and coins that are exact to the last integer."""
 
 import copy
 import os
@@ -43,24 +43,24 @@ def in_child(action) -> str:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("draw", DRAWS)
-def test_a_forked_copy_of_the_system_door_is_shut(draw):
+def test_a_forked_copy_of_system_noise_is_refused(draw):
     noise = SystemNoise()
     assert in_child(lambda: draw(noise)) == "NoiseMisuse"
     draw(noise)  # the owner's is still open
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_may_open_its_own_door():
+def test_a_child_process_may_make_its_own_noise():
     assert in_child(lambda: SystemNoise().coin(1, 2)) == "nothing"
 
 
 @pytest.mark.parametrize("leave", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_the_system_door_cannot_be_copied(leave):
+def test_system_noise_cannot_be_copied(leave):
     with pytest.raises(NoiseMisuse, match="SystemNoise"):
         leave(SystemNoise())
 
 
-def test_only_the_system_door_is_private():
+def test_only_system_noise_is_private():
     assert SystemNoise().private is True
     assert SeededNoise(1).private is False
     assert RecordingNoise().private is False
@@ -171,7 +171,7 @@ def test_the_public_simulation_is_the_same_for_everybody():
     assert public_simulation().random() == public_simulation().random()
 
 
-def test_the_recording_door_remembers():
+def test_recording_noise_remembers():
     noise = RecordingNoise(heads=False)
     assert noise.gaussian(2.5, 3).tolist() == [0, 0, 0]
     assert noise.coin(1, 4) is False
@@ -179,7 +179,7 @@ def test_the_recording_door_remembers():
     assert noise.asked == [("gaussian", 2.5, 3), ("coin", 1, 4), ("below", 9, 2)]
 
 
-def test_the_recording_door_chooses_the_best():
+def test_recording_noise_chooses_the_best():
     noise = RecordingNoise()
     assert noise.laplace(1.5, 2).tolist() == [0, 0]
     assert noise.noisy_top(np.array([2, 5, 5, 1]), 3, 4.0).tolist() == [1, 2, 0]
@@ -247,20 +247,20 @@ def test_a_choice_among_large_scores_is_exact():
         assert SystemNoise().noisy_top(scores, 3, 0.01).tolist() == [1, 0, 2]
 
 
-@pytest.mark.parametrize("door", [SystemNoise, lambda: SeededNoise(0)])
+@pytest.mark.parametrize("make_noise", [SystemNoise, lambda: SeededNoise(0)])
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 2.0**53])
-def test_a_scale_that_gives_no_noise_or_too_much_is_refused(door, scale):
+def test_a_scale_that_gives_no_noise_or_too_much_is_refused(make_noise, scale):
     with pytest.raises(NoiseMisuse, match="scale"):
-        door().laplace(scale, 2)
+        make_noise().laplace(scale, 2)
     with pytest.raises(NoiseMisuse, match="scale"):
-        door().noisy_top(np.array([1, 2]), 1, scale)
+        make_noise().noisy_top(np.array([1, 2]), 1, scale)
 
 
-@pytest.mark.parametrize("door", [SystemNoise, lambda: SeededNoise(0)])
+@pytest.mark.parametrize("make_noise", [SystemNoise, lambda: SeededNoise(0)])
 @pytest.mark.parametrize("count", [0, 3, -1])
-def test_a_choice_of_more_than_there_is_is_refused(door, count):
+def test_a_choice_of_more_than_there_is_is_refused(make_noise, count):
     with pytest.raises(NoiseMisuse, match="scores"):
-        door().noisy_top(np.array([1, 2]), count, 1.0)
+        make_noise().noisy_top(np.array([1, 2]), count, 1.0)
 
 
 def laplace_cdf(scale):
@@ -270,19 +270,19 @@ def laplace_cdf(scale):
 
 @sampling(1e-6)
 @pytest.mark.parametrize("scale", [0.8, 30.0])
-@pytest.mark.parametrize("door", [SystemNoise, lambda: SeededNoise(0)])
-def test_laplace_has_the_scale_asked_for(door, scale):
-    drawn = door().laplace(scale, 20_000)
+@pytest.mark.parametrize("make_noise", [SystemNoise, lambda: SeededNoise(0)])
+def test_laplace_has_the_scale_asked_for(make_noise, scale):
+    drawn = make_noise().laplace(scale, 20_000)
     assert distribution_fits(drawn, laplace_cdf(scale), 1e-6)
     assert not distribution_fits(drawn, laplace_cdf(scale * 0.7), 1e-6)
     assert not distribution_fits(drawn, laplace_cdf(scale * 1.3), 1e-6)
 
 
 @sampling(1e-6)
-@pytest.mark.parametrize("door", [SystemNoise, lambda: SeededNoise(0)])
-def test_choices_are_peels_of_the_exponential_mechanism(door):
+@pytest.mark.parametrize("make_noise", [SystemNoise, lambda: SeededNoise(0)])
+def test_choices_are_peels_of_the_exponential_mechanism(make_noise):
     """The pair (0, 2), in this order, among four scores."""
-    noise, scores, tries = door(), np.array([6, 0, 4, 1]), 3000
+    noise, scores, tries = make_noise(), np.array([6, 0, 4, 1]), 3000
     hits = sum(noise.noisy_top(scores, 2, 2.0).tolist() == [0, 2] for _ in range(tries))
 
     def probability(scale):

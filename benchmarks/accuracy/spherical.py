@@ -4,6 +4,7 @@ The fair rival of `shape="auto"`: same count, same radius, same core, same searc
 happens to be wrong is no rival: where distances spread more than it says, its stability test refuses.)
 """
 
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -11,18 +12,16 @@ import numpy as np
 
 from dimfree import Release, release_mean
 from dimfree.estimators import unknown
-from dimfree.estimators.learn.variances import Learner
+from dimfree.estimators.learn.stages import run_stages
+from dimfree.estimators.learn.state import State
 
 
-class SphericalLearner(Learner):
+def learn_spherical(state: State) -> State:
     """Equal variances throughout; the precision that the variances would have had goes to the stages."""
-
-    def learn(self) -> None:
-        self.log_variance = np.zeros_like(self.stddev)
-        self.run_stages(1.0)
+    return run_stages(replace(state, log_variance=np.zeros_like(state.stddev)), 1.0)
 
 
 def release_spherical(X: object, **options: Any) -> Release:
     """As `release_mean` with nothing known, less the learning of variances; costs no more, so equally private."""
-    with patch.object(unknown, "Learner", SphericalLearner):
+    with patch.object(unknown, "learn", learn_spherical):
         return release_mean(X, **{"basis": None} | options)

@@ -22,7 +22,7 @@ from dimfree.data.people.labels import Key, check_group_keys, members, person_me
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, require_valid
 from dimfree.errors import InvalidParameter, memory_unspoken
-from dimfree.estimators import known, unknown
+from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
 from dimfree.estimators.run import CAUTION, Run
 from dimfree.geometry.shape import Shape
 from dimfree.ledger.charging import check_ledger, terms_of
@@ -229,12 +229,12 @@ def _paid(ledger: Book, request: Request, budgets: Sequence[Budget], scale: Scal
 
 def _learning(failure_probability: float) -> Opening:
     """What the run that learns the shape is charged, whatever it comes to."""
-    return partial(opening, failure=CAUTION * failure_probability / 2, search_share=unknown.SEARCH_SHARE)
+    return partial(opening, failure=CAUTION * failure_probability / 2, search_share=RADIUS_SEARCH_SHARE)
 
 
 def _opening(scale: Scale, failure_probability: float) -> Opening:
     """What the run of a group is charged, whatever it comes to."""
-    search = {"search_share": known.SEARCH_SHARE} if scale == "learn" else {"bounded": True}
+    search = {"search_share": SCALE_SEARCH_SHARE} if scale == "learn" else {"bounded": True}
     return partial(opening, failure=CAUTION * failure_probability / 2, **search)
 
 

@@ -65,8 +65,8 @@ def events_of_a_run(budget, dimension):
 
 
 @pytest.mark.parametrize("dimension", [1, 10**5])
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2])
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 4.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-2])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
 def test_a_run_stays_below_a_millionth_of_epsilon(epsilon, delta, dimension):
     budget = Budget(epsilon, delta)
     losses = [slack(e.stddev, e.sensitivity, e.dimension, delta) for e in events_of_a_run(budget, dimension)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dimfree.accounting import events as module
+from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.discrete import slack
 from dimfree.accounting.events import Bounded, Gaussian, Ledger, menu_profile
@@ -19,7 +19,7 @@ from dimfree.accounting.precision import compose, hockey_stick, largest_mu
 
 BUDGET = Budget(1.0, 1e-6)
 MU = largest_mu(1.0, 1e-6)
-TEST = module.Tested(shortest_ladder(1.0, 5e-7, MU / 8, MU / 1.3, 0.01), MU / 1.3)
+TEST = events.Tested(shortest_ladder(1.0, 5e-7, MU / 8, MU / 1.3, 0.01), MU / 1.3)
 GENTLE = Bounded(MU / 1.2, 1e-7)
 
 
@@ -155,7 +155,7 @@ def test_costs_are_frozen():
 
 odd = st.floats(1e-3, 0.3, allow_nan=False)
 rungs = st.lists(st.integers(1, DENOMINATOR), min_size=3, max_size=20).map(lambda drawn: Ladder(tuple(sorted(drawn))))
-branches = st.one_of(st.builds(module.Tested, rungs, odd), st.builds(Bounded, odd, st.floats(1e-300, 1e-3)))
+branches = st.one_of(st.builds(events.Tested, rungs, odd), st.builds(Bounded, odd, st.floats(1e-300, 1e-3)))
 gaussians = st.builds(gaussian, odd, st.integers(1, 10**6), st.text(max_size=10))
 ledgers = st.builds(
     Ledger,

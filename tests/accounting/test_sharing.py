@@ -11,7 +11,7 @@ from dimfree.accounting.events import Gaussian, Ledger
 from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.several_runs.looks import Looks
 from dimfree.accounting.several_runs.sharing import opening, shared_out
-from dimfree.estimators import known, unknown
+from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
 
 ADD = Neighbours.ADD_REMOVE
 STEPS = 2**24
@@ -75,8 +75,8 @@ def test_runs_that_fit_nowhere_get_parts_that_add_up_to_the_whole(whole):
 
 
 def test_the_parts_of_real_runs_compose_to_the_whole_and_add_up_to_more():
-    learns = partial(opening, failure=0.0035, search_share=unknown.SEARCH_SHARE)
-    follows = partial(opening, failure=0.0035, search_share=known.SEARCH_SHARE)
+    learns = partial(opening, failure=0.0035, search_share=RADIUS_SEARCH_SHARE)
+    follows = partial(opening, failure=0.0035, search_share=SCALE_SEARCH_SHARE)
     parts = shared_out(WHOLE, list(zip(SHARES, (learns, follows), strict=True)))
     ledgers = (learns(parts[0]), follows(parts[1]))
     spent = Looks(ledgers).delta(WHOLE.epsilon)

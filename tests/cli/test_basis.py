@@ -20,7 +20,7 @@ TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
 
 
 @pytest.fixture
-def hall(monkeypatch):
+def bases_asked(monkeypatch):
     """Hands everything on, without axes, and remembers what they were."""
     asked, whole = [], dimfree.release.release_mean
 
@@ -33,8 +33,7 @@ def hall(monkeypatch):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, rng):
-    monkeypatch.chdir(tmp_path)
+def folder(folder, rng):
     rows = rng.normal(size=(40, 3))
     np.save("data.npy", rows)
     np.savetxt("data.csv", rows, delimiter=",", header="a,b,c", comments="")
@@ -47,7 +46,7 @@ def folder(tmp_path, monkeypatch, rng):
     np.savetxt("unnamed.csv", TURN, delimiter=",")
     np.save("vector.npy", np.ones(3))
     np.save("turned.npy", TURN * 1j)
-    return tmp_path
+    return folder
 
 
 def run(*options, data="data.npy", expect=3):
@@ -59,25 +58,25 @@ def run(*options, data="data.npy", expect=3):
 
 
 @pytest.mark.parametrize("name", ["haar", "auto"])
-def test_a_name_is_handed_on(folder, hall, name):
+def test_a_name_is_handed_on(folder, bases_asked, name):
     run("--basis", name)
-    assert hall == [name]
+    assert bases_asked == [name]
 
 
-def test_where_nothing_is_said_the_default_of_the_library_holds(folder, hall):
+def test_where_nothing_is_said_the_default_of_the_library_holds(folder, bases_asked):
     run()
     run("--basis", "none")
-    assert hall == ["nothing said", None]
+    assert bases_asked == ["nothing said", None]
 
 
 @pytest.mark.parametrize(
     ("file", "data"),
     [("axes.npz", "data.csv"), ("axes.csv", "data.csv"), ("unnamed.csv", "data.csv"), ("foreign.csv", "data.npy")],
 )
-def test_a_matrix_comes_from_a_file(folder, hall, file, data):
+def test_a_matrix_comes_from_a_file(folder, bases_asked, file, data):
     """By position where one of the two has no names."""
     run("--basis", file, data=data)
-    assert hall[0] == pytest.approx(TURN)
+    assert bases_asked[0] == pytest.approx(TURN)
 
 
 BAD = {
@@ -100,14 +99,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_used_is_said_and_nothing_is_released(folder, hall, case):
+def test_what_cannot_be_used_is_said_and_nothing_is_released(folder, bases_asked, case):
     options, words = BAD[case]
     assert words in run(*options, data="data.csv", expect=2)
-    assert hall == []
+    assert bases_asked == []
 
 
 @pytest.mark.parametrize(("basis", "width"), [("dct", 3), ("hadamard", 4), ("axes.npy", 3)])
-def test_the_card_says_what_rotated_sparse_rows_take(folder, hall, basis, width):
+def test_the_card_says_what_rotated_sparse_rows_take(folder, bases_asked, basis, width):
     words = f"Rotated rows are dense, {8 * width} bytes each ({width} coordinates of 8 bytes): up to 2 GiB of them"
     assert words in run("--basis", basis, data="data.npz")
     assert "Rotated rows" not in run("--basis", basis)

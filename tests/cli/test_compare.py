@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from dimfree.cli import app
-from dimfree.comparison import chart as charts
+from dimfree.comparison import chart as chart_module
 from dimfree.comparison import trials
 from dimfree.comparison.contestants import CONTESTANTS
 from dimfree.comparison.outcome import WARNING, Comparison
-from dimfree.data import read as files
+from dimfree.data import read
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6")
 SMALL = (*PROMISE, "-n", "50,80", "-d", "3", "--trials", "2", "--estimators", "clipped mean,coinpress")
@@ -96,7 +96,7 @@ def test_the_whole_of_a_table_is_no_sample(table, n):
 
 @pytest.mark.parametrize("name", ["digits.npy", "missing.csv"])
 def test_data_not_declared_public_are_not_even_opened(table, name, monkeypatch):
-    monkeypatch.setattr(files, "read_table", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr(read, "read_table", lambda *_: pytest.fail("opened"))
     monkeypatch.setattr(trials, "compare", lambda **_: pytest.fail("compared"))
     done = invoke(*PROMISE, "--data", table.parent / name)
     assert done.exit_code == 2
@@ -158,7 +158,9 @@ def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("where", "name"), [(trials, "compare"), (charts, "chart_bytes")], ids=["running", "drawing"])
+@pytest.mark.parametrize(
+    ("where", "name"), [(trials, "compare"), (chart_module, "chart_bytes")], ids=["running", "drawing"]
+)
 def test_an_interrupt_leaves_nothing_behind(tmp_path, where, name, monkeypatch):
     """While comparing, or while one file is complete and the other is not."""
     monkeypatch.setattr(where, name, interrupt)
@@ -200,7 +202,7 @@ def test_bad_input_is_one_sentence_and_exit_2(args, words):
 
 
 def test_without_altair_the_remedy_is_said_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(charts.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(chart_module.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(trials, "compare", lambda **_: pytest.fail("compared in vain"))
     done = invoke(*SMALL, "--chart", tmp_path / "found.svg")
     assert done.exit_code == 2

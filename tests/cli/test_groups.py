@@ -29,9 +29,8 @@ KNOWN = ["--covariance", "cov.csv"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, rng, seed):
+def folder(folder, monkeypatch, rng, seed):
     """People of four regions, one of which has no public name, as .csv and .parquet; a third of them came twice."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
     regions = rng.permutation([region for region, size in SIZES.items() for _ in range(size)]).tolist()
     values = rng.normal(size=(len(regions), 2)) + np.array([[WHERE[region]] for region in regions])
@@ -43,7 +42,7 @@ def folder(tmp_path, monkeypatch, rng, seed):
     np.save("data.npy", values)
     Path("cov.csv").write_text("age,income\n1,1\n")
     Path("keys.txt").write_text("north\n\nsouth\neast\n")
-    return tmp_path
+    return folder
 
 
 def write_tables(stem, table):
@@ -130,14 +129,14 @@ def test_persons(folder, seed):
     assert totals.to_json() == by_hand("visits.parquet", seed, unit="who", unit_rows=1).to_json()
 
 
-def test_every_option_reaches_the_hall(folder, monkeypatch):
+def test_every_option_reaches_the_release(folder, monkeypatch):
     calls = []
 
-    def hall(records, **options):
+    def fake(records, **options):
         calls.append(options)
         return by_hand()
 
-    monkeypatch.setattr(dimfree.release_groups, "release_means", hall)
+    monkeypatch.setattr(dimfree.release_groups, "release_means", fake)
     run(
         *("--failure-probability", 0.2, "--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
         *("--scale", "learn", "--window", 0.5, 1e3, "--denoise"),
@@ -208,7 +207,7 @@ def test_both_words_about_groups(folder):
 
 
 @pytest.mark.parametrize("ending", ["npy", "npz"])
-def test_arrays_have_no_room_for_names(folder, ending):
+def test_arrays_cannot_hold_names(folder, ending):
     assert ".csv or .parquet with --group-by" in sentence_of("-o", f"means.{ending}")
 
 
@@ -251,7 +250,7 @@ def test_a_column_without_any_of_the_names_is_refused_not_an_error(folder):
     run("--unit", "region", data="data.parquet", groups=by_age, known=[], expect=3)
 
 
-def test_bad_input_of_the_hall_is_one_sentence(folder):
+def test_bad_input_of_the_release_is_one_sentence(folder):
     assert "'long'" in sentence_of("--tails", "long")
     assert "unit_rows=2" in sentence_of("--unit-rows", 2)
     assert "'guess'" in sentence_of("--scale", "guess")
@@ -269,7 +268,7 @@ def test_the_bar_moves_group_by_group(folder, monkeypatch):
     assert shown[1]["description"] == "Releasing: group 2 of 3"
 
 
-# ------------------------------------------------------------------------------------------------ the real hall
+# ------------------------------------------------------------------------------------------------ the real release
 
 
 def test_a_real_release(folder, monkeypatch):

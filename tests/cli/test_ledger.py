@@ -13,13 +13,13 @@ from dimfree import Ledger
 from dimfree.cli import app
 
 runner = CliRunner()
-BOOK = ["--dataset", "trial-7"]
+DATASET = ["--dataset", "trial-7"]
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> str:
+def ledger_file(tmp_path: Path) -> str:
     path = str(tmp_path / "study.db")
-    made = runner.invoke(app, ["ledger", "create", path, *BOOK, "--epsilon", "3", "--delta", "1e-5"])
+    made = runner.invoke(app, ["ledger", "create", path, *DATASET, "--epsilon", "3", "--delta", "1e-5"])
     assert made.exit_code == 0, made.output
     return path
 
@@ -38,25 +38,25 @@ def mean(table: str, *rest: str, epsilon: str = "1"):
     return runner.invoke(app, ["mean", table, *options])
 
 
-def test_create_prints_the_head_and_never_twice(book: str) -> None:
-    again = runner.invoke(app, ["ledger", "create", book, *BOOK, "--epsilon", "3", "--delta", "1e-5"])
+def test_create_prints_the_head_and_never_twice(ledger_file: str) -> None:
+    again = runner.invoke(app, ["ledger", "create", ledger_file, *DATASET, "--epsilon", "3", "--delta", "1e-5"])
     assert again.exit_code == 2
     assert "never changes" in again.stderr
-    other = runner.invoke(app, ["ledger", "create", book, "--dataset", "b", "--epsilon", "1", "--delta", "1e-6"])
-    assert other.stdout.strip() == Ledger(book, "b").head
+    other = runner.invoke(app, ["ledger", "create", ledger_file, "--dataset", "b", "--epsilon", "1", "--delta", "1e-6"])
+    assert other.stdout.strip() == Ledger(ledger_file, "b").head
 
 
-def test_mean_charges_the_book_and_stops_at_its_end(book: str, table: str) -> None:
-    first = mean(table, "--ledger", book, *BOOK, "--purpose", "table 2")
+def test_mean_charges_the_ledger_and_stops_at_its_end(ledger_file: str, table: str) -> None:
+    first = mean(table, "--ledger", ledger_file, *DATASET, "--purpose", "table 2")
     assert first.exit_code in (0, 3), first.stderr
     assert "trial-7" in first.stderr
-    too_much = mean(table, "--ledger", book, *BOOK, epsilon="4")
+    too_much = mean(table, "--ledger", ledger_file, *DATASET, epsilon="4")
     assert too_much.exit_code == 2
     assert "fits. Nothing was charged" in too_much.stderr
-    shown = runner.invoke(app, ["ledger", "show", book, *BOOK])
+    shown = runner.invoke(app, ["ledger", "show", ledger_file, *DATASET])
     assert shown.exit_code == 0
     assert "1 debit(s)" in shown.stdout
-    summary = json.loads(runner.invoke(app, ["ledger", "show", book, "--json"]).stdout)
+    summary = json.loads(runner.invoke(app, ["ledger", "show", ledger_file, "--json"]).stdout)
     assert [(each["dataset"], each["debits"]) for each in summary] == [("trial-7", 1)]
 
 
@@ -67,68 +67,68 @@ def test_half_a_ledger_is_an_error(table: str, half: list[str]) -> None:
     assert "--ledger FILE and --dataset NAME" in done.stderr
 
 
-def test_a_book_is_not_made_by_mean(table: str, tmp_path: Path) -> None:
-    done = mean(table, "--ledger", str(tmp_path / "typo.db"), *BOOK)
+def test_a_ledger_is_not_made_by_mean(table: str, tmp_path: Path) -> None:
+    done = mean(table, "--ledger", str(tmp_path / "typo.db"), *DATASET)
     assert done.exit_code == 2
     assert "ledger create" in done.stderr
     assert not (tmp_path / "typo.db").exists()
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-def test_a_record_never_replaces_the_book(tmp_path: Path, table: str, grouped: bool) -> None:
-    book = str(tmp_path / "study.json")
-    runner.invoke(app, ["ledger", "create", book, *BOOK, "--epsilon", "3", "--delta", "1e-5"])
+def test_a_record_never_replaces_the_ledger(tmp_path: Path, table: str, grouped: bool) -> None:
+    ledger_file = str(tmp_path / "study.json")
+    runner.invoke(app, ["ledger", "create", ledger_file, *DATASET, "--epsilon", "3", "--delta", "1e-5"])
     (tmp_path / "names.txt").write_text("0\n1\n")
     groups = ["--group-by", "age", "--groups", str(tmp_path / "names.txt"), "--core", "auto"] if grouped else []
-    done = mean(table, "--ledger", book, *BOOK, "--json", book, "--force", *groups)
+    done = mean(table, "--ledger", ledger_file, *DATASET, "--json", ledger_file, "--force", *groups)
     assert done.exit_code == 2
     assert "to differ from --ledger" in done.stderr
-    assert Ledger(book, "trial-7").account().debits == 0
+    assert Ledger(ledger_file, "trial-7").account().debits == 0
 
 
-def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, book: str) -> None:
-    Ledger(book, "=1+1", epsilon=1.0, delta=1e-6)
-    done = runner.invoke(app, ["ledger", "export", book, "--dataset", "=1+1", "-o", str(tmp_path / "rows.csv")])
+def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, ledger_file: str) -> None:
+    Ledger(ledger_file, "=1+1", epsilon=1.0, delta=1e-6)
+    done = runner.invoke(app, ["ledger", "export", ledger_file, "--dataset", "=1+1", "-o", str(tmp_path / "rows.csv")])
     assert done.exit_code == 0, done.stderr
     with (tmp_path / "rows.csv").open() as file:
         assert [line["dataset"] for line in csv.DictReader(file)] == ["'=1+1"]
 
 
-def test_verify_says_which_entry_is_wrong(book: str) -> None:
-    ledger = Ledger(book, "trial-7")
+def test_verify_says_which_entry_is_wrong(ledger_file: str) -> None:
+    ledger = Ledger(ledger_file, "trial-7")
     ledger.debit(0.5, 1e-7)
-    fine = runner.invoke(app, ["ledger", "verify", book, *BOOK, "--head", ledger.head])
+    fine = runner.invoke(app, ["ledger", "verify", ledger_file, *DATASET, "--head", ledger.head])
     assert (fine.exit_code, fine.stdout.strip()) == (0, ledger.head)
-    kept = runner.invoke(app, ["ledger", "verify", book, *BOOK, "--head", "0" * 64])
+    kept = runner.invoke(app, ["ledger", "verify", ledger_file, *DATASET, "--head", "0" * 64])
     assert kept.exit_code == 1
-    with sqlite3.connect(book) as connection:
+    with sqlite3.connect(ledger_file) as connection:
         [trigger] = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'entries_never_change'").fetchone()
         connection.execute("DROP TRIGGER entries_never_change")
         connection.execute("UPDATE entries SET body = replace(body, '0.5', '0.1') WHERE number = 1")
         connection.execute(trigger)
-    wrong = runner.invoke(app, ["ledger", "verify", book, *BOOK])
+    wrong = runner.invoke(app, ["ledger", "verify", ledger_file, *DATASET])
     assert wrong.exit_code == 1
     assert "Entry 1 was changed" in wrong.stderr
 
 
-def test_export_holds_every_entry(book: str, tmp_path: Path) -> None:
-    Ledger(book, "trial-7").debit(0.5, 1e-7)
+def test_export_holds_every_entry(ledger_file: str, tmp_path: Path) -> None:
+    Ledger(ledger_file, "trial-7").debit(0.5, 1e-7)
     for out in ("rows.csv", "rows.json"):
-        done = runner.invoke(app, ["ledger", "export", book, *BOOK, "-o", str(tmp_path / out)])
+        done = runner.invoke(app, ["ledger", "export", ledger_file, *DATASET, "-o", str(tmp_path / out)])
         assert done.exit_code == 0, done.stderr
     rows = json.loads((tmp_path / "rows.json").read_text())
     with (tmp_path / "rows.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert [row["digest"] for row in rows] == [line["digest"] for line in lines]
     assert rows[1]["body"]["epsilon"] == json.loads(lines[1]["body"])["epsilon"] == 0.5
-    again = runner.invoke(app, ["ledger", "export", book, *BOOK, "-o", str(tmp_path / "rows.csv")])
+    again = runner.invoke(app, ["ledger", "export", ledger_file, *DATASET, "-o", str(tmp_path / "rows.csv")])
     assert again.exit_code == 2
-    assert json.loads(runner.invoke(app, ["ledger", "export", book, *BOOK]).stdout) == rows
+    assert json.loads(runner.invoke(app, ["ledger", "export", ledger_file, *DATASET]).stdout) == rows
 
 
 @pytest.mark.parametrize("command", ["show", "verify", "export"])
-def test_a_missing_data_set_is_named(book: str, command: str) -> None:
-    done = runner.invoke(app, ["ledger", command, book, "--dataset", "trial-8"])
+def test_a_missing_data_set_is_named(ledger_file: str, command: str) -> None:
+    done = runner.invoke(app, ["ledger", command, ledger_file, "--dataset", "trial-8"])
     assert done.exit_code == 2
     assert "'trial-8'" in done.stderr
     assert "'trial-7'" in done.stderr

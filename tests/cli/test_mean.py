@@ -24,7 +24,7 @@ ROWS = 137  # appears nowhere else, so it would show
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
 
 
-class FakeHall:
+class FakeRelease:
     """Stands in for release_mean: remembers its calls and returns, refuses or raises as told."""
 
     def __init__(self):
@@ -51,20 +51,19 @@ class FakeHall:
 
 
 @pytest.fixture
-def hall(monkeypatch):
-    fake = FakeHall()
+def fake_release(monkeypatch):
+    fake = FakeRelease()
     monkeypatch.setattr(dimfree.release, "release_mean", fake)
     return fake
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(folder):
     """A folder with a table of secrets and a covariance, as the current one."""
-    monkeypatch.chdir(tmp_path)
     np.save("data.npy", np.full((ROWS, 2), SECRET))
     np.save("cov.npy", np.ones(2))
     Path("data.csv").write_text("age,income\n" + f"{SECRET},1\n" * ROWS)
-    return tmp_path
+    return folder
 
 
 def run(*args, data="data.npy", expect=0):
@@ -89,20 +88,20 @@ def sentence_of(*args, expect=2, **kwargs):
 # ------------------------------------------------------------------------------------------------ product and talk
 
 
-def test_csv_to_stdout_and_talk_to_stderr(folder, hall):
+def test_csv_to_stdout_and_talk_to_stderr(folder, fake_release):
     result = run(data="data.csv")
     assert result.stdout == "name,mean,noise_stddev\nage,0.5,0.25\nincome,1.5,0.25\n"
     for word in ("Released", "epsilon=1.0", "spent", "charged", "0.25", "standard output"):
         assert word in result.stderr
 
 
-def test_the_card_tells_the_noise_beside_the_spread(folder, hall):
+def test_the_card_tells_the_noise_beside_the_spread(folder, fake_release):
     words = " ".join(run().stderr.replace("│", " ").split())
     assert "0 of 2 columns have noise below a tenth of the spread, 0 above one spread; spread not learned: 2" in words
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "csv", "parquet"])
-def test_files_get_the_product_and_stdout_stays_empty(folder, hall, kind):
+def test_files_get_the_product_and_stdout_stays_empty(folder, fake_release, kind):
     result = run("-o", f"mean.{kind}", "--json", "release.json")
     assert result.stdout == ""
     assert f"mean.{kind}" in result.stderr
@@ -115,13 +114,13 @@ def test_files_get_the_product_and_stdout_stays_empty(folder, hall, kind):
     )
 
 
-def test_every_option_reaches_the_hall(folder, hall):
+def test_every_option_reaches_the_release(folder, fake_release):
     run(
         *("--neighbours", "replace-one", "--core", "stable", "--failure-probability", 0.2),
         *("--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
         *("--scale", "learn", "--stages", 2, "--shape", "paper", "--window", 0.5, 1e3, "--denoise"),
     )
-    [(X, options)] = hall.calls
+    [(X, options)] = fake_release.calls
     np.testing.assert_array_equal(options.pop("covariance"), np.ones(2))
     assert options == {
         "shape": "paper",
@@ -146,8 +145,8 @@ def test_every_option_reaches_the_hall(folder, hall):
     assert (X.count, X.dimension) == (ROWS, 2)
 
 
-def test_a_refusal_is_recorded_but_no_mean_is_written(folder, hall):
-    hall.outcome = "refused"
+def test_a_refusal_is_recorded_but_no_mean_is_written(folder, fake_release):
+    fake_release.outcome = "refused"
     result = run("-o", "mean.csv", "--json", "release.json", expect=3)
     assert result.stdout == ""
     assert "Too [few] rows." in result.stderr
@@ -161,7 +160,7 @@ def test_a_refusal_is_recorded_but_no_mean_is_written(folder, hall):
 
 
 @pytest.mark.parametrize("option", ["-o", "--json"])
-def test_targets_are_checked_before_noise_is_drawn(folder, hall, option):
+def test_targets_are_checked_before_noise_is_drawn(folder, fake_release, option):
     ending = "json" if option == "--json" else "csv"
     Path(f"old.{ending}").write_text("old")
     Path(f"folder.{ending}").mkdir()
@@ -169,20 +168,20 @@ def test_targets_are_checked_before_noise_is_drawn(folder, hall, option):
     assert "unknown ending" in sentence_of(option, "new.txt")
     assert "folder does not exist" in sentence_of(option, f"none/new.{ending}")
     assert "is a folder" in sentence_of(option, f"folder.{ending}")
-    assert hall.calls == []
+    assert fake_release.calls == []
     assert Path(f"old.{ending}").read_text() == "old"
     run(option, f"old.{ending}", "--force")
     assert Path(f"old.{ending}").read_text() != "old"
 
 
-def test_inputs_and_outputs_are_different_files(folder, hall):
+def test_inputs_and_outputs_are_different_files(folder, fake_release):
     assert "differ from DATA" in sentence_of("-o", "./data.npy", "--force")
     assert "differ from --covariance" in sentence_of("-o", folder / "cov.npy", "--force")
-    assert hall.calls == []
+    assert fake_release.calls == []
 
 
 @pytest.mark.parametrize(("option", "value"), [("--epsilon", "0"), ("--epsilon", "inf"), ("--delta", "1")])
-def test_budgets_are_checked_before_the_data_are_read(folder, hall, option, value):
+def test_budgets_are_checked_before_the_data_are_read(folder, fake_release, option, value):
     line = sentence_of(option, value, data="missing.npy")
     assert option.strip("-") in line
     assert "missing" not in line
@@ -203,7 +202,7 @@ def test_budgets_are_checked_before_the_data_are_read(folder, hall, option, valu
         ("bad.xlsx", f"{SECRET}", "unknown ending"),
     ],
 )
-def test_bad_files_are_one_sentence(folder, hall, name, content, words):
+def test_bad_files_are_one_sentence(folder, fake_release, name, content, words):
     Path(name).write_text(content)
     line = sentence_of("-o", "mean.csv", data=name)
     assert words in line
@@ -211,13 +210,13 @@ def test_bad_files_are_one_sentence(folder, hall, name, content, words):
     assert not Path("mean.csv").exists()
 
 
-def test_bad_covariance_is_one_sentence(folder, hall):
+def test_bad_covariance_is_one_sentence(folder, fake_release):
     Path("cov.npy").write_bytes(b"nothing")
     assert "cov.npy" in sentence_of()
 
 
-def test_errors_of_the_hall_are_one_sentence(folder, hall):
-    hall.outcome = InvalidRecords("The table has an entry that is not finite.")
+def test_errors_of_the_release_are_one_sentence(folder, fake_release):
+    fake_release.outcome = InvalidRecords("The table has an entry that is not finite.")
     assert sentence_of("-o", "mean.csv", "--json", "r.json") == "The table has an entry that is not finite."
     assert not Path("r.json").exists()
 
@@ -233,28 +232,28 @@ def test_missing_options_and_unknown_ones(folder):
 
 
 @pytest.mark.parametrize("error", [ValueError, RuntimeError, MemoryError, OSError])
-def test_a_mistake_of_ours_keeps_the_data_inside(folder, hall, error):
-    hall.outcome = error(f"{SECRET}")
+def test_a_mistake_of_ours_keeps_the_data_inside(folder, fake_release, error):
+    fake_release.outcome = error(f"{SECRET}")
     line = sentence_of(expect=1)
     assert error.__name__ in line
     assert "DIMFREE_TRACEBACK" in line
 
 
-def test_a_mistake_of_ours_can_be_seen_on_request(folder, hall, monkeypatch):
+def test_a_mistake_of_ours_can_be_seen_on_request(folder, fake_release, monkeypatch):
     monkeypatch.setenv("DIMFREE_TRACEBACK", "1")
-    hall.outcome = ValueError("a mistake")
+    fake_release.outcome = ValueError("a mistake")
     result = CliRunner().invoke(app, ["mean", "data.npy", *BUDGET])
-    assert result.exception is hall.outcome
+    assert result.exception is fake_release.outcome
 
 
-def test_an_interrupt_leaves_nothing(folder, hall):
-    hall.outcome = KeyboardInterrupt()
+def test_an_interrupt_leaves_nothing(folder, fake_release):
+    fake_release.outcome = KeyboardInterrupt()
     assert "Interrupted" in sentence_of("-o", "mean.csv", "--json", "r.json", expect=130)
     assert sorted(path.name for path in folder.iterdir()) == ["cov.npy", "data.csv", "data.npy"]
 
 
 @pytest.mark.parametrize(("nth", "spent"), [(1, False), (2, False), (3, True), (4, True)])
-def test_a_full_disk_leaves_neither_file(folder, hall, monkeypatch, nth, spent):
+def test_a_full_disk_leaves_neither_file(folder, fake_release, monkeypatch, nth, spent):
     """The first two are proofs, before anything is spent."""
     Path("mean.csv").write_text("old")
     calls = []
@@ -267,7 +266,7 @@ def test_a_full_disk_leaves_neither_file(folder, hall, monkeypatch, nth, spent):
     monkeypatch.setattr(os, "fsync", fsync)
     result = run("-o", "mean.csv", "--json", "r.json", "--force", expect=4 if spent else 2)
     assert "no space left" in result.stderr
-    assert len(hall.calls) == spent
+    assert len(fake_release.calls) == spent
     assert (result.stdout != "") == spent
     if spent:
         np.testing.assert_array_equal(Release.from_json(result.stdout).mean, [0.5, 1.5])
@@ -277,6 +276,17 @@ def test_a_full_disk_leaves_neither_file(folder, hall, monkeypatch, nth, spent):
 
 
 # ------------------------------------------------------------------------------------------------ progress
+
+
+def test_a_terminal_that_is_gone_loses_no_release(monkeypatch):
+    """The bar is taken down after the release is paid for and before it is written."""
+
+    def stop(bar):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("rich.progress.Progress.stop", stop)
+    with progress.passing("Releasing"):
+        pass
 
 
 class FakeTerminal:
@@ -297,14 +307,14 @@ def test_a_bar_shows_only_when_it_takes_long(monkeypatch, seconds, shown):
     assert terminal.started == ([False] if shown else [])
 
 
-def test_no_bar_outside_a_terminal(folder, hall, monkeypatch):
+def test_no_bar_outside_a_terminal(folder, fake_release, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     result = run("-o", "mean.csv")
     assert "Releasing" not in result.stderr
     assert "Reading" not in result.stderr
 
 
-# ------------------------------------------------------------------------------------------------ the real hall
+# ------------------------------------------------------------------------------------------------ the real release
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from dimfree.cli import app
 from dimfree.comparison.contestants import CONTESTANTS
-from dimfree.data import read as files
-from dimfree.planning import plan as plans
+from dimfree.data import read
+from dimfree.planning import plan as plan_module
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Prediction
 from dimfree.results import writing
@@ -59,7 +59,7 @@ def asked(real, monkeypatch):
         )
         return replace(real, peers=peers if given["peers"] else ())
 
-    monkeypatch.setattr(plans, "plan", stand_in)
+    monkeypatch.setattr(plan_module, "plan", stand_in)
     return calls
 
 
@@ -113,7 +113,7 @@ def test_a_terminal_gets_a_card_and_a_bar(monkeypatch):
 
 def test_a_plan_that_would_be_refused_is_still_a_plan(asked, real, monkeypatch):
     refused = replace(real.prediction, error=math.inf, noise=math.inf, refused=True, remark="Too few records.")
-    monkeypatch.setattr(plans, "plan", lambda **_: replace(real, prediction=refused, needs=(), limits=()))
+    monkeypatch.setattr(plan_module, "plan", lambda **_: replace(real, prediction=refused, needs=(), limits=()))
     done = invoke(*ASKED)
     assert done.exit_code == 0
     assert "error (found)\tToo few records." in done.stdout
@@ -172,7 +172,7 @@ def test_like_a_public_table(asked, tmp_path):
 
 
 def test_a_table_not_declared_public_is_not_even_opened(asked, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "read_table", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr(read, "read_table", lambda *_: pytest.fail("opened"))
     done = invoke("--n", 900, "--like", tmp_path / "digits.npy", *PROMISE)
     assert done.exit_code == 2
     assert "Say --public" in done.stderr
@@ -214,7 +214,7 @@ def interrupt(*_, **__):
 
 
 @pytest.mark.usefixtures("asked")
-@pytest.mark.parametrize(("where", "name"), [(plans, "plan"), (writing.os, "fsync")], ids=["running", "writing"])
+@pytest.mark.parametrize(("where", "name"), [(plan_module, "plan"), (writing.os, "fsync")], ids=["running", "writing"])
 def test_an_interrupt_leaves_nothing_behind(tmp_path, where, name, monkeypatch):
     monkeypatch.setattr(where, name, interrupt)
     done = invoke(*ASKED, "-o", tmp_path / "plan.json")

@@ -27,10 +27,9 @@ def written(path, rows, names=NAMES):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    hall = dimfree.release.release_mean
-    monkeypatch.setattr(dimfree.release, "release_mean", lambda X, **given: hall(X, **given, noise=SeededNoise(3)))
+def folder(folder, monkeypatch):
+    whole = dimfree.release.release_mean
+    monkeypatch.setattr(dimfree.release, "release_mean", lambda X, **given: whole(X, **given, noise=SeededNoise(3)))
     written("data.csv", drawn(1500, 1))
     written("public.csv", drawn(80, 2))
 

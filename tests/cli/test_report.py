@@ -14,13 +14,12 @@ BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, seed):
-    monkeypatch.chdir(tmp_path)
+def folder(folder, seed):
     table = np.random.default_rng(seed).normal(size=(2000, 2))
     np.savetxt("people.csv", table, delimiter=",", header="<b>age</b>,income", comments="")
     np.savetxt("few.csv", table[:40], delimiter=",", header="<b>age</b>,income", comments="")
     np.save("variances.npy", np.ones(2))
-    return tmp_path
+    return folder
 
 
 def run(*words, expect=0):

@@ -11,8 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dimfree import Ledger, Release
-from dimfree.cli import app, output
-from dimfree.cli import rescue as rescue_module
+from dimfree.cli import app, output, rescue
 from dimfree.errors import InvalidParameter
 from dimfree.results.grouped import Means
 
@@ -20,16 +19,9 @@ PRIVATE = "271828"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X = np.random.default_rng(3).normal(size=(400, 2)) + float(PRIVATE)
-    np.savetxt("people.csv", X, delimiter=",", header="age,income", comments="")
-    rows = [f"{a},{b},{'north' if i % 2 else 'south'}" for i, (a, b) in enumerate(X.tolist())]
-    Path("staff.csv").write_text("\n".join(["age,income,region", *rows]))
-    Path("regions.txt").write_text("north\nsouth\n")
-    np.save("variances.npy", np.ones(2))
+def folder(people):
     Ledger("study.json", "trial-7", epsilon=9, delta=1e-4)
-    return tmp_path
+    return people
 
 
 def run(*words, grouped=False, expect):
@@ -192,9 +184,9 @@ def test_neither_disk_nor_standard_output(monkeypatch, folder):
     """The folder for temporary files, and in the end standard error."""
     broken_stdout(monkeypatch)
     (folder / "spare").mkdir()
-    monkeypatch.setattr(rescue_module.tempfile, "gettempdir", lambda: str(folder / "spare"))
-    whole = rescue_module._kept
-    monkeypatch.setattr(rescue_module, "_kept", lambda path, text: path.parent.name == "spare" and whole(path, text))
+    monkeypatch.setattr(rescue.tempfile, "gettempdir", lambda: str(folder / "spare"))
+    whole = rescue._kept
+    monkeypatch.setattr(rescue, "_kept", lambda path, text: path.parent.name == "spare" and whole(path, text))
     run(expect=4)
     assert len(list((folder / "spare").iterdir())) == 1
     full_from(2, monkeypatch)  # a proof, then everything

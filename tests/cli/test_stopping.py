@@ -6,15 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import dimfree
 from dimfree import Ledger
 from dimfree.cli import app, mean_groups, mean_one
-from dimfree.data import read as files
-from dimfree.ledger import ledger as book_module
+from dimfree.data import read
+from dimfree.ledger import ledger
 from dimfree.ledger.filter import Account
 from dimfree.report import page
 from dimfree.results import writing
@@ -26,20 +25,13 @@ PROOFS = len(OUTPUTS)  # one file each is made and removed before anything is ch
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(people, monkeypatch):
     """A table, a ledger, and an old file at the place of every output."""
-    monkeypatch.chdir(tmp_path)
-    X = np.random.default_rng(3).normal(size=(400, 2))
-    np.savetxt("people.csv", X, delimiter=",", header="age,income", comments="")
-    rows = [f"{a},{b},{'north' if i % 2 else 'south'}" for i, (a, b) in enumerate(X.tolist())]
-    Path("staff.csv").write_text("\n".join(["age,income,region", *rows]))
-    Path("regions.txt").write_text("north\nsouth\n")
-    np.save("variances.npy", np.ones(2))
     Ledger("study.db", "trial-7", epsilon=9, delta=1e-4)
     for name in OUTPUTS:
         Path(name).write_text("old")
     monkeypatch.setattr(page, "report_html", lambda *_, **__: "<!doctype html>")
-    return tmp_path
+    return people
 
 
 @pytest.fixture(autouse=True)
@@ -90,10 +82,10 @@ def sending(number, function, *, nth=1, after=False):
 
 # name: what is patched, how often it is called before, whether the signal follows the call, charged?, written?
 STEPS = {
-    "the table is read": (files, "read_table", 1, False, False, False),
+    "the table is read": (read, "read_table", 1, False, False, False),
     "the debit is being decided": (Account, "decide", 1, False, True, False),
-    "the debit is on disk": (book_module.Ledger, "charge", 1, True, True, False),
-    "the release is made": (book_module.Charged, "noted", 1, True, True, False),
+    "the debit is on disk": (ledger.Ledger, "charge", 1, True, True, False),
+    "the release is made": (ledger.Charged, "noted", 1, True, True, False),
     "the page is made": (page, "report_html", 1, False, True, False),
     "the first draft is written": (os, "fsync", PROOFS + 1, False, True, False),
     "the last draft is written": (os, "fsync", PROOFS + 3, True, True, False),
@@ -106,9 +98,12 @@ STEPS = {
 GROUPED = [step for step in STEPS if step != "the table is read"]
 
 
-@pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("step", STEPS)
-def test_stopped_at_any_step(monkeypatch, folder, step, number):
+EVERY_STEP = [(step, signal.SIGTERM) for step in STEPS]
+OTHER_SIGNALS = [(step, number) for step in ("the release is made", "one file has its name") for number in SIGNALS[::2]]
+
+
+@pytest.mark.parametrize(("step", "number"), EVERY_STEP + OTHER_SIGNALS)
+def test_stopped_at_any_step(monkeypatch, step, number):
     where, name, nth, after, charged, written = STEPS[step]
     monkeypatch.setattr(where, name, sending(number, getattr(where, name), nth=nth, after=after))
     check(run(), number, charged, written)
@@ -147,16 +142,16 @@ def test_an_error_after_the_debit_says_that_it_is_spent(monkeypatch):
     def fail(*_, **__):
         raise dimfree.LostWorkers("The workers are gone. Nothing was released.")
 
-    monkeypatch.setattr(book_module.Charged, "noted", fail)
+    monkeypatch.setattr(ledger.Charged, "noted", fail)
     result = run()
     assert result.exit_code == 2
     assert "Nothing was released. Charged to the ledger and spent: epsilon=2.0" in result.stderr
-    monkeypatch.setattr(book_module.Ledger, "charge", fail)
+    monkeypatch.setattr(ledger.Ledger, "charge", fail)
     assert "Charged" not in run().stderr
 
 
 def test_other_commands_are_stopped_alike(monkeypatch):
-    monkeypatch.setattr(book_module, "books", sending(signal.SIGTERM, book_module.books))
+    monkeypatch.setattr(ledger, "books", sending(signal.SIGTERM, ledger.books))
     result = CliRunner().invoke(app, ["ledger", "show", "study.db"])
     assert (result.exit_code, result.stderr) == (143, "Interrupted; no file is half-written.\n")
 

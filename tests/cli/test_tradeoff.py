@@ -9,10 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from dimfree.cli import app
-from dimfree.comparison import chart as charts
-from dimfree.data import read as files
-from dimfree.planning import tradeoff as curves
-from dimfree.planning import tradeoff_chart
+from dimfree.comparison import chart as chart_module
+from dimfree.data import read
+from dimfree.planning import tradeoff, tradeoff_chart
 from dimfree.planning.question import Prediction
 from dimfree.planning.tradeoff import Tradeoff
 
@@ -44,7 +43,7 @@ def asked(monkeypatch):
         lengths = (question.sampling, noise, 0.0, math.hypot(question.sampling, noise), 1.0)
         return Prediction("dimfree", "nothing", *lengths, "closed form", refused)
 
-    monkeypatch.setattr(curves, "predict", stand_in)
+    monkeypatch.setattr(tradeoff, "predict", stand_in)
     return questions
 
 
@@ -128,7 +127,7 @@ def test_like_a_public_table(asked, tmp_path):
 
 
 def test_a_table_not_declared_public_is_not_even_opened(asked, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "read_table", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr(read, "read_table", lambda *_: pytest.fail("opened"))
     done = invoke(*options(d=None, spectrum=None), "--like", tmp_path / "digits.npy")
     assert done.exit_code == 2
     assert "Say --public" in done.stderr
@@ -166,7 +165,7 @@ def test_nothing_is_overwritten_without_force(tmp_path, option, monkeypatch):
     mine = tmp_path / "mine.json"
     mine.write_text("mine")
     with monkeypatch.context() as patched:
-        patched.setattr(curves, "predict", lambda *_: pytest.fail("predicted in vain"))
+        patched.setattr(tradeoff, "predict", lambda *_: pytest.fail("predicted in vain"))
         done = invoke(*ALONG, option, mine)
     assert done.exit_code == 2
     assert "--force" in done.stderr
@@ -181,7 +180,7 @@ def interrupt(*_, **__):
 
 @pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize(
-    ("where", "name"), [(curves, "predict"), (tradeoff_chart, "chart_bytes")], ids=["running", "drawing"]
+    ("where", "name"), [(tradeoff, "predict"), (tradeoff_chart, "chart_bytes")], ids=["running", "drawing"]
 )
 def test_an_interrupt_leaves_nothing_behind(tmp_path, where, name, monkeypatch):
     monkeypatch.setattr(where, name, interrupt)
@@ -235,7 +234,7 @@ def test_what_is_missing_is_said_in_options(asked, missing):
 
 @pytest.mark.usefixtures("asked")
 def test_without_altair_the_remedy_is_said_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(charts.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(chart_module.importlib.util, "find_spec", lambda name: None)
     done = invoke(*ALONG, "--chart", tmp_path / "found.svg")
     assert done.exit_code == 2
     assert "dimfree[charts]" in done.stderr

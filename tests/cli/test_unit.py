@@ -21,9 +21,8 @@ BUDGET = ["--epsilon", "8", "--delta", "1e-3", "--covariance", "cov.csv"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, rng, seed):
+def folder(folder, monkeypatch, rng, seed):
     """A table of text keys as .csv, .parquet and .npy; each person has one row or two, far apart, about (5, -3)."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: SeededNoise(seed))  # no test hangs on luck
     who = [f"{SECRET}-{row % PERSONS}" for row in range(ROWS)]
     shift = rng.normal(size=(PERSONS, 2))
@@ -34,7 +33,7 @@ def folder(tmp_path, monkeypatch, rng, seed):
     Path("data.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
     np.save("data.npy", values)
     Path("cov.csv").write_text("age,income\n2,2\n")
-    return tmp_path
+    return folder
 
 
 def run(*args, data, expect=0):

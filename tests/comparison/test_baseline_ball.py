@@ -1,4 +1,4 @@
-"""The paper's Algorithm 1 with M = I: the hall's basic core on a round world, the folklore rate on any other."""
+"""The paper's Algorithm 1 with M = I: the basic core of release_mean if the spread is round, else the folklore rate."""
 
 import math
 
@@ -67,15 +67,15 @@ def test_the_whole_budget_is_used(table, relation):
     assert 0.999 * DELTA < found.ledger.delta() <= DELTA
 
 
-def test_on_a_round_world_it_is_the_basic_core_of_the_hall(rng, seed):
+def test_on_a_round_world_it_is_the_basic_core_of_release_mean(rng, seed):
     table = rng.normal(size=(COUNT, 5))
     common = {"epsilon": EPSILON, "delta": DELTA}
     way = {"shape": Isotropic(1.0), "core": "basic", "outliers": 0.0, "tails": "gaussian"}
     ours = ball(table, stddevs=np.ones(5), noise=SeededNoise(seed), **common)
-    hall = release_mean(table, **with_options(noise=SeededNoise(seed), **way, **common))
-    assert ours.parameters["radius"] == pytest.approx(hall.parameters["radius"], rel=1e-12)
-    assert ours.noise_stddev == pytest.approx(hall.noise_stddev, rel=1e-6)
-    assert ours.mean == pytest.approx(hall.mean, rel=1e-4)
+    general = release_mean(table, **with_options(noise=SeededNoise(seed), **way, **common))
+    assert ours.parameters["radius"] == pytest.approx(general.parameters["radius"], rel=1e-12)
+    assert ours.noise_stddev == pytest.approx(general.noise_stddev, rel=1e-6)
+    assert ours.mean == pytest.approx(general.mean, rel=1e-4)
 
 
 # the figures

@@ -131,14 +131,14 @@ def test_the_clipping_radius_covers_nearly_all_records(rng):
 
 @both
 def test_every_draw_has_the_scale_of_its_sensitivity(relation):
-    door = RecordingNoise()
-    found = released(np.ones((50, 3)), neighbours=relation, noise=door)
+    noise = RecordingNoise()
+    found = released(np.ones((50, 3)), neighbours=relation, noise=noise)
     events, mu, moves = list(found.ledger.events), total_mu(found), 2
     if relation == ADD:
         mu, moves = math.sqrt(mu**2 - events.pop(0).mu ** 2), 1
-        assert door.asked.pop(0)[2] == 1
+        assert noise.asked.pop(0)[2] == 1
     assert [event.mu for event in events] == pytest.approx([mu * math.sqrt(share) for share in SHARES])
-    assert door.asked == [("gaussian", event.stddev, 3) for event in events]
+    assert noise.asked == [("gaussian", event.stddev, 3) for event in events]
     for event in events:
         finer = event.sensitivity / (moves * BALL)
         assert finer == 2 ** round(math.log2(finer))  # one or two balls, in steps of the noise's grid
@@ -203,9 +203,9 @@ def test_an_odd_table_gives_a_value(X, relation):
 
 @both
 def test_no_records_are_refused(relation):
-    door = RecordingNoise()
+    noise = RecordingNoise()
     empty = np.zeros((0, 2))
-    found = coinpress(empty, epsilon=1.0, delta=1e-6, radius=1.0, stddev=1.0, neighbours=relation, noise=door)
+    found = coinpress(empty, epsilon=1.0, delta=1e-6, radius=1.0, stddev=1.0, neighbours=relation, noise=noise)
     assert found.refused
     assert found.ledger.delta() <= 1e-6
 

@@ -143,11 +143,11 @@ def test_unfriendly_records_reach_the_bar_no_more_often_than_stated(relation, mo
 
 @both
 def test_every_draw_has_the_scale_of_its_sensitivity(relation):
-    door = RecordingNoise()
-    found = released(np.ones((2000, 2)), neighbours=relation, noise=door)
+    noise = RecordingNoise()
+    found = released(np.ones((2000, 2)), neighbours=relation, noise=noise)
     assert not found.refused
     gaussians = [event for event in found.ledger.events if isinstance(event, Gaussian)]
-    assert door.asked == [
+    assert noise.asked == [
         ("gaussian", event.stddev, size)
         for event, size in zip(gaussians, ([1] if relation is ADD else []) + [2000, 1, 2], strict=True)
     ]

@@ -154,23 +154,23 @@ def test_another_scale_would_be_noticed(rng, seed, factor):
 
 @both
 def test_every_draw_has_the_scale_of_its_sensitivity(relation):
-    door = RecordingNoise()
-    found = released(np.ones((50, 3)), neighbours=relation, noise=door)
+    noise = RecordingNoise()
+    found = released(np.ones((50, 3)), neighbours=relation, noise=noise)
     events, moves = list(found.ledger.events), {ADD: 1, REPLACE: 2}[relation]
     mu = math.sqrt(sum(event.mu**2 for event in events))
     if relation == ADD:
         counted = events.pop(0)
         mu = math.sqrt(mu**2 - counted.mu**2)
-        assert door.asked.pop(0) == ("gaussian", counted.stddev, 1)
+        assert noise.asked.pop(0) == ("gaussian", counted.stddev, 1)
     medians, length, offset = events
     assert medians.sensitivity == pytest.approx(STEPS * moves * math.sqrt(4 * BISECTIONS))  # three columns, padded
     assert length.sensitivity == pytest.approx(STEPS * math.sqrt(BISECTIONS))
     assert offset.sensitivity * offset.step == pytest.approx(moves * found.parameters["clipping_radius"])
     for event, share in zip(events, (CENTRE, LENGTH, NOISE), strict=True):
         assert event.mu == pytest.approx(mu * math.sqrt(share))
-    assert door.asked[:10] == [("gaussian", medians.stddev, 4)] * BISECTIONS
-    assert door.asked[10:20] == [("gaussian", length.stddev, 1)] * BISECTIONS
-    assert door.asked[20:] == [("gaussian", offset.stddev, 4)]
+    assert noise.asked[:10] == [("gaussian", medians.stddev, 4)] * BISECTIONS
+    assert noise.asked[10:20] == [("gaussian", length.stddev, 1)] * BISECTIONS
+    assert noise.asked[20:] == [("gaussian", offset.stddev, 4)]
 
 
 @both

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.stats import chi2
 from stats import sampling
 
-from dimfree.comparison.baselines import karwa_vadhan as module
+from dimfree.comparison.baselines import karwa_vadhan as karwa_vadhan_module
 from dimfree.comparison.baselines.karwa_vadhan import FOUND_MASS, OFF, SHARES, Box, karwa_vadhan
 from dimfree.errors import InvalidParameter
 from dimfree.geometry.clip import BALL, clipped_total
@@ -86,7 +86,7 @@ def test_entries_are_held_in_their_intervals_and_records_in_the_ball():
 def test_blocks_order_and_storage_change_no_bit(monkeypatch, rng, table, entries):
     table[rng.random(table.shape) < 0.4] = 0.0
     whole = release(table)
-    monkeypatch.setattr(module, "_ENTRIES", entries)
+    monkeypatch.setattr(karwa_vadhan_module, "_ENTRIES", entries)
     for twin in (table, table[rng.permutation(COUNT)], sparse.csr_array(table)):
         assert release(twin) == whole
 
@@ -160,7 +160,7 @@ def test_the_heaviest_cell_is_as_near_as_the_interval_assumes(rng):
     seen = mass + FOUND_MASS / 9 * rng.normal(size=mass.shape)
     off = np.abs(cells[seen.argmax(axis=1)] + 0.5 - places[:, 0])
     assert off.max() < OFF
-    assert (off**2).mean() < module.OFF_SQUARED / 2
+    assert (off**2).mean() < karwa_vadhan_module.OFF_SQUARED / 2
 
 
 # manners

@@ -62,7 +62,7 @@ def test_the_noise_is_that_of_the_whole_budget(table, relation, balls):
     floor(table, neighbours=relation, noise=noise)
     ((kind, stddev, size),) = noise.asked
     assert (kind, size) == ("gaussian", 4)
-    one = RecordingNoise()  # a door that gives 1 where the other gives 0 tells the step
+    one = RecordingNoise()  # noise of 1 where the other has 0 shows the step
     one.gaussian = lambda stddev, size: np.ones(size, dtype=np.int64)
     step = (floor(table, neighbours=relation, noise=one).mean - floor(table, neighbours=relation).mean)[1]
     oracle = Oracle(STDDEVS, COUNT, EPSILON, DELTA)

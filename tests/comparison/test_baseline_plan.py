@@ -98,25 +98,25 @@ def test_another_scale_would_be_noticed(rng, seed, factor):
 
 @both
 def test_every_draw_has_the_scale_of_its_sensitivity(relation):
-    stddevs, door = np.array([1.0, 0.25]), RecordingNoise()
-    found = released(np.ones((50, 2)), stddevs=stddevs, radius=8.0, neighbours=relation, noise=door)
+    stddevs, noise = np.array([1.0, 0.25]), RecordingNoise()
+    found = released(np.ones((50, 2)), stddevs=stddevs, radius=8.0, neighbours=relation, noise=noise)
     events = list(found.ledger.events)
     total = math.sqrt(sum(event.mu**2 for event in events))
     mu, moves = total, 2
     if relation == ADD:
         mu, moves = total * math.sqrt(1 - events.pop(0).mu ** 2 / total**2), 1
-        assert door.asked.pop(0)[2] == 1
+        assert noise.asked.pop(0)[2] == 1
     answers = bisections(8.0, stddevs / 2)
     assert list(answers) == [5, 7]
     medians, length, offset = events
     assert medians.stddev == pytest.approx(STEPS * moves * math.sqrt(12) / (mu * math.sqrt(CENTRE)))
-    assert door.asked[:7] == [("gaussian", medians.stddev, 2)] * 5 + [("gaussian", medians.stddev, 1)] * 2
+    assert noise.asked[:7] == [("gaussian", medians.stddev, 2)] * 5 + [("gaussian", medians.stddev, 1)] * 2
     assert length.sensitivity <= STEPS * math.sqrt(length.dimension)
     assert length.mu == pytest.approx(mu * math.sqrt(LENGTH))
-    assert set(door.asked[7:-1]) == {("gaussian", length.stddev, 1)}
-    assert len(door.asked[7:-1]) <= length.dimension
+    assert set(noise.asked[7:-1]) == {("gaussian", length.stddev, 1)}
+    assert len(noise.asked[7:-1]) <= length.dimension
     assert offset.mu == pytest.approx(mu * math.sqrt(NOISE))
-    assert door.asked[-1] == ("gaussian", offset.stddev, 2)
+    assert noise.asked[-1] == ("gaussian", offset.stddev, 2)
 
 
 @both

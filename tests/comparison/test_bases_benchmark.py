@@ -68,9 +68,9 @@ def test_records_are_the_same_at_every_budget_and_others_in_every_trial():
 
 
 def test_noise_is_a_stream_of_its_own_for_each_trial_budget_and_contestant():
-    doors = [cell(epsilon=e).noise(trial, name) for e in (1.0, 4.0) for trial in (0, 1) for name in CONTESTANTS]
-    heard = {tuple(door.gaussian(1e9, 3)) for door in doors}
-    assert len(heard) == len(doors)
+    noises = [cell(epsilon=e).noise(trial, name) for e in (1.0, 4.0) for trial in (0, 1) for name in CONTESTANTS]
+    heard = {tuple(noise.gaussian(1e9, 3)) for noise in noises}
+    assert len(heard) == len(noises)
     (exact,) = cells_of([(OWN, "S2", 1000, 4, 1)], [1.0], (PLAIN,), seeded=False, seed=7)
     assert exact.noise(0, PLAIN) is None
 

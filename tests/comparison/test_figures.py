@@ -87,8 +87,8 @@ def test_the_private_part_is_the_larger_of_noise_and_distance():
     found = spot.measure(3)
     for draw, part in enumerate(found["private"]["dimfree known"]):
         X, known = spot._drawn(spot._coins(3, draw), Path())
-        door = SeededNoise(zlib.crc32(f"{3 + draw} dimfree known".encode()))
-        release = release_mean(X, epsilon=2.0, delta=1e-6, covariance=known.stddevs**2, noise=door)
+        noise_source = SeededNoise(zlib.crc32(f"{3 + draw} dimfree known".encode()))
+        release = release_mean(X, epsilon=2.0, delta=1e-6, covariance=known.stddevs**2, noise=noise_source)
         noise, distance = np.linalg.norm(release.noise_stddev), np.linalg.norm(release.mean - X.mean(axis=0))
         assert part == max(noise, distance)
     assert found["private"]["empirical mean"] == pytest.approx([0, 0], abs=1e-9)

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from dimfree.comparison import chart as charts
+from dimfree.comparison import chart as chart_module
 from dimfree.comparison.chart import ENDINGS, chart, chart_bytes
 from dimfree.comparison.outcome import AXES, FORMAT, WARNING, Comparison, Score
 from dimfree.comparison.trials import compare
@@ -192,6 +192,6 @@ def test_a_chart_of_refusals_alone_is_empty_and_no_error():
 
 
 def test_without_altair_the_remedy_is_said(monkeypatch):
-    monkeypatch.setattr(charts.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(chart_module.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InvalidParameter, match=r"dimfree\[charts\]"):
         chart(comparison())

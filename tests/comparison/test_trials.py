@@ -54,7 +54,7 @@ class Note:
     writeable: bool
     promise: tuple[float, float, str]
     options: tuple[str, ...]
-    door: object
+    noise: object
 
 
 class Stand:
@@ -82,7 +82,7 @@ def digest(X):
 
 
 def judge(notes, at):
-    """Same bits, same memory, read-only, same promise, in every trial; a door of one's own."""
+    """Same bits, same memory, read-only, same promise, in every trial; noise of its own."""
     for trial in {note.trial for note in notes}:
         seen = [note for note in notes if note.trial == trial]
         assert len({note.digest for note in seen}) == 1, "not the same records"
@@ -90,7 +90,7 @@ def judge(notes, at):
     assert not any(note.writeable for note in notes), "records that can be written to"
     promise = (at.budget.epsilon, at.budget.delta, at.relation)
     assert {note.promise for note in notes} == {promise}, "not the same promise"
-    assert len({id(note.door) for note in notes}) == len(notes), "a shared door"
+    assert len({id(note.noise) for note in notes}) == len(notes), "shared noise"
 
 
 def _clipped(name="honest", **changes):
@@ -111,7 +111,7 @@ def test_everybody_gets_the_same_records_and_the_same_promise(relation):
     assert len({note.digest for note in stand.notes}) == 3  # a draw for each trial
 
 
-def test_a_contestant_is_handed_nothing_but_the_promise_its_priors_and_a_door():
+def test_a_contestant_is_handed_nothing_but_the_promise_its_priors_and_noise():
     stand = Stand()
     scored(point(), [stand.recording(contestant) for contestant in CONTESTANTS], 1, seed=5)
     common = {"epsilon", "delta", "neighbours", "noise"}
@@ -171,7 +171,7 @@ def test_the_judge_sees_another_promise_and_a_copy():
         ({"promise": (8.0, 1e-6, ADD)}, "promise"),
         ({"address": 0}, "copy"),
         ({"writeable": True}, "written"),
-        ({}, "door"),
+        ({}, "noise"),
     ):
         with pytest.raises(AssertionError, match=words):
             judge([note, replace(note, **change)], at)
@@ -278,7 +278,7 @@ def test_an_estimator_without_a_proof_for_the_relation_is_not_even_asked():
     assert (score.errors, score.refusals, score.typical) == ((), 0, math.inf)
 
 
-def test_the_missing_proofs_are_those_of_the_hall():
+def test_the_missing_proofs_are_those_of_release_mean():
     """Whoever takes part raises nothing, and whoever does not take part would have raised."""
     found = compare(n=30, d=2, neighbours="replace-one", trials=1, **PROMISE)
     unproved = [score.name for score in found.scores if score.remark]

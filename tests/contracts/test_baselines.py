@@ -1,4 +1,4 @@
-"""What every private baseline promises: the hall's signature and manners, whatever it was told beforehand."""
+"""What every private baseline promises: the signature and conduct of release_mean, whatever it was told beforehand."""
 
 import logging
 import math
@@ -90,13 +90,8 @@ every = parametrised(tuple(ALL))
 counting = parametrised(tuple(method for method in ALL if method != "ball"))  # which releases no count
 
 
-@pytest.fixture
-def table(rng):
-    return rng.normal(CENTRE, 1.0, size=(COUNT, DIMENSION))
-
-
 class NoDraws:
-    """A noise door that must stay shut."""
+    """Noise that may not be drawn."""
 
     private = False
 
@@ -110,7 +105,7 @@ def test_every_baseline_is_here():
 
 class TestSignature:
     @every
-    def test_it_is_the_halls(self, baseline):
+    def test_it_is_that_of_release_mean(self, baseline):
         parameters = signature(baseline.estimate).parameters
         first, *others = parameters.values()
         assert (first.name, first.kind) == ("X", Parameter.POSITIONAL_OR_KEYWORD)
@@ -343,10 +338,11 @@ class TestErrors:
     )
 
     @every
-    @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD for value in values])
-    def test_a_bad_promise_or_rule_is_named_before_noise_is_drawn(self, table, baseline, name, value):
-        with pytest.raises(InvalidParameter, match=name):
-            baseline.release(table, **{name: value}, noise=NoDraws())
+    @pytest.mark.parametrize(("name", "values"), BAD)
+    def test_a_bad_promise_or_rule_is_named_before_noise_is_drawn(self, table, baseline, name, values):
+        for value in values:
+            with pytest.raises(InvalidParameter, match=name):
+                baseline.release(table, **{name: value}, noise=NoDraws())
 
     @every
     def test_a_bad_prior_is_named(self, table, baseline):
@@ -441,12 +437,12 @@ class TestNumberOfRecords:
 
     def seen(self, baseline, count, released):
         """All that depends on the number of records, and on it alone where the records are equal."""
-        door = self.Fixed(off=released - count)
-        found = baseline.released(np.zeros((count, self.WIDE)), self.WIDE, noise=door)
+        noise = self.Fixed(off=released - count)
+        found = baseline.released(np.zeros((count, self.WIDE)), self.WIDE, noise=noise)
         assert found.parameters["count"] == released
-        asked, public, spread = list(door.asked), dict(found.parameters), found.noise_stddev.tolist()
+        asked, public, spread = list(noise.asked), dict(found.parameters), found.noise_stddev.tolist()
         if baseline.method == "friendly-core":  # a coin for every record; the number kept is released on its own
-            _, of_filter, _, of_mean = door.asked
+            _, of_filter, _, of_mean = noise.asked
             asked[1], asked[3], spread = of_filter[:2], of_mean[::2], None
             del public["kept_lower_bound"]
         return asked, public, spread
@@ -465,8 +461,8 @@ class TestNumberOfRecords:
         """How far the last noise, that of the mean, moves it: the same way, whatever the true number."""
         quiet, table = self.Fixed(off=released - count), np.zeros((count, self.WIDE))
         still = baseline.released(table, self.WIDE, noise=quiet)
-        door = self.Fixed(off=released - count, pushed=len(quiet.asked) - 1)
-        return baseline.released(table, self.WIDE, noise=door).mean - still.mean
+        noise = self.Fixed(off=released - count, pushed=len(quiet.asked) - 1)
+        return baseline.released(table, self.WIDE, noise=noise).mean - still.mean
 
     @parametrised(ORDER_FREE)  # the others average what was kept
     def test_no_sum_is_divided_by_the_true_one(self, baseline):
@@ -501,17 +497,17 @@ class TestUnspoken:
     WILD = ([1e300, -1.7e308, 1e-300], [5e-324, 1.7e308, 1.7e308], [-1e-160, 1e160, 0.0])
 
     class Full:
-        """A table and a noise door in one, for which there is no memory."""
+        """A table and a source of noise in one, for which there is no memory."""
 
         private = False
 
-        def no_room(self, *_, **__):
+        def no_memory(self, *_, **__):
             raise MemoryError(f"Unable to allocate 11. KiB for an array with shape ({COUNT}, {DIMENSION})")
 
-        __array__ = gaussian = laplace = noisy_top = coin = below = no_room
+        __array__ = gaussian = laplace = noisy_top = coin = below = no_memory
 
     class Strict(SeededNoise):
-        """A door at which something overflows, as a step between two draws may."""
+        """Noise at which something overflows, as a step between two draws may."""
 
         def gaussian(self, stddev, size):
             assert np.isinf(np.float64(1e308) * np.float64(1e308))
@@ -534,7 +530,7 @@ class TestUnspoken:
 
     @EVERYBODY
     def test_no_memory_for_a_block(self, method, monkeypatch, table):
-        monkeypatch.setattr(records, "_dense", self.Full().no_room)
+        monkeypatch.setattr(records, "_dense", self.Full().no_memory)
         self.silent(lambda: self.answer(method, table))
 
     @every

@@ -31,11 +31,10 @@ every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(map(st
 
 
 @pytest.fixture
-def table(rng):
+def table(table):
     """Honest records, one of which holds the secret in every coordinate."""
-    found = rng.normal(size=(COUNT, 3))
-    found[11] = CANARY
-    return found
+    table[11] = CANARY
+    return table
 
 
 def assert_silent(*texts):

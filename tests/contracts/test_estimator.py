@@ -26,7 +26,7 @@ LEDGER = Ledger(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
 CANARY = 918273.25
 
 
-class Hall:
+class FakeRelease:
     """A fake release_mean that records its call; refuses when told to."""
 
     def __init__(self, *, refuse):
@@ -43,10 +43,10 @@ class Hall:
 
 
 @pytest.fixture
-def hall(monkeypatch, request):
-    hall = Hall(refuse=getattr(request, "param", False))
-    monkeypatch.setattr("dimfree.interop.mean.release_mean", hall)
-    return hall
+def fake_release(monkeypatch, request):
+    fake_release = FakeRelease(refuse=getattr(request, "param", False))
+    monkeypatch.setattr("dimfree.interop.mean.release_mean", fake_release)
+    return fake_release
 
 
 EXPERT = {
@@ -121,29 +121,29 @@ def test_a_tiny_table_is_refused_with_a_warning():
 # Validate, call, store: with a fake release
 
 
-def test_every_parameter_is_handed_on_unchanged(hall):
+def test_every_parameter_is_handed_on_unchanged(fake_release):
     everyday = set(inspect.signature(PrivateMean).parameters) - EXPERT.keys()
     given = {name: object() for name in everyday} | {"unit": None}  # a name is looked up: see test_units.py
     PrivateMean(**given, **EXPERT).fit(table())
-    assert hall.calls[0][1] == given | {"options": Options(**EXPERT)}
+    assert fake_release.calls[0][1] == given | {"options": Options(**EXPERT)}
 
 
-def test_fit_stores_the_release(hall):
+def test_fit_stores_the_release(fake_release):
     fitted = estimator().fit(table())
     assert fitted.location_.tolist() == [0.0, 1.0, 2.0]
     assert fitted.noise_stddev_.tolist() == [0.5, 0.5, 0.5]
     assert fitted.guarantee_ is fitted.release_.guarantee
     assert fitted.n_features_in_ == 3
-    assert len(hall.calls) == 1
+    assert len(fake_release.calls) == 1
 
 
-def test_nothing_else_is_stored(hall):
+def test_nothing_else_is_stored(fake_release):
     stored = set(vars(estimator().fit(pd.DataFrame(table(), columns=list("abc"))))) - set(vars(estimator()))
     assert stored == {"location_", "noise_stddev_", "guarantee_", "release_", "n_features_in_", "feature_names_in_"}
 
 
-@pytest.mark.parametrize("hall", [True], indirect=True)
-def test_a_refusal_is_nan_and_a_warning(hall):
+@pytest.mark.parametrize("fake_release", [True], indirect=True)
+def test_a_refusal_is_nan_and_a_warning(fake_release):
     with pytest.warns(RefusalWarning, match=r"Too few friends\.") as caught:
         fitted = estimator().fit(table())
     assert caught[0].filename == __file__
@@ -154,37 +154,37 @@ def test_a_refusal_is_nan_and_a_warning(hall):
     assert fitted.guarantee_ == PROMISE
 
 
-def test_column_names_are_kept_and_forgotten(hall):
+def test_column_names_are_kept_and_forgotten(fake_release):
     frame = pd.DataFrame(table(), columns=["a", "größe", "c"])
     fitted = estimator().fit(frame)
     assert fitted.feature_names_in_.tolist() == ["a", "größe", "c"]
-    assert hall.calls[0][0] is frame  # not an array: the release needs the names
+    assert fake_release.calls[0][0] is frame  # not an array: the release needs the names
     assert not hasattr(fitted.fit(table()), "feature_names_in_")
 
 
-def test_mixed_column_names_fail_before_the_budget_is_spent(hall):
+def test_mixed_column_names_fail_before_the_budget_is_spent(fake_release):
     with pytest.raises(TypeError, match="string"):
         estimator().fit(pd.DataFrame(table(), columns=["a", 2, "c"]))
-    assert hall.calls == []
+    assert fake_release.calls == []
 
 
 @pytest.mark.parametrize(
     "convert", [np.ndarray.tolist, np.asfortranarray, sparse.csr_array, lambda X: X.astype(object)]
 )
-def test_kinds_of_input(hall, convert):
+def test_kinds_of_input(fake_release, convert):
     assert estimator().fit(convert(table())).n_features_in_ == 3
-    handed = hall.calls[0][0]
+    handed = fake_release.calls[0][0]
     assert np.array_equal(handed.toarray() if sparse.issparse(handed) else handed, table())
     assert handed.dtype == np.float64
 
 
-def test_a_masked_array_keeps_its_mask(hall):
+def test_a_masked_array_keeps_its_mask(fake_release):
     masked = np.ma.masked_greater(table(), 0.0)
     estimator().fit(masked)
-    assert np.array_equal(hall.calls[0][0].mask, masked.mask)
+    assert np.array_equal(fake_release.calls[0][0].mask, masked.mask)
 
 
-def test_y_is_never_read(hall):
+def test_y_is_never_read(fake_release):
     class Unreadable:
         def __getattribute__(self, name):
             raise AssertionError("y was read")
@@ -200,7 +200,7 @@ def test_sparse_and_missing_entries_are_tagged():
     assert estimator(on_invalid="neutral").__sklearn_tags__().input_tags.allow_nan
 
 
-def test_a_clone_is_unfitted(hall):
+def test_a_clone_is_unfitted(fake_release):
     twin = clone(estimator(epsilon=2.5).fit(table()))
     assert twin.epsilon == 2.5
     assert not hasattr(twin, "location_")

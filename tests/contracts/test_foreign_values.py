@@ -38,8 +38,8 @@ from dimfree.ledger.spending import Charge
 from dimfree.noise import SeededNoise
 from dimfree.paper.group_variances import group_variances
 from dimfree.paper.grouping import slots
-from dimfree.planning.paper_bounds import lower_bound as limits
-from dimfree.planning.paper_bounds import sample_size as needs
+from dimfree.planning.paper_bounds import sample_size
+from dimfree.planning.paper_bounds.lower_bound import fingerprinting_lower_bound, packing_lower_bound
 from dimfree.planning.spread import stddevs_of_public
 
 dp.enable_features(*opendp.FEATURES)
@@ -162,16 +162,16 @@ class Subjects:
             "stddevs_of_public": (stddevs_of_public, {"table": ROWS}),
             "as_basis": (as_basis, {"basis": "dct", "dimension": 3}),
             "lower_bound": (lower_bound, {"here": ROWS[:, 0], "there": ROWS[:, 1], "delta": 0.01, "failure": 0.01}),
-            "packing_lower_bound": (limits.packing_lower_bound, {**AIM_ALONE, "epsilon": 1.0, "radius": 9.0}),
-            "fingerprinting_lower_bound": (limits.fingerprinting_lower_bound, AIM),
-            "easy_instance_records": (needs.easy_instance_records, AIM),
-            "customised_records": (needs.customised_records, AIM),
+            "packing_lower_bound": (packing_lower_bound, {**AIM_ALONE, "epsilon": 1.0, "radius": 9.0}),
+            "fingerprinting_lower_bound": (fingerprinting_lower_bound, AIM),
+            "easy_instance_records": (sample_size.easy_instance_records, AIM),
+            "customised_records": (sample_size.customised_records, AIM),
         }  # fmt: skip
         for call in (
-            needs.known_covariance_records,
-            needs.folklore_records,
-            needs.plan_records,
-            needs.unknown_covariance_records,
+            sample_size.known_covariance_records,
+            sample_size.folklore_records,
+            sample_size.plan_records,
+            sample_size.unknown_covariance_records,
         ):
             found[call.__name__] = (call, AIM)
         return {name: (call, lambda given=given: dict(given)) for name, (call, given) in found.items()}
@@ -194,9 +194,9 @@ class Subjects:
         drawn = {name: (call, lambda given=given: {**given, "noise": noise()}) for name, (call, given) in found.items()}
         layout = slots(24, 6, 4, noise())
         groups = (dimfree.group_variances, lambda: {"records": as_records(ROWS), "layout": layout})
-        return {**drawn, "group_variances": groups, **self._doors()}
+        return {**drawn, "group_variances": groups, **self._noises()}
 
-    def _doors(self) -> dict[str, Any]:
+    def _noises(self) -> dict[str, Any]:
         asked = {
             "gaussian": {"stddev": 1.0, "size": 2},
             "laplace": {"scale": 1.0, "size": 2},
@@ -204,10 +204,10 @@ class Subjects:
             "coin": {"numerator": 1, "denominator": 2},
             "below": {"bound": 5, "size": 2},
         }
-        doors = {"SeededNoise": noise(), "SystemNoise": dimfree.SystemNoise()}
+        noises = {"SeededNoise": noise(), "SystemNoise": dimfree.SystemNoise()}
         calls = {
-            f"{name}.{method}": (getattr(door, method), lambda given=given: dict(given))
-            for name, door in doors.items()
+            f"{name}.{method}": (getattr(noise_source, method), lambda given=given: dict(given))
+            for name, noise_source in noises.items()
             for method, given in asked.items()
         }
         return {**calls, "SeededNoise": (SeededNoise, lambda: {"seed": 0})}
@@ -240,7 +240,7 @@ class Subjects:
         }
 
     def _results(self) -> dict[str, Any]:
-        release, book, composed = self.release, self.ledger, dimfree.compose([self.release])
+        release, ledger, composed = self.release, self.ledger, dimfree.compose([self.release])
         ball_set, box = release.confidence_ball(), release.confidence_box()
         curve = dimfree.tradeoff(n=[300, 600], d=3, spectrum="S1", knowledge="covariance", **PROMISE)
         learned, text = dimfree.LearnedShape(np.ones(3), np.ones(3)), release.to_json()
@@ -258,13 +258,13 @@ class Subjects:
             "read_table": (dimfree.read_table, lambda: {"path": self.folder / "table.csv"}),
             "compose": (dimfree.compose, lambda: {"releases": [release]}),
             "Ledger": (dimfree.Ledger, lambda: {"path": self.new_file(".db"), "dataset": "study", **PROMISE}),
-            "Ledger, again": (dimfree.Ledger, lambda: {"path": book.path, "dataset": "study"}),
-            "Ledger.debit": (book.debit, lambda: {"epsilon": 0.01, "delta": 1e-9}),
+            "Ledger, again": (dimfree.Ledger, lambda: {"path": ledger.path, "dataset": "study"}),
+            "Ledger.debit": (ledger.debit, lambda: {"epsilon": 0.01, "delta": 1e-9}),
             "Ledger.charge": (
-                book.charge,
-                lambda: {"charge": Charge(Budget(0.01, 1e-9), again=Charge), "terms": book.terms},
+                ledger.charge,
+                lambda: {"charge": Charge(Budget(0.01, 1e-9), again=Charge), "terms": ledger.terms},
             ),
-            "Ledger.verify": (book.verify, lambda: {"head": book.head}),
+            "Ledger.verify": (ledger.verify, lambda: {"head": ledger.head}),
             "Release.error_radius": (release.error_radius, dict),
             "Release.interval": (release.interval, dict),
             "Release.confidence_ball": (release.confidence_ball, dict),
@@ -304,6 +304,12 @@ def strictly(strict: bool = True) -> Iterator[None]:
 def subjects(tmp_path_factory) -> dict[str, Any]:
     with strictly():
         return Subjects(tmp_path_factory.mktemp("foreign")).all()
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch) -> None:
+    """Some foreign values are taken for the path of a new file."""
+    monkeypatch.chdir(tmp_path)
 
 
 def texts_of(error: BaseException) -> list[str]:

@@ -38,12 +38,7 @@ core_alone = pytest.mark.parametrize("way", [WAYS[name] for name in CORE_ALONE],
 order_free = pytest.mark.parametrize(
     "way", [way for name, way in WAYS.items() if name != "basic"], ids=[name for name in WAYS if name != "basic"]
 )
-COUNT, DIMENSION = 400, 3
-
-
-@pytest.fixture
-def table(rng):
-    return rng.normal(loc=2.0, size=(COUNT, DIMENSION))
+COUNT, DIMENSION = 467, 3
 
 
 def release(X, way, **changes):
@@ -60,7 +55,7 @@ def released(X, way, **changes):
 
 
 class NoDraws:
-    """A noise door that must stay shut."""
+    """Noise that may not be drawn."""
 
     private = False
 

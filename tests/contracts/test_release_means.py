@@ -58,10 +58,10 @@ def plain(frame):
 
 
 def test_every_group_is_released_as_if_it_stood_alone(frame):
-    means, door = release(frame), SeededNoise(5)
+    means, noise = release(frame), SeededNoise(5)
     assert list(means) == list(KEYS)
-    for key in KEYS:  # one after another through the same door
-        assert wordless(means[key]) == wordless(alone(frame, key, noise=door))
+    for key in KEYS:  # one after another from the same noise
+        assert wordless(means[key]) == wordless(alone(frame, key, noise=noise))
     assert means.refused == ("east",)
     for key in ("north", "south"):
         assert np.abs(means[key].mean - WHERE[key]).max() < 0.5
@@ -144,9 +144,9 @@ def test_an_empty_table_is_refused_group_by_group(frame):
 
 def test_scale_and_denoise_reach_every_group(frame):
     spread = {"shape": Isotropic(100.0), "scale": "learn"}
-    means, door = release(frame, **spread, denoise=True), SeededNoise(5)
+    means, noise = release(frame, **spread, denoise=True), SeededNoise(5)
     for key in KEYS:
-        assert wordless(means[key]) == wordless(alone(frame, key, **spread, denoise=True, noise=door))
+        assert wordless(means[key]) == wordless(alone(frame, key, **spread, denoise=True, noise=noise))
     assert means["north"].denoised
     assert means["north"].parameters["scale"] < 1
 
@@ -222,12 +222,12 @@ def first_group_only(visits):
 @pytest.mark.parametrize("unit_rows", [None, 2])
 def test_a_person_is_in_the_group_of_their_first_row(visits, unit_rows):
     shape = Isotropic(1.0 if unit_rows is None else 100.0)  # totals of one row and of two lie far apart
-    means, door = release(visits, unit="who", unit_rows=unit_rows, shape=shape), SeededNoise(5)
+    means, noise = release(visits, unit="who", unit_rows=unit_rows, shape=shape), SeededNoise(5)
     counted = first_group_only(visits)
     assert len(counted) < visits["region"].isin(KEYS).sum()
     for key in KEYS:
         rows = counted[counted["region"] == key].drop(columns="region")
-        own = release_mean(rows, **with_options(unit="who", unit_rows=unit_rows, **PROMISE, shape=shape, noise=door))
+        own = release_mean(rows, **with_options(unit="who", unit_rows=unit_rows, **PROMISE, shape=shape, noise=noise))
         assert wordless(means[key]) == wordless(own)
     assert not means["north"].refused
 
@@ -275,17 +275,17 @@ def learned(seed):
     groups = np.repeat(["north", "south", "east", "secret-161803"], [2000, 2000, 20, 500])
     X = rng.normal(size=(len(groups), 2)) * (1.0, 5.0)
     X[groups == "secret-161803"] = WHERE["secret-161803"]
-    door = SeededNoise(5)
+    noise = SeededNoise(5)
     means = release_means(
-        X, **with_options(groups=groups, keys=KEYS, **PROMISE, noise=door, tell=lambda *step: told.append(step))
+        X, **with_options(groups=groups, keys=KEYS, **PROMISE, noise=noise, tell=lambda *step: told.append(step))
     )
     return X, groups, means, told
 
 
 def test_the_runs_are_those_of_release_mean_at_the_stated_budgets(learned):
     X, groups, means, _ = learned
-    door = SeededNoise(5)
-    common = {"failure_probability": 1e-6, "noise": door}
+    noise = SeededNoise(5)
+    common = {"failure_probability": 1e-6, "noise": noise}
     first = means.overall.guarantee
     overall = release_mean(X[np.isin(groups, KEYS)], **with_options(epsilon=first.epsilon, delta=first.delta, **common))
     assert overall == means.overall
@@ -394,11 +394,11 @@ WRONG = {
 
 @pytest.mark.parametrize("spoil", WRONG.values(), ids=WRONG.keys())
 def test_bad_input_is_told_before_any_noise_is_drawn(frame, spoil, caplog):
-    door = RecordingNoise()
-    _, said = said_by(lambda: release(**{"X": frame, "noise": door, **spoil(frame)}), caplog)
+    noise = RecordingNoise()
+    _, said = said_by(lambda: release(**{"X": frame, "noise": noise, **spoil(frame)}), caplog)
     assert len(said) >= 3
     assert not songs(said)
-    assert door.asked == []
+    assert noise.asked == []
 
 
 def test_errors_name_the_parameter(frame):
@@ -416,10 +416,10 @@ def test_invalid_rows_matter_where_a_group_is(frame):
     holes.loc[holes["region"] == "secret-161803", "age"] = np.nan
     assert release(holes).to_json() == release(frame).to_json()
     holes.loc[holes["region"] == "east", "age"] = np.nan
-    door = RecordingNoise()
+    noise = RecordingNoise()
     with pytest.raises(InvalidRecords, match="finite"):
-        release(holes, noise=door)
-    assert door.asked == []
+        release(holes, noise=noise)
+    assert noise.asked == []
     assert not release(holes, on_invalid="neutral")["north"].refused
 
 

@@ -59,11 +59,11 @@ def test_the_release_is_that_of_the_person_means(frame, neighbours):
 def test_noise_is_asked_for_as_if_the_table_had_one_row_for_each_person(frame, unit_rows):
     grouped = frame.groupby("who", sort=False)
     records = grouped.mean() if unit_rows is None else grouped.head(unit_rows).groupby("who", sort=False).sum()
-    doors = RecordingNoise(), RecordingNoise()
-    release(frame, unit="who", unit_rows=unit_rows, noise=doors[0])
-    release(records, noise=doors[1])
-    assert doors[0].asked == doors[1].asked
-    assert len(doors[0].asked) > 2
+    noises = RecordingNoise(), RecordingNoise()
+    release(frame, unit="who", unit_rows=unit_rows, noise=noises[0])
+    release(records, noise=noises[1])
+    assert noises[0].asked == noises[1].asked
+    assert len(noises[0].asked) > 2
 
 
 def test_a_column_and_its_keys_give_the_same_release(frame):

@@ -9,7 +9,7 @@ from dimfree.core import basic
 
 
 class EveryCoin:
-    """A noise door that hands out one chosen coin to everybody, and notes what it was asked for."""
+    """Noise that gives every record one chosen coin, and records each request."""
 
     private = False
 
@@ -43,16 +43,16 @@ def test_every_record_has_its_own_coin():
             self.asked.append((bound, size))
             return np.arange(size, dtype=np.int64)
 
-    door = Ramp(0)
-    kept = basic.keep(np.array([4, 4, 4, 4, 4]), door)  # 2c - n = 3: coins 0, 1, 2 keep
+    noise = Ramp(0)
+    kept = basic.keep(np.array([4, 4, 4, 4, 4]), noise)  # 2c - n = 3: coins 0, 1, 2 keep
     assert kept.tolist() == [1, 1, 1, 0, 0]
-    assert door.asked == [(5, 5)]
+    assert noise.asked == [(5, 5)]
 
 
 def test_no_records_need_no_coin():
-    door = EveryCoin(0)
-    assert basic.keep(np.zeros(0, dtype=np.int64), door).shape == (0,)
-    assert door.asked == []
+    noise = EveryCoin(0)
+    assert basic.keep(np.zeros(0, dtype=np.int64), noise).shape == (0,)
+    assert noise.asked == []
 
 
 def test_the_sensitivities_on_friendly_data():

@@ -38,12 +38,6 @@ SECRET = 123456.78125
 
 
 @pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(42)
-    return rng.standard_normal((ROWS, 4)) * [1, 2, 0.5, 1] + [3, -1, 0, 100]
-
-
-@pytest.fixture(scope="module")
 def releases(table):
     """Of the table in memory."""
     return {name: released(table, **options) for name, options in OPTIONS.items()}

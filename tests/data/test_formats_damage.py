@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import dimfree
 from dimfree.cli import app
-from dimfree.data import read as files
+from dimfree.data import read as read_module
 from dimfree.data.formats.csv import CsvStream
 from dimfree.data.formats.file_stream import FileStream, rows_at_once
 from dimfree.data.formats.npy import NpyStream
@@ -25,14 +25,12 @@ SECRET = 271828.25
 ENDINGS = [".npy", ".csv", ".parquet", ".arrow", ".feather", ".zarr", ".h5ad"]
 
 
-@pytest.fixture(autouse=True)
-def streaming(monkeypatch):
-    monkeypatch.setattr(files, "LARGE", 0)
+pytestmark = pytest.mark.usefixtures("streaming")
 
 
-@pytest.fixture
-def table():
-    return np.random.default_rng(3).standard_normal((300, 4)) + SECRET
+@pytest.fixture(scope="module")
+def table(table):
+    return table[:300] + SECRET
 
 
 def refusal_of(action, *args):
@@ -55,16 +53,16 @@ def shortened(path, share=0.5):
 @pytest.mark.parametrize("share", [0.999, 0.5, 0.01, 0.0])
 def test_a_truncated_file(tmp_path, table, ending, share):
     path = shortened(store(tmp_path / f"t{ending}", table), share)
-    message = refusal_of(lambda: release(files.read_table(path)))
+    message = refusal_of(lambda: release(read_module.read_table(path)))
     assert message.startswith(str(path))
 
 
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
 @pytest.mark.parametrize("text", ['a,b\n1,2\n3,"4', '1,2\n3,"4', 'a\n1\n"', '"a', 'a,b\n1,2\n3,"4\n'])
 def test_csv_cut_inside_quotes(tmp_path, monkeypatch, large, text):
-    monkeypatch.setattr(files, "LARGE", large)
+    monkeypatch.setattr(read_module, "LARGE", large)
     (tmp_path / "t.csv").write_text(text)
-    assert "ends inside a cell in quotes" in refusal_of(files.read_table, tmp_path / "t.csv")
+    assert "ends inside a cell in quotes" in refusal_of(read_module.read_table, tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
@@ -78,27 +76,27 @@ def test_csv_cut_inside_quotes(tmp_path, monkeypatch, large, text):
     ],
 )
 def test_csv_says_the_same_streamed_or_loaded(tmp_path, monkeypatch, large, text, words):
-    monkeypatch.setattr(files, "LARGE", large)
+    monkeypatch.setattr(read_module, "LARGE", large)
     (tmp_path / "t.csv").write_text(text)
-    assert words in refusal_of(files.read_table, tmp_path / "t.csv")
+    assert words in refusal_of(read_module.read_table, tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize("text", ["1,2\n\n3,4\n\n", "a,b\n1,2\n3,4", '\ufeffa,b\r\n"1",2\r\n\r\n3,4\r\n'])
 def test_csv_dialect_of_a_stream(tmp_path, text):
     (tmp_path / "t.csv").write_text(text, newline="")
-    records = files.read_table(tmp_path / "t.csv")
+    records = read_module.read_table(tmp_path / "t.csv")
     np.testing.assert_array_equal(np.concatenate([block for block, _ in records.blocks(1)]), [[1, 2], [3, 4]])
 
 
 def test_in_one_column_a_blank_line_is_a_record(tmp_path):
     (tmp_path / "t.csv").write_text("a\n1\n\n3\n")
-    assert files.read_table(tmp_path / "t.csv").count == 3
+    assert read_module.read_table(tmp_path / "t.csv").count == 3
 
 
 @pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".arrow", ".h5ad"])
 def test_a_file_that_shrinks_between_two_passes(tmp_path, table, ending):
     path = store(tmp_path / f"t{ending}", table)
-    records = files.read_table(path)
+    records = read_module.read_table(path)
     assert sum(len(rows) for rows, _ in records.blocks()) == 300
     shortened(path)
     assert "changed since it was opened" in refusal_of(lambda: list(records.blocks()))
@@ -109,7 +107,7 @@ def test_a_file_that_shrinks_between_two_passes(tmp_path, table, ending):
 @pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".arrow", ".h5ad"])
 def test_a_file_that_is_replaced_between_two_passes(tmp_path, table, ending):
     path = store(tmp_path / f"t{ending}", table)
-    records = files.read_table(path)
+    records = read_module.read_table(path)
     store(tmp_path / f"other{ending}", table + 1).replace(path)
     assert "changed since it was opened" in refusal_of(release, records)
 
@@ -118,7 +116,7 @@ def test_a_file_that_is_replaced_between_two_passes(tmp_path, table, ending):
 def test_a_chunk_that_is_written_anew(tmp_path, table, within):
     """The folder itself does not show it."""
     path = store(tmp_path / "t.zarr", table)
-    records = files.read_table(path)
+    records = read_module.read_table(path)
     blocks = records.blocks(7)
     if within:
         next(blocks)
@@ -139,7 +137,7 @@ def test_a_file_that_shrinks_within_a_pass(tmp_path, kind):
 
 def test_nothing_is_released_from_a_file_that_changes_in_the_middle(tmp_path, table, monkeypatch):
     path, drawn = store(tmp_path / "t.npy", table), []
-    records = files.read_table(path)
+    records = read_module.read_table(path)
 
     class Meddling(SeededNoise):
         def gaussian(self, stddev, size):
@@ -181,14 +179,14 @@ def test_parts_that_do_not_fit(tmp_path, part, words):
 
 
 def test_a_row_group_with_other_columns(tmp_path, table):
-    records = files.read_table(store(tmp_path / "t.parquet", table))
+    records = read_module.read_table(store(tmp_path / "t.parquet", table))
     layout = records._source._layout
     for other in (pa.schema([("x", pa.float64())]), layout.schema.set(0, pa.field("first", pa.float32()))):
         assert "other columns or types" in refusal_of(layout.require, other)
 
 
 def test_running_out_of_memory_in_a_pass_has_its_own_words(tmp_path, table, monkeypatch):
-    records = files.read_table(store(tmp_path / "t.npy", table))
+    records = read_module.read_table(store(tmp_path / "t.npy", table))
 
     def exhausted(*_):
         raise MemoryError(f"{SECRET} rows")
@@ -223,20 +221,20 @@ def checked(request, tmp_path):
 
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
 def test_a_page_that_does_not_fit_its_checksum(checked, monkeypatch, large):
-    monkeypatch.setattr(files, "LARGE", large)
-    assert sum(len(rows) for rows, _ in files.read_table(checked).blocks()) == 300
+    monkeypatch.setattr(read_module, "LARGE", large)
+    assert sum(len(rows) for rows, _ in read_module.read_table(checked).blocks()) == 300
     with_one_byte_changed(checked)
-    for read in (files.read_table, lambda path: files.read_keyed_table(path, ["who"])[0]):
+    for read in (read_module.read_table, lambda path: read_module.read_keyed_table(path, ["who"])[0]):
         message = refusal_of(lambda read=read: list(read(checked).blocks()))
         assert message.startswith(str(checked))
         assert "damaged" in message
-    assert "damaged" in refusal_of(files.read_covariance, checked)
+    assert "damaged" in refusal_of(read_module.read_covariance, checked)
 
 
 def test_a_worker_compares_checksums(checked):
     needs("dask")
     with_one_byte_changed(checked)
-    assert "damaged" in refusal_of(lambda: list(files.read_table(checked, workers=2).blocks()))
+    assert "damaged" in refusal_of(lambda: list(read_module.read_table(checked, workers=2).blocks()))
 
 
 def test_no_release_of_a_page_that_does_not_fit(checked, tmp_path, monkeypatch):
@@ -268,62 +266,62 @@ def test_no_release_of_a_page_that_does_not_fit(checked, tmp_path, monkeypatch):
 
 def test_a_zarr_chunk_that_is_lost_or_damaged(tmp_path, table):
     path = store(tmp_path / "t.zarr", table, rows=100)
-    records = files.read_table(path)
+    records = read_module.read_table(path)
     chunk = next(part for part in sorted((path / "c").rglob("*")) if part.is_file())
     whole = chunk.read_bytes()
     chunk.write_bytes(whole[: len(whole) // 2])
-    damaged = files.read_table(path)
+    damaged = read_module.read_table(path)
     assert "damaged" in refusal_of(lambda: list(damaged.blocks()))
     chunk.unlink()
     for opened in (records, damaged):
         assert "changed since it was opened" in refusal_of(lambda opened=opened: list(opened.blocks()))
-    assert "chunks of it are missing" in refusal_of(files.read_table, path)
+    assert "chunks of it are missing" in refusal_of(read_module.read_table, path)
 
 
 def test_what_is_no_zarr_array(tmp_path, table):
     zarr = needs("zarr")
     zarr.create_group(str(tmp_path / "g.zarr"))
-    assert "it is a group" in refusal_of(files.read_table, tmp_path / "g.zarr")
+    assert "it is a group" in refusal_of(read_module.read_table, tmp_path / "g.zarr")
     zarr.create_array(str(tmp_path / "r.zarr"), data=np.zeros((2, 2, 2)) + 1)
-    assert "2 dimensions" in refusal_of(files.read_table, tmp_path / "r.zarr")
+    assert "2 dimensions" in refusal_of(read_module.read_table, tmp_path / "r.zarr")
     (tmp_path / "f.zarr").write_text("x")
-    assert "is a file: pass the path of a folder" in refusal_of(files.read_table, tmp_path / "f.zarr")
+    assert "is a file: pass the path of a folder" in refusal_of(read_module.read_table, tmp_path / "f.zarr")
     (tmp_path / "e.zarr").mkdir()
-    refusal_of(files.read_table, tmp_path / "e.zarr")
+    refusal_of(read_module.read_table, tmp_path / "e.zarr")
 
 
 def test_what_is_no_csr(tmp_path):
     h5py = needs("h5py")
     counts = sparse.csr_matrix(np.eye(4))
     path = tmp_path / "t.h5ad"
-    assert "write X as CSR" in refusal_of(files.read_table, store_h5ad(path, sparse.csc_matrix(counts)))
+    assert "write X as CSR" in refusal_of(read_module.read_table, store_h5ad(path, sparse.csc_matrix(counts)))
     for part, wrong in (("indptr", [0, 3, 2, 3, 4]), ("indptr", [0, 1]), ("data", [SECRET]), ("indices", [0, 1, 2, 9])):
         store_h5ad(path, counts)
         with h5py.File(path, "a") as file:
             del file["X"][part]
             file["X"][part] = wrong
-        message = refusal_of(lambda: list(files.read_table(path).sparse_blocks()))
+        message = refusal_of(lambda: list(read_module.read_table(path).sparse_blocks()))
         assert "damaged" in message
     with h5py.File(path, "w") as file:
         file["obs"] = [1]
-    assert "no matrix X" in refusal_of(files.read_table, path)
+    assert "no matrix X" in refusal_of(read_module.read_table, path)
 
 
 @pytest.mark.parametrize("part", ["indptr", "indices"])
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
 def test_fractions_for_places(tmp_path, monkeypatch, part, large):
     """Rounded, they would move entries into other columns, or into the rows of other people."""
-    monkeypatch.setattr(files, "LARGE", large)
+    monkeypatch.setattr(read_module, "LARGE", large)
     h5py = needs("h5py")
     counts = sparse.csr_matrix(np.eye(4))
     with h5py.File(store_h5ad(tmp_path / "t.h5ad", counts), "a") as file:
         places = file["X"][part][:]
         del file["X"][part]
         file["X"][part] = places + (np.arange(len(places)) == 1) * 0.7
-    assert "not whole numbers" in refusal_of(files.read_table, tmp_path / "t.h5ad")
+    assert "not whole numbers" in refusal_of(read_module.read_table, tmp_path / "t.h5ad")
     parts = {"data": counts.data, "indices": counts.indices, "indptr": counts.indptr, part: places + 0.5}
     np.savez(tmp_path / "t.npz", format=b"csr", shape=counts.shape, **parts)
-    assert "not whole numbers" in refusal_of(files.read_table, tmp_path / "t.npz")
+    assert "not whole numbers" in refusal_of(read_module.read_table, tmp_path / "t.npz")
 
 
 @pytest.mark.parametrize(
@@ -334,7 +332,7 @@ def test_a_missing_package_names_its_extra(tmp_path, monkeypatch, package, endin
     path = tmp_path / f"t{ending}"
     path.mkdir() if ending == ".zarr" else path.write_text("x")
     monkeypatch.setitem(sys.modules, package, None)
-    assert f"pip install 'dimfree[{extra}]'" in refusal_of(files.read_table, path)
+    assert f"pip install 'dimfree[{extra}]'" in refusal_of(read_module.read_table, path)
 
 
 # ------------------------------------------------------------------------------------------------ the command

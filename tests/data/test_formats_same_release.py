@@ -11,7 +11,7 @@ from flat_options import with_options
 from streams import NAMES, RecordedStream, lists, needs, store, store_h5ad, wide
 
 import dimfree
-from dimfree.data import read as files
+from dimfree.data import read as read_module
 from dimfree.data import records as records_module
 from dimfree.data.formats import arrow_rows, npy, parquet
 from dimfree.data.progress import during, heard, listening
@@ -27,15 +27,9 @@ KNOWN = {"covariance": np.array([1.0, 4.0, 0.25, 1.0])}
 
 
 @pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(42)
-    return (rng.standard_normal((ROWS, 4)) * [1, 2, 0.5, 1] + [3, -1, 0, 100]).astype(np.float32)
-
-
-@pytest.fixture
-def streaming(monkeypatch):
-    """Every file counts as large."""
-    monkeypatch.setattr(files, "LARGE", 0)
+def table(table):
+    """As formats store it: single precision."""
+    return table[:ROWS].astype(np.float32)
 
 
 def released(X, **options) -> dict:
@@ -50,7 +44,7 @@ def values_of(records, rows=None):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_streamed_file_gives_the_release_of_the_array(tmp_path, streaming, monkeypatch, table, ending):
-    records = files.read_table(store(tmp_path / f"t{ending}", table, rows=211))
+    records = read_module.read_table(store(tmp_path / f"t{ending}", table, rows=211))
     assert records.streams
     with_names = records.columns is not None
     expected = released(wide(table) if with_names else table, **KNOWN)
@@ -64,23 +58,23 @@ def test_a_streamed_file_gives_the_release_of_the_array(tmp_path, streaming, mon
 @pytest.mark.parametrize("ending", [".npy", ".parquet"])
 def test_also_where_everything_is_learned(tmp_path, streaming, monkeypatch, table, ending):
     expected = released(wide(table) if ending == ".parquet" else table)
-    assert released(files.read_table(store(tmp_path / f"t{ending}", table)), window=(1e-6, 1e6)) == expected
+    assert released(read_module.read_table(store(tmp_path / f"t{ending}", table)), window=(1e-6, 1e6)) == expected
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_small_file_is_loaded_and_says_the_same(tmp_path, table, ending):
-    records = files.read_table(store(tmp_path / f"t{ending}", table, rows=211))
+    records = read_module.read_table(store(tmp_path / f"t{ending}", table, rows=211))
     assert not records.streams
     np.testing.assert_array_equal(values_of(records), table.astype(float))
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("rows", [1, 5, 7, 1000])
-def test_blocks_are_never_longer_than_asked(tmp_path, streaming, table, ending, rows):
-    records = files.read_table(store(tmp_path / f"t{ending}", table[:50], rows=7))
-    blocks = [block for block, _ in records.blocks(rows)]
-    assert all(len(block) <= rows and block.dtype == np.float64 for block in blocks)
-    np.testing.assert_array_equal(np.concatenate(blocks), table[:50].astype(float))
+def test_blocks_are_never_longer_than_asked(tmp_path, streaming, table, ending):
+    records = read_module.read_table(store(tmp_path / f"t{ending}", table[:50], rows=7))
+    for rows in (1, 5, 7, 1000):
+        blocks = [block for block, _ in records.blocks(rows)]
+        assert all(len(block) <= rows and block.dtype == np.float64 for block in blocks)
+        np.testing.assert_array_equal(np.concatenate(blocks), table[:50].astype(float))
 
 
 @pytest.mark.parametrize("limit", [1, 4 * 4 * 10, 2**28])
@@ -91,7 +85,7 @@ def test_wide_parts_are_put_together_from_columns(tmp_path, streaming, monkeypat
     monkeypatch.setattr(parquet, "_NARROW", 0)
     monkeypatch.setattr(parquet, "_WIDTH", 3)
     for ending in (".parquet", ".arrow"):
-        records = files.read_table(store(tmp_path / f"t{ending}", table[:60], rows=25))
+        records = read_module.read_table(store(tmp_path / f"t{ending}", table[:60], rows=25))
         np.testing.assert_array_equal(values_of(records, 8), table[:60])
 
 
@@ -102,7 +96,7 @@ def test_lists_of_fixed_size(tmp_path, streaming, table, kind):
     with pa.ipc.new_file(tmp_path / "t.arrow", lists(numbers).schema) as file:
         file.write_table(lists(numbers), max_chunksize=7)
     for name in ("t.parquet", "t.arrow"):
-        records = files.read_table(tmp_path / name)
+        records = read_module.read_table(tmp_path / name)
         assert records.streams
         assert records.columns is None
         np.testing.assert_array_equal(values_of(records, 4), numbers)
@@ -111,18 +105,18 @@ def test_lists_of_fixed_size(tmp_path, streaming, table, kind):
 def test_missing_entries_and_columns_of_several_types(tmp_path, streaming):
     mixed = pa.table({"a": pa.array([1.5, None, 3.0], pa.float32()), "b": [1, 2, 2**60], "c": [True, False, True]})
     pq.write_table(mixed, tmp_path / "t.parquet")
-    blocks = list(files.read_table(tmp_path / "t.parquet").blocks())
+    blocks = list(read_module.read_table(tmp_path / "t.parquet").blocks())
     np.testing.assert_array_equal(np.concatenate([valid for _, valid in blocks]), [True, False, True])
     np.testing.assert_array_equal(np.concatenate([block for block, _ in blocks])[2], [3.0, 2.0**60, 1.0])
     gaps = pa.table({"v": pa.array([[1.0, 2.0], None, [3.0, None]], pa.list_(pa.float32(), 2))})
     pq.write_table(gaps, tmp_path / "g.parquet")
-    valid = np.concatenate([mask for _, mask in files.read_table(tmp_path / "g.parquet").blocks()])
+    valid = np.concatenate([mask for _, mask in read_module.read_table(tmp_path / "g.parquet").blocks()])
     np.testing.assert_array_equal(valid, [True, False, False])
 
 
 def test_an_array_by_column(tmp_path, streaming, table):
     np.save(tmp_path / "t.npy", np.asfortranarray(table.astype(">f8")))
-    np.testing.assert_array_equal(values_of(files.read_table(tmp_path / "t.npy"), 13), table)
+    np.testing.assert_array_equal(values_of(read_module.read_table(tmp_path / "t.npy"), 13), table)
 
 
 # ------------------------------------------------------------------------------------------------ keys
@@ -134,7 +128,7 @@ def test_keyed_columns_are_taken_out_of_a_stream(tmp_path, streaming, table):
     with pa.ipc.new_file(tmp_path / "t.arrow", keyed.schema) as file:
         file.write_table(keyed, max_chunksize=7)
     for name in ("t.parquet", "t.arrow"):
-        records, [who] = files.read_keyed_table(tmp_path / name, ("who",))
+        records, [who] = read_module.read_keyed_table(tmp_path / name, ("who",))
         assert records.streams
         assert records.columns == NAMES
         assert who.to_pylist()[8:10] == ["p8", "p0"]
@@ -143,7 +137,7 @@ def test_keyed_columns_are_taken_out_of_a_stream(tmp_path, streaming, table):
 
 def test_some_rows_of_a_stream(tmp_path, streaming, table):
     some = np.arange(ROWS) % 3 == 1
-    chosen = files.read_table(store(tmp_path / "t.parquet", table)).chosen(some)
+    chosen = read_module.read_table(store(tmp_path / "t.parquet", table)).chosen(some)
     assert chosen.streams
     np.testing.assert_array_equal(values_of(chosen, 11), table[some])
 
@@ -151,7 +145,7 @@ def test_some_rows_of_a_stream(tmp_path, streaming, table):
 def test_some_rows_of_a_wide_stream(tmp_path, streaming, monkeypatch, table):
     monkeypatch.setattr(parquet, "_NARROW", 0)
     monkeypatch.setattr(arrow_rows, "SLAB_BYTES", 4 * 4 * 10)
-    records = files.read_table(store(tmp_path / "t.parquet", table[:120], rows=37))
+    records = read_module.read_table(store(tmp_path / "t.parquet", table[:120], rows=37))
     some = np.arange(120) % 3 == 1
     some[37:74] = False
     chosen = records.chosen(some)
@@ -159,7 +153,9 @@ def test_some_rows_of_a_wide_stream(tmp_path, streaming, monkeypatch, table):
     every_other = np.arange(int(some.sum())) % 2 == 0
     np.testing.assert_array_equal(values_of(chosen.chosen(every_other), 8), table[:120][some][every_other])
     np.testing.assert_array_equal(values_of(records), table[:120])
-    assert released(files.read_table(store(tmp_path / "w.parquet", table)), **KNOWN) == released(wide(table), **KNOWN)
+    assert released(read_module.read_table(store(tmp_path / "w.parquet", table)), **KNOWN) == released(
+        wide(table), **KNOWN
+    )
 
 
 @pytest.fixture
@@ -184,7 +180,7 @@ def test_some_rows_of_an_array(tmp_path, streaming, monkeypatch, table, read, or
     monkeypatch.setattr(npy, "_NEAR", near)
     monkeypatch.setattr(npy, "_WINDOW_ROWS", window)
     np.save(tmp_path / "t.npy", np.asarray(table[:200].astype(">f4"), order=order))
-    records = files.read_table(tmp_path / "t.npy")
+    records = read_module.read_table(tmp_path / "t.npy")
     some = np.isin(np.arange(200), [0, 1, 2, 49, 50, 99, 150, 151, 199])
     chosen = records.chosen(some)
     for rows in (1, 4, 200):
@@ -208,7 +204,7 @@ def test_an_array_is_read_where_the_chosen_rows_are_whatever_they_hold(tmp_path,
         np.save(tmp_path / "t.npy", values)
         for mask in some.values():
             read.clear()
-            for _ in files.read_table(tmp_path / "t.npy").chosen(mask).blocks(100):
+            for _ in read_module.read_table(tmp_path / "t.npy").chosen(mask).blocks(100):
                 pass
             found.append(read.copy())
     assert found[0] == [(256 * row, 1024) for row in (7, 297, 587, 877)]
@@ -223,7 +219,7 @@ def test_of_an_array_the_core_reads_its_sample_alone(tmp_path, streaming, monkey
     for near in (0, 2**60):
         monkeypatch.setattr(npy, "_NEAR", near)
         read.clear()
-        assert released(files.read_table(tmp_path / "t.npy"), **given) == released(table, **given)
+        assert released(read_module.read_table(tmp_path / "t.npy"), **given) == released(table, **given)
         taken.append(sum(size for _, size in read) / table.nbytes)
     skipping, whole = taken
     assert whole == round(whole)
@@ -232,7 +228,7 @@ def test_of_an_array_the_core_reads_its_sample_alone(tmp_path, streaming, monkey
 
 def test_chosen_rows_of_an_array_that_has_changed(tmp_path, streaming, table):
     np.save(tmp_path / "t.npy", table)
-    chosen = files.read_table(tmp_path / "t.npy").chosen(np.arange(ROWS) < 3)
+    chosen = read_module.read_table(tmp_path / "t.npy").chosen(np.arange(ROWS) < 3)
     np.save(tmp_path / "t.npy", table[:500])
     with pytest.raises(InvalidFile, match="has changed since it was opened"):
         list(chosen.blocks())
@@ -278,7 +274,7 @@ def counts():
 def test_sparse_h5ad(tmp_path, streaming, monkeypatch, counts, options):
     needs("h5py")
     monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", 300)
-    records = files.read_table(store_h5ad(tmp_path / "t.h5ad", counts))
+    records = read_module.read_table(store_h5ad(tmp_path / "t.h5ad", counts))
     assert (records.streams, records.is_sparse, records.columns) == (True, True, NAMES)
     assert len(list(records.sparse_blocks())) > 5
     assert released(records, **options)["mean"] == released(counts, **options)["mean"]
@@ -290,8 +286,8 @@ def test_sparse_h5ad_that_is_small_or_stores_an_entry_twice(tmp_path, monkeypatc
     twice = sparse.csr_matrix((np.array([1.0, 2.0, 4.0]), [3, 3, 0], [0, 2, 3]), shape=(2, 4))
     path = store_h5ad(tmp_path / "t.h5ad", twice)
     for large in (0, 2**28):
-        monkeypatch.setattr(files, "LARGE", large)
-        records = files.read_table(path)
+        monkeypatch.setattr(read_module, "LARGE", large)
+        records = read_module.read_table(path)
         assert records.streams == (large == 0)
         np.testing.assert_array_equal(values_of(records), [[0, 0, 0, 3], [4, 0, 0, 0]])
 

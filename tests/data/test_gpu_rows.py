@@ -14,13 +14,12 @@ import scipy.sparse as sparse
 from flat_options import with_options
 
 import dimfree
-from dimfree.core import distances, friends
-from dimfree.core import gpu_offsets as device_offsets
+from dimfree.core import distances, friends, gpu_offsets
 from dimfree.core.distances import PairDistances
 from dimfree.core.friends import NEAR, friend_counts, within_radius
 from dimfree.data.blocks import densely
 from dimfree.data.gpu import device
-from dimfree.data.gpu import rows as device_rows
+from dimfree.data.gpu import rows as gpu_rows
 from dimfree.data.gpu.device import Place, place_of
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, are_finite, as_records
@@ -110,7 +109,7 @@ def test_scores(rng, guess, unit):
 
 def test_wide_rows_whose_squares_no_float_holds(rng, monkeypatch):
     table = np.full((3, 5000), 2.0**22) - rng.integers(0, 2, size=(3, 5000))
-    monkeypatch.setattr(device_rows, "_CELLS", 7)
+    monkeypatch.setattr(gpu_rows, "_CELLS", 7)
     assert clip.squares(table, 1.0).max() > 2.0**53
     assert clip.squares(there(table), 1.0).tobytes() == clip.squares(table, 1.0).tobytes()
     assert clip.clipped_total(there(table), 1.0).tobytes() == clip.clipped_total(table, 1.0).tobytes()
@@ -157,7 +156,7 @@ def clouds(rng) -> np.ndarray:
 
 
 def test_friend_counts(rng, monkeypatch):
-    monkeypatch.setattr(device_offsets, "_ROWS", 16)
+    monkeypatch.setattr(gpu_offsets, "_ROWS", 16)
     records = clouds(rng)
     counts = friend_counts(there_whole(records))
     assert counts.tobytes() == friend_counts(records).tobytes()
@@ -176,7 +175,7 @@ def test_the_predicate_on_the_sphere():
 
 
 def test_weighted_means(rng, monkeypatch):
-    monkeypatch.setattr(device_rows, "_CELLS", 30)
+    monkeypatch.setattr(gpu_rows, "_CELLS", 30)
     records = rng.integers(-RADIUS, RADIUS, size=(50, 5)) + 2**59
     weights = rng.integers(0, 2**30, size=50)
     assert (rounded_mean(there_whole(records), weights, 9) == rounded_mean(records, weights, 9)).all()

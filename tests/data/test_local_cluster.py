@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 
 import dimfree
 from dimfree import cli
-from dimfree.data import read as files
-from dimfree.data.cluster import scheduler as cluster_module
-from dimfree.data.cluster import workers
+from dimfree.data import read
+from dimfree.data.cluster import scheduler, workers
 from dimfree.data.cluster.scheduler import connected
 from dimfree.data.progress import listening
 from dimfree.data.records import as_records
@@ -42,12 +41,6 @@ def the_scheduler_as_before():
     before = dask.config.get("scheduler", None)
     yield
     dask.config.set(scheduler=before)
-
-
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(42)
-    return rng.standard_normal((ROWS, 4)) * [1, 2, 0.5, 1] + [3, -1, 0, 100]
 
 
 @pytest.fixture(scope="module")
@@ -213,26 +206,26 @@ def test_a_graph_without_memory_is_lack_of_memory(client):
     ],
 )
 def test_a_worker_with_another_dimfree_is_named_before_anything_is_charged(client, tmp_path, table, change, said):
-    book = dimfree.Ledger(tmp_path / "study.db", "trial-7", epsilon=9, delta=1e-4)
+    ledger = dimfree.Ledger(tmp_path / "study.db", "trial-7", epsilon=9, delta=1e-4)
     path, X = store(tmp_path / "t.npy", table), da.from_array(table, chunks=(200, 4))
     other = sorted(pids(client))[1]
     pretend(client, change, [other])
     expected = f"{said}.*this process has dimfree {OWN}: install"
     try:
         with pytest.raises(LostWorkers, match=expected) as told:
-            released(X, ledger=book, **KNOWN)
+            released(X, ledger=ledger, **KNOWN)
         assert other in str(told.value)
         with pytest.raises(LostWorkers, match=expected):
-            released(files.read_table(path, workers=2), ledger=book, **KNOWN)
+            released(read.read_table(path, workers=2), ledger=ledger, **KNOWN)
         with pytest.raises(LostWorkers, match=expected), connected(client.scheduler.address):
             pass
         command = ["mean", str(path), "--epsilon", "4", "--delta", "1e-6", "--scheduler", client.scheduler.address]
-        result = CliRunner().invoke(cli.app, [*command, "--ledger", str(book.path), "--dataset", "trial-7"])
+        result = CliRunner().invoke(cli.app, [*command, "--ledger", str(ledger.path), "--dataset", "trial-7"])
         assert (result.exit_code, said in result.stderr) == (2, True)
-        assert book.account().debits == 0
+        assert ledger.account().debits == 0
     finally:
         pretend(client, "", [other])
-    assert released(X, ledger=book, **KNOWN) == released(table, **KNOWN)
+    assert released(X, ledger=ledger, **KNOWN) == released(table, **KNOWN)
 
 
 def pretend(client, change, workers=None):
@@ -250,7 +243,7 @@ kept = sys.__dict__.setdefault("kept_dimfree", kept)
 
 def test_a_worker_that_joins_later_is_asked_as_well(client, table):
     records = as_records(da.from_array(table, chunks=(200, 4)))
-    assert cluster_module.computed([dask.delayed(len)("ab")], [1]) == [2]
+    assert scheduler.computed([dask.delayed(len)("ab")], [1]) == [2]
     workers._alike[client].clear()  # as if they were new
     pretend(client, "kept.__version__ = '0.0.9'")
     try:
@@ -262,7 +255,7 @@ def test_a_worker_that_joins_later_is_asked_as_well(client, table):
 
 def test_nobody_is_warned_of_how_much_is_sent(client, tmp_path, table, recwarn):
     """Dask tells the size of a large graph; ours is that of the masks, a bit for every row."""
-    apart = files.read_table(store(tmp_path / "t.npy", table), workers=2)
+    apart = read.read_table(store(tmp_path / "t.npy", table), workers=2)
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1kB"}):
         released(apart, **KNOWN)
         assert not [said for said in recwarn if "large graph" in str(said.message)]
@@ -310,16 +303,16 @@ def _slowly(rows):
 @pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".zarr"])
 def test_a_file_read_by_the_workers_gives_the_release_of_the_file(client, tmp_path, table, ending):
     path = store(tmp_path / f"t{ending}", table, rows=97)
-    apart = files.read_table(path, workers=2)
+    apart = read.read_table(path, workers=2)
     assert apart.streams
-    assert released(apart, **KNOWN) == released(files.read_table(path), **KNOWN)
+    assert released(apart, **KNOWN) == released(read.read_table(path), **KNOWN)
     os.utime(path)
     with pytest.raises(InvalidFile, match="has changed"):
         released(apart, **KNOWN)
 
 
 def test_a_file_that_workers_do_not_see(client, tmp_path, table):
-    apart = files.read_table(store(tmp_path / "t.npy", table), workers=2)
+    apart = read.read_table(store(tmp_path / "t.npy", table), workers=2)
     (tmp_path / "t.npy").unlink()
     with pytest.raises(InvalidFile, match="under the same path on every worker"):
         released(apart, **KNOWN)
@@ -338,7 +331,7 @@ def test_the_command_line_takes_a_scheduler(cluster, tmp_path, table, monkeypatc
 
 
 def test_a_scheduler_that_is_not_there(tmp_path, table, monkeypatch):
-    monkeypatch.setattr(cluster_module, "PATIENCE", 3.0)
+    monkeypatch.setattr(scheduler, "PATIENCE", 3.0)
     address = f"tcp://127.0.0.1:{_closed_port()}"
     path, began = store(tmp_path / "t.npy", table), time.monotonic()
     command = ["mean", str(path), "--epsilon", "1", "--delta", "1e-6", "--out", str(tmp_path / "mean.csv")]
@@ -367,10 +360,11 @@ def test_options_that_need_one_machine(tmp_path):
 
 
 def test_without_workers_nobody_waits_for_ever(table, monkeypatch):
-    monkeypatch.setattr(cluster_module, "PATIENCE", 3.0)
+    monkeypatch.setattr(scheduler, "PATIENCE", 3.0)
+    monkeypatch.setattr(scheduler, "_LOOK", 0.2)
     with local_cluster(1) as cluster, distributed.Client(cluster) as client:
         X = da.from_array(table, chunks=(100, 4)).map_blocks(_slowly, dtype=float, meta=np.zeros((0, 0)))
-        gone = threading.Timer(1.0, cluster.scale, [0])
+        gone = threading.Timer(0.5, cluster.scale, [0])
         gone.start()
         began = time.monotonic()
         with pytest.raises(LostWorkers, match="no workers"):
@@ -382,12 +376,12 @@ def test_without_workers_nobody_waits_for_ever(table, monkeypatch):
 
 
 def test_a_scheduler_that_goes_away_in_mid_run(table, monkeypatch):
-    monkeypatch.setattr(cluster_module, "PATIENCE", 3.0)
-    monkeypatch.setattr(workers, "ANSWER", 2.0)
+    monkeypatch.setattr(scheduler, "PATIENCE", 1.5)
+    monkeypatch.setattr(workers, "ANSWER", 1.0)
     cluster = local_cluster(1)
     client = distributed.Client(cluster)
     X = da.from_array(table, chunks=(100, 4)).map_blocks(_slowly, dtype=float, meta=np.zeros((0, 0)))
-    gone = threading.Timer(1.0, cluster.close)
+    gone = threading.Timer(0.5, cluster.close)
     gone.start()
     began = time.monotonic()
     with pytest.raises(LostWorkers):
@@ -403,6 +397,7 @@ def test_distributed_is_an_extra(monkeypatch):
         pass
 
 
-def test_a_scheduler_that_is_named_but_has_no_client_is_told(table):
+def test_a_scheduler_that_is_named_but_has_no_client_is_told(table, monkeypatch):
+    monkeypatch.setattr("distributed.client._get_global_client", lambda: None)  # whatever other tests left open
     with dask.config.set(scheduler="distributed"), pytest.raises(LostWorkers, match="no Client"):
         dimfree.release_mean(da.from_array(table, chunks=(200, 4)), epsilon=4.0, delta=1e-6)

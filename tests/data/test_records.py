@@ -1,4 +1,4 @@
-"""The front door: what is accepted, what is refused in which words, and what never leaves."""
+"""Tables of every kind: what is accepted, what is refused in which words, and what never leaves."""
 
 import copy
 import pickle
@@ -170,7 +170,7 @@ def test_blocks_of_sparse_rows_say_what_dense_blocks_say(monkeypatch, rng, entri
     assert max(rows.width for rows, _ in blocks) <= 1
 
 
-def test_a_block_of_sparse_rows_has_room_for_four_full_ones(monkeypatch):
+def test_a_block_of_sparse_rows_holds_four_full_ones(monkeypatch):
     monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", 0)
     X = sparse.csr_array(np.eye(2, 40) + 1)  # 40 entries a row; blocks of 160
     assert [len(rows) for rows, _ in open_records(sparse.vstack([X] * 5)).sparse_blocks()] == [4, 4, 2]

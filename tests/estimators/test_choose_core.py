@@ -8,7 +8,8 @@ import pytest
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_private_count, calibrate_public_count
 from dimfree.core import soft, stable
-from dimfree.estimators.choose.core import HEAVY_SHARE, HonestModel, Size, choose_soft, default_bounded, stable_choices
+from dimfree.estimators.choose.constants import HEAVY_SHARE
+from dimfree.estimators.choose.core import HonestModel, Size, choose_soft, default_bounded, stable_choices
 
 BUDGET = Budget(4.0, 1e-6)
 FAILURE = 0.01

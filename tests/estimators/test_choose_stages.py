@@ -9,8 +9,9 @@ import pytest
 from dimfree.accounting import events
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.ladder import Ladder
+from dimfree.estimators.choose.constants import SEARCHED_STAGES
 from dimfree.estimators.choose.core import StableChoice
-from dimfree.estimators.choose.stages import SEARCHED_STAGES, Moments, best_schedule, clip_level, search_share
+from dimfree.estimators.choose.stages import Moments, best_schedule, clip_level, search_share
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 LADDER = Ladder((1, 1, 1, 2**63))

@@ -12,7 +12,7 @@ from recording import RecordingNoise
 from streams import RecordedStream, needs
 
 from dimfree import Release, release_mean
-from dimfree.data import read as files
+from dimfree.data import read
 from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.estimators.learn import forecasts
@@ -174,18 +174,18 @@ def test_sparse_rows_give_the_same_bits(name, relation):
 def test_a_stream_gives_the_same_bits(tmp_path, monkeypatch, name):
     rows = world(name)
     np.save(tmp_path / "t.npy", rows)
-    monkeypatch.setattr(files, "LARGE", 0)
-    assert text(files.read_table(tmp_path / "t.npy")) == text(rows)
+    monkeypatch.setattr(read, "LARGE", 0)
+    assert text(read.read_table(tmp_path / "t.npy")) == text(rows)
 
 
 @pytest.mark.parametrize("name", ["walk", "spiked", "both"])
 def test_where_some_are_looked_at_every_source_looks_at_the_same(monkeypatch, name):
-    monkeypatch.setattr(forecasts, "_LOOKED_AT", COUNT / 2)
+    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", COUNT / 2)
     rows = world(name)
     expected = text(rows)
     assert text(Records(RecordedStream(rows, 97), None)) == expected
     assert text(sparse.csr_array(rows)) == expected
-    monkeypatch.setattr(forecasts, "_LOOKED_AT", math.inf)
+    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", math.inf)
     assert text(rows) != expected
 
 

@@ -1,4 +1,4 @@
-"""Whatever way a menu goes, every draw is charged, in order, within the branch; and it sees what is released alone."""
+"""Whatever coordinates are chosen, every draw is charged, in order, within the branch."""
 
 import math
 
@@ -10,14 +10,12 @@ from recording import RecordingNoise
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.data.records import open_records
-from dimfree.estimators.learn import coordinates as menu
-from dimfree.estimators.learn import forecasts
-from dimfree.estimators.learn.coordinates import SCALAR_SHARE, Menu
+from dimfree.estimators.choose.constants import SCALAR_SHARE
+from dimfree.estimators.learn import coordinates, forecasts
 from dimfree.estimators.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts
-from dimfree.estimators.learn.restore import in_original
+from dimfree.estimators.learn.restore import restored
 from dimfree.estimators.learn.scale import LearnedRadius
-from dimfree.estimators.learn.stages import StageSetting
-from dimfree.estimators.learn.variances import Learner
+from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
@@ -35,53 +33,51 @@ def rows():
     return coins.normal(size=(COUNT, DIMENSION)) + 3 * coins.normal(size=(COUNT, 1))  # one oblique direction
 
 
-def learner_of(rows, relation, noise):
+def state_of(rows, relation, noise):
     space = Space(open_records(rows, on_invalid="neutral"), Isotropic(1.0))
     stddev, spread = 1 / math.sqrt(SHARE * TOTAL), float(rows.var(axis=0).sum())
     core = Measured(rows.mean(axis=0) + 0.05, Gaussian("mean", 1.0, stddev, DIMENSION, 0.05 / stddev))
     found = LearnedRadius(3 * math.sqrt(spread), spread, True, ())
-    return Learner.after_core(StageSetting(space, float(COUNT), relation, noise), core, TOTAL, SHARE, found)
+    return State.after_core(StageSetting(space, float(COUNT), relation, noise), core, TOTAL, SHARE, found)
 
 
 def walked(monkeypatch, rows, way, worth, relation):
-    """A learner sent one way; `worth`: whether a matrix, if asked for, is believed to pay."""
-    monkeypatch.setattr(menu, "SMALL_NOISE", 0.0)
-    monkeypatch.setattr(menu, "BLURRED", 1.0)
+    """A run sent one way; `worth`: whether a matrix, if asked for, is believed to pay."""
+    monkeypatch.setattr(coordinates, "SMALL_NOISE", 0.0)
+    monkeypatch.setattr(coordinates, "BLURRED", 1.0)
     monkeypatch.setattr(Forecasts, "best", lambda self: way)
-    monkeypatch.setattr(menu, "WORTH", 0.0 if worth else 1e9)
+    monkeypatch.setattr(coordinates, "WORTH", 0.0 if worth else 1e9)
     noise = RecordingNoise()
-    learner = learner_of(rows, relation, noise)
-    Menu(learner).learn()
-    return learner, noise
+    return coordinates.learn_coordinates(state_of(rows, relation, noise)), noise
 
 
 @both
 @paths
 def test_every_draw_is_charged_in_order_and_within_the_branch(monkeypatch, rows, way, worth, relation):
-    learner, noise = walked(monkeypatch, rows, way, worth, relation)
-    core, *rest = learner.known.events
+    state, noise = walked(monkeypatch, rows, way, worth, relation)
+    core, *rest = state.known.events
     assert core.purpose == "mean"
     assert uncharged(noise, rest) == []
-    assert 0.99 * TOTAL < precision(learner.known.events) <= TOTAL * (1 + 1e-12)
-    assert learner.words["basis"] == (LEARNED if worth else SPHERICAL if way == LEARNED else way)
+    assert 0.99 * TOTAL < precision(state.known.events) <= TOTAL * (1 + 1e-12)
+    assert state.choices["basis"] == (LEARNED if worth else SPHERICAL if way == LEARNED else way)
 
 
 @paths
 def test_a_path_asks_at_most_three_numbers_two_togethernesses_and_a_matrix(monkeypatch, rows, way, worth):
-    learner, _ = walked(monkeypatch, rows, way, worth, Neighbours.ADD_REMOVE)
-    words = [event.purpose for event in learner.known.events]
+    state, _ = walked(monkeypatch, rows, way, worth, Neighbours.ADD_REMOVE)
+    words = [event.purpose for event in state.known.events]
     asked = {name: sum(word.startswith(name) for word in words) for name in (*NUMBERS, "basis")}
     matrix = int(way == LEARNED or worth)
     again = int(way == OWN)
     assert asked == {"unevenness": 1, "weight": 1, "spread": 1, "togetherness": 1 + again, "basis": matrix}
-    asking = [event.mu**2 / TOTAL for event in learner.known.events if event.purpose.startswith(NUMBERS)]
+    asking = [event.mu**2 / TOTAL for event in state.known.events if event.purpose.startswith(NUMBERS)]
     assert asking == pytest.approx([SCALAR_SHARE] * len(asking))
 
 
 def test_a_draw_that_nobody_charged_is_seen(monkeypatch, rows):
     """The twin that forgets to write a number down."""
-    learner, noise = walked(monkeypatch, rows, OWN, False, Neighbours.ADD_REMOVE)
-    forgetful = [event for event in learner.known.events[1:] if not event.purpose.startswith("weight")]
+    state, noise = walked(monkeypatch, rows, OWN, False, Neighbours.ADD_REMOVE)
+    forgetful = [event for event in state.known.events[1:] if not event.purpose.startswith("weight")]
     with pytest.raises(AssertionError, match="nothing was drawn"):
         assert uncharged(noise, forgetful) == []
 
@@ -89,7 +85,7 @@ def test_a_draw_that_nobody_charged_is_seen(monkeypatch, rows):
 @both
 def test_a_large_table_is_sampled_by_coins_alone(monkeypatch, rows, relation):
     """One coin for each record in either relation, tossed before anything is asked of the sample."""
-    monkeypatch.setattr(forecasts, "_LOOKED_AT", COUNT // 4)
+    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", COUNT // 4)
     _, noise = walked(monkeypatch, rows, OWN, False, relation)
     tossed = [asked for asked in noise.asked if asked[0] == "below"]
     assert [asked[2] for asked in tossed] == [COUNT, COUNT]  # two looks
@@ -97,9 +93,9 @@ def test_a_large_table_is_sampled_by_coins_alone(monkeypatch, rows, relation):
     assert noise.asked[first + 1][0] == "gaussian"
 
 
-def test_words_are_public(monkeypatch, rows):
+def test_choices_are_public(monkeypatch, rows):
     """Names and forecasts, none of them an array or a count of records."""
-    learner, _ = walked(monkeypatch, rows, LEARNED, True, Neighbours.ADD_REMOVE)
-    assert {type(value) for value in learner.words.values()} <= {str, float, int}
-    assert COUNT not in learner.words.values()
-    assert in_original(learner).shape.directions is not None
+    state, _ = walked(monkeypatch, rows, LEARNED, True, Neighbours.ADD_REMOVE)
+    assert {type(value) for value in state.choices.values()} <= {str, float, int}
+    assert COUNT not in state.choices.values()
+    assert restored(state).shape.directions is not None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from dimfree.estimators.choose import friend_radius as radius
+from dimfree.estimators.choose import friend_radius
 from dimfree.estimators.choose.friend_radius import friend_radii, tolerated_losers
 
 SPECTRA = {
@@ -27,7 +27,7 @@ def test_distances_have_the_moments_of_the_model(spectrum):
 @every_spectrum
 def test_the_simulation_is_reproducible(spectrum):
     first = friend_radii(spectrum)
-    radius._simulate.cache_clear()
+    friend_radius._simulate.cache_clear()
     assert np.array_equal(first.squared, friend_radii(spectrum).squared)
 
 

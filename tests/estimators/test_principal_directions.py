@@ -11,7 +11,7 @@ from stats import sampling
 from dimfree import release_mean
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.records import open_records
-from dimfree.estimators.learn import principal_directions as spikes
+from dimfree.estimators.learn import principal_directions
 from dimfree.estimators.learn.principal_directions import (
     Spikes,
     coordinate_shares,
@@ -90,7 +90,7 @@ def test_the_pull_of_the_noise_is_taken_off(rng):
 def test_the_promised_gain_is_that_of_the_axes_that_will_be_used(rng, seed_of):
     """Noise of variance √v_i·Σ√v on coordinate i of variance v_i, taken back by the axes themselves."""
     spread = np.exp(np.random.default_rng(seed_of).normal(size=14))
-    found = spikes.Spikes(turn(14)[:, :3], np.array([0.4, 0.2, 0.1]), np.zeros(3))
+    found = principal_directions.Spikes(turn(14)[:, :3], np.array([0.4, 0.2, 0.1]), np.zeros(3))
     weights = coordinate_weights(found, spread)
     axes = LearnedAxes(found.directions, np.sqrt(spread), weights)
     roots = np.sqrt(coordinate_shares(found, 14)) * weights  # √v_i, for records of scaled length 1
@@ -101,13 +101,13 @@ def test_the_promised_gain_is_that_of_the_axes_that_will_be_used(rng, seed_of):
 
 
 def test_no_direction_promises_nothing():
-    nothing = spikes.Spikes(np.zeros((5, 0)), np.zeros(0), np.zeros(0))
+    nothing = principal_directions.Spikes(np.zeros((5, 0)), np.zeros(0), np.zeros(0))
     assert promised_gain(nothing, np.arange(1.0, 6)) == pytest.approx(1.0)
     assert nothing.tail == 1.0
 
 
 def test_something_always_remains_for_the_tail():
-    greedy = spikes.Spikes(np.eye(4)[:, :2], np.array([0.9, 0.4]), np.zeros(2))
+    greedy = principal_directions.Spikes(np.eye(4)[:, :2], np.array([0.9, 0.4]), np.zeros(2))
     assert greedy.tail == pytest.approx(0.02)
     assert math.isfinite(promised_gain(greedy, np.ones(4)))
     assert (coordinate_shares(greedy, 4) > 0).all()
@@ -115,7 +115,7 @@ def test_something_always_remains_for_the_tail():
 
 @pytest.mark.parametrize("dimension", [2, 3, 300])
 def test_never_all_directions_and_never_too_many(rng, monkeypatch, dimension):
-    monkeypatch.setattr(spikes, "MOST_SPIKES", 10)
+    monkeypatch.setattr(principal_directions, "MOST_SPIKES", 10)
     loud = found_spikes(COUNT * np.diag(np.arange(1.0, dimension + 1)), 1e-3, COUNT, np.zeros(dimension))
     assert len(loud.shares) == min(dimension - 1, 10)
     assert np.abs(loud.directions[:, 0]).argmax() == dimension - 1
@@ -137,7 +137,7 @@ def any_found(dimension, draws, coins, prior=None, truth=None):
 def test_pure_noise_shows_nothing(rng, monkeypatch, dimension, draws):
     found = any_found(dimension, draws, rng)
     assert binom.sf(found - 1, draws, 0.04) > RATE  # rather than the edge of the spectrum itself, 0.17
-    monkeypatch.setattr(spikes, "_BEYOND", -1.0)
+    monkeypatch.setattr(principal_directions, "BEYOND_EDGE", -1.0)
     assert binom.sf(any_found(dimension, draws, rng) - 1, draws, 0.04) < RATE
 
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dimfree.estimators.learn.restore import in_original
-from dimfree.estimators.learn.spreads import VarianceLook
-from dimfree.estimators.learn.stages import Knowledge, Output
+from dimfree.estimators.learn.knowledge import Knowledge, Output
+from dimfree.estimators.learn.restore import restored
+from dimfree.estimators.learn.spreads import VarianceRelease
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.hadamard import Hadamard
 from dimfree.geometry.bases.learned import LearnedAxes
@@ -15,27 +15,25 @@ from dimfree.geometry.bases.learned import LearnedAxes
 WIDTH = 6
 
 
-def learner_of(basis, known, early=None):
-    """As much of a learner as is read."""
+def state_of(basis, known, early=None):
+    """As much of a state as is read."""
     width = len(known.outputs[0].value)
     return SimpleNamespace(
         known=known,
         clipping=np.zeros(width),
         setting=SimpleNamespace(space=SimpleNamespace(basis=basis)),
-        own=VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)),
-        spikes=None,
-        scale=None,
+        own_scores=VarianceRelease(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)),
+        directions=None,
         stddev=np.ones(width),
-        early=early,
+        early_variance=early,
     )
 
 
 def stages_of(rng, first, width, pulls=(0.2, 0.0, 0.1)):
     """A first output and later ones, each with noise of its own and some of its centre's."""
-    known = Knowledge()
-    known.add(first)
+    known = Knowledge().add(first)
     for pull in pulls:
-        known.add(Output(rng.normal(size=width), np.exp(rng.normal(size=width)), 0.3, pull))
+        known = known.add(Output(rng.normal(size=width), np.exp(rng.normal(size=width)), 0.3, pull))
     return known
 
 
@@ -61,7 +59,7 @@ def test_learned_axes_come_back_and_begin_with_the_directions(rng):
 
 def test_a_rotation_keeps_principal_variances(rng):
     known = stages_of(rng, Output(rng.normal(size=WIDTH), np.full(WIDTH, 2.0)), WIDTH)
-    found = in_original(learner_of(Cosine(WIDTH), known))
+    found = restored(state_of(Cosine(WIDTH), known))
     back = Cosine(WIDTH).restored(np.eye(WIDTH))
     covariance = (back.T * known.combined()[1]) @ back
     assert np.allclose(found.variance, np.diagonal(covariance))
@@ -72,7 +70,7 @@ def test_a_rotation_keeps_principal_variances(rng):
 def test_padding_that_is_dropped_leaves_no_more_than_the_largest(rng):
     basis = Hadamard(WIDTH)
     known = stages_of(rng, Output(rng.normal(size=8), np.full(8, 2.0)), 8)
-    found = in_original(learner_of(basis, known))
+    found = restored(state_of(basis, known))
     back = np.stack([basis.restored(unit) for unit in np.eye(8)])
     covariance = (back.T * known.combined()[1]) @ back
     assert np.allclose(found.variance, np.diagonal(covariance))
@@ -94,10 +92,10 @@ def test_what_was_known_before_learned_axes_is_carried_along(rng, pulls):
     maps = [(back * shares[0]) @ into * np.sqrt(early)]
     maps += [back * (share * np.sqrt(out.variance)) for share, out in zip(shares[1:], known.outputs[1:], strict=True)]
     covariance = sum(each @ each.T for each in maps)
-    found = in_original(learner_of(axes, known, early))
+    found = restored(state_of(axes, known, early))
     assert np.allclose(found.variance, np.diagonal(covariance))
     assert np.allclose(found.noise_principal, np.linalg.eigvalsh(covariance)[::-1])
-    records = in_original(learner_of(axes, known, early)).record_principal
+    records = restored(state_of(axes, known, early)).record_principal
     assert np.allclose(records, np.linalg.eigvalsh(back @ back.T)[::-1])
     if pulls:
         forgetful = (back**2) @ known.combined()[1]  # as if the coordinates of what was known were independent there
@@ -107,6 +105,6 @@ def test_what_was_known_before_learned_axes_is_carried_along(rng, pulls):
 def test_equal_noise_before_and_no_scale_is_a_rotation(rng):
     axes = LearnedAxes(np.linalg.qr(rng.normal(size=(WIDTH, 2)))[0], np.ones(WIDTH), np.ones(WIDTH))
     known = stages_of(rng, Output(rng.normal(size=WIDTH), axes.moved_variances(np.full(WIDTH, 0.7))), WIDTH)
-    plain, carried = (in_original(learner_of(axes, known, early)) for early in (None, np.full(WIDTH, 0.7)))
+    plain, carried = (restored(state_of(axes, known, early)) for early in (None, np.full(WIDTH, 0.7)))
     assert np.allclose(plain.variance, carried.variance)
     assert np.allclose(np.sort(plain.noise_principal), np.sort(carried.noise_principal))

@@ -1,6 +1,7 @@
 """The stated noise is the noise: every draw pushed through the whole way back by itself, and drawn anew many times."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from stats import sampling
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.records import open_records
+from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.principal_directions import Spikes
-from dimfree.estimators.learn.restore import in_original
-from dimfree.estimators.learn.spreads import VarianceLook
-from dimfree.estimators.learn.stages import Clipping, Knowledge, Output, StageSetting, stage
-from dimfree.estimators.learn.variances import Learner
+from dimfree.estimators.learn.radius import Clipping
+from dimfree.estimators.learn.restore import restored
+from dimfree.estimators.learn.spreads import VarianceRelease
+from dimfree.estimators.learn.stages import stage
+from dimfree.estimators.learn.state import Directions, StageSetting, Start, State
 from dimfree.geometry.bases import Cosine, Given, Haar, Hadamard
 from dimfree.geometry.bases.learned import LearnedAxes
 from dimfree.geometry.shape import Diagonal
@@ -28,6 +31,7 @@ WIDTH, RECORDS = 6, 40
 TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(WIDTH, WIDTH)))[0]
 DIRECTIONS = np.linalg.qr(np.random.default_rng(4).normal(size=(WIDTH, 2)))[0]
 UNEVEN = np.exp(np.random.default_rng(5).normal(size=WIDTH))
+LOOK = VarianceRelease(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
 PUBLIC = {"dct": Cosine(WIDTH), "haar": Haar(WIDTH), "padded": Hadamard(WIDTH), "given": Given(TURN, WIDTH)}
 
 
@@ -36,13 +40,13 @@ def learned_axes(spread):
     return LearnedAxes(DIRECTIONS, np.sqrt(spread), np.ones(WIDTH) if np.ptp(spread) == 0 else weights)
 
 
-def learner_in(basis, noise=None):
+def state_in(basis, noise=None):
     """Nothing known yet, in the coordinates of a public basis or the records' own."""
     rows = np.random.default_rng(6).normal(size=(RECORDS, WIDTH))
     space = Space(open_records(rows), Diagonal(np.ones(WIDTH if basis is None else basis.width)), basis)
     setting = StageSetting(space, float(RECORDS), Neighbours.ADD_REMOVE, noise or RecordingNoise())
     alike = np.ones(space.dimension)
-    return Learner(setting, Knowledge(), 1.0, 1.0, 9.0, float(WIDTH), alike, 0.01 * alike)
+    return State(setting, Start(1.0, 9.0, float(WIDTH), float(RECORDS)), Knowledge(), 1.0, alike, 0.01 * alike)
 
 
 def plan_of(seed, width, count, even=False):
@@ -52,23 +56,22 @@ def plan_of(seed, width, count, even=False):
     return list(zip(variances, coins.uniform(0, 0.5, size=count), coins.uniform(0, 0.3, size=count), strict=True))
 
 
-def told(learner, plan, pushes):
+def told(state, plan, pushes):
     """Outputs about a mean of zero: each the push it is given, and the part of its centre's that clipping keeps."""
-    for (variance, bias, pull), push in zip(plan, pushes, strict=True):
-        centre = learner.known.combined()[0] if learner.known.outputs else 0.0
-        learner.known.add(Output(push * np.sqrt(variance) + pull * centre, variance, bias, pull))
+    known = state.known
+    for (variance, bias, share), push in zip(plan, pushes, strict=True):
+        centre = known.combined()[0] if known.outputs else 0.0
+        known = known.add(Output(push * np.sqrt(variance) + share * centre, variance, bias, share))
+    return replace(state, known=known)
 
 
 def answer_to(way, pushes):
     """The answer where the outputs' noise, in units of its own deviation, is `pushes`."""
     start, basis, first, later = way
-    learner = learner_in(start)
-    told(learner, first, pushes[: len(first)])
+    state = told(state_in(start), first, pushes[: len(first)])
     if basis is not None:
-        learner.move_to(basis)
-        told(learner, later, pushes[len(first) :])
-    learner.own = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
-    return in_original(learner)
+        state = told(state.move_to(basis), later, pushes[len(first) :])
+    return restored(replace(state, own_scores=LOOK))
 
 
 WAYS = {
@@ -113,13 +116,12 @@ def test_noise_that_was_unequal_before_the_axes_changed_is_not_forgotten():
     """The twin takes what was known before for equally noisy in the new coordinates."""
     way = WAYS["scaled directions"]
     start, basis, first, later = way
-    learner = learner_in(start)
-    told(learner, first, [np.zeros(WIDTH)] * len(first))
-    learner.move_to(basis)
-    assert np.ptp(learner.early) > 0.1
-    told(learner, later, [np.zeros(WIDTH)] * len(later))
-    learner.own, learner.early = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)), None
-    assert in_original(learner).variance != pytest.approx(np.diagonal(covariance_of(way)), rel=1e-2)
+    state = told(state_in(start), first, [np.zeros(WIDTH)] * len(first)).move_to(basis)
+    assert np.ptp(state.early_variance) > 0.1
+    state = told(state, later, [np.zeros(WIDTH)] * len(later))
+    assert restored(replace(state, own_scores=LOOK, early_variance=None)).variance != pytest.approx(
+        np.diagonal(covariance_of(way)), rel=1e-2
+    )
 
 
 # drawn anew
@@ -128,26 +130,23 @@ def test_noise_that_was_unequal_before_the_axes_changed_is_not_forgotten():
 def drawn_anew(way, seed, times):
     """Answers that differ by the noise of a last stage alone, and the covariance that this is said to have in them."""
     start, basis, first, _ = way
-    learner = learner_in(start)
-    told(learner, first, [np.zeros(len(variance)) for variance, _, _ in first])
+    state = told(state_in(start), first, [np.zeros(len(variance)) for variance, _, _ in first])
     if basis is not None:
-        learner.move_to(basis)
-    before, width = learner.known, learner.setting.space.dimension
-    ball = Ball(before.combined()[0], np.linspace(0.5, 2, width), 2.0)
-    learner.own, answers = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)), []
+        state = state.move_to(basis)
+    before, width = replace(state, own_scores=LOOK), state.setting.space.dimension
+    ball, answers = Ball(before.known.combined()[0], np.linspace(0.5, 2, width), 2.0), []
     for time in range(times):
-        setting = StageSetting(learner.setting.space, float(RECORDS), Neighbours.ADD_REMOVE, SeededNoise(seed + time))
-        learner.known = Knowledge([*before.outputs], [], [*before._shares])
-        stage(setting, learner.known, ball, 0.4, Clipping(0.1, 0.2), "stage 1")
-        answers.append(in_original(learner).mean)
-    return np.array(answers), covariance_of_last(learner)
+        setting = StageSetting(state.setting.space, float(RECORDS), Neighbours.ADD_REMOVE, SeededNoise(seed + time))
+        state = replace(before, known=stage(setting, before.known, ball, 0.4, Clipping(0.1, 0.2), "stage 1"))
+        answers.append(restored(state).mean)
+    return np.array(answers), covariance_of_last(state)
 
 
-def covariance_of_last(learner):
+def covariance_of_last(state):
     """By the weight and the stated variance of the last output."""
-    basis, last = learner.setting.space.basis, learner.known.outputs[-1]
+    basis, last = state.setting.space.basis, state.known.outputs[-1]
     back = np.stack([basis.restored(unit) for unit in np.eye(basis.width)])
-    return (back.T * (learner.known._weights()[-1] ** 2 * last.variance)) @ back
+    return (back.T * (state.known._weights()[-1] ** 2 * last.variance)) @ back
 
 
 def fits(answers, covariance, factor, false_alarm):
@@ -175,31 +174,25 @@ def test_a_last_stage_drawn_anew_moves_the_answer_as_stated(seed, name):
 
 def test_clipping_has_its_length_in_any_orthonormal_coordinates():
     for basis in (PUBLIC["dct"], PUBLIC["haar"], PUBLIC["given"], learned_axes(np.ones(WIDTH))):
-        learner = learner_in(basis)
-        told(learner, plan_of(1, WIDTH, 3), [np.zeros(WIDTH)] * 3)
-        learner.own = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
-        assert np.linalg.norm(in_original(learner).clipping) == pytest.approx(np.linalg.norm(learner.clipping))
+        state = replace(told(state_in(basis), plan_of(1, WIDTH, 3), [np.zeros(WIDTH)] * 3), own_scores=LOOK)
+        assert np.linalg.norm(restored(state).clipping) == pytest.approx(np.linalg.norm(state.clipping))
 
 
 def test_principal_variances_of_the_records_are_those_of_their_model():
-    learner = learner_in(None)
-    told(learner, plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
     basis = learned_axes(UNEVEN)
-    learner.move_to(basis, np.linspace(3, 1, WIDTH))
-    learner.own = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
+    state = told(state_in(None), plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
+    state = replace(state.move_to(basis, np.linspace(3, 1, WIDTH)), own_scores=LOOK)
     back = basis.restored(np.eye(WIDTH))
     model = (back.T * np.linspace(3, 1, WIDTH) ** 2) @ back
-    assert in_original(learner).record_principal == pytest.approx(np.linalg.eigvalsh(model)[::-1])
+    assert restored(state).record_principal == pytest.approx(np.linalg.eigvalsh(model)[::-1])
 
 
 def test_directions_are_told_with_the_scale_they_were_found_in():
-    learner = learner_in(None)
-    told(learner, plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
-    learner.look = VarianceLook(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
-    assert in_original(learner).shape.directions is None
-    learner.spikes = Spikes(DIRECTIONS, np.array([0.5, 0.2]), np.array([0.1, math.pi / 2]))
-    learner.lookout = Lookout(learner.answer_so_far()[0], np.sqrt(UNEVEN))
-    directions = in_original(learner).shape.frozen(WIDTH).directions
+    state = replace(told(state_in(None), plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2), scores=LOOK)
+    assert restored(state).shape.directions is None
+    spikes = Spikes(DIRECTIONS, np.array([0.5, 0.2]), np.array([0.1, math.pi / 2]))
+    found = Directions(spikes, Lookout(state.in_original()[0], np.sqrt(UNEVEN)))
+    directions = restored(replace(state, directions=found)).shape.frozen(WIDTH).directions
     assert np.array_equal(directions.vectors, DIRECTIONS.T)
     assert np.array_equal(directions.scale, np.sqrt(UNEVEN))
     assert (len(directions), directions.shares[0], directions.angles[1]) == (2, 0.5, math.pi / 2)

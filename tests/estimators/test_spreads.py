@@ -8,7 +8,7 @@ import pytest
 
 from dimfree.estimators.learn import spreads
 from dimfree.estimators.learn.shrinkage import mean_score
-from dimfree.estimators.learn.spreads import VarianceLook, expected_score, learned_shape
+from dimfree.estimators.learn.spreads import VarianceRelease, expected_score, learned_shape
 from dimfree.mechanisms.scores import phi
 
 NOISE = 0.05
@@ -19,7 +19,7 @@ def look_at(second_moments, rng, centre=0.0, believed=None):
     moments = np.asarray(second_moments, float)
     scores = mean_score(moments) + NOISE * rng.normal(size=len(moments))
     variances = moments if believed is None else np.asarray(believed, float)
-    return VarianceLook(variances, np.full(len(moments), centre), scores, NOISE, np.ones(len(moments)))
+    return VarianceRelease(variances, np.full(len(moments), centre), scores, NOISE, np.ones(len(moments)))
 
 
 def of(look, mean=0.0, variance=1e-9):
@@ -53,7 +53,7 @@ def test_a_column_too_wide_by_far_is_known_as_that_or_not_learned(rng):
 def test_a_centre_far_off_explains_a_score(rng):
     """The moment about the centre is large, but the released mean says that the centre was off by just that."""
     look = look_at(np.full(10, 4.0), rng, centre=2.0, believed=np.full(10, 4.0))
-    off = VarianceLook(look.variances, look.centre, np.full(10, float(phi(np.array([4.0]))[0])), NOISE, look.unit)
+    off = VarianceRelease(look.variances, look.centre, np.full(10, float(phi(np.array([4.0]))[0])), NOISE, look.unit)
     assert not of(off).learned.any()
     assert of(look, mean=2.0).learned.all()
 
@@ -67,7 +67,7 @@ def test_a_mean_that_is_itself_unsure_leaves_columns_unlearned(rng):
 def test_one_column_alone_is_not_oversure(rng):
     """A prior fitted to one column would be sure of anything."""
     assert of(look_at([1.0], rng)).learned.all()
-    assert not of(VarianceLook(np.ones(1), np.zeros(1), np.array([1.5 * NOISE]), NOISE, np.ones(1))).learned.any()
+    assert not of(VarianceRelease(np.ones(1), np.zeros(1), np.array([1.5 * NOISE]), NOISE, np.ones(1))).learned.any()
 
 
 def test_columns_alike_are_learned_together(rng):
@@ -94,7 +94,7 @@ def test_the_expected_score_is_that_of_normal_records():
 def test_any_released_scores_have_a_shape(scores, unit):
     size = len(scores)
     units = np.full(size, unit)
-    look = VarianceLook(units, np.full(size, 3 * math.sqrt(unit)), np.array(scores), 0.1, units)
+    look = VarianceRelease(units, np.full(size, 3 * math.sqrt(unit)), np.array(scores), 0.1, units)
     shape = learned_shape(look, np.zeros(size), 0.01 * units).frozen(size)
     assert (shape.log_stddev > 0).all()
     assert np.isfinite(shape.log_above).all()
@@ -103,7 +103,7 @@ def test_any_released_scores_have_a_shape(scores, unit):
 def test_many_columns_are_told_block_by_block(rng, monkeypatch):
     look = look_at(np.geomspace(1e-3, 10, 50), rng)
     whole = of(look)
-    monkeypatch.setattr(spreads, "_BLOCK", 7)
+    monkeypatch.setattr(spreads, "SPREAD_BLOCK", 7)
     assert of(look).log_above == pytest.approx(whole.log_above, rel=1e-12)
 
 

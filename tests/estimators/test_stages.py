@@ -12,19 +12,10 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.precision import compose
 from dimfree.data.records import open_records
 from dimfree.estimators.choose.stages import Schedule
-from dimfree.estimators.learn.stages import (
-    Clipping,
-    Honest,
-    Knowledge,
-    Output,
-    RadiusSearch,
-    StageSetting,
-    recentre,
-    searched,
-    searched_radius,
-    stage,
-    unsearched,
-)
+from dimfree.estimators.learn.knowledge import Knowledge, Output
+from dimfree.estimators.learn.radius import Clipping, RadiusSearch, searched, searched_radius, unsearched
+from dimfree.estimators.learn.stages import Honest, run_schedule, stage
+from dimfree.estimators.learn.state import StageSetting
 from dimfree.geometry.clip import BALL
 from dimfree.geometry.shape import Dense, Diagonal, Isotropic
 from dimfree.geometry.space import Space
@@ -41,7 +32,7 @@ ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 def knowledge(*outputs):
     known = Knowledge()
     for value, var, bias in outputs:
-        known.add(Output(np.asarray(value, float), np.asarray(var, float), bias))
+        known = known.add(Output(np.asarray(value, float), np.asarray(var, float), bias))
     return known
 
 
@@ -92,15 +83,13 @@ def test_the_allowances():
     assert unsearched(np.array([4.0])).bias == pytest.approx([0.15**2 * 4])
     looked = searched(RadiusSearch(1.0, 50.0, 1.0), 1000.0, 4.0)
     assert looked.bias == pytest.approx(0.025**2 * 4)
-    assert looked.pull == pytest.approx(0.025)
-    assert searched(RadiusSearch(1.0, 5000.0, 1.0), 1000.0, 4.0).pull <= 0.5
+    assert looked.centre_share == pytest.approx(0.025)
+    assert searched(RadiusSearch(1.0, 5000.0, 1.0), 1000.0, 4.0).centre_share <= 0.5
 
 
 def test_the_noise_that_clipping_passes_on_is_in_the_variance():
     """out_1 = z_1 + 0.4·z_0, averaged equally with out_0 = z_0: (0.7, 0.5) of the fresh noises."""
-    known = Knowledge()
-    known.add(Output(np.zeros(1), np.ones(1)))
-    known.add(Output(np.zeros(1), np.ones(1), 0.0, 0.4))
+    known = Knowledge().add(Output(np.zeros(1), np.ones(1))).add(Output(np.zeros(1), np.ones(1), 0.0, 0.4))
     assert known.combined()[1] == pytest.approx([0.7**2 + 0.5**2])
 
 
@@ -115,18 +104,15 @@ def setting_of(rows, count, relation=ADD, noise=None):
 @pytest.mark.parametrize("centre", [0.0, 0.7, -3.0])
 def test_without_noise_and_clipping_a_stage_finds_the_mean_from_any_centre(seed, centre):
     rows = np.random.default_rng(seed).normal(size=(50, 3))
-    known = Knowledge()
-    stage(setting_of(rows, 50.0), known, Ball(np.full(3, centre), 1.0, 100.0), 1.0, Clipping(), "stage 1")
+    known = stage(setting_of(rows, 50.0), Knowledge(), Ball(np.full(3, centre), 1.0, 100.0), 1.0, Clipping(), "stage 1")
     assert known.outputs[0].value == pytest.approx(rows.mean(axis=0), abs=2e-4)
 
 
 @pytest.mark.parametrize(("relation", "balls"), [(ADD, 1), (REPLACE, 2)])
 def test_the_variance_of_a_stage_is_its_noise(relation, balls):
     setting = setting_of(np.zeros((10, 4)), 12.5, relation)
-    known = Knowledge()
-    stage(
-        setting, known, Ball(np.zeros(4), np.array([1.0, 2.0, 1.0, 5.0]), 3.0, np.array([1, 3])), 0.25, Clipping(), "s"
-    )
+    ball = Ball(np.zeros(4), np.array([1.0, 2.0, 1.0, 5.0]), 3.0, np.array([1, 3]))
+    known = stage(setting, Knowledge(), ball, 0.25, Clipping(), "s")
     [output], [event] = known.outputs, known.events
     expected = (balls * 3.0 / 0.25 / 12.5 * np.array([2.0, 5.0])) ** 2
     assert output.variance[[1, 3]] == pytest.approx(expected, rel=1e-12)
@@ -136,24 +122,23 @@ def test_the_variance_of_a_stage_is_its_noise(relation, balls):
 
 
 def test_a_coordinate_outside_the_block_keeps_the_centre():
-    known = Knowledge()
     ball = Ball(np.array([5.0, 6.0]), 1.0, 3.0, np.array([0]))
-    stage(setting_of(np.ones((10, 2)), 10.0), known, ball, 1.0, Clipping(), "s")
+    known = stage(setting_of(np.ones((10, 2)), 10.0), Knowledge(), ball, 1.0, Clipping(), "s")
     assert known.outputs[0].value[1] == 6.0
 
 
 @pytest.mark.parametrize("target", [2.0, 20.0, 80.0])
 def test_the_searched_radius_has_about_the_wanted_excess(seed, target):
     rows = np.random.default_rng(seed).normal(size=(400, 5))
-    known, ball = Knowledge(), Ball(np.zeros(5), 1.0, 3.0)
-    radius = searched_radius(setting_of(rows, 400.0), known, ball, RadiusSearch(0.1, target, 1e3))
+    setting, ball = setting_of(rows, 400.0), Ball(np.zeros(5), 1.0, 3.0)
+    found = searched_radius(setting.space, ball, RadiusSearch(0.1, target, 1e3), noise=setting.noise)
 
     def excess(at):
         return np.clip(np.sqrt((rows**2).sum(axis=1)) / at - 1, 0, 1).sum()
 
-    assert excess(radius) <= target + 0.1
-    assert excess(radius / 1.09) > target - 0.1
-    assert known.events[0].sensitivity == STEPS * math.sqrt(known.events[0].dimension)
+    assert excess(found.value) <= target + 0.1
+    assert excess(found.value / 1.09) > target - 0.1
+    assert found.event.sensitivity == STEPS * math.sqrt(found.event.dimension)
 
 
 def test_the_search_aims_above_its_own_noise():
@@ -294,6 +279,6 @@ def test_a_stage_forgets_the_centre_it_clipped_around(seed):
     known = knowledge((np.full(3, 0.1), np.full(3, 0.01), 0.0))
     honest = Honest(np.full(3, 9.0), np.ones(3), False, 100.0)  # a ball that clips nobody
     schedule = Schedule(None, 1.0, (0.3, 0.6), 0.0, 3, 0.0)
-    recentre(setting_of(rows, 3000.0, noise=_Loud()), known, schedule, honest, 0.95)
+    known = run_schedule(setting_of(rows, 3000.0, noise=_Loud()), known, schedule, honest, 0.95)
     for output in known.outputs[1:]:
         assert output.value - rows.mean(axis=0) == pytest.approx(2 * np.sqrt(output.variance), abs=5e-4)

@@ -15,6 +15,7 @@ from dimfree.accounting.calibrate import calibrate_private_count, calibrate_publ
 from dimfree.data.records import Records
 from dimfree.errors import InvalidRecords
 from dimfree.estimators import unknown
+from dimfree.estimators.choose.constants import CORE_SHARES, RADIUS_SEARCH_SHARE
 from dimfree.estimators.choose.core import Size
 from dimfree.estimators.learn.scale import learn_radius, pair_distances, radius_learnable
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE
@@ -173,7 +174,7 @@ def run_of(table, relation=ADD):
 def test_more_records_afford_a_longer_ladder(table, relation):
     run = run_of(table, relation)
     calibrate = calibrate_private_count if relation == ADD else calibrate_public_count
-    menu = calibrate(Budget(**BUDGET), run.failure / 2, search_share=unknown.SEARCH_SHARE)
+    menu = calibrate(Budget(**BUDGET), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
     stddev = menu.count_stddev
     choices = [unknown.choose_core(run, menu, Size(n, stddev, 10**6)) for n in (5, 250, 600, 3000, 10**5)]
     assert choices[0] is None
@@ -188,11 +189,11 @@ def test_more_records_afford_a_longer_ladder(table, relation):
 
 def test_the_share_of_the_core_is_held_between_public_ends(table):
     run = run_of(table)
-    menu = calibrate_private_count(Budget(**BUDGET), run.failure / 2, search_share=unknown.SEARCH_SHARE)
+    menu = calibrate_private_count(Budget(**BUDGET), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
     choice = unknown.choose_core(run, menu, Size(600.0, menu.count_stddev, 10**6))
     shares = [unknown.core_share(choice, radius, 1.0, 100) for radius in (1e-60, 0.3, 1e60)]
-    assert shares[0] == unknown._CORE_SHARES[0]
-    assert shares[-1] == unknown._CORE_SHARES[1]
+    assert shares[0] == CORE_SHARES[0]
+    assert shares[-1] == CORE_SHARES[1]
     assert shares == sorted(shares)
 
 

@@ -1,7 +1,7 @@
 """Tiny tables seen from a centre: what each record adds to the sums of P11 and P12, and a climb to the worst pair.
 
 The sums are whole numbers that add up over records, so a table is a vector of them: any number of copies costs nothing.
-Everything is computed by the code itself, behind a door that draws nothing.
+Everything is computed by the code itself, with noise that draws nothing.
 """
 
 import math

@@ -1,6 +1,6 @@
 """The exact law of the three searches for a radius and of the bit behind them: the code itself, once for every course.
 
-A query of a search releases one sign. The door below sees the statistic when the noise is added to it, and goes both
+A query of a search releases one sign. The noise below sees the statistic when the noise is added to it, and goes both
 ways in turn, each with its probability; the bit forks likewise. A course ends where the mean would be drawn.
 """
 
@@ -39,7 +39,7 @@ class Passed(Exception):
 class Sign:
     """Noise whose sum with a whole number is only asked for its sign."""
 
-    door: "Forks"
+    forks: "Forks"
     stddev: float
 
     def __getitem__(self, place):
@@ -47,7 +47,7 @@ class Sign:
 
     def __radd__(self, statistic: int) -> int:
         """P(statistic + Z >= 0): halfway between two steps the continuous law agrees to 1e-13, so wide is the noise."""
-        return RESERVED if self.door.fork(float(ndtr((statistic + 0.5) / self.stddev))) else -RESERVED
+        return RESERVED if self.forks.fork(float(ndtr((statistic + 0.5) / self.stddev))) else -RESERVED
 
     def __array_ufunc__(self, *_, **__):
         raise Passed
@@ -130,21 +130,21 @@ def law(setting: Setting, table: np.ndarray) -> Law:
     pairs = Remembered(PairDistances.of(valid, len(table) - len(valid)))
     found, waiting = {}, [()]
     while waiting:
-        door = Forks(waiting.pop())
-        _follow(setting, space, pairs, door)
-        found[tuple(door.course)] = door.probability
-        waiting += door.open
+        noise = Forks(waiting.pop())
+        _follow(setting, space, pairs, noise)
+        found[tuple(noise.course)] = noise.probability
+        waiting += noise.open
     assert math.isclose(math.fsum(found.values()), 1.0, abs_tol=1e-8)
     return found
 
 
-def _follow(setting: Setting, space: Space, pairs: Remembered, door: Forks) -> None:
+def _follow(setting: Setting, space: Space, pairs: Remembered, noise: Forks) -> None:
     """As in `unknown.release_unknown`, between the released count and the mean."""
     branch = setting.core.branch
-    learned = learn_radius(pairs, WINDOW, setting.looked_at, branch.search_mu, setting.relation, noise=door)
+    learned = learn_radius(pairs, WINDOW, setting.looked_at, branch.search_mu, setting.relation, noise=noise)
     if not learned.found:
         return
-    run = SimpleNamespace(space=space, relation=setting.relation, noise=door)
+    run = SimpleNamespace(space=space, relation=setting.relation, noise=noise)
     try:
         assert core_mean(run, setting.core, learned.radius, 1.0, None) is None
     except Passed:

@@ -20,7 +20,7 @@ every_world = pytest.mark.parametrize("places", WORLDS.values(), ids=WORLDS.keys
 
 
 class OneCoin:
-    """A noise door that gives everybody the same coin."""
+    """Noise that gives every record the same coin."""
 
     def __init__(self, coin):
         self.coin = coin

@@ -14,7 +14,7 @@ import pytest
 from scipy.special import ndtr
 
 from dimfree.accounting import events
-from dimfree.accounting import ladder as ladders
+from dimfree.accounting import ladder as ladder_module
 from dimfree.accounting.ladder import DENOMINATOR, Ladder, shortest_ladder
 from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.profile import total_delta
@@ -66,7 +66,7 @@ def truth(ladder, mu_before, mu_after, epsilon):
 
 
 def claim(ladder, mu_before, mu_after, epsilon):
-    return total_delta(epsilon, mu_before, partial(ladders.tested_profile, ladder, mu_after))
+    return total_delta(epsilon, mu_before, partial(ladder_module.tested_profile, ladder, mu_after))
 
 
 def built(epsilon, delta, share, slack=1.1):

@@ -206,4 +206,5 @@ def test_the_scale_stretches_coordinates(seed):
 @pytest.mark.filterwarnings("error")
 def test_no_record_causes_a_warning():
     rows = [[1.7e308, -1.7e308], [5e-324, 0.0]]
-    clipped_sum(space_of(rows), Ball(np.array([-1.7e308, 1.7e308]), 1e-3, 1.0))
+    total = clipped_sum(space_of(rows), Ball(np.array([-1.7e308, 1.7e308]), 1e-3, 1.0))
+    assert np.linalg.norm(total.astype(float)) > 0

@@ -121,16 +121,16 @@ class Ones(RecordingNoise):
 
 
 def test_a_number_leaves_as_whole_steps_with_noise():
-    door = Ones()
-    found = noisy_number(2**70, 5, 0.5, 2.0, "a number", noise=door)
+    noise = Ones()
+    found = noisy_number(2**70, 5, 0.5, 2.0, "a number", noise=noise)
     assert found.value == (2**70 + 1) * 0.5  # beyond 64 bits, too
     assert (found.event.sensitivity, found.event.dimension, found.event.step) == (5, 1, 0.5)
-    assert door.asked == [("gaussian", pytest.approx(2.5), 1)]
+    assert noise.asked == [("gaussian", pytest.approx(2.5), 1)]
 
 
 def test_the_noise_of_the_matrix_is_symmetric_and_smaller_beside_the_diagonal():
     sums = total(((3, (2.0, 0.1, 0.7)),), 3)
-    quiet, noisy = (measured("matrix", sums, 3, ADD, noise=door) for door in (RecordingNoise(), Ones()))
+    quiet, noisy = (measured("matrix", sums, 3, ADD, noise=noise) for noise in (RecordingNoise(), Ones()))
     added = (noisy.value - quiet.value) * UNIT
     assert np.allclose(np.diagonal(added), 1 / 29)
     assert np.allclose(added[~np.eye(3, dtype=bool)], 1 / 41)

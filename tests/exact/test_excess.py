@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dimfree.data.records import open_records
-from dimfree.estimators.learn.stages import _lengths, excess
+from dimfree.estimators.learn.radius import _lengths, excess
 from dimfree.geometry.clip import norms
 from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space

@@ -13,7 +13,7 @@ from recording import RecordingNoise
 from scipy.special import ndtr
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.mechanisms import gaussian_histogram as module
+from dimfree.mechanisms import gaussian_histogram
 from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells, moved_counts, tail_distance
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -41,7 +41,7 @@ class Drawn:
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch):
     """Whole counts as the grid of the noise, so that outcomes can be listed."""
-    monkeypatch.setattr(module, "_FINEST", STDDEV / 2)
+    monkeypatch.setattr(gaussian_histogram, "_FINEST", STDDEV / 2)
 
 
 def masses():
@@ -133,12 +133,12 @@ def test_two_coordinates_share_the_delta(common, newcomer):
 
 def test_a_lower_threshold_is_rejected(monkeypatch):
     right = tail_distance
-    monkeypatch.setattr(module, "tail_distance", lambda *given: right(*given) - 2.5 / STDDEV)
+    monkeypatch.setattr(gaussian_histogram, "tail_distance", lambda *given: right(*given) - 2.5 / STDDEV)
     shown = 1 - sum(mass for z, mass in masses().items() if run(((1,),), ADD, FAILURE, Drawn([z])) is None)
     assert shown > FAILURE
 
 
-# what is asked of the door
+# which noise is asked for
 
 
 @pytest.mark.parametrize(("relation", "each"), [(ADD, 1), (REPLACE, 2)])

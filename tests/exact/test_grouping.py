@@ -17,7 +17,7 @@ NAMES = "abcde"
 
 @dataclass
 class Scripted:
-    """A door whose first keys are given; the second ones, which only break ties, are all alike."""
+    """Noise whose first keys are given; the second ones, which only break ties, are all alike."""
 
     keys: tuple[int, ...]
     private: bool = False
@@ -93,9 +93,9 @@ def test_every_layout_is_equally_likely(count, groups, size):
 
 
 def test_both_keys_are_long_and_only_ties_look_at_the_second():
-    door = Scripted((7, 7, 3))
-    assert slots(3, 1, 3, door).tolist() == [[2, 0, 1]]
-    assert door.bounds == [2**62, 2**62]
+    noise = Scripted((7, 7, 3))
+    assert slots(3, 1, 3, noise).tolist() == [[2, 0, 1]]
+    assert noise.bounds == [2**62, 2**62]
 
 
 def test_no_groups_and_no_records():

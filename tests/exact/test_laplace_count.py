@@ -12,9 +12,9 @@ REACH = 400
 
 
 def asked_scale(epsilon):
-    door = ScriptedNoise([0])
-    assert laplace_count(7, epsilon, noise=door).event == Pure("number of records", epsilon)
-    ((scale, size),) = door.asked
+    noise = ScriptedNoise([0])
+    assert laplace_count(7, epsilon, noise=noise).event == Pure("number of records", epsilon)
+    ((scale, size),) = noise.asked
     assert size == 1
     return scale
 

@@ -20,7 +20,7 @@ SCALE = 1.5
 
 
 def scores(values, share):
-    """What the code hands to the noise door, in items."""
+    """What the code hands to the noise, in items."""
     noise = RecordingNoise()
     private_quantile(np.array(values), share, GRID, SCALE, "quantile", noise=noise)
     assert noise.asked == [("noisy_top", SCALE * share.denominator, 1)]

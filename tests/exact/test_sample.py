@@ -14,7 +14,7 @@ NAMES = "abcde"
 
 @dataclass
 class Scripted:
-    """A door whose uniform draws are given."""
+    """Noise whose uniform draws are given."""
 
     draws: tuple[int, ...]
     private: bool = False

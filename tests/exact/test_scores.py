@@ -265,8 +265,8 @@ def test_invalid_records_add_nothing():
 def test_no_record_causes_a_warning(unit):
     rows = [[1.7e308, -1.7e308], [5e-324, 0.0], [CENTRE, CENTRE]]
     far = Scoring(np.array([-1.7e308, 1.7e308]), np.array([1e-60, 1e60]), 1e-9)
-    noisy_scores(space_of(rows), far, unit, 1.0, ADD, noise=RecordingNoise())
-    clipped_scores(space_of(rows), far, unit)
+    assert np.isfinite(noisy_scores(space_of(rows), far, unit, 1.0, ADD, noise=RecordingNoise()).value).all()
+    assert clipped_scores(space_of(rows), far, unit) == 3
 
 
 def test_count_and_clipping_look_at_the_same_integers():

@@ -133,9 +133,9 @@ def test_the_printed_constants_are_rejected():
     assert corrected > 10 * printed
 
 
-@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-2, 0.5, 0.95])
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0, 60.0])
-@pytest.mark.parametrize("most", [1, 3, 12])
+@pytest.mark.parametrize("delta", [1e-9, 1e-2, 0.95])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 60.0])
+@pytest.mark.parametrize("most", [1, 12])
 def test_the_stretches_compose_to_the_budget(most, epsilon, delta):
     """Whatever the budget: k pure stretches, composed by their loss distributions."""
     each = 2 / sparse_scale(most, epsilon, delta)

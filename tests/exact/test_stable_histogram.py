@@ -9,7 +9,7 @@ import pytest
 from exact.divergence import ScriptedNoise, hockey_stick, laplace_masses, laplace_tail
 from exact.worlds import removals, replacements, tables
 
-from dimfree.mechanisms.paper import stable_histogram as module
+from dimfree.mechanisms.paper import stable_histogram as stable_histogram_module
 from dimfree.mechanisms.paper.stable_histogram import heaviest_cell, publishing_threshold, stable_histogram
 
 CELLS = (1, 2, 3)
@@ -81,7 +81,7 @@ def test_a_threshold_one_lower_is_rejected(monkeypatch, epsilon, delta):
 
     def lower(cells, epsilon, delta, *, noise):
         with monkeypatch.context() as patch:
-            patch.setattr(module, "publishing_threshold", lambda *budget: right(*budget) - 1)
+            patch.setattr(stable_histogram_module, "publishing_threshold", lambda *budget: right(*budget) - 1)
             return stable_histogram(cells, epsilon, delta, noise=noise)
 
     assert worst(epsilon, delta, lower) > delta

@@ -76,7 +76,7 @@ def test_no_variance_is_lost_beside_one_that_is_huge(name, dimension):
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 5, 64])
-def test_the_cosine_transform_is_the_one_in_the_books(dimension):
+def test_the_cosine_transform_is_that_of_the_textbooks(dimension):
     k, i = np.arange(dimension)[:, None], np.arange(dimension)
     wanted = math.sqrt(2 / dimension) * np.cos(math.pi * k * (2 * i + 1) / (2 * dimension))
     wanted[0] /= math.sqrt(2)
@@ -292,15 +292,16 @@ def test_what_is_not_an_array_is_written_out_up_to_a_stated_width(monkeypatch):
     assert as_basis(sparse.eye_array(5), 5).width == as_basis(np.eye(6), 6).width - 1
 
 
-@pytest.mark.parametrize("basis", [None, "auto", "dct", "hadamard", "haar", np.eye(2), [[1.0]], Haar(2)])
+BEFORE_THE_TABLE = [None, "auto", "dct", "hadamard", "haar", np.eye(2), [[1.0]], Haar(2), sparse.eye_array(2)]
+
+
+@pytest.mark.parametrize("basis", [*BEFORE_THE_TABLE, aslinearoperator(np.eye(2))])
 def test_before_the_table_is_opened_these_may_be_bases(basis):
-    check_basis(basis)
-    check_basis(sparse.eye_array(2))
-    check_basis(aslinearoperator(np.eye(2)))
+    assert check_basis(basis) is None
 
 
 @pytest.mark.parametrize("basis", ["DCT", "", 1, 2.5, True, Haar, {"dct"}, object()])
-def test_and_these_are_none(basis):
+def test_before_the_table_is_opened_these_are_refused(basis):
     with pytest.raises(InvalidParameter, match=r"basis.*'auto', 'dct', 'hadamard', 'haar'"):
         check_basis(basis)
 
@@ -409,7 +410,7 @@ def test_an_ordinary_product_is_told():
 
 @every
 @pytest.mark.parametrize("dimension", [1, 2, 33, 1025])
-def test_the_bases_of_the_house_keep_their_promises(name, dimension):
+def test_the_bases_of_dimfree_keep_their_promises(name, dimension):
     basis = MAKERS[name](dimension)
     assert as_basis(basis, dimension) is basis
 

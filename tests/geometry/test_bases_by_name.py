@@ -1,4 +1,4 @@
-"""A basis behind every door: one release to the last bit, one default, one sentence where it cannot be used."""
+"""A basis in every kind of release: one release to the last bit, one default, one sentence where it cannot be used."""
 
 import inspect
 import json
@@ -66,10 +66,10 @@ def test_the_estimator_gives_the_same_release(walks, name):
     assert json.loads(clone(estimator).fit(walks).release_.to_json()) == released(walks, basis=BASES[name])
 
 
-def test_every_door_has_the_default_of_the_hall():
+def test_every_kind_of_release_has_the_default_of_release_mean():
     default = inspect.signature(dimfree.release_mean).parameters["basis"].default
-    for door in (dimfree.PrivateMean, make_private_mean):
-        assert inspect.signature(door).parameters["basis"].default is default
+    for noise in (dimfree.PrivateMean, make_private_mean):
+        assert inspect.signature(noise).parameters["basis"].default is default
 
 
 @pytest.fixture
@@ -95,17 +95,17 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_what_cannot_be_used_is_told_before_anything_is_spent(walks, domain, case):
     options, words = BAD[case]
-    door = Untouched(0)
+    noise = Untouched(0)
     with pytest.raises(InvalidParameter, match=words):
-        dimfree.release_mean(walks, **with_options(**BUDGET, **options, noise=door))
+        dimfree.release_mean(walks, **with_options(**BUDGET, **options, noise=noise))
     with pytest.raises(InvalidParameter, match=words):
-        dimfree.PrivateMean(**BUDGET, **options, noise=door).fit(walks)
+        dimfree.PrivateMean(**BUDGET, **options, noise=noise).fit(walks)
     with pytest.raises(InvalidParameter, match=words):
         make_private_mean(*domain, 1.0, 1e-6, **options)
 
 
 class Untouched(SeededNoise):
-    """A door that nobody may open."""
+    """Noise that may not be drawn."""
 
     def gaussian(self, stddev, size):
         raise AssertionError("noise was drawn")

@@ -28,20 +28,6 @@ BASES = {
 CUTS = [(30, 4, 2**31, 2), (60, 18, 0, 3), (24, 1, 0, 2)]
 
 
-@pytest.fixture
-def table(rng):
-    rows = np.where(rng.random((53, WIDTH)) < 0.6, rng.normal(size=(53, WIDTH)), 0.0)
-    rows[::9, 1], rows[5], rows[50] = np.nan, np.inf, 1.7e308  # the last is valid, and overflows when rotated
-    return rows
-
-
-def pieces(monkeypatch, block, tile, kept, threads):
-    for name, value in (("_BLOCK_ENTRIES", block), ("_TILE_ENTRIES", tile), ("KEPT_BYTES", kept)):
-        monkeypatch.setattr(space_module, name, value)
-    monkeypatch.setattr(space_module, "_THREADED_BYTES", 0)
-    monkeypatch.setenv("DIMFREE_THREADS", str(threads))
-
-
 def shapes(width):
     return [Diagonal(np.geomspace(1, 1e-30, width)), Dense(np.diag(np.arange(1.0, width + 1)) + 0.5)]
 
@@ -64,8 +50,8 @@ def one_by_one(basis, shape, rows):
 
 @pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("cut", CUTS)
-def test_rotated_rows_are_the_valid_rows_one_by_one(monkeypatch, table, name, cut):
-    pieces(monkeypatch, *cut)
+def test_rotated_rows_are_the_valid_rows_one_by_one(pieces, table, name, cut):
+    pieces(*cut)
     basis, valid = BASES[name], np.isfinite(table).all(axis=1)
     for shape in shapes(basis.width):
         expected = np.zeros((len(table), basis.width))

@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from streams import store, wide
 
 from dimfree.comparison.spectra import spectrum
-from dimfree.data import read as files
+from dimfree.data import read
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank
 from dimfree.geometry.shape_from import shape_from
@@ -117,7 +117,7 @@ def test_directions_that_are_all_but_flat_stay_orthonormal():
 def test_every_kind_of_table_says_the_same(tmp_path, monkeypatch):
     table = np.random.default_rng(9).integers(0, 4, (50, 4)).astype(np.float64)
     expected = shape_from(table)
-    monkeypatch.setattr(files, "LARGE", 0)
+    monkeypatch.setattr(read, "LARGE", 0)
     for public in (
         table.tolist(),
         table.astype(np.int8),
@@ -126,8 +126,8 @@ def test_every_kind_of_table_says_the_same(tmp_path, monkeypatch):
         pl.DataFrame(table),
         wide(table),
         sparse.csc_matrix(table),
-        files.read_table(store(tmp_path / "t.npy", table)),
-        files.read_table(store(tmp_path / "t.parquet", table)),
+        read.read_table(store(tmp_path / "t.npy", table)),
+        read.read_table(store(tmp_path / "t.parquet", table)),
     ):
         shape = shape_from(public)
         assert shape == expected

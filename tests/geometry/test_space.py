@@ -17,22 +17,8 @@ from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
 from dimfree.mechanisms.scores import Scoring, clipped_scores
 from dimfree.noise import SeededNoise
 
-VARIANCES = np.array([0.3, 1.0, 4.0, 1e-30])
-SHAPES = {"diagonal": Diagonal(VARIANCES), "ones": Isotropic(1.0), "dense": Dense(np.diag([1.0, 2, 3, 4]) + 0.5)}
-
-
-@pytest.fixture
-def table(rng):
-    rows = np.where(rng.random((101, 4)) < 0.7, rng.normal(size=(101, 4)), 0.0)
-    rows[::9, 1], rows[5], rows[50, 3] = np.nan, np.inf, 1.7e308  # the last is valid, and overflows when rescaled
-    return rows
-
-
-def pieces(monkeypatch, block, tile, kept, threads):
-    for name, value in (("_BLOCK_ENTRIES", block), ("_TILE_ENTRIES", tile), ("KEPT_BYTES", kept)):
-        monkeypatch.setattr(space_module, name, value)
-    monkeypatch.setattr(space_module, "_THREADED_BYTES", 0)
-    monkeypatch.setenv("DIMFREE_THREADS", str(threads))
+VARIANCES = np.array([0.3, 1.0, 4.0, 1e-30, 25.0, 0.5])
+SHAPES = {"diagonal": Diagonal(VARIANCES), "ones": Isotropic(1.0), "dense": Dense(np.diag([1.0, 2, 3, 4, 5, 6]) + 0.5)}
 
 
 CUTS = [(2**19, 2**16, 2**31, 1), (8, 4, 2**31, 2), (40, 12, 0, 1), (28, 8, 0, 3), (1, 1, 0, 2)]
@@ -54,8 +40,8 @@ def total_of_ones(rows):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_pieces_are_the_valid_rows_one_by_one(monkeypatch, table, shape, cut, form):
-    pieces(monkeypatch, *cut)
+def test_pieces_are_the_valid_rows_one_by_one(pieces, table, shape, cut, form):
+    pieces(*cut)
     space = Space(open_records(form(table), on_invalid="neutral"), SHAPES[shape])
     valid = np.isfinite(table).all(axis=1)
     rescaled = np.concatenate([SHAPES[shape].rescale(row[None]) for row in table[valid]])
@@ -100,8 +86,8 @@ def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
     assert peak < count * width * 8 / 2
 
 
-def test_nobody_is_asked_for_nothing(monkeypatch, table):
-    pieces(monkeypatch, 8, 4, 0, 2)
+def test_nobody_is_asked_for_nothing(pieces, table):
+    pieces(8, 4, 0, 2)
     space = Space(open_records(table, on_invalid="neutral"), Isotropic(1.0))
     assert space.listed(partial(column, 0), np.zeros(len(table), dtype=bool)).tolist() == []
     nobody = Space(open_records(table[:0]), Isotropic(1.0))
@@ -110,7 +96,7 @@ def test_nobody_is_asked_for_nothing(monkeypatch, table):
 
 
 @pytest.mark.parametrize("options", [{}, {"covariance": [1.0, 0.5, 0.25, 0.1]}], ids=["auto", "known"])
-def test_a_release_does_not_know_in_which_pieces_it_was_computed(monkeypatch, rng, options):
+def test_a_release_does_not_know_in_which_pieces_it_was_computed(pieces, rng, options):
     X = rng.normal(size=(6000, 4)) * np.sqrt([1.0, 0.5, 0.25, 0.1]) + 3
 
     def release():
@@ -119,5 +105,5 @@ def test_a_release_does_not_know_in_which_pieces_it_was_computed(monkeypatch, rn
     expected = release()
     assert not expected.refused
     for cut in ((4000, 800, 0, 1), (3000, 1000, 0, 2), (5000, 900, 2**31, 3)):
-        pieces(monkeypatch, *cut)
+        pieces(*cut)
         assert release().mean.tobytes() == expected.mean.tobytes()

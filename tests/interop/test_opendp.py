@@ -58,8 +58,8 @@ def test_the_map_for_nobody_and_for_one():
     assert measurement.output_measure == MEASURE
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.7, 1.0, 5.0, 30.0])
-@pytest.mark.parametrize("steps", [2, 3, 7, 50])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.7, 30.0])
+@pytest.mark.parametrize("steps", [2, 7, 50])
 def test_the_map_for_groups_step_by_step(epsilon, steps):
     """From the first array to the last, D(e^{kε}) ≤ δ + e^ε D(e^{(k-1)ε}): followed with sixty digits."""
     delta = 1e-9
@@ -112,7 +112,7 @@ def test_a_replacement_costs_two_under_the_symmetric_distance():
 
 
 class Keys:
-    """A door that hands out these keys, one list after another."""
+    """Noise that gives these keys, one list after another."""
 
     def __init__(self, *lists):
         self.lists = list(lists)
@@ -127,10 +127,10 @@ def test_between_multisets_the_order_is_exactly_uniform():
     rows, last = np.arange(4.0)[:, None], [0, 1, 2, 3]
     orders = Counter()
     for keys in product(range(4), repeat=4):
-        door = Keys(list(keys), last)
-        order = tuple(_shuffled(rows, door).ravel())
-        assert (len(door.lists) == 0) == (len(set(keys)) < 4)
-        if door.lists:
+        noise = Keys(list(keys), last)
+        order = tuple(_shuffled(rows, noise).ravel())
+        assert (len(noise.lists) == 0) == (len(set(keys)) < 4)
+        if noise.lists:
             orders[order] += 1
     assert len(orders) == 24
     assert set(orders.values()) == {1}
@@ -237,18 +237,18 @@ def test_parameters_fail_when_made_not_when_charged(changes, word):
         made(**changes)
 
 
-# In OpenDP's own rooms
+# In OpenDP's own contexts
 
 
 def test_in_a_context(table):
-    room = context(table, 2.0, 2e-6, over=2)
-    assert not room.query().private_mean(1.0, 1e-6, **KNOWN).release().refused
-    assert room.current_privacy_loss() == [(1.0, 1e-6)]
-    found = room.query().private_mean(delta=1e-6, **KNOWN)  # OpenDP looks for the epsilon that is left
+    opendp_context = context(table, 2.0, 2e-6, over=2)
+    assert not opendp_context.query().private_mean(1.0, 1e-6, **KNOWN).release().refused
+    assert opendp_context.current_privacy_loss() == [(1.0, 1e-6)]
+    found = opendp_context.query().private_mean(delta=1e-6, **KNOWN)  # OpenDP looks for the epsilon that is left
     assert found.param() == 1.0
     assert found.release().guarantee.epsilon == 1.0
     with pytest.raises(ValueError, match="exhausted"):
-        room.query().private_mean(1.0, 1e-6, **KNOWN).release()
+        opendp_context.query().private_mean(1.0, 1e-6, **KNOWN).release()
 
 
 @pytest.mark.parametrize("unit", [dp.unit_of(contributions=3), dp.unit_of(changes=3)])
@@ -268,14 +268,14 @@ def test_a_group_that_needs_more_delta_than_there_is(table):
 
 
 def test_beside_other_measurements_one_after_another(table):
-    room = dp.c.make_adaptive_composition(
+    opendp_context = dp.c.make_adaptive_composition(
         DOMAIN, dp.symmetric_distance(), MEASURE, d_in=1, d_mids=[(1.0, 1e-6), (0.5, 0.0)]
     )
     rows = dp.m.make_user_measurement(
         DOMAIN, dp.symmetric_distance(), MEASURE, lambda X: 0.0, lambda steps: (0.5 * steps, 0.0)
     )
-    assert room.map(1) == (1.5, 1e-6)
-    ask = room(table)
+    assert opendp_context.map(1) == (1.5, 1e-6)
+    ask = opendp_context(table)
     assert not ask(made()).refused
     assert ask(rows) == 0.0
 
@@ -301,7 +301,7 @@ def test_what_follows_is_post_processing(table):
 
 
 def test_no_answer_carries_the_data(table):
-    """OpenDP hangs its arguments on every answer that has room for an attribute; a Release has none."""
+    """OpenDP hangs its arguments on every answer that takes an attribute; a Release has none."""
     for answer in (made()(table), context(table, 1.0, 1e-6).query().private_mean(1.0, 1e-6, **KNOWN).release()):
         assert not hasattr(answer, "__opendp_dict__")
         with pytest.raises(AttributeError):

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def X() -> np.ndarray:  # noqa: N802 - as in the hall
+def X() -> np.ndarray:  # noqa: N802 - as in release_mean
     return np.random.default_rng(0).normal(size=(400, 2))
 
 
@@ -70,7 +71,7 @@ def test_a_refusal_is_charged_and_noted_as_one(path: Path) -> None:
     assert ledger.entries()[-1].content == {"debit": 1, "outcome": "refused"}
 
 
-def test_the_number_of_records_is_nowhere_in_the_book(path: Path) -> None:
+def test_the_number_of_records_is_nowhere_in_the_ledger(path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(271, 2))
     ledger = Ledger(path, dataset="d", **TOTAL)
     release_mean(X, ledger=ledger, **ASKED)
@@ -109,7 +110,7 @@ class Watching:
 
 ROOMY = {"epsilon": 1.0, "delta": 1e-3}
 KNOWN = {**ROOMY, "covariance": np.ones(2)}
-PATHS = {  # each way to a draw, and the relation of its book
+PATHS = {  # each way to a draw, and the relation of its ledger
     "soft": (ASKED, "add-remove"),
     "basic": ({**KNOWN, "core": "basic"}, "add-remove"),
     "auto": (KNOWN, "add-remove"),
@@ -243,7 +244,7 @@ def test_of_a_promise_alone_a_box_names_what_fits(path: Path) -> None:
         ledger.debit(0.1, 1e-8)
 
 
-def test_a_book_as_large_as_one_release_takes_that_release(path: Path, X: np.ndarray) -> None:
+def test_a_ledger_as_large_as_one_release_takes_that_release(path: Path, X: np.ndarray) -> None:
     ledger = Ledger(path, dataset="d", epsilon=1.0, delta=1e-6)
     release_mean(X, ledger=ledger, **ASKED)
     assert ledger.account().spent == 1.0
@@ -287,17 +288,17 @@ def test_a_large_delta_is_charged_by_its_promise(path: Path, X: np.ndarray, aske
     assert ledger.account().debits == 1
 
 
-def test_a_book_is_the_same_file_in_every_folder(tmp_path: Path, monkeypatch) -> None:
-    books = {}
+def test_a_ledger_is_the_same_file_in_every_folder(tmp_path: Path, monkeypatch) -> None:
+    ledgers = {}
     for folder in ("here", "there"):
         (tmp_path / folder).mkdir()
         monkeypatch.chdir(tmp_path / folder)
-        books[folder] = Ledger("study.db", dataset="d", **TOTAL)
-    books["here"].debit(1.0, 1e-6)
-    assert (books["here"].account().debits, books["there"].account().debits) == (1, 0)
+        ledgers[folder] = Ledger("study.db", dataset="d", **TOTAL)
+    ledgers["here"].debit(1.0, 1e-6)
+    assert (ledgers["here"].account().debits, ledgers["there"].account().debits) == (1, 0)
 
 
-def test_a_book_that_was_exchanged_for_another_takes_no_debit(path: Path) -> None:
+def test_a_ledger_that_was_exchanged_for_another_takes_no_debit(path: Path) -> None:
     ledger = Ledger(path, dataset="d", **TOTAL)
     path.unlink()
     Ledger(path, dataset="d", neighbours="replace-one", **TOTAL)
@@ -326,7 +327,7 @@ def test_reopening_keeps_what_was_spent_and_the_total(path: Path) -> None:
         ledger.debit(0.1, 1e-7)
 
 
-def test_books_in_one_file_do_not_mix(path: Path) -> None:
+def test_ledgers_in_one_file_do_not_mix(path: Path) -> None:
     first, second = Ledger(path, dataset="a", **TOTAL), Ledger(path, dataset="b", **TOTAL)
     first.debit(1.0, 1e-6)
     assert (first.account().debits, second.account().debits) == (1, 0)
@@ -357,14 +358,14 @@ def test_groups_are_charged_once_for_all(path: Path, X: np.ndarray) -> None:
         release_means(X, **with_options(covariance=np.ones(2), tails="fat", ledger=ledger, **options))
     with pytest.raises(BudgetExceeded):
         release_means(X, covariance=np.ones(2), ledger=ledger, **options)
-    roomy = Ledger(path, dataset="roomy", epsilon=3.0, delta=1e-3)
-    release_means(X, covariance=np.ones(2), ledger=roomy, **options)
-    assert events(roomy) == ["opened", DEBIT, OUTCOME]
+    large = Ledger(path, dataset="large", epsilon=3.0, delta=1e-3)
+    release_means(X, covariance=np.ones(2), ledger=large, **options)
+    assert events(large) == ["opened", DEBIT, OUTCOME]
     with pytest.raises(InvalidParameter, match="do not add up"):
-        release_means(X, covariance=np.ones(2), unit=groups, ledger=roomy, **options)
-    assert not roomy.statement().startswith("Not private")
-    release_means(X, covariance=np.ones(2), ledger=roomy, noise=dimfree.SeededNoise(1), **options)
-    assert roomy.statement().startswith("Not private")
+        release_means(X, covariance=np.ones(2), unit=groups, ledger=large, **options)
+    assert not large.statement().startswith("Not private")
+    release_means(X, covariance=np.ones(2), ledger=large, noise=dimfree.SeededNoise(1), **options)
+    assert large.statement().startswith("Not private")
     assert events(ledger) == ["opened"]
 
 
@@ -383,7 +384,7 @@ def test_groups_are_charged_for_the_overall_run_and_for_one_group(X: np.ndarray)
 
 
 def _keeping(seen: list[Charge]) -> Ledger:
-    """A book that keeps the charges in a list and no more."""
+    """A ledger that keeps the charges in a list and no more."""
 
     class Noted:
         def noted(self, *, refused: bool) -> None: ...
@@ -405,7 +406,7 @@ def test_the_estimator_passes_its_ledger_on(path: Path, X: np.ndarray) -> None:
     assert ledger.account().debits == 1
 
 
-def test_seeded_noise_is_charged_and_marks_the_book(path: Path, X: np.ndarray) -> None:
+def test_seeded_noise_is_charged_and_marks_the_ledger(path: Path, X: np.ndarray) -> None:
     ledger = Ledger(path, dataset="d", **TOTAL)
     assert not ledger.statement().startswith("Not private")
     release_mean(X, ledger=ledger, noise=dimfree.SeededNoise(1), **ASKED)
@@ -468,6 +469,23 @@ def test_a_locked_file_is_an_error_with_a_remedy(path: Path) -> None:
         ledger.debit(1.0, 1e-6)
     holder.close()
     assert ledger.account().debits == 0
+
+
+@pytest.mark.parametrize("trouble", [InvalidFile("locked"), OSError("secret"), MemoryError()])
+def test_trouble_with_the_outcome_never_loses_a_release_that_is_paid_for(path: Path, monkeypatch, trouble) -> None:
+    """Not even where warnings are errors."""
+
+    def fail(*args):
+        raise trouble
+
+    ledger = Ledger(path, dataset="d", **TOTAL)
+    monkeypatch.setattr(Ledger, "_append_outcome", fail)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ledger.debit(1.0, 1e-6).noted(refused=False)
+    with pytest.warns(RuntimeWarning, match="not noted") as told:
+        ledger.debit(1.0, 1e-6).noted(refused=False)
+    assert "secret" not in str(told[0].message)
 
 
 def test_an_outcome_that_cannot_be_noted_is_a_warning(path: Path, monkeypatch) -> None:

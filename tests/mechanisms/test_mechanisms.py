@@ -191,7 +191,7 @@ def test_the_input_is_left_alone(rng):
     assert np.array_equal(weights, before[1])
 
 
-# ---- the hall asks the door for exactly what the ledger charges
+# ---- a release asks for exactly the noise that its ledger charges
 
 
 def gaussians_asked(noise):

@@ -1,4 +1,4 @@
-"""Histogram, sparse vector, top-k and quantile: what they ask the door for, what they charge, what they refuse."""
+"""Histogram, sparse vector, top-k and quantile: which noise they ask for, what they charge, what they refuse."""
 
 import math
 from fractions import Fraction
@@ -160,9 +160,9 @@ def test_values_beyond_the_grid_count():
 
 
 @sampling(1e-6)
-@pytest.mark.parametrize("door", [SystemNoise, lambda: SeededNoise(5)])
-def test_the_door_chooses_with_the_weights_of_the_exponential_mechanism(door):
-    noise, values, tries = door(), np.array([0.5, 0.6, 3.0, 3.0, 3.5, 7.0]), 2000
+@pytest.mark.parametrize("make_noise", [SystemNoise, lambda: SeededNoise(5)])
+def test_noise_chooses_with_the_weights_of_the_exponential_mechanism(make_noise):
+    noise, values, tries = make_noise(), np.array([0.5, 0.6, 3.0, 3.0, 3.5, 7.0]), 2000
     weights = np.exp(quantile_scores(values, HALF, GRID) / 2 / 1.5)
     drawn = [private_quantile(values, HALF, GRID, 1.5, "median", noise=noise).value for _ in range(tries)]
     hits = sum(value == 4.0 for value in drawn)

@@ -21,7 +21,7 @@ def test_declared_false_alarms_add_up_to_at_most_one_in_a_thousand(request):
 
 @pytest.mark.parametrize("path", sorted(STATISTICAL.glob("test_*.py")), ids=lambda path: path.name)
 def test_every_sampling_test_declares_its_rate(path):
-    """A test that opens a real noise door by name declares; so does at least one test of every file here."""
+    """A test that draws real noise by name declares its rate; so does at least one test of every file here."""
     functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
     tests = [function for function in functions if function.name.startswith("test_")]
     declared = {test.name for test in tests if any("sampling(" in ast.unparse(mark) for mark in test.decorator_list)}

@@ -35,7 +35,7 @@ FILES = {
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
+def project(tmp_path: Path) -> Path:
     """A small project without a gap."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -44,12 +44,12 @@ def house(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def rewrite(house: Path, file: str, old: str, new: str) -> list[str]:
-    path = house / file
+def rewrite(project: Path, file: str, old: str, new: str) -> list[str]:
+    path = project / file
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
-    return paper_map.problems(house, AUDITS)
+    return paper_map.problems(project, AUDITS)
 
 
 def test_every_public_mechanism_has_all_four() -> None:
@@ -57,8 +57,8 @@ def test_every_public_mechanism_has_all_four() -> None:
     assert not found, "\n".join(["", *found])
 
 
-def test_public_mechanisms_are_those_that_take_noise(house: Path) -> None:
-    assert paper_map.mechanisms(house) == ["estimator:Fit", "mechanisms.count:count"]
+def test_public_mechanisms_are_those_that_take_noise(project: Path) -> None:
+    assert paper_map.mechanisms(project) == ["estimator:Fit", "mechanisms.count:count"]
 
 
 def test_the_real_ones_are_seen() -> None:
@@ -69,19 +69,19 @@ def test_the_real_ones_are_seen() -> None:
     )
 
 
-def test_a_new_mechanism_without_a_row_is_a_gap(house: Path) -> None:
-    (house / "src/dimfree/mechanisms/total.py").write_text("def total(x, noise): ...\n")
-    assert [line.split(";")[0] for line in paper_map.problems(house, AUDITS)] == ["mechanisms.total:total has no row"]
+def test_a_new_mechanism_without_a_row_is_a_gap(project: Path) -> None:
+    (project / "src/dimfree/mechanisms/total.py").write_text("def total(x, noise): ...\n")
+    assert [line.split(";")[0] for line in paper_map.problems(project, AUDITS)] == ["mechanisms.total:total has no row"]
 
 
 @pytest.mark.parametrize("source", ["def Budget(x, *, noise): ...\n", "class Budget:\n    noise: object = None\n"])
-def test_a_newly_exported_mechanism_without_a_row_is_a_gap(house: Path, source: str) -> None:
-    (house / "src/dimfree/budget.py").write_text(source)
-    assert any(line.startswith("budget:Budget has no row") for line in paper_map.problems(house, AUDITS))
+def test_a_newly_exported_mechanism_without_a_row_is_a_gap(project: Path, source: str) -> None:
+    (project / "src/dimfree/budget.py").write_text(source)
+    assert any(line.startswith("budget:Budget has no row") for line in paper_map.problems(project, AUDITS))
 
 
-def test_an_export_that_cannot_be_looked_into_is_a_gap(house: Path) -> None:
-    found = rewrite(house, "src/dimfree/__init__.py", '"Budget": "budget"', '"Budget": "mechanisms"')
+def test_an_export_that_cannot_be_looked_into_is_a_gap(project: Path) -> None:
+    found = rewrite(project, "src/dimfree/__init__.py", '"Budget": "budget"', '"Budget": "mechanisms"')
     assert any("Budget is exported from mechanisms, which does not define it" in line for line in found)
 
 
@@ -108,8 +108,8 @@ ROW = FILES["docs/paper_map.md"].splitlines()[-2] + "\n"
         ("`sum, add-remove`", "`sum, swap`", "docs/paper_map.md: the audit has no check called 'sum, swap'"),
     ],
 )
-def test_a_damaged_map_is_reported_with_a_remedy(house: Path, old: str, new: str, complaint: str) -> None:
-    found = rewrite(house, "docs/paper_map.md", old, new)
+def test_a_damaged_map_is_reported_with_a_remedy(project: Path, old: str, new: str, complaint: str) -> None:
+    found = rewrite(project, "docs/paper_map.md", old, new)
     assert any(line.startswith(complaint) for line in found), found
     assert all(";" in line and line.endswith(".") for line in found)
 
@@ -131,16 +131,16 @@ def test_a_damaged_map_is_reported_with_a_remedy(house: Path, old: str, new: str
         ("docs/errata.md", "count:steps", "count:stride", "docs/errata.md names mechanisms.count:stride"),
     ],
 )
-def test_a_change_elsewhere_is_noticed(house: Path, file: str, old: str, new: str, complaint: str) -> None:
-    found = rewrite(house, file, old, new)
+def test_a_change_elsewhere_is_noticed(project: Path, file: str, old: str, new: str, complaint: str) -> None:
+    found = rewrite(project, file, old, new)
     assert any(line.startswith(complaint) for line in found) if complaint else found == []
 
 
-def test_missing_books_are_gaps(house: Path) -> None:
-    for book in paper_map.BOOKS:
-        (house / book).unlink()
-    found = paper_map.problems(house, AUDITS)
-    assert {f"{book} does not exist; write it." for book in paper_map.BOOKS} <= set(found)
+def test_missing_pages_are_gaps(project: Path) -> None:
+    for page in paper_map.BOOKS:
+        (project / page).unlink()
+    found = paper_map.problems(project, AUDITS)
+    assert {f"{page} does not exist; write it." for page in paper_map.BOOKS} <= set(found)
     assert any(line.startswith("mechanisms.count:count has no row") for line in found)
 
 

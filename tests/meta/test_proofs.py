@@ -37,7 +37,7 @@ INDEX = PAGE.replace("# A bound", "# Index\n[a bound](core.md)")
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
+def project(tmp_path: Path) -> Path:
     """A small project in which nothing is stale."""
     (tmp_path / "src" / "dimfree").mkdir(parents=True)
     (tmp_path / "proofs").mkdir()
@@ -50,8 +50,8 @@ def house(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def rewrite(house: Path, file: str, old: str, new: str) -> None:
-    path = house / file
+def rewrite(project: Path, file: str, old: str, new: str) -> None:
+    path = project / file
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
@@ -72,9 +72,9 @@ def test_every_proof_was_read_against_the_code_as_it_is() -> None:
         ("def bound(n: int)", "def bound(n: int = 1)", "dimfree.core:bound"),
     ],
 )
-def test_a_changed_definition_is_reported(house: Path, old: str, new: str, name: str) -> None:
-    rewrite(house, "src/dimfree/core.py", old, new)
-    found = proofs.problems(house)
+def test_a_changed_definition_is_reported(project: Path, old: str, new: str, name: str) -> None:
+    rewrite(project, "src/dimfree/core.py", old, new)
+    found = proofs.problems(project)
     assert any(line.startswith(f"{name} changed since proofs/core.md was read") for line in found)
     assert all("--accept" in line for line in found)
 
@@ -88,62 +88,62 @@ def test_a_changed_definition_is_reported(house: Path, old: str, new: str, name:
         ("LIMIT / n", "LIMIT /  n"),
     ],
 )
-def test_words_about_the_code_are_not_the_code(house: Path, old: str, new: str) -> None:
-    rewrite(house, "src/dimfree/core.py", old, new)
-    assert proofs.problems(house) == []
+def test_words_about_the_code_are_not_the_code(project: Path, old: str, new: str) -> None:
+    rewrite(project, "src/dimfree/core.py", old, new)
+    assert proofs.problems(project) == []
 
 
-def test_a_missing_definition_is_reported(house: Path) -> None:
-    rewrite(house, "src/dimfree/core.py", "def bound", "def limit")
-    assert "proofs/core.md names dimfree.core:bound, which does not exist." in proofs.problems(house)
+def test_a_missing_definition_is_reported(project: Path) -> None:
+    rewrite(project, "src/dimfree/core.py", "def bound", "def limit")
+    assert "proofs/core.md names dimfree.core:bound, which does not exist." in proofs.problems(project)
 
 
 @pytest.mark.parametrize(
     ("old", "section"), [("## Statement", "Statement"), ("## Assumptions", "Assumptions"), ("∎", "Proof")]
 )
-def test_a_missing_section_is_reported(house: Path, old: str, section: str) -> None:
-    rewrite(house, "proofs/core.md", old, "")
-    assert f"proofs/core.md lacks a section: {section}." in proofs.problems(house)
+def test_a_missing_section_is_reported(project: Path, old: str, section: str) -> None:
+    rewrite(project, "proofs/core.md", old, "")
+    assert f"proofs/core.md lacks a section: {section}." in proofs.problems(project)
 
 
-def test_a_page_without_functions_is_reported(house: Path) -> None:
-    rewrite(house, "proofs/core.md", "```functions", "```text")
-    assert any("names no function" in line for line in proofs.problems(house))
+def test_a_page_without_functions_is_reported(project: Path) -> None:
+    rewrite(project, "proofs/core.md", "```functions", "```text")
+    assert any("names no function" in line for line in proofs.problems(project))
 
 
-def test_a_newly_named_function_must_be_read(house: Path) -> None:
-    rewrite(house, "proofs/core.md", "dimfree.core:LIMIT", "dimfree.core:LIMIT\ndimfree.core:Branch")
-    assert any("dimfree.core:Branch was never read" in line for line in proofs.problems(house))
+def test_a_newly_named_function_must_be_read(project: Path) -> None:
+    rewrite(project, "proofs/core.md", "dimfree.core:LIMIT", "dimfree.core:LIMIT\ndimfree.core:Branch")
+    assert any("dimfree.core:Branch was never read" in line for line in proofs.problems(project))
 
 
-def test_a_dropped_function_is_reported(house: Path) -> None:
-    rewrite(house, "proofs/core.md", "dimfree.core:LIMIT\n", "")
-    assert any("no longer names it" in line for line in proofs.problems(house))
+def test_a_dropped_function_is_reported(project: Path) -> None:
+    rewrite(project, "proofs/core.md", "dimfree.core:LIMIT\n", "")
+    assert any("no longer names it" in line for line in proofs.problems(project))
 
 
-def test_an_unlisted_page_is_reported(house: Path) -> None:
-    shutil.copy(house / "proofs" / "core.md", house / "proofs" / "other.md")
-    assert "proofs/README.md does not link to other.md." in proofs.problems(house)
+def test_an_unlisted_page_is_reported(project: Path) -> None:
+    shutil.copy(project / "proofs" / "core.md", project / "proofs" / "other.md")
+    assert "proofs/README.md does not link to other.md." in proofs.problems(project)
 
 
-def test_a_citation_of_a_missing_page_is_reported(house: Path) -> None:
-    rewrite(house, "src/dimfree/core.py", "A module.", "A module. Proof: proofs/nowhere.md.")
-    assert "src/dimfree/core.py cites proofs/nowhere.md, which does not exist." in proofs.problems(house)
+def test_a_citation_of_a_missing_page_is_reported(project: Path) -> None:
+    rewrite(project, "src/dimfree/core.py", "A module.", "A module. Proof: proofs/nowhere.md.")
+    assert "src/dimfree/core.py cites proofs/nowhere.md, which does not exist." in proofs.problems(project)
 
 
-def test_accepting_a_page_or_a_name_settles_exactly_that(house: Path) -> None:
-    rewrite(house, "src/dimfree/core.py", "LIMIT / n", "LIMIT / (n + 1)")
-    proofs.accept(house, "core.md")
-    assert [line for line in proofs.problems(house) if "core.md" in line] == []
-    assert any("README.md was read" in line for line in proofs.problems(house))
-    proofs.accept(house, "dimfree.core:bound")
-    assert proofs.problems(house) == []
+def test_accepting_a_page_or_a_name_settles_exactly_that(project: Path) -> None:
+    rewrite(project, "src/dimfree/core.py", "LIMIT / n", "LIMIT / (n + 1)")
+    proofs.accept(project, "core.md")
+    assert [line for line in proofs.problems(project) if "core.md" in line] == []
+    assert any("README.md was read" in line for line in proofs.problems(project))
+    proofs.accept(project, "dimfree.core:bound")
+    assert proofs.problems(project) == []
 
 
-def test_the_index_may_speak_for_another_page(house: Path) -> None:
-    rewrite(house, "proofs/core.md", "```functions", "```text")
-    rewrite(house, "proofs/README.md", "```functions", "```functions core.md")
-    assert proofs.claims(house) == {
+def test_the_index_may_speak_for_another_page(project: Path) -> None:
+    rewrite(project, "proofs/core.md", "```functions", "```text")
+    rewrite(project, "proofs/README.md", "```functions", "```functions core.md")
+    assert proofs.claims(project) == {
         "core.md": ["dimfree.core:bound", "dimfree.core:LIMIT", "dimfree.core:Branch.profile"]
     }
 
@@ -162,12 +162,12 @@ def test_a_change_in_the_real_code_is_caught(tmp_path: Path) -> None:
     assert {line.split()[0] for line in set(proofs.problems(tmp_path)) - before} == {"dimfree.core.stable:admissible"}
 
 
-def test_the_command_reports_and_accepts(house: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    monkeypatch.setattr(proofs, "ROOT", house)
-    rewrite(house, "src/dimfree/core.py", "LIMIT / n", "LIMIT / (n + 1)")
+def test_the_command_reports_and_accepts(project: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr(proofs, "ROOT", project)
+    rewrite(project, "src/dimfree/core.py", "LIMIT / n", "LIMIT / (n + 1)")
     assert proofs.main([]) == 1
     assert "changed since" in capsys.readouterr().out
     assert proofs.main(["--accept", "dimfree.core:bound"]) == 0
     assert proofs.main([]) == 0
     assert proofs.main(["--accept", "nobody"]) == 2
-    assert json.loads((house / "proofs" / "digests.json").read_text())["core.md"]
+    assert json.loads((project / "proofs" / "digests.json").read_text())["core.md"]

@@ -18,9 +18,7 @@ from dimfree.errors import InvalidParameter
 from dimfree.estimators.run import TOO_FEW
 from dimfree.mechanisms.paper.sparse_vector import sparse_scale
 from dimfree.noise import SeededNoise
-from dimfree.paper import algorithm2 as paper
-from dimfree.paper import averaging
-from dimfree.paper import group_variances as variances
+from dimfree.paper import algorithm2, averaging, group_variances
 from dimfree.paper.algorithm2 import FAR, LOW_WEIGHT, NO_SCALE, NO_VOTE, Learned, coordinate_blocks
 from dimfree.paper.averaging import CoordinateBlock, average
 from dimfree.paper.group_variances import repeated_delta
@@ -56,8 +54,8 @@ def released(X, *, epsilon=1.0, delta=1e-6, noise=None, **options):
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 10.0, 1e4])
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.3])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("delta", [1e-12, 0.3])
 def test_the_shares_add_up_to_the_budget(epsilon, delta, relation):
     shares = paper_shares(Budget(epsilon, delta), relation)
     assert (shares.count_epsilon is None) == (relation is Neighbours.REPLACE_ONE)
@@ -87,7 +85,7 @@ def test_the_printed_number_of_coordinates():
 
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("records", [-10.0, 0.0, 10.0, 300.0, 2000.0, 1e5, 1e7])
-@pytest.mark.parametrize("dimension", [1, 10, 10**4])
+@pytest.mark.parametrize("dimension", [1, 10**4])
 def test_the_plan_is_one_that_its_groups_can_answer(records, dimension, relation):
     shares = paper_shares(Budget(1.0, 1e-6), relation)
     steps = choose_steps(records, dimension, shares, 0.01)
@@ -151,10 +149,10 @@ def test_an_average_of_the_chosen_friends(rng):
 
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(0.1, 1e-9), Budget(50.0, 1e-13)])
 def test_the_noise_of_an_average_is_what_is_stated(rng, budget):
-    door, count = RecordingNoise(), 10**4
+    noise, count = RecordingNoise(), 10**4
     records = as_records(np.full((count, 4), 1.0))
-    found = average(records, np.ones(count, dtype=bool), block(), budget, noise=door)
-    (_, count_stddev, _), (_, _, dimension) = (asked for asked in door.asked if asked[0] == "gaussian")
+    found = average(records, np.ones(count, dtype=bool), block(), budget, noise=noise)
+    (_, count_stddev, _), (_, _, dimension) = (asked for asked in noise.asked if asked[0] == "gaussian")
     branch = calibrate_filtered(budget)
     assert count_stddev >= 2**14 / branch.mu
     assert dimension == 3
@@ -166,9 +164,9 @@ def test_the_noise_of_an_average_is_what_is_stated(rng, budget):
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(0.2, 1e-9), Budget(20.0, 1e-12)])
 def test_the_mean_is_calibrated_to_a_lower_bound_of_the_number_kept(budget):
     """Kept less the bound's distance, not the noisy number itself: that would be too small half of the time (P3)."""
-    door, count = RecordingNoise(), 10**4
-    found = average(as_records(np.ones((count, 4))), np.ones(count, dtype=bool), block(), budget, noise=door)
-    (_, count_stddev, _), _ = (asked for asked in door.asked if asked[0] == "gaussian")
+    noise, count = RecordingNoise(), 10**4
+    found = average(as_records(np.ones((count, 4))), np.ones(count, dtype=bool), block(), budget, noise=noise)
+    (_, count_stddev, _), _ = (asked for asked in noise.asked if asked[0] == "gaussian")
     branch = calibrate_filtered(budget)
     lowest = count - bound_distance(branch) * count_stddev / 2**14
     precision = remaining_mu(branch, (2**14 + 1) / count_stddev)
@@ -205,10 +203,10 @@ def test_invalid_records_are_nobodys_friends(rng):
     X = rng.normal(size=(3000, 4))
     X[:1000, 2] = np.nan  # also where the block does not look
     everybody = np.ones(3000, dtype=bool)
-    door = RecordingNoise()
-    found = average(as_records(X), everybody, block(1, 100.0), Budget(1.0, 1e-6), noise=door)
+    noise = RecordingNoise()
+    found = average(as_records(X), everybody, block(1, 100.0), Budget(1.0, 1e-6), noise=noise)
     assert found.mean == pytest.approx(X[1000:, 1].mean(axis=0), abs=1e-4)
-    assert ("below", 3000, 3000) in door.asked  # they count
+    assert ("below", 3000, 3000) in noise.asked  # they count
 
 
 # ---- the whole release
@@ -249,19 +247,19 @@ def test_the_ledger_of_a_release(rng, relation):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_what_is_asked_of_the_door(rng, relation):
+def test_which_noise_is_asked_for(rng, relation):
     """Coins (replace-one: two keys an item) for the halves, two keys for the slots, Laplace, coins and Gaussians."""
-    door = RecordingNoise()
-    released(rng.normal(size=(4000, 2)), neighbours=relation, noise=door)
+    noise = RecordingNoise()
+    released(rng.normal(size=(4000, 2)), neighbours=relation, noise=noise)
     shares = paper_shares(Budget(1.0, 1e-6), Neighbours(relation))
-    kinds = [kind for kind, _, _ in door.asked]
+    kinds = [kind for kind, _, _ in noise.asked]
     counted, halves = (["laplace"], ["below"]) if relation == "add-remove" else ([], ["below", "below"])
     assert kinds == [*counted, *halves, "below", "below", "laplace"] + (
         ["gaussian"] if relation == "add-remove" else ["below", "gaussian", "gaussian"]
     )  # coins that all fall alike leave the second half empty under add/remove: ⊥
     if counted:
-        assert door.asked[0][1] == pytest.approx(1 / shares.count_epsilon)
-    vote = next(scale for kind, scale, _ in door.asked[len(counted) :] if kind == "laplace")
+        assert noise.asked[0][1] == pytest.approx(1 / shares.count_epsilon)
+    vote = next(scale for kind, scale, _ in noise.asked[len(counted) :] if kind == "laplace")
     assert vote == pytest.approx(2 / shares.half.epsilon)
 
 
@@ -292,19 +290,19 @@ def recorded(monkeypatch, module, name, found):
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_each_half_is_charged_for_everything_it_was_asked(rng, monkeypatch, relation):
     """Variances are learned and there are two averages: votes, and averages, add up to at most the half's share."""
-    votes, choices, averages, door = [], [], [], ScriptedNoise()
-    recorded(monkeypatch, variances, "heaviest_cell", votes)
-    recorded(monkeypatch, variances, "sparse_vector", choices)
-    recorded(monkeypatch, paper, "average", averages)
+    votes, choices, averages, noise = [], [], [], ScriptedNoise()
+    recorded(monkeypatch, group_variances, "heaviest_cell", votes)
+    recorded(monkeypatch, group_variances, "sparse_vector", choices)
+    recorded(monkeypatch, algorithm2, "average", averages)
     X = rng.normal(size=(4000, 8)) * np.repeat([30.0, 1.0], [5, 3])
-    found = released(X, epsilon=50.0, neighbours=relation, noise=door)
+    found = released(X, epsilon=50.0, neighbours=relation, noise=noise)
     half = paper_shares(Budget(50.0, 1e-6), Neighbours(relation)).half
-    _check_votes(half, [answer.event for _, answer in votes], choices[0], door, relation)
-    _check_averages(half, [args[3] for args, _ in averages], door, relation)
+    _check_votes(half, [answer.event for _, answer in votes], choices[0], noise, relation)
+    _check_averages(half, [args[3] for args, _ in averages], noise, relation)
     assert 2 <= found.parameters["top"] < 8
 
 
-def _check_votes(half, events, chosen, door, relation):
+def _check_votes(half, events, chosen, noise, relation):
     """k-th largest, the choice, one vote for each coordinate found, the rest; and the noise that was drawn for them."""
     (_, _, most, epsilon, delta), answer = chosen
     kth, *each, rest = events
@@ -312,21 +310,21 @@ def _check_votes(half, events, chosen, door, relation):
     left = half.epsilon - kth.epsilon - epsilon - rest.epsilon, half.delta - kth.delta - delta - rest.delta
     assert min(left) > 0
     assert repeated_delta(len(each), each[0].epsilon, each[0].delta, left[0] * (1 + 1e-12)) <= left[1] * (1 + 1e-12)
-    drawn = [scale for kind, scale, _ in door.asked if kind == "laplace"][relation == "add-remove" :]
+    drawn = [scale for kind, scale, _ in noise.asked if kind == "laplace"][relation == "add-remove" :]
     scale = sparse_scale(most, epsilon, delta)
     redrawn = [scale] * min(len(each), most - 1)  # after every answer but the last one allowed
     wanted = [2 / kth.epsilon, scale, 2 * scale, *redrawn, *(2 / vote.epsilon for vote in each), 2 / rest.epsilon]
     assert drawn == pytest.approx(wanted, rel=1e-12)
 
 
-def _check_averages(half, budgets, door, relation):
+def _check_averages(half, budgets, noise, relation):
     epsilon, delta = sum(each.epsilon for each in budgets), sum(each.delta for each in budgets)
     if relation == "replace-one":  # x to nobody, nobody to x'
         epsilon, delta = 2 * epsilon, (1 + math.exp(epsilon)) * delta
     assert len(budgets) == 2
     assert epsilon <= half.epsilon
     assert delta <= half.delta
-    counts = [stddev for kind, stddev, _ in door.asked if kind == "gaussian"][::2]  # number kept, mean, twice
+    counts = [stddev for kind, stddev, _ in noise.asked if kind == "gaussian"][::2]  # number kept, mean, twice
     for budget, stddev in zip(budgets, counts, strict=True):
         assert stddev > 2**14 / calibrate_filtered(budget).mu
 

@@ -139,17 +139,17 @@ def test_k_is_a_number_of_coordinates(k):
 
 
 def test_votes_cost_what_they_are_told_to():
-    groups, door = GroupVariances(np.tile([1.0, 4.0, 20.0, 0.0], (200, 1)), 210), RecordingNoise()
-    kth = find_kth_largest_variance(groups, 2, 0.5, 1e-6, noise=door)
-    total = variance_sum(groups, [0, 2, 3], 0.25, 1e-7, noise=door)
-    top = top_variances(groups, 4.0, 2, 0.125, 1e-8, noise=door)
+    groups, noise = GroupVariances(np.tile([1.0, 4.0, 20.0, 0.0], (200, 1)), 210), RecordingNoise()
+    kth = find_kth_largest_variance(groups, 2, 0.5, 1e-6, noise=noise)
+    total = variance_sum(groups, [0, 2, 3], 0.25, 1e-7, noise=noise)
+    top = top_variances(groups, 4.0, 2, 0.125, 1e-8, noise=noise)
     assert (kth.value, total.value, top.value) == (4.0, 16.0, [1, 2])
     assert [(one.event.epsilon, one.event.delta) for one in (kth, total, top)] == [
         (0.5, 1e-6),
         (0.25, 1e-7),
         (0.125, 1e-8),
     ]
-    scales = [scale for kind, scale, _ in door.asked if kind == "laplace"]
+    scales = [scale for kind, scale, _ in noise.asked if kind == "laplace"]
     assert scales[:2] == pytest.approx([4.0, 8.0])
     assert scales[2:] == pytest.approx([s * sparse_scale(2, 0.125, 1e-8) for s in (1, 2, 1)])
 
@@ -172,8 +172,8 @@ def test_a_zero_threshold_asks_for_any_variance_at_all():
 
 
 def test_coordinates_share_one_budget():
-    groups, door = GroupVariances(np.tile([1.0, 4.0, 20.0], (2000, 1)), 2000), RecordingNoise()
-    found = coordinate_variances(groups, [2, 0], 0.5, 1e-6, noise=door)
+    groups, noise = GroupVariances(np.tile([1.0, 4.0, 20.0], (2000, 1)), 2000), RecordingNoise()
+    found = coordinate_variances(groups, [2, 0], 0.5, 1e-6, noise=noise)
     assert [one.value for one in found] == [16.0, 1.0]
     each, failure = repeated_share(2, 0.5, 1e-6)
     assert [(one.event.epsilon, one.event.delta) for one in found] == [(each, failure)] * 2
@@ -285,9 +285,9 @@ def enumerated(times, each, epsilon):
     return total
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 8])
-@pytest.mark.parametrize("each", [0.05, 0.3, 1.0])
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 2.7])
+@pytest.mark.parametrize("times", [1, 3, 8])
+@pytest.mark.parametrize("each", [0.05, 1.0])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 2.7])
 def test_repeated_votes_by_enumeration(times, each, epsilon):
     wanted = enumerated(times, each, epsilon) + times * 1e-7
     assert wanted - 1e-15 <= repeated_delta(times, each, 1e-7, epsilon) <= wanted + 1e-8

@@ -14,10 +14,11 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Ledger
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+from dimfree.estimators.choose.constants import GROUP
 from dimfree.mechanisms.paper.group_means import noisy_group_means
 from dimfree.noise import SeededNoise, SystemNoise
 from dimfree.paper.profile_result import VarianceProfile
-from dimfree.paper.variance_profile import GROUP, INCOMPLETE, NO_SCALE, TOO_FEW, excess, log_counts, variance_profile
+from dimfree.paper.variance_profile import INCOMPLETE, NO_SCALE, TOO_FEW, excess, log_counts, variance_profile
 
 
 def profile(X, *, epsilon=1.0, delta=1e-6, noise=None, **options):
@@ -103,10 +104,10 @@ def test_no_more_coordinates_can_be_learned_than_there_are(k):
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_what_is_asked_of_the_door(rng, relation):
-    door = RecordingNoise()
-    found = profile(rng.normal(size=(8000, 4)), neighbours=relation, noise=door)
-    kinds = [kind for kind, _, _ in door.asked]
+def test_which_noise_is_asked_for(rng, relation):
+    noise = RecordingNoise()
+    found = profile(rng.normal(size=(8000, 4)), neighbours=relation, noise=noise)
+    kinds = [kind for kind, _, _ in noise.asked]
     counted = ["gaussian"] if relation == "add-remove" else []
     assert kinds[: len(counted) + 2] == [*counted, "below", "below"]
     assert kinds[len(counted) + 2 :] in (["gaussian"] * 9, ["gaussian"] * 10)  # 400 cells: at most 9 queries
@@ -115,7 +116,7 @@ def test_what_is_asked_of_the_door(rng, relation):
         "total variance",
         "coordinates above thresholds",
     ]
-    spent = [scale for kind, scale, _ in door.asked if kind == "gaussian"]
+    spent = [scale for kind, scale, _ in noise.asked if kind == "gaussian"]
     assert spent[-1] == found.ledger.before[-1].stddev
     assert found.ledger.delta() <= 1e-6
 
@@ -161,9 +162,9 @@ def test_one_group_moves_the_group_means_by_what_is_charged(rng):
     """Replaced, appeared or vanished: the very vector that noise is added to moves by at most the sensitivity."""
 
     def sums(values):
-        door = CatchingNoise()
-        event = noisy_group_means(values, 1.0, 1.0, "test", noise=door).event
-        (met,) = door.met
+        noise = CatchingNoise()
+        event = noisy_group_means(values, 1.0, 1.0, "test", noise=noise).event
+        (met,) = noise.met
         assert met.shape == (values.shape[1] + 1,)
         return met.astype(float), event
 
@@ -185,8 +186,8 @@ def test_group_means_are_functions_of_the_noisy_vector_alone():
     """Three groups that sum and count, with their noise, like two: what is released of both is the same."""
     three, two = np.array([[1.0], [0.5], [1.0]]), np.array([[1.0], [0.5]])
     (sum_three, count_three), (sum_two, count_two) = (
-        _met(noisy_group_means(values, 1.0, 1.0, "test", noise=door), door)
-        for values, door in ((three, CatchingNoise()), (two, CatchingNoise()))
+        _met(noisy_group_means(values, 1.0, 1.0, "test", noise=noise), noise)
+        for values, noise in ((three, CatchingNoise()), (two, CatchingNoise()))
     )
     lifted = CatchingNoise(drawn=(int(sum_three - sum_two), int(count_three - count_two)))
     found = noisy_group_means(two, 1.0, 1.0, "test", noise=lifted).value
@@ -195,8 +196,8 @@ def test_group_means_are_functions_of_the_noisy_vector_alone():
     assert (truth.groups, truth.means.tolist()) == (3.0, pytest.approx([2.5 / 3], rel=1e-8))
 
 
-def _met(_, door):
-    return door.met[0]
+def _met(_, noise):
+    return noise.met[0]
 
 
 @pytest.mark.parametrize("edge", [0.5, 1.0, 3.0, 7.0])

@@ -130,7 +130,7 @@ def test_thinning_costs_no_accuracy(monkeypatch):
     question = asked("S3", 30, 2000, "nothing")
     thin = predict(question).error
     forget()
-    monkeypatch.setattr("dimfree.planning.thinned_table._MOST", 2000)
+    monkeypatch.setattr("dimfree.planning.thinned_table.MOST_ROWS", 2000)
     whole = predict(question).error
     forget()
     assert thin == pytest.approx(whole, rel=0.08)

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from dimfree.comparison import chart as charts
+from dimfree.comparison import chart
 from dimfree.comparison.spectra import spectrum
 from dimfree.errors import InvalidFile, InvalidParameter
-from dimfree.planning import tradeoff as curves
+from dimfree.planning import tradeoff as tradeoff_module
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Prediction
 from dimfree.planning.tradeoff import FREE, Tradeoff, TradeoffRow, knee_of, tradeoff
@@ -39,7 +39,7 @@ def exact_knee(axis, fixed):
 
 @pytest.fixture
 def closed_form(monkeypatch):
-    monkeypatch.setattr(curves, "predict", stand_in)
+    monkeypatch.setattr(tradeoff_module, "predict", stand_in)
 
 
 # Rows and the knee
@@ -105,7 +105,7 @@ def test_the_knee_between_rows(ratios, knee):
 
 
 def test_a_knee_at_equal_errors_would_be_another(monkeypatch):
-    monkeypatch.setattr(curves, "FREE", 1.3)
+    monkeypatch.setattr(tradeoff_module, "FREE", 1.3)
     assert knee_of(rows_of(FREE * 8, FREE / 8)) < math.sqrt(10) * 0.99
 
 
@@ -154,7 +154,7 @@ def test_a_row_is_what_a_plan_says():
     ],
 )
 def test_bad_parameters_are_named_before_anything_is_predicted(change, words, monkeypatch):
-    monkeypatch.setattr(curves, "predict", lambda *_: pytest.fail("predicted in vain"))
+    monkeypatch.setattr(tradeoff_module, "predict", lambda *_: pytest.fail("predicted in vain"))
     with pytest.raises(InvalidParameter, match=words):
         tradeoff(**{"n": 1000, "epsilon": [0.5, 1.0], **AT, **change})
 
@@ -176,7 +176,7 @@ def test_steps_are_told():
 
 def test_what_cannot_be_predicted_is_an_error_with_the_reason(monkeypatch):
     nothing = Prediction("dimfree", "nothing", 1.0, math.inf, 0.0, math.inf, math.inf, "cannot", remark="Too wide.")
-    monkeypatch.setattr(curves, "predict", lambda *_: nothing)
+    monkeypatch.setattr(tradeoff_module, "predict", lambda *_: nothing)
     with pytest.raises(InvalidParameter, match="Too wide"):
         tradeoff(n=[800, 801], epsilon=1, **AT)
 
@@ -267,6 +267,6 @@ def test_a_page_needs_no_network(found):
 
 
 def test_without_altair_the_remedy_is_said(found, monkeypatch):
-    monkeypatch.setattr(charts.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(chart.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InvalidParameter, match=r"dimfree\[charts\]"):
         found.chart()

@@ -10,10 +10,7 @@ from replay.transcript import kept_whole
 
 from dimfree.mechanisms import count, directions, search
 from dimfree.mechanisms.paper import laplace_count, stable_histogram
-from dimfree.paper import algorithm2 as paper
-from dimfree.paper import averaging
-from dimfree.paper import group_variances as variances
-from dimfree.paper import variance_profile as profile_of_variances
+from dimfree.paper import algorithm2, averaging, group_variances, variance_profile
 
 WHOLE = (count, directions, laplace_count, search)
 
@@ -22,13 +19,13 @@ WHOLE = (count, directions, laplace_count, search)
 def watched(monkeypatch):
     for module in WHOLE:
         monkeypatch.setattr(module, "int", kept_whole, raising=False)
-    for module in (paper, profile_of_variances):
+    for module in (algorithm2, variance_profile):
         monkeypatch.setattr(module, "slots", laid_out(module.slots))
     monkeypatch.setattr(stable_histogram, "stable_histogram", histogram(stable_histogram.stable_histogram))
-    monkeypatch.setattr(variances, "sparse_vector", sparse(variances.sparse_vector))
+    monkeypatch.setattr(group_variances, "sparse_vector", sparse(group_variances.sparse_vector))
     averages = []
     monkeypatch.setattr(averaging, "_charge", charge(averaging._charge, averages))
-    monkeypatch.setattr(paper, "average", average(paper.average, averages))
+    monkeypatch.setattr(algorithm2, "average", average(algorithm2.average, averages))
 
 
 def laid_out(slots):

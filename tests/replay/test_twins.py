@@ -7,8 +7,8 @@ from replay.neighbours import neighbours
 from replay.ways import ADDED, BOTH, WAYS, Way, grouped, ordinary
 
 from dimfree.core import basic, stable
-from dimfree.estimators import opening as centre
-from dimfree.estimators.learn.variances import Learner
+from dimfree.estimators import opening
+from dimfree.estimators.learn import variances
 from dimfree.geometry import clip
 from dimfree.mechanisms import clipped_sum, count, directions, friend_radius, outer_sum, scores, search
 from dimfree.mechanisms.paper import group_means
@@ -45,7 +45,7 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
     ),
     "rounding after clipping": (clip._shortened, "np.trunc(", "np.rint(", "stable, diagonal"),
     "no number beyond the cap": (clip._held, "np.clip(steps, -_CAP, _CAP, out=steps)", "pass", "stable, diagonal"),
-    "a NaN row counts twice": (centre.released_size, COUNTED, NAN_TWICE, "stable, diagonal"),
+    "a NaN row counts twice": (opening.released_size, COUNTED, NAN_TWICE, "stable, diagonal"),
     "offsets from the mean of the batch": (clipped_sum._clipped_total, SEEN, ABOUT_THE_BATCH, "stable, isotropic"),
     "divided by the true count": (
         clipped_sum.noisy_clipped_mean,
@@ -60,7 +60,12 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
         "stable, diagonal",
     ),
     "the bit is offered twice its statistic": (stable.stability, "return k\n", "return 2 * k\n", "stable, diagonal"),
-    "a search that nobody pays": (Learner.learn_variances, "[unit.event, measured.event]", "[measured.event]", "auto"),
+    "a search that nobody pays": (
+        variances._released_scores,
+        "charge(unit, measured)",
+        "charge(measured)",
+        "auto",
+    ),
     "a steeper filter": (basic.keep, "2 * counts - n", "5 * counts - 3 * n", "basic"),
 }
 EXCHANGED = {

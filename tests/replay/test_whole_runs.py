@@ -120,7 +120,7 @@ def test_one_coin_of_the_filter_moves_no_more_than_a_record(seed):
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_a_look_at_a_sample_of_the_directions(relation, seed, monkeypatch):
     """Large tables are looked at through secret coins of their own, which belong to records as well."""
-    monkeypatch.setattr("dimfree.estimators.learn.forecasts._LOOKED_AT", 200)
+    monkeypatch.setattr("dimfree.estimators.learn.forecasts.FORECAST_RECORDS", 200)
     way, table = WAYS["menu, correlated"], WAYS["menu, correlated"].table(np.random.default_rng(1))
     found = shares_of(way, relation, neighbours(table, relation, 17, ("all NaN", "far")), seed)
     assert "unevenness of the coordinates" in found

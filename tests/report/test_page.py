@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pages import HOSTILE, Page, hostile, of_groups, refused, released
 
-from dimfree import release_groups as groups
+from dimfree import release_groups
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
@@ -18,7 +18,7 @@ from dimfree.accounting.ladder import Ladder
 from dimfree.accounting.losses import Pure, Ranged
 from dimfree.errors import InvalidParameter
 from dimfree.estimators import run
-from dimfree.paper import algorithm2 as paper
+from dimfree.paper import algorithm2
 from dimfree.report.charges import gathered, spelt
 from dimfree.report.origin import fingerprint
 from dimfree.report.page import report_html
@@ -145,10 +145,10 @@ def test_refusal_says_why_what_it_cost_and_what_next(reason):
     assert page.count("svg") == 0
 
 
-def test_every_reason_of_the_house_has_its_own_remedies():
-    rooms = {run: ("TOO_FEW", "UNSTABLE", "NO_SCALE", "LOW_WEIGHT"), groups: ("NO_SHAPE",)}
-    rooms[paper] = ("NO_VOTE", "NO_SCALE", "LOW_WEIGHT", "FAR")
-    assert {getattr(room, name) for room, names in rooms.items() for name in names} == set(REMEDIES)
+def test_every_reason_for_a_refusal_has_its_own_remedies():
+    modules = {run: ("TOO_FEW", "UNSTABLE", "NO_SCALE", "LOW_WEIGHT"), release_groups: ("NO_SHAPE",)}
+    modules[algorithm2] = ("NO_VOTE", "NO_SCALE", "LOW_WEIGHT", "FAR")
+    assert {getattr(module, name) for module, names in modules.items() for name in names} == set(REMEDIES)
     assert "What to do next" in page_of(refused("Something unheard of.")).text
 
 

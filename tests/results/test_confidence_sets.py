@@ -34,9 +34,9 @@ def sampled(**more):
     return released(record_stddev=np.full(WIDE, 4.0), records=100.0, **more)
 
 
-@pytest.mark.parametrize("shifted", [0.01, 1.0, 30.0, 1000.0])
-@pytest.mark.parametrize("dimension", [1, 3, 200])
-@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.95, 1 - 1e-6])
+@pytest.mark.parametrize("shifted", [0.01, 30.0, 1000.0])
+@pytest.mark.parametrize("dimension", [1, 200])
+@pytest.mark.parametrize("confidence", [0.01, 0.95, 1 - 1e-6])
 def test_a_shift_makes_the_chi_square_noncentral(shifted, dimension, confidence):
     shift = np.full(dimension, np.sqrt(shifted / dimension))
     found = length_quantile(np.ones(dimension), confidence, shift)

@@ -82,6 +82,21 @@ def test_a_second_name_that_fails_takes_the_first_back(tmp_path, monkeypatch, li
     assert contents(tmp_path) == dict.fromkeys(old, "old")
 
 
+def test_what_is_replaced_has_its_name_until_the_new_file_takes_it(tmp_path, monkeypatch, links):
+    """A kill in between leaves the old file: under another name the next run would sweep it."""
+    (tmp_path / "a.csv").write_text("old")
+    seen, whole = [], Path.replace
+
+    def replace(self, target):
+        seen.append(target.read_text())
+        return whole(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    publish_together([Draft(tmp_path / "a.csv", b"new", force=True)])
+    assert seen == ["old"]
+    assert contents(tmp_path) == {"a.csv": "new"}
+
+
 def test_a_proof_leaves_nothing_and_finds_a_full_disk(tmp_path, monkeypatch):
     prove_writable(tmp_path / "a.csv")
     assert contents(tmp_path) == {}

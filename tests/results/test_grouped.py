@@ -1,4 +1,4 @@
-"""Means: a promise that its runs cannot keep is not made, and what leaves the house comes back."""
+"""Means: a promise that its runs cannot keep is not made, and what is written reads back the same."""
 
 import json
 import math
@@ -27,7 +27,7 @@ def gaussian_delta(mu, epsilon):
 
 
 def ledger(mu, epsilon=3.0, delta=1e-4, neighbours=ADD):
-    """Of a run that was charged one Gaussian of this mu under a promise that has room for it."""
+    """Of a run that was charged one Gaussian of this mu under a promise that is large enough for it."""
     return Ledger(Budget(epsilon, delta), neighbours, (Gaussian("mean", STEPS, STEPS / mu, 1, 1 / STEPS),), ())
 
 

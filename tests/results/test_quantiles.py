@@ -7,8 +7,8 @@ from scipy.stats import chi2, norm
 from dimfree.results.quantiles import coordinate_quantile, length_quantile
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 10, 1000, 20_000])
-@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.95, 1 - 1e-6])
+@pytest.mark.parametrize("dimension", [1, 2, 10, 20_000])
+@pytest.mark.parametrize("confidence", [0.01, 0.95, 1 - 1e-6])
 def test_equal_variances_are_a_chi_square(dimension, confidence):
     found = length_quantile(np.full(dimension, 3.0), confidence)
     assert found**2 == pytest.approx(3 * chi2.ppf(confidence, dimension), rel=1e-6)

@@ -1,4 +1,4 @@
-"""Release and Guarantee: exact on the way out and back, frozen, and without room for a private statistic."""
+"""Release and Guarantee: exact on the way out and back, frozen, and without a place for a private statistic."""
 
 import copy
 import json

@@ -137,7 +137,7 @@ def test_groups_that_are_all_refused_write_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_arrays_have_no_room_for_names_of_groups(tmp_path):
+def test_arrays_cannot_hold_names_of_groups(tmp_path):
     for kind in ("npy", "npz"):
         assert "ending in .csv or .parquet" in refusal_of(write_mean, tmp_path / f"m.{kind}", some_means(a=a_release()))
 

@@ -1,4 +1,4 @@
-"""What comes out of the noise doors has the distribution that was asked for; 30 % more or less would be noticed."""
+"""Draws of noise have the distribution that was asked for; 30 % more or less would be noticed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A release as a whole: what it asks of the noise door, that its stated noise is the truth, that honest data passes."""
+"""A release as a whole: which noise it asks for, that its stated noise is the truth, that honest data passes."""
 
 import math
 from fractions import Fraction
@@ -51,7 +51,7 @@ def spoiled(rng, strangers):
     return found
 
 
-# The map: with a recording door, the order of draws, every scale and the mean itself are exact
+# The map: with recording noise, the order of draws, every scale and the mean itself are exact
 
 
 def model():
@@ -97,8 +97,8 @@ def assert_mean_event(event, sensitivity, mu, radius):
 @pytest.mark.parametrize("strangers", [5, 30])
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_the_map_of_the_stable_core(rng, relation, strangers):
-    door, table = RecordingNoise(), spoiled(rng, strangers)
-    found = release(table, door, core="stable", stages=0, neighbours=relation)
+    noise, table = RecordingNoise(), spoiled(rng, strangers)
+    found = release(table, noise, core="stable", stages=0, neighbours=relation)
     if relation == "add-remove":
         menu = calibrate_private_count(BUDGET, CAUTION * FAILURE / 2)
         size, start = Size(float(COUNT), menu.count_stddev, 4096), Fraction(1, 2)
@@ -117,7 +117,7 @@ def test_the_map_of_the_stable_core(rng, relation, strangers):
     assert (2 < stable_by < ladder.length) == (strangers == 30)  # on the way up, or at the top
     rung = ladder.rungs[min(stable_by, ladder.length)]
     (event,) = found.ledger.after
-    assert door.asked == [*first, ("coin", rung, DENOMINATOR), ("gaussian", event.stddev, DIMENSION)]
+    assert noise.asked == [*first, ("coin", rung, DENOMINATOR), ("gaussian", event.stddev, DIMENSION)]
     assert_mean_event(event, choice.sensitivity, choice.branch.mu, radius)
     assert np.allclose(found.noise_stddev, event.stddev * event.step, rtol=1e-12)
     exact = weighted_mean(values, counts, start, choice.full_share)
@@ -129,19 +129,19 @@ def test_the_map_of_the_stable_core(rng, relation, strangers):
     [("soft", calibrate_bounded, 2.0, 4.0), ("basic", calibrate_filtered, 1.0, 2.0)],
 )
 def test_the_map_of_the_cores_behind_a_lower_bound(table, core, calibrate, total_moves, mean_moves):
-    door = RecordingNoise()
-    found = release(table, door, core=core)
+    noise = RecordingNoise()
+    found = release(table, noise, core=core)
     choice = default_bounded(calibrate(BUDGET), model())
     total, mean = found.ledger.after
     coins = [("below", COUNT, COUNT)] if core == "basic" else []
-    assert door.asked == [*coins, ("gaussian", total.stddev, 1), ("gaussian", mean.stddev, DIMENSION)]
+    assert noise.asked == [*coins, ("gaussian", total.stddev, 1), ("gaussian", mean.stddev, DIMENSION)]
     assert total.sensitivity == total_moves * STEPS + 1  # rounding to the grid costs a step
     assert total.mu == pytest.approx(choice.bound_mu, rel=1e-12)
     assert total.mu <= choice.bound_mu * (1 + 1e-15)
     values = integers(table, choice.radius)
     counts = friend_counts(values)
     shares = [max(Fraction(2 * int(c), COUNT) - 1, Fraction(0)) for c in counts]
-    if core == "basic":  # the recording door hands everybody the coin 0: kept unless certainly dropped
+    if core == "basic":  # recording noise gives every record the coin 0: kept unless certainly dropped
         shares = [Fraction(int(share > 0)) for share in shares]
     lowest = found.parameters["weight_lower_bound"]
     assert lowest <= float(sum(shares)) - bound_distance(choice.branch) * total.stddev / STEPS
@@ -153,16 +153,16 @@ def test_the_map_of_the_cores_behind_a_lower_bound(table, core, calibrate, total
 
 
 def test_a_refusal_draws_nothing_after_the_bit(table):
-    door = RecordingNoise(heads=False)
-    assert release(table, door, core="stable").refused
-    assert [kind for kind, *_ in door.asked] == ["gaussian", "coin"]
+    noise = RecordingNoise(heads=False)
+    assert release(table, noise, core="stable").refused
+    assert [kind for kind, *_ in noise.asked] == ["gaussian", "coin"]
 
 
 def test_a_low_total_draws_no_mean(rng):
     for core, kinds in (("soft", ["gaussian"]), ("basic", ["below", "gaussian"])):
-        door = RecordingNoise()
-        assert release(rng.normal(size=(9, DIMENSION)), door, core=core).refused
-        assert [kind for kind, *_ in door.asked] == kinds
+        noise = RecordingNoise()
+        assert release(rng.normal(size=(9, DIMENSION)), noise, core=core).refused
+        assert [kind for kind, *_ in noise.asked] == kinds
 
 
 def charged_draws(asked, events):
@@ -182,24 +182,24 @@ def charged_draws(asked, events):
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_the_order_with_stages(table, relation):
     """Count, bit, then means and sums; whatever is drawn is in the ledger, in order, a search as one event."""
-    door = RecordingNoise()
-    found = release(table, door, core="stable", neighbours=relation)
+    noise = RecordingNoise()
+    found = release(table, noise, core="stable", neighbours=relation)
     before = len(found.ledger.before)
-    kinds = [kind for kind, *_ in door.asked]
+    kinds = [kind for kind, *_ in noise.asked]
     assert kinds[: before + 1] == ["gaussian"] * before + ["coin"]
     assert set(kinds[before + 1 :]) == {"gaussian"}
     events = (*found.ledger.before, *found.ledger.after)
-    for event, drawn in zip(events, charged_draws(door.asked, events), strict=True):
+    for event, drawn in zip(events, charged_draws(noise.asked, events), strict=True):
         assert 0 < drawn <= event.dimension
         assert drawn == event.dimension or event.purpose == "clipping radius"  # a search may end early
 
 
 def test_the_account_of_draws_notices_one_that_is_missing(table):
-    door = RecordingNoise()
-    found = release(table, door, core="stable", stages=0)
-    door.gaussian(door.asked[-1][1], 1)
+    noise = RecordingNoise()
+    found = release(table, noise, core="stable", stages=0)
+    noise.gaussian(noise.asked[-1][1], 1)
     with pytest.raises(AssertionError, match="not in the ledger"):
-        charged_draws(door.asked, (*found.ledger.before, *found.ledger.after))
+        charged_draws(noise.asked, (*found.ledger.before, *found.ledger.after))
 
 
 # The sample: noise_stddev is the truth

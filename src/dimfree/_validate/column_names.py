@@ -4,6 +4,7 @@ A reader that expects a header (pandas.read_csv without header=None) makes names
 none. Such names hold no letter but in numbers and in the few words that stand for an empty cell or for truth.
 """
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -20,6 +21,11 @@ _NEED = (
     "names are published with the mean. Read such a table without a header (header=None in pandas, has_header=False in "
     "polars); if these are names, such as years, put a letter in front (X.add_prefix('y') in pandas)."
 )
+_NEED_EVERYWHERE = (
+    "Expected a letter in every column name, since on_invalid='neutral'. A name here is a number, so that the names "
+    "could be the first record of a table without a header, and names are published with the mean. Read such a table "
+    "without a header; if these are names, such as years, put a letter in front of them."
+)
 
 
 def check_names(names: Sequence[str], judged: Sequence[str] | None = None) -> None:
@@ -30,6 +36,18 @@ def check_names(names: Sequence[str], judged: Sequence[str] | None = None) -> No
     cells = judged or names
     if cells and not are_counted(names) and all(map(_could_be_a_cell, cells)):
         raise InvalidRecords(_NEED)
+
+
+def check_untyped_names(names: Sequence[object]) -> None:
+    """The same where one entry may decide whether a column holds numbers: an error that no entry has a part in.
+
+    One text among the names that is a number is enough, as in a .csv file; a name that is a number by its type was not
+    read from a header. The error quotes no name.
+    """
+    texts = [str(name) for name in names]
+    check_names(texts)
+    if not are_counted(texts) and any(isinstance(name, str) and _is_a_number(name) for name in names):
+        raise InvalidRecords(_NEED_EVERYWHERE)
 
 
 def are_counted(names: Sequence[str]) -> bool:
@@ -47,6 +65,11 @@ def number_in(cell: str) -> float | None:
 
 def _could_be_a_cell(name: str) -> bool:
     return not any(map(str.isalpha, name)) or _holds_a_value(name) or _holds_a_value(_REPEATED.sub("", name))
+
+
+def _is_a_number(name: str) -> bool:
+    numbers = (number_in(text) for text in (name, _REPEATED.sub("", name)))
+    return any(number is not None and math.isfinite(number) for number in numbers)
 
 
 def _holds_a_value(text: str) -> bool:

@@ -6,7 +6,7 @@ how many rows there are, which the release itself protects, so it is never writt
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -75,4 +75,5 @@ def _bar(what: str, *, timed: bool = False) -> Iterator[tuple["Progress", "TaskI
     finally:
         timer.cancel()
         timer.join()  # a bar that is just starting must have started before it can be stopped
-        progress.stop()
+        with suppress(OSError):  # of a terminal that is gone: the release behind this bar may be paid for
+            progress.stop()

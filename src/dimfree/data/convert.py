@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from dimfree._validate.column_names import check_names
+from dimfree._validate.column_names import check_names, check_untyped_names
 from dimfree.data.entries import are_numbers, floats_of
 from dimfree.data.gpu.device import from_tensor
 from dimfree.data.gpu.rows import DeviceRows
@@ -121,7 +121,7 @@ def from_sparse(X: Any) -> sparse.csr_array:
 
 
 def _from_pandas(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    names = _pandas_names(X, lenient or len(X) == 0)  # without rows, nothing has declared a type
+    names = _pandas_names(X, lenient)
     if all(map(_is_pandas_number, X.dtypes)):
         return X.to_numpy(dtype=np.float64, na_value=np.nan, copy=True), names
     return _stacked(X.shape, (_pandas_floats(X.iloc[:, place]) for place in range(len(names)))), names
@@ -131,10 +131,15 @@ def _pandas_names(X: Any, lenient: bool) -> tuple[str, ...]:
     """Of a frame whose columns hold numbers, or with `lenient` may do so."""
     names = tuple(str(name) for name in X.columns)
     numeric = [_is_pandas_number(dtype) for dtype in X.dtypes]
-    if not _are_counted_labels(X.columns):
-        check_names(names, _parts(X.columns[numeric]))
+    if _are_counted_labels(X.columns):
+        pass
+    elif lenient:
+        check_untyped_names(_parts(X.columns))
+    else:
+        check_names(names, [str(part) for part in _parts(X.columns[numeric])])
+    loose = lenient or len(X) == 0  # without rows, nothing has declared a type
     for name, dtype, number in zip(names, X.dtypes, numeric, strict=True):
-        _check_column(name, number or (lenient and _is_undeclared(dtype)))
+        _check_column(name, number or (loose and _is_undeclared(dtype)))
     return names
 
 
@@ -148,9 +153,9 @@ def _are_counted_labels(labels: Any) -> bool:
     )
 
 
-def _parts(labels: Any) -> list[str]:
-    """Labels as text; one of several levels becomes several names."""
-    return [str(part) for label in labels for part in (label if isinstance(label, tuple) else (label,))]
+def _parts(labels: Any) -> list[object]:
+    """Labels; one of several levels becomes several."""
+    return [part for label in labels for part in (label if isinstance(label, tuple) else (label,))]
 
 
 def _is_pandas_number(dtype: Any) -> bool:
@@ -176,7 +181,10 @@ def _from_polars(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str,
 
     names, loose = tuple(X.columns), lenient or X.height == 0
     numeric = [dtype.is_numeric() or dtype in (polars.Boolean, polars.Null) for dtype in X.dtypes]
-    check_names(names, [name for name, number in zip(names, numeric, strict=True) if number])
+    if lenient:
+        check_untyped_names(names)
+    else:
+        check_names(names, [name for name, number in zip(names, numeric, strict=True) if number])
     for name, dtype, number in zip(names, X.dtypes, numeric, strict=True):
         _check_column(name, number or (loose and dtype in (polars.String, polars.Object)))
     return _stacked(X.shape, map(_polars_floats, X.get_columns(), numeric)), names
@@ -199,16 +207,20 @@ def _from_anndata(X: Any, lenient: bool) -> tuple[Source, tuple[str, ...]]:
 
 
 def _from_arrow_table(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    check_arrow_names(X.schema)
+    check_arrow_names(X.schema, lenient=lenient)
     return from_arrow(X, lenient or X.num_rows == 0)
 
 
-def check_arrow_names(schema: Any, apart: Sequence[int] = ()) -> None:
+def check_arrow_names(schema: Any, apart: Sequence[int] = (), *, lenient: bool = False) -> None:
     """An error where the names of the coordinates could be a record; columns that are apart hold keys."""
     from pyarrow.types import is_fixed_size_list
 
     rest = [field for place, field in enumerate(schema) if place not in apart]
-    if not any(is_fixed_size_list(field.type) for field in rest):  # whose column has a name that nobody sees
+    if any(is_fixed_size_list(field.type) for field in rest):
+        return  # whose column has a name that nobody sees
+    if lenient:
+        check_untyped_names(schema.names)
+    else:
         check_names(schema.names, [field.name for field in rest if _is_arrow_number(field.type)])
 
 
@@ -258,9 +270,10 @@ def _is_arrow_number(type_: Any) -> bool:
 
 
 def _is_arrow_text(type_: Any) -> bool:
-    from pyarrow.types import is_large_string, is_string, is_string_view
+    """Text, or the bytes that Arrow's reader makes of a whole column where one cell is no UTF-8."""
+    from pyarrow.types import is_binary, is_large_binary, is_large_string, is_string, is_string_view
 
-    return any(is_kind(type_) for is_kind in (is_string, is_large_string, is_string_view))
+    return any(is_kind(type_) for is_kind in (is_string, is_large_string, is_string_view, is_binary, is_large_binary))
 
 
 def _one_chunk(column: Any) -> Any:

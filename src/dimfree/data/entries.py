@@ -1,12 +1,16 @@
 """Entries of a table that is no array of numbers, each read by itself: what one of them is changes no other."""
 
 import math
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Complex, Real
 
 import numpy as np
 from numpy.typing import NDArray
+
+_TRUTH = {"true": 1.0, "false": 0.0}  # readers make truth of such a column, and text if another entry is neither
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")  # a whole number to Arrow's reader of .csv files
 
 
 def floats_of(entries: Iterable[object]) -> NDArray[np.float64]:
@@ -23,6 +27,26 @@ def _float_of(entry: object) -> float:
     try:
         if isinstance(entry, Complex):  # every real number, too
             return float(entry.real) if entry.imag == 0 else math.nan
-        return float(entry) if isinstance(entry, str | bytes | Decimal) else math.nan
-    except (ArithmeticError, TypeError, ValueError):  # beyond the range of floats, or no number
+        if isinstance(entry, str | bytes):
+            return _read(entry if isinstance(entry, str) else entry.decode())
+        return float(entry) if isinstance(entry, Decimal) else math.nan
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # beyond the range of floats, or no number
         return math.nan
+
+
+def _read(text: str) -> float:
+    """The number that a reader of tables would see in this text, had it seen the text alone."""
+    try:
+        return float(text)
+    except ValueError:
+        plain = text.strip()
+        number = read_hexadecimal(plain)
+        return _TRUTH[plain.lower()] if number is None else float(number)
+
+
+def read_hexadecimal(text: str) -> int | None:
+    """The whole number in text such as 0x1F, as 64 bits with a sign hold it, which is how Arrow reads it."""
+    if not _HEXADECIMAL.fullmatch(text):
+        return None
+    number = int(text, 16)
+    return number - 2**64 if number >= 2**63 else number

@@ -1,4 +1,4 @@
-"""Known covariance: the stable core behind its bit, then recentring stages (P5', P6, P8, P9).
+"""Known covariance: the stable core after its test, then recentring stages (P5', P6, P8, P9).
 
 Letters: n̂ = released number of records.
 """
@@ -11,12 +11,15 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Ledger
 from dimfree.data.blocks import Mask
+from dimfree.estimators.choose.constants import BLOCK_RULE, SCALE_SEARCH_SHARE
 from dimfree.estimators.choose.core import BoundedChoice, Size, choose_soft, stable_choices
 from dimfree.estimators.choose.stages import Moments, Schedule, best_schedule, clip_level
-from dimfree.estimators.learn.scale import learn_scale, learnable, pair_distances
-from dimfree.estimators.learn.stages import Clipping, Honest, Knowledge, Output, StageSetting, recentre, unsearched
+from dimfree.estimators.learn.knowledge import Knowledge, Output
+from dimfree.estimators.learn.radius import Clipping, unsearched
+from dimfree.estimators.learn.scale import LearnedScale, learn_scale, learnable, pair_distances
+from dimfree.estimators.learn.stages import Honest, run_schedule
+from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.opening import calibrated, charged, core_mean, core_sample, released_size
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
 from dimfree.estimators.without_test import soft_mean
@@ -24,54 +27,64 @@ from dimfree.geometry.shape import Diagonal
 from dimfree.mechanisms import Measured
 from dimfree.results.release import Release
 
-SEARCH_SHARE = 0.05  # of the precision, for an unknown scale
-BLOCK_RULE = 30.0  # with fewer than this times sqrt(d)/epsilon records, recentring only a block may pay (P8)
-
 
 def release_known(run: Run, *, bounded: bool = False) -> Release:
-    """n̂, the public choice, the unknown scale if any, then core and stages (P5', P6, P8, P9)."""
-    menu = calibrated(run, _search_share(run), bounded=bounded)
-    size, before = released_size(run, menu)
-    schedule = choose_known(run, menu, size)
+    """count → branch → scale → core → stages → restore (P4 to P6, P8, P9, M5').
+
+    `bounded`: the soft core is among the branches.
+    """
+    calibration = calibrated(run, _search_share(run), bounded=bounded)
+    size, before = released_size(run, calibration)  # P5'
+    schedule = choose_known(run, calibration, size)
     if isinstance(schedule, BoundedChoice):
-        ledger = run.ledger(before, menu.menu, chosen=len(menu.tested))
+        ledger = run.ledger(before, calibration.menu, chosen=len(calibration.tested))
         return soft_mean(run, schedule, ledger, size.capacity(1.0), count=size.count)
     if schedule is None:
-        return run.refused(TOO_FEW, "stable", run.ledger(before, menu.menu), count=size.count)
-    menu_used, chosen = charged(run, menu, schedule.branch)
-    ledger, factor = run.ledger(before, menu_used, chosen=chosen), 1.0
+        return run.refused(TOO_FEW, "stable", run.ledger(before, calibration.menu), count=size.count)
+    ledger = charged(run, calibration, before, schedule.branch)  # P9
     sampled = core_sample(run, size)
-    if run.learn_scale:
-        search_mu = schedule.branch.search_mu
-        pairs = pair_distances(run.space, sampled, size.capacity(size.rate))
-        learned = learn_scale(pairs, run.model.radii, search_mu, run.relation, noise=run.noise)
-        del pairs  # before the core needs its place
-        ledger, factor = replace(ledger, searches=learned.events), learned.factor
-        if not learned.found:
-            return run.refused(NO_SCALE, "stable", ledger, count=size.count)
-    return _recentred(run, schedule, size, factor, sampled, ledger)
+    scale = _scale(run, schedule, size, sampled)  # M5'
+    ledger = replace(ledger, searches=scale.events)
+    if not scale.found:
+        return run.refused(NO_SCALE, "stable", ledger, count=size.count)
+    core, radius = schedule.core, schedule.core.radius * scale.factor
+    public = size.public | {"radius": radius, "full_share": float(core.full_share), "scale": scale.factor}
+    method = "recentred" if schedule.stage_mus else "stable"
+    mean = core_mean(run, core, radius, schedule.core_mu, sampled, size.capacity(size.rate))  # P4, P5, P6
+    if mean is None:
+        return run.refused(UNSTABLE, method, ledger, **public)
+    known = _stages(run, schedule, size, scale.factor, mean)  # P8
+    public |= {"stages": len(schedule.stage_mus), "block": schedule.block}
+    if not schedule.stage_mus or schedule.block < run.space.dimension:
+        public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
+    return run.released(known, method, replace(ledger, after=known.events), public)
+
+
+def release_cheapest(run: Run) -> Release:
+    """The stable or the soft core, whichever promises less noise at the released count."""
+    return release_known(run, bounded=run.relation is Neighbours.ADD_REMOVE and not run.learn_scale)
 
 
 def refuse_known(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
-    menu = calibrated(run, _search_share(run))
-    size, _ = released_size(run, menu)
-    refused = choose_schedule(run, menu, size) is None
+    calibration = calibrated(run, _search_share(run))
+    size, _ = released_size(run, calibration)
+    refused = choose_schedule(run, calibration, size) is None
     return run.refused(TOO_FEW, "stable", run.ledger((), ()), count=size.count) if refused else None
 
 
-def choose_known(run: Run, menu: Calibration, size: Size) -> Schedule | BoundedChoice | None:
-    """Stable core and stages, or the soft core where the menu has it and it promises less noise; None: a refusal."""
-    schedule = choose_schedule(run, menu, size)
-    gentle = choose_soft(menu.bounded, size.count, run.model) if menu.bounded else None
-    if gentle and (schedule is None or gentle.noise**2 * run.spectrum.sum() < schedule.error):
-        return gentle
+def choose_known(run: Run, calibration: Calibration, size: Size) -> Schedule | BoundedChoice | None:
+    """Stable core and stages, or the soft core if it is a branch and promises less noise; None: a refusal."""
+    schedule = choose_schedule(run, calibration, size)
+    soft = choose_soft(calibration.bounded, size.count, run.model) if calibration.bounded else None
+    if soft and (schedule is None or soft.noise**2 * run.spectrum.sum() < schedule.error):
+        return soft
     return schedule
 
 
-def choose_schedule(run: Run, menu: Calibration, size: Size) -> Schedule | None:
-    """The public optimiser's choice for the core and the stages, in units of the shape's own scale."""
-    branches = menu.tested
+def choose_schedule(run: Run, calibration: Calibration, size: Size) -> Schedule | None:
+    """The public choice of the core and the stages, in units of the shape's own scale."""
+    branches = calibration.tested
     if run.learn_scale:
         branches = tuple(b for b in branches if learnable(size.count * size.rate, b.search_mu, run.relation))
     root_d = math.sqrt(run.space.dimension)
@@ -79,7 +92,7 @@ def choose_schedule(run: Run, menu: Calibration, size: Size) -> Schedule | None:
         stable_choices(branches, size, run.failure, run.model),
         run.spectrum,
         max(size.count, 1.0),
-        level_of(run, size, menu.tested[0].mu if menu.tested else 1.0),
+        level_of(run, size, calibration.tested[0].mu if calibration.tested else 1.0),
         run.relation,
         blocks=isinstance(run.space.shape, Diagonal) and size.count < BLOCK_RULE * root_d / run.budget.epsilon,
         most_stages=run.most_stages,
@@ -92,29 +105,21 @@ def level_of(run: Run, size: Size, mu: float) -> float:
     return clip_level(size.count, run.budget.epsilon, Moments.of(run.spectrum).effective_rank, mu**2)
 
 
-def _recentred(
-    run: Run, schedule: Schedule, size: Size, factor: float, sampled: Mask | None, ledger: Ledger
-) -> Release:
-    """The stable core behind its bit, then recentring stages, all outputs combined (P4, P5, P6, P8)."""
-    core, radius = schedule.core, schedule.core.radius * factor
-    public = size.public | {"radius": radius, "full_share": float(core.full_share), "scale": factor}
-    method = "recentred" if schedule.stage_mus else "stable"
-    mean = core_mean(run, core, radius, schedule.core_mu, sampled, size.capacity(size.rate))
-    if mean is None:
-        return run.refused(UNSTABLE, method, ledger, **public)
-    known = Knowledge()
-    known.add(_core_output(run, mean, factor), mean.event)
-    recentre(  # P8
-        StageSetting(run.space, size.count, run.relation, run.noise),
-        known,
-        schedule,
-        Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, run.searches, 2 * radius),
-        level_of(run, size, schedule.branch.mu),
-    )
-    public |= {"stages": len(schedule.stage_mus), "block": schedule.block}
-    if not schedule.stage_mus or schedule.block < run.space.dimension:
-        public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
-    return run.released(known, method, replace(ledger, after=tuple(known.events)), public)
+def _scale(run: Run, schedule: Schedule, size: Size, sampled: Mask | None) -> LearnedScale:
+    """The factor over the shape's own scale: 1 where it is known, else from the distances among the core's sample."""
+    if not run.learn_scale:
+        return LearnedScale(1.0, True, ())
+    pairs = pair_distances(run.space, sampled, size.capacity(size.rate))
+    return learn_scale(pairs, run.model.radii, schedule.branch.search_mu, run.relation, noise=run.noise)
+
+
+def _stages(run: Run, schedule: Schedule, size: Size, factor: float, mean: Measured[Floats]) -> Knowledge:
+    """The core's mean and the recentring stages after it (P8)."""
+    radius = schedule.core.radius * factor
+    setting = StageSetting(run.space, size.count, run.relation, run.noise)
+    honest = Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, run.searches, 2 * radius)
+    known = Knowledge.of(_core_output(run, mean, factor), mean.event)
+    return run_schedule(setting, known, schedule, honest, level_of(run, size, schedule.branch.mu))
 
 
 def _core_output(run: Run, mean: Measured[Floats], factor: float) -> Output:
@@ -124,9 +129,4 @@ def _core_output(run: Run, mean: Measured[Floats], factor: float) -> Output:
 
 
 def _search_share(run: Run) -> float:
-    return SEARCH_SHARE if run.learn_scale else 0.0
-
-
-def release_cheapest(run: Run) -> Release:
-    """The stable or the soft core, whichever promises less noise at the released count."""
-    return release_known(run, bounded=run.relation is Neighbours.ADD_REMOVE and not run.learn_scale)
+    return SCALE_SEARCH_SHARE if run.learn_scale else 0.0

@@ -1,6 +1,6 @@
-"""How every tested estimator begins: the menu, the released count, the core's sample, the core behind its bit.
+"""How every tested estimator begins: the branches, the released count, the core's sample, the core after its test.
 
-What is chosen in between (radius, thresholds, shares) is up to the estimator. Letters: n̂ = released number of
+The estimator chooses what comes in between: radius, thresholds, shares. Letters: n̂ = released number of
 records, T = stability statistic.
 """
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_private_count, calibrate_public_count
-from dimfree.accounting.events import Branch, Gaussian, Tested
+from dimfree.accounting.events import Gaussian, Ledger, Tested
 from dimfree.core import stable
 from dimfree.core.friends import all_counts
 from dimfree.core.subsample import fixed_sample, poisson_sample
@@ -25,33 +25,34 @@ from dimfree.mechanisms.gaussian import noisy_mean
 
 
 def calibrated(run: Run, search_share: float, *, bounded: bool = False) -> Calibration:
-    """The menu of branches that the budget allows. Public, like the check of the core's sample size."""
+    """The branches that the budget allows. Public, like the check of the core's sample size."""
     if run.relation is Neighbours.REPLACE_ONE:
-        menu = calibrate_public_count(run.budget, run.failure / 2, search_share=search_share)
+        calibration = calibrate_public_count(run.budget, run.failure / 2, search_share=search_share)
     else:
-        menu = calibrate_private_count(run.budget, run.failure / 2, bounded=bounded, search_share=search_share)
-    if run.core_sample and not core_sample_suffices(run.core_sample, menu, run.failure, run.model.outliers):
+        calibration = calibrate_private_count(run.budget, run.failure / 2, bounded=bounded, search_share=search_share)
+    if run.core_sample and not core_sample_suffices(run.core_sample, calibration, run.failure, run.model.outliers):
         raise InvalidParameter(
             f"Expected core_sample={run.core_sample!r} to be large enough for the stability test at this budget; "
             "use a larger core_sample or a larger epsilon."
         )
-    return menu
+    return calibration
 
 
-def released_size(run: Run, menu: Calibration) -> tuple[Size, tuple[Gaussian, ...]]:
+def released_size(run: Run, calibration: Calibration) -> tuple[Size, tuple[Gaussian, ...]]:
     """What is public about the number of records, and what that has cost."""
-    sample = run.core_sample or default_core_sample(menu)
-    if menu.count_stddev is None:
+    sample = run.core_sample or default_core_sample(calibration)
+    if calibration.count_stddev is None:
         return Size(run.records.count, None, sample), ()
-    counted = noisy_count(run.records.count, menu.count_stddev, noise=run.noise)  # P5'
-    return Size(counted.value, menu.count_stddev, sample), (counted.event,)
+    counted = noisy_count(run.records.count, calibration.count_stddev, noise=run.noise)  # P5'
+    return Size(counted.value, calibration.count_stddev, sample), (counted.event,)
 
 
-def charged(run: Run, menu: Calibration, branch: Tested) -> tuple[tuple[Branch, ...], int]:
-    """Add/remove: n̂ chose, so the whole menu is charged (P9). Replace-one: a public number chose; one branch is."""
+def charged(run: Run, calibration: Calibration, before: tuple[Gaussian, ...], branch: Tested) -> Ledger:
+    """The count and the branches. Add/remove: n̂ chose the branch, so all of them are charged (P9). Replace-one: a
+    public number chose it, so it alone is charged."""
     if run.relation is Neighbours.REPLACE_ONE:
-        return (branch,), 0
-    return menu.menu, menu.menu.index(branch)
+        return run.ledger(before, (branch,), chosen=0)
+    return run.ledger(before, calibration.menu, chosen=calibration.menu.index(branch))
 
 
 def core_sample(run: Run, size: Size) -> Mask | None:
@@ -66,7 +67,7 @@ def core_sample(run: Run, size: Size) -> Mask | None:
 def core_mean(
     run: Run, core: StableChoice, radius: float, mu: float, sampled: Mask | None, capacity: int = 0
 ) -> Measured[NDArray[np.float64]] | None:
-    """The stable core's noisy mean, or None where the bit refuses (P4, P5, P5', P6); `capacity` as in `on_grid`."""
+    """The stable core's noisy mean, or None where the test fails (P4, P5, P5', P6); `capacity` as in `on_grid`."""
     integers = on_grid(run.space, radius, sampled, capacity)
     counts = all_counts(integers)
     statistic = stable.stability(counts, core.full_share, core.budget)  # P4
@@ -82,7 +83,6 @@ def weighted_mean(
     run: Run, integers: IntegerRecords, weights: NDArray[np.int64], moves: float, mu: float, radius: float
 ) -> Measured[NDArray[np.float64]]:
     """The noisy weighted mean of records on the grid of the given radius; `moves` in grid steps."""
-    weights = weights[
-        : len(integers.values)
-    ]  # an invalid record, or one off the grid, adds nothing, whatever its weight
-    return noisy_mean(integers.values, weights, moves, mu, radius / RADIUS, noise=run.noise)
+    # invalid records and those off the grid come last and add nothing, whatever their weight
+    inside = weights[: len(integers.values)]
+    return noisy_mean(integers.values, inside, moves, mu, radius / RADIUS, noise=run.noise)

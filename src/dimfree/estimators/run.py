@@ -14,9 +14,9 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.ledgers import AnyLedger
 from dimfree.data.records import Records
 from dimfree.estimators.choose.core import HonestModel
+from dimfree.estimators.learn.knowledge import Knowledge
 from dimfree.estimators.learn.restore import Answer
 from dimfree.estimators.learn.shrinkage import denoised
-from dimfree.estimators.learn.stages import Knowledge
 from dimfree.geometry.bases import as_basis
 from dimfree.geometry.shape import Diagonal, as_shape
 from dimfree.geometry.space import Space

@@ -13,70 +13,77 @@ import numpy as np
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Tested
 from dimfree.core import stable
+from dimfree.data.blocks import Mask
+from dimfree.estimators.choose.constants import (
+    BUDGET_MARGIN,
+    CORE_POWER,
+    CORE_SHARES,
+    FULL_SHARE_RULE,
+    RADIUS_SEARCH_SHARE,
+)
 from dimfree.estimators.choose.core import Size, StableChoice
-from dimfree.estimators.learn.coordinates import Menu
+from dimfree.estimators.learn.coordinates import learn_coordinates
 from dimfree.estimators.learn.forecasts import OWN
-from dimfree.estimators.learn.restore import in_original
-from dimfree.estimators.learn.scale import learn_radius, pair_distances, radius_learnable
-from dimfree.estimators.learn.stages import StageSetting
-from dimfree.estimators.learn.variances import Learner
+from dimfree.estimators.learn.restore import restored
+from dimfree.estimators.learn.rounds import learn
+from dimfree.estimators.learn.scale import LearnedRadius, learn_radius, pair_distances, radius_learnable
+from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.opening import calibrated, charged, core_mean, core_sample, released_size
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
 from dimfree.results.release import Release
 
-SEARCH_SHARE = 0.07  # of the precision, for λ
-_CORE_MATTERS = 0.3  # the power of the core's sensitivity in the final error: all stages begin at its centre
-_CORE_SHARES = (0.03, 0.20)  # of P, at least and at most
-
 
 def refuse_unknown(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
-    menu = calibrated(run, SEARCH_SHARE)
-    size, _ = released_size(run, menu)
-    refused = choose_core(run, menu, size) is None
+    calibration = calibrated(run, RADIUS_SEARCH_SHARE)
+    size, _ = released_size(run, calibration)
+    refused = choose_core(run, calibration, size) is None
     return run.refused(TOO_FEW, "auto", run.ledger((), ()), count=size.count) if refused else None
 
 
 def release_unknown(run: Run) -> Release:
-    """n̂ → λ → spherical core → variances, stages, variances, stages; all outputs combined (P5', P6, P8, P9, P10)."""
-    menu = calibrated(run, SEARCH_SHARE)
-    size, before = released_size(run, menu)
-    choice = choose_core(run, menu, size)
+    """count → branch → scale → core → coordinates, variances, stages → restore (P4 to P6, P8 to P12, M5')."""
+    calibration = calibrated(run, RADIUS_SEARCH_SHARE)
+    size, before = released_size(run, calibration)  # P5'
+    choice = choose_core(run, calibration, size)
     if choice is None:
-        return run.refused(TOO_FEW, "auto", run.ledger(before, menu.menu), count=size.count)
-    menu_used, chosen = charged(run, menu, choice.branch)
+        return run.refused(TOO_FEW, "auto", run.ledger(before, calibration.menu), count=size.count)
+    ledger = charged(run, calibration, before, choice.branch)  # P9
     sampled = core_sample(run, size)
-    looked_at, search_mu = max(size.count * size.rate, 1.0), choice.branch.search_mu
-    capacity = size.capacity(size.rate)
-    pairs = pair_distances(run.space, sampled, capacity)
-    learned = learn_radius(pairs, run.window, looked_at, search_mu, run.relation, noise=run.noise)  # M5'
-    del pairs  # before the core needs its place
-    ledger = run.ledger(before, menu_used, chosen=chosen, searches=learned.events)
-    public = size.public | {"radius": learned.radius}
+    learned = _learned_radius(run, choice, size, sampled)  # M5'
+    ledger, public = replace(ledger, searches=learned.events), size.public | {"radius": learned.radius}
     if not learned.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
     share = core_share(choice, learned.radius, learned.trace, run.space.dimension)
-    mean = core_mean(run, choice, learned.radius, math.sqrt(share * precision), sampled, capacity)  # P5, P6
+    core_mu, capacity = math.sqrt(share * precision), size.capacity(size.rate)
+    mean = core_mean(run, choice, learned.radius, core_mu, sampled, capacity)  # P4, P5, P6
     if mean is None:
         return run.refused(UNSTABLE, "auto", ledger, **public)
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    learner = Learner.after_core(setting, mean, precision, share, learned)
-    learner.words["basis"] = OWN if run.space.basis is None else run.space.basis.name
-    (Menu(learner) if run.menu else learner).learn()  # P8, P10, P11, P12
-    ledger = replace(ledger, after=tuple(learner.known.events))
-    return run.answered(in_original(learner), "auto", ledger, public, learner.words)
+    state = State.after_core(setting, mean, precision, share, learned)
+    state = state.choose(basis=OWN if run.space.basis is None else run.space.basis.name)
+    state = learn_coordinates(state) if run.menu else learn(state)  # P8, P10, P11, P12
+    ledger = replace(ledger, after=state.known.events)
+    return run.answered(restored(state), "auto", ledger, public, state.choices)
 
 
-def choose_core(run: Run, menu: Calibration, size: Size) -> StableChoice | None:
+def _learned_radius(run: Run, choice: StableChoice, size: Size, sampled: Mask | None) -> LearnedRadius:
+    """λ from the distances among the core's sample; the distances are freed before the core needs their memory."""
+    looked_at, search_mu = max(size.count * size.rate, 1.0), choice.branch.search_mu
+    pairs = pair_distances(run.space, sampled, size.capacity(size.rate))
+    return learn_radius(pairs, run.window, looked_at, search_mu, run.relation, noise=run.noise)
+
+
+def choose_core(run: Run, calibration: Calibration, size: Size) -> StableChoice | None:
     """The spherical core by rule, since no spectrum is known; None where too few records are to be expected.
 
-    A long ladder leaves more precision to everything after it, a short one a sharper core; radius in units of λ.
+    A long ladder leaves more precision to all later releases, a short one gives a more precise core. Radius in λ.
     """
     looked_at = size.count * size.rate
-    branches = [b for b in menu.tested if radius_learnable(looked_at, run.window, b.search_mu, run.relation)]
+    branches = [b for b in calibration.tested if radius_learnable(looked_at, run.window, b.search_mu, run.relation)]
     choices = [c for branch in branches if (c := _by_rule(branch, size, run.failure, run.model.outliers))]
-    return min(choices, key=lambda c: c.sensitivity**_CORE_MATTERS / c.branch.mu, default=None)
+    return min(choices, key=lambda c: c.sensitivity**CORE_POWER / c.branch.mu, default=None)
 
 
 def _by_rule(branch: Tested, size: Size, failure: float, outliers: float) -> StableChoice | None:
@@ -85,8 +92,8 @@ def _by_rule(branch: Tested, size: Size, failure: float, outliers: float) -> Sta
     floor, count = size.bound(steps, failure)
     if count < 1:
         return None
-    share = Fraction(math.floor(1000 * (0.89 - outliers - steps / count)), 1000)
-    budget = steps + math.ceil(outliers * count) + 5
+    share = Fraction(math.floor(1000 * (FULL_SHARE_RULE - outliers - steps / count)), 1000)
+    budget = steps + math.ceil(outliers * count) + BUDGET_MARGIN
     if not stable.admissible(count, share, budget, size.relation):
         return None
     moves = stable.sensitivity(count, share, budget, size.relation)
@@ -96,4 +103,4 @@ def _by_rule(branch: Tested, size: Size, failure: float, outliers: float) -> Sta
 def core_share(choice: StableChoice, radius: float, trace: float, dimension: int) -> float:
     """Of the precision, for the core: enough to bring the centre's squared error to half of tr Σ."""
     needed = 2 * dimension * (choice.sensitivity * radius) ** 2 / (choice.branch.mu**2 * trace)
-    return float(np.clip(needed, *_CORE_SHARES))
+    return float(np.clip(needed, *CORE_SHARES))

@@ -1,4 +1,4 @@
-"""Cores without a test: soft weights or the paper's coins, the noise resting on a released lower bound (P1, P2, P3).
+"""Cores without a test: soft weights, or the paper's coins. The noise is set by a released lower bound (P1, P2, P3).
 
 Letters: W = total weight, C = kept records.
 """
@@ -14,7 +14,7 @@ from dimfree.accounting.events import Ledger
 from dimfree.core import basic, soft
 from dimfree.core.friends import all_counts
 from dimfree.estimators.choose.core import BoundedChoice, default_bounded
-from dimfree.estimators.learn.stages import Knowledge, Output
+from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.opening import weighted_mean
 from dimfree.estimators.run import LOW_WEIGHT, Run
 from dimfree.geometry.grid import RADIUS, IntegerRecords, on_grid
@@ -30,7 +30,7 @@ def release_soft(run: Run) -> Release:
 
 
 def soft_mean(run: Run, choice: BoundedChoice, ledger: Ledger, capacity: int = 0, **public: float) -> Release:
-    """Weights without a test, behind a noisy lower bound on their total (P2, P3); `capacity` as in `on_grid`."""
+    """Soft weights and a noisy lower bound on their total (P2, P3); `capacity` as in `on_grid`."""
     integers = on_grid(run.space, choice.radius, capacity=capacity)
     weights = soft.soft_weights(all_counts(integers))
     total = noisy_total(
@@ -63,12 +63,12 @@ def _bounded_mean(
     ledger: Ledger,
     public: dict[str, float],
 ) -> Release:
-    """A mean whose noise rests on a released lower bound of the total weight; refuses where the bound is too low."""
+    """A mean whose noise is set by a released lower bound of the total weight; refused where the bound is too low."""
     lowest = total.value - (choice.distance * total.event.stddev + 1) * total.event.step
     public = public | {"radius": choice.radius, "weight_lower_bound": lowest}
     if lowest <= soft.SMALLEST_TOTAL:  # Alg 1, l.5; P3
         return run.refused(LOW_WEIGHT, method, replace(ledger, after=(total.event,)), **public)
     mean = weighted_mean(run, integers, weights, moves / lowest * RADIUS, choice.mean_mu, choice.radius)
-    known = Knowledge(events=[total.event])
-    known.add(Output(mean.value, np.full(run.space.dimension, (mean.event.stddev * mean.event.step) ** 2)), mean.event)
-    return run.released(known, method, replace(ledger, after=tuple(known.events)), public)
+    variance = np.full(run.space.dimension, (mean.event.stddev * mean.event.step) ** 2)
+    known = Knowledge.of(Output(mean.value, variance), total.event, mean.event)
+    return run.released(known, method, replace(ledger, after=known.events), public)

@@ -15,7 +15,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered
 from dimfree.accounting.events import Gaussian, Ledger
 from dimfree.errors import InvalidParameter
-from dimfree.estimators import known, unknown
+from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
 from dimfree.estimators.opening import calibrated
 from dimfree.estimators.run import Run
 from dimfree.geometry.bases.basis import Basis
@@ -83,10 +83,10 @@ def _runs(estimator: str, run: Run) -> tuple[Ledger, ...]:
 def _tested(estimator: str, run: Run) -> Ledger:
     """Count and menu (P9). Replace-one: a public number will choose the branch; the worst of them is charged."""
     if estimator == "unknown":
-        menu = calibrated(run, unknown.SEARCH_SHARE)
+        menu = calibrated(run, RADIUS_SEARCH_SHARE)
     else:
         gentle = estimator == "auto" and run.relation is Neighbours.ADD_REMOVE and not run.learn_scale
-        menu = calibrated(run, known.SEARCH_SHARE if run.learn_scale else 0.0, bounded=gentle)
+        menu = calibrated(run, SCALE_SEARCH_SHARE if run.learn_scale else 0.0, bounded=gentle)
     if menu.count_stddev is None:
         return run.ledger((), menu.menu)
     counted = Gaussian("number of records", _STEPS, menu.count_stddev * _STEPS, 1, 1 / _STEPS)

@@ -1,6 +1,7 @@
 """Ledger: a persistent budget for one data set. The public class of this package: validate, decide, commit."""
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,12 +45,15 @@ class Charged:
     def noted(self, *, refused: bool) -> None:
         """The outcome, as information: the charge stands whatever it is, so trouble with the disk is no error here.
 
-        It is dated as the debit was: a date of its own could tell how long the release took.
+        Nor is its warning where warnings are errors: the release, which is paid for, would be lost. The outcome is
+        dated as the debit was: a date of its own could tell how long the release took.
         """
         try:
             self.ledger._append_outcome({"debit": self.number, "outcome": OUTCOMES[refused]}, self.day)
-        except InvalidFile as error:
-            warnings.warn(f"The outcome of the release was not noted: {error}", RuntimeWarning, stacklevel=3)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the release is not handed over yet
+            why = str(error) if isinstance(error, InvalidFile) else type(error).__name__
+            with suppress(Warning):
+                warnings.warn(f"The outcome of the release was not noted: {why}", RuntimeWarning, stacklevel=3)
 
 
 class Ledger:

@@ -17,7 +17,8 @@ from dimfree.accounting.composition import Composition
 from dimfree.accounting.losses import Approximate, Pure
 from dimfree.core.subsample import fixed_sample, poisson_sample
 from dimfree.data.blocks import Mask
-from dimfree.estimators.learn.stages import Knowledge, Output
+from dimfree.estimators.choose.constants import COVERED, ZERO_VARIANCE
+from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.run import TOO_FEW, Run
 from dimfree.mechanisms.paper.laplace_count import laplace_count
 from dimfree.paper.averaging import Average, CoordinateBlock, average
@@ -34,8 +35,6 @@ from dimfree.paper.shares import HALVES, Shares, Steps, choose_steps, paper_shar
 from dimfree.results.release import Release
 
 METHOD = "paper"
-COVERED = 8.0  # the variance is below this times its estimate 4^b (errata)
-FLOOR = 4.0**-10  # of the largest estimate: stands in for a variance of zero, which has no fourth root
 SCALES = (1e-60, 1e60)  # standard deviations whose powers stay in the range of floats
 NO_VOTE = "The groups do not agree on the variances: too few records for this budget, or very long tails."
 NO_SCALE = "The records do not vary, or vary on a scale outside the range of the arithmetic; change the units."
@@ -149,7 +148,7 @@ def coordinate_blocks(learned: Learned, records: float, failure: float) -> list[
     A zero stands for "constant as far as the votes can tell": it is raised to a tiny part of the largest estimate.
     """
     reach = math.sqrt(2 * COVERED) * (1 + 2 * math.sqrt(math.log(records / failure)))
-    least, blocks = FLOOR * learned.largest, []
+    least, blocks = ZERO_VARIANCE * learned.largest, []
     if len(learned.top):
         variances = np.maximum(learned.variances, least)
         radius = reach * math.sqrt(float(np.sqrt(variances).sum()))
@@ -194,7 +193,6 @@ def _refused(
 
 
 def _released(run: Run, output: Output, shares: Shares, spent: tuple[Pure, ...], public: dict[str, float]) -> Release:
-    known = Knowledge()
-    known.add(output)
     ledger = _ledger(run, shares, spent, halves=True)
-    return run.released(known, METHOD, ledger, public, records_modelled=False)  # half of them, of no stated spread
+    # the noise covers half of the records, and no spread of theirs is stated
+    return run.released(Knowledge.of(output), METHOD, ledger, public, records_modelled=False)

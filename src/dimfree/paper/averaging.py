@@ -19,6 +19,7 @@ from dimfree.core import basic, soft
 from dimfree.core.friends import all_counts
 from dimfree.data.blocks import Mask
 from dimfree.data.records import Records
+from dimfree.estimators.choose.constants import PAPER_BOUND_SHARE
 from dimfree.estimators.choose.core import BoundedChoice
 from dimfree.geometry.grid import EDGE, RADIUS, IntegerRecords, to_steps
 from dimfree.geometry.shape import Diagonal
@@ -26,8 +27,7 @@ from dimfree.mechanisms.count import noisy_total
 from dimfree.mechanisms.gaussian import noisy_mean
 from dimfree.noise import Noise
 
-_BOUND_SHARE = 0.3  # of the precision, for the number kept
-_FAR = EDGE / 2  # in steps: a mean beyond it may come from records held at the edge of the grid
+_FAR = EDGE / 2  # in steps: a mean beyond it may come from records cut off at the edge of the grid
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Average:
 def average(records: Records, chosen: Mask, block: CoordinateBlock, budget: Budget, *, noise: Noise) -> Average | None:
     """Alg 1 for one block; None is ⊥: too few records are friends at this radius."""
     branch = calibrate_filtered(budget)
-    choice = BoundedChoice(branch, block.radius, math.sqrt(_BOUND_SHARE) * branch.mu)
+    choice = BoundedChoice(branch, block.radius, math.sqrt(PAPER_BOUND_SHARE) * branch.mu)
     integers = block.on_grid(records, chosen)
     kept = basic.keep(all_counts(integers), noise)  # l.1–3
     total = noisy_total(

@@ -45,9 +45,26 @@ class GroupVariances:
 
 
 def group_variances(records: Records, layout: Layout) -> GroupVariances:
-    """V of every group whose slots all hold a valid record; the other groups say nothing.
+    """V of every group whose slots all hold a valid record. The result is private.
 
     The slots of a group are paired (1, 2), (3, 4), …; a row of V is a function of its own group's records, bit for bit.
+
+    Parameters
+    ----------
+    records : Records
+        The records of the table.
+    layout : array of int, shape (groups, size)
+        Which record is in each slot, -1 for an empty one, as `slots` makes it.
+
+    Returns
+    -------
+    GroupVariances
+        One row of estimates for every complete group.
+
+    Raises
+    ------
+    InvalidParameter
+        If layout is no table of row numbers.
     """
     check_kind("records", records, Records)
     groups, size = _checked(layout).shape
@@ -70,8 +87,8 @@ def _complete_variances(records: Records, layout: Layout) -> Floats:
     complete = present.reshape(groups, size).all(axis=1)
     members = rows.reshape(groups, size, records.dimension)[complete]
     total = np.zeros((len(members), records.dimension))
-    with np.errstate(all="ignore"):  # a warning would speak of records; an overflow lands in the largest bucket
-        for pair in range(size // 2):  # entry by entry, in one fixed order: no batch can be told from the bits
+    with np.errstate(all="ignore"):  # a warning would reveal records; an overflow is counted in the largest bucket
+        for pair in range(size // 2):  # entry by entry, in a fixed order: the bits do not depend on the batch
             offsets = members[:, 2 * pair] - members[:, 2 * pair + 1]
             total += offsets * offsets
         total /= 2 * (size // 2)
@@ -90,7 +107,7 @@ def _gathered(records: Records, wanted: Layout) -> tuple[Floats, NDArray[np.bool
 
 
 def bucket(value: float) -> int:
-    """b with 4^b <= value < 4^{b+1}, exactly; ZERO for nothing, LARGEST for what overflowed."""
+    """b with 4^b <= value < 4^{b+1}, exactly; ZERO for 0, LARGEST for an overflow."""
     if value == 0:
         return ZERO
     if not math.isfinite(value):
@@ -109,7 +126,23 @@ def find_kth_largest_variance(
     """The k-th largest variance as a power of four: each group votes with its own k-th largest estimate.
 
     Guarantee: (epsilon, delta) when one group changes, appears or vanishes. Accuracy: valid estimates and
-    m >= 2.5 (τ + (2/ε)·log(1/β)) give Q/8 < value <= 2Q with probability 1 - β. None: no bucket has enough votes.
+    m >= 2.5 (τ + (2/ε)·log(1/β)) give Q/8 < value <= 2Q with probability 1 - β.
+
+    Parameters
+    ----------
+    groups : GroupVariances
+        The private estimates of all groups.
+    k : int
+        Which variance, counted from 1, the largest.
+    epsilon, delta : float
+        What this release costs.
+    noise : Noise
+        The source of noise.
+
+    Returns
+    -------
+    Charged
+        The variance, or None where no bucket has enough votes; and what it cost.
     """
     check_kind("groups", groups, GroupVariances)
     k = check_count("k", k, least=1, most=groups.dimension)
@@ -124,6 +157,22 @@ def variance_sum(
     """The sum of the variances of the given (public or released) coordinates, as a power of four.
 
     Guarantee and accuracy as for `find_kth_largest_variance`.
+
+    Parameters
+    ----------
+    groups : GroupVariances
+        The private estimates of all groups.
+    coordinates : sequence of int
+        Columns, counted from 0; public or released.
+    epsilon, delta : float
+        What this release costs.
+    noise : Noise
+        The source of noise.
+
+    Returns
+    -------
+    Charged
+        The sum, or None where no bucket has enough votes; and what it cost.
     """
     return _voted(group_sums(groups, _coordinates(groups, coordinates)), epsilon, delta, "sum of variances", noise)
 
@@ -134,6 +183,22 @@ def coordinate_variances(
     """The variance of each given coordinate as a power of four; (epsilon, delta) for all of them together.
 
     The share of each is the largest whose repeated composition fits (the printed ε/sqrt(k·log(1/δ)) does not).
+
+    Parameters
+    ----------
+    groups : GroupVariances
+        The private estimates of all groups.
+    coordinates : sequence of int
+        Columns, counted from 0; public or released.
+    epsilon, delta : float
+        What all these releases cost together.
+    noise : Noise
+        The source of noise.
+
+    Returns
+    -------
+    list of Charged
+        For each coordinate its variance, or None where no bucket has enough votes; and what it cost.
     """
     chosen = _coordinates(groups, coordinates)
     promise = check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta)
@@ -159,7 +224,25 @@ def top_variances(
 
     Guarantee: (epsilon, delta) when one group changes, appears or vanishes; each counts at most once in a query (M2).
     Accuracy: valid estimates and enough groups give only coordinates of variance at least threshold/4, and k of them
-    if k have variance at least `threshold`. A threshold of 0 asks for any variance at all.
+    if k have variance at least `threshold`.
+
+    Parameters
+    ----------
+    groups : GroupVariances
+        The private estimates of all groups.
+    threshold : float
+        The variance asked for; 0 asks for any variance at all.
+    k : int
+        The most coordinates to return.
+    epsilon, delta : float
+        What this release costs.
+    noise : Noise
+        The source of noise.
+
+    Returns
+    -------
+    Charged
+        The coordinates found, and what they cost.
     """
     check_kind("groups", groups, GroupVariances)
     k = check_count("k", k, least=1, most=groups.dimension)
@@ -183,7 +266,7 @@ def group_sums(groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.i
 
 
 def _sum(row: Floats) -> float:
-    """Correctly rounded, so in any order; infinite if it overflows."""
+    """Correctly rounded, so the same in any order; infinite if it overflows."""
     try:
         return math.fsum(row)
     except OverflowError:

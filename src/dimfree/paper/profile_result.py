@@ -1,4 +1,4 @@
-"""VarianceProfile: what leaves `variance_profile`. Counts in buckets or a refusal, with its promise and its ledger."""
+"""VarianceProfile, the result of `variance_profile`: counts in buckets or a refusal, with promise and ledger."""
 
 import json
 import math
@@ -10,10 +10,10 @@ from dimfree.accounting.budget import Budget
 from dimfree.accounting.events import Ledger
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+from dimfree.estimators.choose.constants import EASY
 
 FORMAT = 1  # raise it whenever an older reader would misunderstand the file
 KIND = "variance profile"
-EASY = 2.0  # an instance is easy if learning a few variances comes within this factor of knowing all
 _FIELDS = ("dimension", "edges", "counts", "log2_stddev", "refusal")
 
 
@@ -24,6 +24,21 @@ class VarianceProfile:
     Everything in it was released or is public. The counts are noisy: log2(1 + number above an edge) has noise of
     standard deviation `log2_stddev`, and the estimate of one variance may fall into the next bucket.
     Coordinates below the last edge count as constant in the costs; they add at most about half of sqrt(Σσ²) to Σσ.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        The promise: epsilon, delta, the neighbouring relation.
+    ledger : Ledger
+        What was drawn, and what it cost.
+    dimension : int
+        The number of columns.
+    edges, counts : tuple of float
+        Lower edges of the buckets, largest first, and about how many coordinates are in each.
+    log2_stddev : float
+        Standard deviation of the noise, as said above.
+    refusal : str or None
+        The public reason of a refusal.
     """
 
     guarantee: Guarantee
@@ -45,6 +60,7 @@ class VarianceProfile:
 
     @property
     def refused(self) -> bool:
+        """Whether there is a refusal instead of counts."""
         return self.refusal is not None
 
     @property
@@ -70,7 +86,18 @@ class VarianceProfile:
         return max(1.0, self.spherical_cost / shaped) if shaped else 1.0
 
     def cost_after_learning(self, k: int) -> float:
-        """Σσ over the k largest plus sqrt((d - k)·Σσ²) over the others: the paper's error with k learned."""
+        """Σσ over the k largest plus sqrt((d - k)·Σσ²) over the others: the paper's error with k learned.
+
+        Parameters
+        ----------
+        k : int
+            How many of the largest variances are learned.
+
+        Returns
+        -------
+        float
+            The cost, in the units of `shaped_cost`.
+        """
         check_count("k", k, least=0, most=self.dimension)
         learned, left = 0.0, float(k)
         for edge, _, count in self.buckets:

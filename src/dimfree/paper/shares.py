@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.estimators.choose.constants import ENOUGH_PAIRS, FEWEST_PAIRS, PAPER_COUNT_SHARE, TOP_MARGIN, VALID_VOTES
 from dimfree.mechanisms.paper.laplace_count import laplace_stddev
 from dimfree.mechanisms.paper.sparse_vector import sparse_scale
 from dimfree.mechanisms.paper.stable_histogram import publishing_threshold
@@ -15,13 +16,9 @@ from dimfree.paper.group_variances import repeated_share
 from dimfree.paper.grouping import full_groups
 
 HALVES = "variances or averages: whichever half a record is in"
-_COUNT_SHARE = 0.04  # of epsilon, for the number of records
 _ROUNDING = 1e-9
 LARGEST_LIFTED = 20.0  # no filtered release costs more than this, however large its epsilon (P1)
 _STEPS = 4  # FindKthLargestVariance, TopVar, the top variances, the sum of the others: equal shares, as printed
-_FEWEST_PAIRS, _ENOUGH_PAIRS = 0.5, 10.0  # times log(16 d) and log(3 d): the printed Θ(log d) from below and above
-_VALID_VOTES = 2.5  # valid estimates fall into two buckets: one of them has 2/5 of the votes
-_TOP_MARGIN = 0.3  # of the groups: between the valid 4/5 and the threshold 1/2
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Shares:
     relation: Neighbours
 
     def surely(self, count: float) -> float:
-        """About how many records the first half has at least: two deviations of the count and of the coins less."""
+        """About how many records the first half has at least: two standard deviations below its expected size."""
         if self.count_epsilon is None:
             return count // 2
         return count / 2 - laplace_stddev(self.count_epsilon) - math.sqrt(max(count, 0.0))
@@ -56,7 +53,8 @@ def paper_shares(budget: Budget, relation: Neighbours) -> Shares:
     epsilon, delta = budget.usable_epsilon, budget.delta * (1 - _ROUNDING)
     if relation is Neighbours.REPLACE_ONE:
         return Shares(None, Budget(epsilon, delta), relation)
-    return Shares(_COUNT_SHARE * epsilon, Budget((1 - _COUNT_SHARE) * epsilon * (1 - _ROUNDING), delta), relation)
+    half = Budget((1 - PAPER_COUNT_SHARE) * epsilon * (1 - _ROUNDING), delta)
+    return Shares(PAPER_COUNT_SHARE * epsilon, half, relation)
 
 
 @dataclass(frozen=True)
@@ -76,9 +74,9 @@ def choose_steps(records: float, dimension: int, shares: Shares, failure: float)
     """The largest k that the formula and the number of groups allow; None where not even k = 0 will be answered.
 
     `records` is what the first half surely has. The printed k hides a constant: a k whose steps would almost surely
-    end in ⊥ is lowered. Groups are as large as the votes leave room for, up to where the estimates are valid.
+    end in ⊥ is lowered. Groups are as large as the votes allow, up to where the estimates are valid.
     """
-    least = max(1, math.ceil(_FEWEST_PAIRS * math.log(16 * dimension)))
+    least = max(1, math.ceil(FEWEST_PAIRS * math.log(16 * dimension)))
     groups = full_groups(records, 2 * least)
     if groups < votes_needed(0, dimension, shares, failure):
         return None
@@ -87,9 +85,9 @@ def choose_steps(records: float, dimension: int, shares: Shares, failure: float)
         middle = (low + high + 1) // 2
         fits = groups >= votes_needed(middle, dimension, shares, failure)
         low, high = (middle, high) if fits else (low, middle - 1)
-    most = max(least, math.ceil(_ENOUGH_PAIRS * math.log(3 * dimension)))
-    room = int(records // (2 * math.ceil(votes_needed(low, dimension, shares, failure))))
-    pairs = min(max(room, least), most)
+    most = max(least, math.ceil(ENOUGH_PAIRS * math.log(3 * dimension)))
+    largest = int(records // (2 * math.ceil(votes_needed(low, dimension, shares, failure))))
+    pairs = min(max(largest, least), most)
     return Steps(low, pairs, full_groups(records, 2 * pairs))
 
 
@@ -110,8 +108,8 @@ def votes_needed(top: int, dimension: int, shares: Shares, failure: float) -> fl
         return _histogram_votes(step.epsilon, step.delta, failure)
     each = repeated_share(top, step.epsilon, step.delta)
     noise = 3 * sparse_scale(top, step.epsilon, step.delta) * math.log(2 * dimension / failure)
-    return max(noise / _TOP_MARGIN, _histogram_votes(*each, failure / top))
+    return max(noise / TOP_MARGIN, _histogram_votes(*each, failure / top))
 
 
 def _histogram_votes(epsilon: float, delta: float, failure: float) -> float:
-    return _VALID_VOTES * (publishing_threshold(epsilon, delta) + 2 / epsilon * math.log(1 / failure))
+    return VALID_VOTES * (publishing_threshold(epsilon, delta) + 2 / epsilon * math.log(1 / failure))

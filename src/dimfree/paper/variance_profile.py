@@ -1,7 +1,7 @@
 """Is this an easy instance? A private histogram of the coordinates' variances, as a release of its own.
 
 Noise that follows the shape costs Σσ_i, spherical noise sqrt(d·Σσ_i²): how much there is to gain, and how many
-coordinates would have to be learned for it, can be read off how many variances lie in each [4^b, 4^{b+1}).
+coordinates would have to be learned for it, is given by how many variances lie in each [4^b, 4^{b+1}).
 Every private step is Gaussian and all of them share one precision. Proof: proofs/paper/variance_profile.md.
 Letters: d = coordinates, m = groups, V = a group's estimates, t_1 > … > t_J thresholds, N_j = #{i : V_i >= t_j}.
 """
@@ -9,6 +9,7 @@ Letters: d = coordinates, m = groups, V = a group's estimates, t_1 > … > t_J t
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +23,13 @@ from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.profile import total_delta
 from dimfree.data.records import ON_INVALID, Records, as_records, require_valid
 from dimfree.errors import memory_unspoken
+from dimfree.estimators.choose.constants import (
+    COARSEST_PROFILE,
+    COMPLETE_GROUPS,
+    GROUP,
+    PROFILE_COUNT_SHARE,
+    PROFILE_SEARCH_SHARE,
+)
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.count import noisy_count
 from dimfree.mechanisms.paper.group_means import noisy_group_means
@@ -31,11 +39,7 @@ from dimfree.paper.group_variances import GroupVariances, group_sums, group_vari
 from dimfree.paper.grouping import full_groups, slots
 from dimfree.paper.profile_result import VarianceProfile
 
-GROUP = 8  # records: four pairs scatter an estimate by about half a bucket
 EDGES = np.ldexp(1.0, 2 * np.arange(-200, 201))  # where the total variance is looked for
-_COUNT_SHARE, _SEARCH_SHARE = 0.02, 0.25  # of the precision
-_COMPLETE = 0.5  # share of the groups; a profile of fewer speaks of too few records
-_COARSEST = 1.0  # noise of log2(1 + N_j) beyond which nothing is released
 TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."
 NO_SCALE = "The records do not vary, or vary on a scale outside the range that is looked at."
 INCOMPLETE = "Too few groups of records are complete: many records are invalid."
@@ -53,11 +57,11 @@ class _Plan:
     @classmethod
     def of(cls, budget: Budget, relation: Neighbours, dimension: int) -> "_Plan":
         mu = _whole_mu(budget)
-        counted = _COUNT_SHARE if relation is Neighbours.ADD_REMOVE else 0.0
+        counted = PROFILE_COUNT_SHARE if relation is Neighbours.ADD_REMOVE else 0.0
         return cls(
             count_mu=math.sqrt(counted) * mu,
-            search_mu=math.sqrt(_SEARCH_SHARE) * mu,
-            means_mu=math.sqrt(1 - counted - _SEARCH_SHARE) * mu,
+            search_mu=math.sqrt(PROFILE_SEARCH_SHARE) * mu,
+            means_mu=math.sqrt(1 - counted - PROFILE_SEARCH_SHARE) * mu,
             thresholds=math.ceil(math.log2(dimension)) + 3,
         )
 
@@ -68,7 +72,7 @@ class _Plan:
 
     def suffices(self, dimension: int, groups: int) -> bool:
         search = count_stddev(len(EDGES) - 1, 1.0, self.search_mu)
-        return 10 * search <= groups and self.log_stddev(dimension, groups) <= _COARSEST
+        return 10 * search <= groups and self.log_stddev(dimension, groups) <= COARSEST_PROFILE
 
 
 def _whole_mu(budget: Budget) -> float:
@@ -85,15 +89,40 @@ def variance_profile(
     *,
     epsilon: float,
     delta: float,
-    neighbours: str | Neighbours = "add-remove",
-    on_invalid: str = "raise",
+    neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
+    on_invalid: Literal["raise", "neutral"] = "raise",
     noise: Noise | None = None,
 ) -> VarianceProfile:
     """How many coordinates have a variance in each [4^b, 4^{b+1}), with (epsilon, delta)-differential privacy.
 
     Guarantee: for neighbouring X the profiles, refusals included, are (epsilon, delta)-indistinguishable, with the
-    default noise and on_invalid="neutral" (or "raise" where no row is invalid). Nothing about X need be known.
-    Parameters as in `release_mean`. The budget is this release's own: a mean released afterwards adds to it.
+    default noise and on_invalid="neutral" (or "raise" where no row is invalid). Nothing about X need be known. The
+    budget is this release's own: a mean released afterwards adds to it. Proof: proofs/paper/variance_profile.md.
+
+    Parameters
+    ----------
+    X : table
+        One row per person; any table that `release_mean` takes.
+    epsilon, delta : float
+        The budget of the whole profile.
+    neighbours : {"add-remove", "replace-one"}
+        Which tables count as neighbours. Under "replace-one" the number of records is public.
+    on_invalid : {"raise", "neutral"}
+        What happens to rows with NaN or infinite entries: an error, or a record that says nothing.
+    noise : Noise, optional
+        The source of noise; by default the operating system's. `SeededNoise` is for tests and is not private.
+
+    Returns
+    -------
+    VarianceProfile
+        Counts of coordinates in buckets of variance, or a refusal.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is out of range.
+    InvalidRecords
+        If X is no table of numbers, or has an invalid row with on_invalid="raise".
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
@@ -128,14 +157,14 @@ def _profile(records: Records, plan: _Plan, outcome: "_Outcome", relation: Neigh
         noise=noise,
     )  # M2
     complete = found.value.groups  # N̂, released
-    if complete < _COMPLETE * groups:
+    if complete < COMPLETE_GROUPS * groups:
         return outcome.refused(INCOMPLETE, *before, total.event, found.event)
     deviation = plan.log_stddev(records.dimension, complete)
     return outcome.found(edges, found.value.means, deviation, *before, total.event, found.event)
 
 
 def _groups(records: Records, plan: _Plan, relation: Neighbours, noise: Noise) -> tuple[int, tuple[Gaussian, ...]]:
-    """The public number of groups. Add/remove: somewhat fewer than n̂ is worth, so that few slots stay empty."""
+    """The public number of groups. Add/remove: somewhat fewer than n̂ allows, so that few slots stay empty."""
     if relation is Neighbours.REPLACE_ONE:
         return full_groups(records.count, GROUP), ()
     stddev = 1 / plan.count_mu
@@ -162,7 +191,7 @@ def log_counts(values: Floats, edges: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """How a profile is written down."""
+    """Builds the profile or the refusal, with its promise and its ledger."""
 
     budget: Budget
     relation: Neighbours
@@ -190,12 +219,12 @@ class _Outcome:
 
     def _ledger(self, spent: tuple[Gaussian, ...]) -> Ledger:
         ledger = Ledger(self.budget, self.relation, spent, ())
-        if not ledger.delta() <= self.budget.delta:  # by calibration it never happens; nothing leaves if it does
+        if not ledger.delta() <= self.budget.delta:  # cannot happen; if it did, nothing would be released
             raise ValueError("The ledger of this profile exceeds its budget.")
         return ledger
 
 
 def _monotone(values: Floats) -> Floats:
-    """Halfway between the smallest growing sequence above and the largest one below."""
+    """Halfway between the smallest growing sequence above the values and the largest one below."""
     above, below = np.maximum.accumulate(values), np.minimum.accumulate(values[::-1])[::-1]
     return (above + below) / 2

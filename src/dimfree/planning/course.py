@@ -6,8 +6,9 @@ from scipy.special import ndtr, ndtri
 
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.core import soft
+from dimfree.estimators.choose.constants import SEARCHED_STAGES
 from dimfree.estimators.choose.core import BoundedChoice, StableChoice
-from dimfree.estimators.choose.stages import SEARCHED_STAGES, Schedule
+from dimfree.estimators.choose.stages import Schedule
 from dimfree.planning.known_noise import soft_total
 from dimfree.planning.outlook import Outlook, outlook, smallest_count, whole_mu
 from dimfree.planning.predict import MOST_COLUMNS

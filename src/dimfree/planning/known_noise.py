@@ -1,4 +1,4 @@
-"""Known covariance: the noise of a release in closed form, stage by stage as `stages.recentre` goes. No simulation.
+"""Known covariance: the noise of a release in closed form, stage by stage as `stages.run_schedule` goes. No simulation.
 
 Letters: V = variance per rescaled coordinate of what is known; ρ = clipping radius; E = excess, in records.
 """
@@ -13,25 +13,22 @@ from scipy.special import ndtr
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.core import soft
-from dimfree.estimators.choose.core import BoundedChoice
-from dimfree.estimators.choose.stages import SEARCHED_STAGES, Moments, Schedule
-from dimfree.estimators.known import level_of
-from dimfree.estimators.learn.stages import (
-    Honest,
-    Knowledge,
-    Output,
-    RadiusSearch,
-    search_grid,
-    searched,
-    trusted,
-    unsearched,
+from dimfree.estimators.choose.constants import (
+    CLIPPING_ENTRIES,
+    CLIPPING_PROBES,
+    LEAST_CLIPPING_PROBES,
+    LENGTH_QUANTILES,
+    SEARCHED_STAGES,
 )
+from dimfree.estimators.choose.core import BoundedChoice
+from dimfree.estimators.choose.stages import Moments, Schedule
+from dimfree.estimators.known import level_of
+from dimfree.estimators.learn.knowledge import Knowledge, Output
+from dimfree.estimators.learn.radius import RadiusSearch, search_grid, searched, trusted, unsearched
+from dimfree.estimators.learn.stages import Honest
 from dimfree.mechanisms.search import count_stddev
 from dimfree.noise import public_simulation
 from dimfree.planning.outlook import Outlook
-
-_QUANTILES = 2048  # of a record's length
-_PROBES, _LEAST_PROBES, _ENTRIES = 1024, 64, 2**19  # directions in which clipping is tried: public coins
 
 
 def known_noise(seen: Outlook) -> tuple[Floats, float]:
@@ -62,24 +59,22 @@ def soft_total(seen: Outlook, choice: BoundedChoice) -> float:
 def _recentred(seen: Outlook, schedule: Schedule) -> Knowledge:
     """The knowledge after the core and every stage. Its values are how far clipping typically moves each coordinate.
 
-    `stated` is what the release itself takes its knowledge to be, and sets the radii; what is returned has the pull
-    that clipping really has.
+    `stated` is what the release itself takes its knowledge to be, and sets the radii; what is returned has the share
+    of the centre's noise that clipping really leaves.
     """
     run, core = seen.run, schedule.core
     honest = Honest(run.spectrum, run.coordinate_variances, run.searches, 2 * core.radius)
     stages = _Stages(honest, schedule, level_of(run, seen.size, schedule.branch.mu), seen.size.count, run.relation)
     first = np.full(run.space.dimension, (core.radius * core.sensitivity / schedule.core_mu) ** 2)
     miscount = (seen.size.stddev or 0.0) / seen.size.count  # offsets are divided by n̂: so much of the centre's error
-    stated, true = Knowledge(), Knowledge()
-    for known in (stated, true):
-        bias = unsearched(honest.coordinates).bias if honest.searched else 0.0
-        known.add(Output(np.zeros_like(first), first, bias))
+    bias = unsearched(honest.coordinates).bias if honest.searched else 0.0
+    stated = true = Knowledge.of(Output(np.zeros_like(first), first, bias))
     for index in range(len(schedule.stage_mus)):
         shift, variance = true.combined()
         output, radius = stages.output(index, stated.combined()[1], variance)
-        pull, own = stages.clipped(radius, variance)
-        stated.add(output)
-        true.add(replace(output, value=own + pull * shift, pull=np.hypot(pull, miscount)))
+        kept, own = stages.clipped(radius, variance)
+        stated = stated.add(output)
+        true = true.add(replace(output, value=own + kept * shift, centre_share=np.hypot(kept, miscount)))
     return true
 
 
@@ -114,7 +109,7 @@ class _Stages:
         moves = 1 if self.relation is Neighbours.ADD_REMOVE else 2
         fresh = np.full(len(stated), np.inf)
         fresh[self.block] = squared * (moves / (self.count * mu)) ** 2
-        return Output(np.zeros(len(stated)), fresh, clipping.bias, clipping.pull), math.sqrt(squared)
+        return Output(np.zeros(len(stated)), fresh, clipping.bias, clipping.centre_share), math.sqrt(squared)
 
     def clipped(self, radius: float, centre: Floats) -> tuple[Floats, Floats]:
         """Of each coordinate: the share of the centre's own error that clipping passes on, and what it adds itself.
@@ -123,22 +118,22 @@ class _Stages:
         of clipped records that is no multiple of the sample mean: ((E[clip(z)²] - s²·E[z²])/n)^{1/2}.
         """
         block, spread = self.block, self.honest.coordinates + centre
-        rows = max(_LEAST_PROBES, min(_PROBES, _ENTRIES // len(block)))
+        rows = max(LEAST_CLIPPING_PROBES, min(CLIPPING_PROBES, CLIPPING_ENTRIES // len(block)))
         z = public_simulation().normal(size=(rows, len(block))) * np.sqrt(spread[block])
         lengths = np.sqrt((z**2).sum(axis=1))[:, None]
         shrink = np.minimum(1.0, radius / lengths)
         slope = (shrink * np.where(shrink < 1, 1 - (z / lengths) ** 2, 1.0)).mean(axis=0)
         left = ((shrink**2 - slope**2) * z**2).mean(axis=0) / self.count
-        pull, own = np.zeros((2, len(centre)))
-        pull[block], own[block] = 1 - slope, np.sqrt(np.maximum(left, 0.0))
-        return pull, own
+        kept, own = np.zeros((2, len(centre)))
+        kept[block], own[block] = 1 - slope, np.sqrt(np.maximum(left, 0.0))
+        return kept, own
 
 
 def searched_square(moments: Moments, radius: float, spread: float, search: RadiusSearch, count: float) -> float:
     """E[ρ²] of a noisy search about a predicted radius, for Gaussian records and a centre off by `spread` each way."""
     grid = radius * search_grid(search.window)
     with np.errstate(invalid="ignore"):  # with few columns the fitted law of |z|² begins a little below 0
-        lengths = np.nan_to_num(moments.radius((np.arange(_QUANTILES) + 0.5) / _QUANTILES, spread))
+        lengths = np.nan_to_num(moments.radius((np.arange(LENGTH_QUANTILES) + 0.5) / LENGTH_QUANTILES, spread))
     excess = count * np.clip(lengths / grid[:, None] - 1, 0.0, 1.0).mean(axis=1)
     noise = count_stddev(len(grid) - 1, 1.0, search.mu)
     return float(found_law(ndtr((search.target - excess) / noise)) @ grid**2)

@@ -14,6 +14,7 @@ from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
 from dimfree.data.records import Records
+from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE
 from dimfree.estimators.choose.core import (
     BoundedChoice,
     Size,
@@ -26,7 +27,7 @@ from dimfree.estimators.choose.stages import Schedule
 from dimfree.estimators.known import choose_known
 from dimfree.estimators.opening import calibrated
 from dimfree.estimators.run import Run
-from dimfree.estimators.unknown import SEARCH_SHARE, choose_core
+from dimfree.estimators.unknown import choose_core
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Question
 from dimfree.request import Request
@@ -90,7 +91,7 @@ def _has_choice(run: Run, menu: Calibration, size: Size, knowledge: str) -> bool
 def _opened(question: Question) -> tuple[Run, Calibration]:
     run = _run(question)
     if question.knowledge == "nothing":
-        return run, calibrated(run, SEARCH_SHARE)
+        return run, calibrated(run, RADIUS_SEARCH_SHARE)
     return run, calibrated(run, 0.0, bounded=question.relation is Neighbours.ADD_REMOVE)
 
 

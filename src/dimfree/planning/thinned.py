@@ -1,14 +1,14 @@
 """Nothing known: a public simulation of the whole estimator whose cost does not grow with the number of records.
 
 m simulated records stand for n of them: a sum over m with noise of precision mu·n/m has, after division by m, the noise
-of a mean over n with precision mu. Every rule of `adapt.Learner` depends on the product alone but one, the sampling
-error, which is handed over. The m records come in pairs about their mean and have the exact variances, so that what is
-left of an answer's error is noise and bias. Letters: λ = friend radius.
+of a mean over n with precision mu. Every step of `estimators.learn` depends on that product alone, except the sampling
+error, whose number of records is given (`sampling_count`). The m records come in pairs about their mean and have the
+exact variances, so that what is left of an answer's error is noise and bias. Letters: λ = friend radius.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,11 +17,18 @@ from scipy.special import ndtri
 
 from dimfree._types import Floats
 from dimfree.accounting.events import Gaussian
+from dimfree.estimators.choose.constants import (
+    FEWEST_RUNS,
+    MOST_RUNS,
+    RUNS_CERTAINTY,
+    SIMULATED_COLUMNS,
+    SIMULATED_SEARCHES,
+)
 from dimfree.estimators.choose.core import Size, StableChoice
-from dimfree.estimators.learn.coordinates import Menu
+from dimfree.estimators.learn.coordinates import learn_coordinates
+from dimfree.estimators.learn.knowledge import Knowledge
 from dimfree.estimators.learn.scale import LearnedRadius, learn_radius
-from dimfree.estimators.learn.stages import Knowledge, StageSetting
-from dimfree.estimators.learn.variances import Learner
+from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.run import Run
 from dimfree.estimators.unknown import choose_core, core_share
 from dimfree.geometry.grid import RADIUS
@@ -32,10 +39,7 @@ from dimfree.planning.outlook import Outlook, outlook
 from dimfree.planning.question import Question
 from dimfree.planning.thinned_table import SEED, RememberedPairs, Table
 
-_FEW, _MANY, _COLUMNS = 3, 32, 32_000  # runs: at least, at most, and so many columns' worth
-_SURE = 0.03  # runs end when their mean square is known to this share
 _GOLDEN, _SILVER = (math.sqrt(5) - 1) / 2, math.sqrt(2) - 1  # steps of such a size, modulo 1, leave no large gaps
-_SEARCHES = 200
 
 
 @dataclass(frozen=True)
@@ -53,13 +57,13 @@ def simulated(question: Question) -> Simulated:
     """What becomes of a question that is not refused; more runs where bad luck of a search makes some much worse."""
     seen, answers = outlook(question), list[Simulated]()
     radii = _radii(question, seen)
-    if len(radii) < _SEARCHES / 2:
+    if len(radii) < SIMULATED_SEARCHES / 2:
         return Simulated(np.zeros(question.dimension), 0.0, (), found=False)
-    for draw in range(int(np.clip(_COLUMNS // question.dimension, _FEW, _MANY))):
+    for draw in range(int(np.clip(SIMULATED_COLUMNS // question.dimension, FEWEST_RUNS, MOST_RUNS))):
         learned = radii[int((0.5 + draw * _SILVER) % 1 * len(radii))]
         run = _Run.of(Table.of(question, draw), seen, learned, draw)
         answers += [run.answer()] if run else []
-        if len(answers) > _FEW and _spread(answers, question.sampling**2) < _SURE:
+        if len(answers) > FEWEST_RUNS and _spread(answers, question.sampling**2) < RUNS_CERTAINTY:
             break
     variances = np.mean([answer.variances for answer in answers], axis=0)
     return Simulated(variances, float(np.mean([answer.excess for answer in answers])), answers[0].spent)
@@ -72,7 +76,7 @@ def _radii(question: Question, seen: Outlook) -> list[LearnedRadius]:
     table, run, noise = Table.of(question, 0), seen.run, SeededNoise(SEED)
     pairs, count = RememberedPairs.of(table.rows, 0), seen.size.count / table.factor
     mu = seen.choice.branch.search_mu * table.factor * seen.size.rate
-    found = [learn_radius(pairs, run.window, count, mu, run.relation, noise=noise) for _ in range(_SEARCHES)]
+    found = [learn_radius(pairs, run.window, count, mu, run.relation, noise=noise) for _ in range(SIMULATED_SEARCHES)]
     return sorted((each for each in found if each.found), key=lambda each: each.radius)
 
 
@@ -82,8 +86,8 @@ def _spread(answers: list[Simulated], sampling: float) -> float:
     return float(np.std(squares, ddof=1) / math.sqrt(len(squares)) / abs(np.mean(squares)))
 
 
-class _Heard(SeededNoise):
-    """A seeded door that remembers what it handed out: the noise is known exactly, so it need not be averaged away."""
+class _KeptNoise(SeededNoise):
+    """Seeded noise that keeps what it has drawn: known exactly, so that it need not be averaged away."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -94,31 +98,13 @@ class _Heard(SeededNoise):
         self.drawn.append((stddev, drawn))
         return drawn
 
-    def of_events(self, events: list[Gaussian]) -> Iterator[Floats]:
-        """The standardised noise of each event, in their order; searches, which draw one by one, are stepped over."""
+    def of_events(self, events: Iterable[Gaussian]) -> Iterator[Floats]:
+        """The standardised noise of each event, in their order; searches, which draw one by one, are skipped."""
         left = iter(self.drawn)
         for event in events:
             yield next(
                 drawn / stddev for stddev, drawn in left if (stddev, len(drawn)) == (event.stddev, event.dimension)
             )
-
-
-@dataclass
-class _Thinned(Learner):
-    """A learner over m records that stand for n."""
-
-    stands_for: float = 1.0
-
-    @property
-    def _sampling(self) -> float:
-        return float(np.linalg.norm(self.stddev)) / math.sqrt(self.stands_for)
-
-    def noise_over_sampling(self) -> float:
-        return super().noise_over_sampling() * math.sqrt(self.stands_for / self.setting.count)
-
-    @classmethod
-    def standing_for(cls, count: float, learner: Learner) -> "_Thinned":
-        return cls(**{field.name: getattr(learner, field.name) for field in fields(Learner)}, stands_for=count)
 
 
 @dataclass(frozen=True)
@@ -130,7 +116,7 @@ class _Run:
     size: Size
     choice: StableChoice
     learned: LearnedRadius
-    noise: _Heard
+    noise: _KeptNoise
 
     @classmethod
     def of(cls, table: Table, seen: Outlook, learned: LearnedRadius, draw: int) -> "_Run | None":
@@ -138,7 +124,7 @@ class _Run:
         off = (seen.size.stddev or 0.0) * float(ndtri((0.5 + draw * _GOLDEN) % 1))
         size = replace(seen.size, count=max(seen.size.count + off, 1.0))
         choice = choose_core(seen.run, seen.menu, size)
-        return None if choice is None else cls(table, seen.run, size, choice, learned, _Heard(SEED + draw))
+        return None if choice is None else cls(table, seen.run, size, choice, learned, _KeptNoise(SEED + draw))
 
     @property
     def count(self) -> float:
@@ -151,10 +137,10 @@ class _Run:
         share = core_share(self.choice, learned.radius, learned.trace, self.table.space.dimension)
         core = self._core(learned.radius, math.sqrt(share * precision))
         setting = StageSetting(self.table.space, self.count, self.run.relation, self.noise)
-        begun = Learner.after_core(setting, core, precision * self.table.factor**2, share, learned)
-        learner = _Thinned.standing_for(self.size.count, begun)
-        Menu(learner, turning=False).learn()  # columns are taken as uncorrelated
-        known = learner.known
+        begun = State.after_core(
+            setting, core, precision * self.table.factor**2, share, learned, sampling_count=self.size.count
+        )
+        known = learn_coordinates(begun, rotations=False).known  # columns are taken as uncorrelated
         return Simulated(known.combined()[1], self._excess(known), self._spent(known))
 
     def _core(self, radius: float, mu: float) -> Measured[Floats]:
@@ -165,12 +151,12 @@ class _Run:
         return Measured(self.table.mean + noise, event)
 
     def _excess(self, known: Knowledge) -> float:
-        """|error|² less the known noise's own square, plus its expectation: the noise's luck is taken out."""
+        """|error|² with the square of the drawn noise replaced by its expectation."""
         vectors = [event for event in known.events if event.purpose == "mean" or event.purpose.startswith("stage")]
         drawn = list(self.noise.of_events(vectors))
         weights = [1 / (output.variance + output.bias) for output in known.outputs]
         total = np.sum(weights, axis=0)
-        luck = sum(
+        noise = sum(
             weight / total * np.sqrt(output.variance) * z
             for weight, output, z in zip(weights, known.outputs, drawn, strict=True)
         )
@@ -180,7 +166,7 @@ class _Run:
         )
         value, variance = known.combined()
         error = float(((value - self.table.mean) ** 2).sum())
-        return error - float((luck**2).sum()) + expected - float(variance.sum())
+        return error - float((noise**2).sum()) + expected - float(variance.sum())
 
     def _spent(self, known: Knowledge) -> tuple[tuple[str, float], ...]:
         """(purpose, precision), at the true number of records."""

@@ -9,13 +9,13 @@ from dimfree._types import Floats
 from dimfree.comparison.spectra import DISTANCE
 from dimfree.core.distances import PairDistances
 from dimfree.data.records import Records
+from dimfree.estimators.choose.constants import LEAST_ROWS, MOST_ROWS, TABLE_ENTRIES
 from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space
 from dimfree.noise import public_simulation
 from dimfree.planning.question import Question
 
 SEED = 20250607
-_ENTRIES, _LEAST, _MOST = 2**17, 96, 256  # of a simulated table; its rows, at least and at most
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Table:
     @classmethod
     def of(cls, question: Question, draw: int) -> "Table":
         coins, dimension = public_simulation([SEED, draw]), question.dimension
-        wanted = min(question.count, max(_LEAST, min(_MOST, _ENTRIES // dimension)))
+        wanted = min(question.count, max(LEAST_ROWS, min(MOST_ROWS, TABLE_ENTRIES // dimension)))
         half = coins.normal(size=(max(1, wanted // 2), dimension))
         half *= question.stddevs / np.sqrt((half**2).mean(axis=0))
         direction = coins.normal(size=dimension)  # far off, on no side in particular: nothing to gain by shrinking

@@ -9,6 +9,7 @@ import hashlib
 import os
 import platform
 import re
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -36,7 +37,7 @@ class Draft:
     force: bool
     target: Path = field(init=False)  # a link is followed, so that it stays a link
     temporary: Path = field(init=False)
-    saved: Path = field(init=False)  # a second name of what is replaced
+    saved: Path = field(init=False)  # a second name, or a copy, of what is replaced
 
     def __post_init__(self) -> None:
         target = self.path.resolve()
@@ -161,13 +162,16 @@ def _is_gone(process: int) -> bool:
 
 
 def _keep(target: Path, saved: Path) -> None:
-    """What is at the target gets a second name, or where there are no hard links another name, until all is done."""
+    """What is at the target gets a second name, or where there are no hard links a copy, until all is done.
+
+    It keeps its own name all the while: what has another one only would be swept after a kill.
+    """
     if not target.exists():
         return
     try:
         saved.hardlink_to(target)
     except OSError:
-        target.rename(saved)
+        shutil.copy2(target, saved)
 
 
 def _link(temporary: Path, target: Path) -> bool:

@@ -15,8 +15,8 @@ from dimfree.accounting.losses import Ranged
 from dimfree.audit.noise_doubles import Asked
 from dimfree.audit.numerics.order import BALL, LOOKOUT, ROWS, made_up, space_of
 from dimfree.core import soft
+from dimfree.estimators.learn.radius import RadiusSearch, searched_radius
 from dimfree.estimators.learn.scale import pair_distances
-from dimfree.estimators.learn.stages import Knowledge, RadiusSearch, StageSetting, searched_radius
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Charged
@@ -130,9 +130,7 @@ def _searches() -> Iterator[Case]:
         return noisy_search(lambda point: round((point - 1) * STEPS), _GRID, 1.0, _MU, "audit", noise=noise)
 
     def excess(noise: Noise) -> Charged[Any, Gaussian]:
-        known, search = Knowledge(), RadiusSearch(_MU, 2.0, 100.0)
-        setting = StageSetting(space, float(ROWS), Neighbours.ADD_REMOVE, noise)
-        return Charged(searched_radius(setting, known, BALL, search), known.events[0])
+        return searched_radius(space, BALL, RadiusSearch(_MU, 2.0, 100.0), noise=noise)
 
     yield Case("search", plain, _MU, 2.0, 4)
     yield Case("unit of the scores", lambda noise: noisy_unit(space, scoring, 40.0, _GRID, _MU, noise=noise), _MU, 2, 4)

@@ -24,8 +24,8 @@ from dimfree.audit.search.climb import Quarry
 from dimfree.audit.search.moves import Terrain
 from dimfree.audit.subjects.subject import DELTA, whole_mu
 from dimfree.data.records import as_records
+from dimfree.estimators.learn.radius import RadiusSearch, searched_radius
 from dimfree.estimators.learn.scale import pair_distances
-from dimfree.estimators.learn.stages import Knowledge, RadiusSearch, StageSetting, searched_radius
 from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
@@ -162,7 +162,7 @@ def excess(epsilon: float, relation: Neighbours) -> Quarry:
     def decision(table: Table) -> Decision:
         space = space_of(table)
         ball = Ball(np.zeros(space.dimension), 1.0, 1.0)
-        return lambda noise: searched_radius(StageSetting(space, 4.0, relation, noise), Knowledge(), ball, search)
+        return lambda noise: searched_radius(space, ball, search, noise=noise).value
 
     return decided("excess", epsilon, relation, decision)
 

@@ -13,8 +13,8 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Place, Table
 from dimfree.audit.subjects.subject import DELTA, Subject, Suite, of_tables, prepared, suite, whole_mu
 from dimfree.audit.subjects.sums import plain_space
+from dimfree.estimators.learn.radius import RadiusSearch, searched_radius
 from dimfree.estimators.learn.scale import pair_distances
-from dimfree.estimators.learn.stages import Knowledge, RadiusSearch, StageSetting, searched_radius
 from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.friend_radius import noisy_friend_radius
 from dimfree.mechanisms.scores import Scoring, noisy_unit
@@ -78,8 +78,7 @@ def excess_search(epsilon: float, relation: Neighbours) -> Subject:
     def draw(table: Table, noise: Noise) -> Floats:
         space = space_of(table)
         ball = Ball(np.zeros(space.dimension), 1.0, 1.0)
-        setting = StageSetting(space, float(_CROWD), relation, noise)
-        return np.array([searched_radius(setting, Knowledge(), ball, looked)])
+        return np.array([searched_radius(space, ball, looked, noise=noise).value])
 
     return Subject(f"excess search, {relation}", epsilon, DELTA, relation, draw, _beyond_or_within(relation))
 

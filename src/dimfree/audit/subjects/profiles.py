@@ -10,9 +10,10 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.audit.neighbours import Pair, Table
 from dimfree.audit.pairs.crowds import crowd
 from dimfree.audit.subjects.subject import DELTA, Subject
+from dimfree.estimators.choose.constants import GROUP
 from dimfree.noise import Noise
 from dimfree.paper.profile_result import VarianceProfile
-from dimfree.paper.variance_profile import GROUP, variance_profile
+from dimfree.paper.variance_profile import variance_profile
 
 _FAR = 1e6
 

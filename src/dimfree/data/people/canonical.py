@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dimfree.data.entries import read_hexadecimal
+
 _DOUBLES = 2**53  # below it every whole number has a float of its own; from it on two people may share one
 _NARROW: dict[type, int] = {np.float32: 2**24, np.float16: 2**11}
 
@@ -23,7 +25,7 @@ _MISSING = frozenset(
 )
 _TRUTH = {"true": 1, "false": 0}
 _NUMBER_STARTS = frozenset("+-.0123456789")
-_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")  # a whole number to Arrow's reader of .csv files
+_NAN = re.compile(r"[+-]?nan\(\w*\)", re.ASCII)  # missing to Arrow's reader of .csv files
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].+)?")
 _TIME = re.compile(r"\d{2}:\d{2}(:\d{2}(\.\d+)?)?")
 
@@ -90,7 +92,7 @@ def _of_text(text: str) -> Hashable | None:
         return int(text)  # below 10**15: the common case, fast
     plain = text.rstrip("\0").strip()  # NumPy drops zeros at the end, in arrays of text alone
     word = plain.lower()
-    if word in _MISSING:
+    if word in _MISSING or _NAN.fullmatch(word):
         return None
     if word in _TRUTH:
         return _TRUTH[word]
@@ -119,12 +121,7 @@ def _read_number(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        return _signed(int(text, 16)) if _HEXADECIMAL.fullmatch(text) else None
-
-
-def _signed(number: int) -> int:
-    """As 64 bits with a sign hold it, which is how Arrow reads it."""
-    return number - 2**64 if number >= 2**63 else number
+        return read_hexadecimal(text)
 
 
 def _read_moment(text: str) -> str:

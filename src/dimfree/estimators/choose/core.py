@@ -1,4 +1,4 @@
-"""The public optimiser: which branch, which thresholds, which radius. It sees public numbers only and adds no cost.
+"""The public choice of the core: which branch, which thresholds, which radius. Public numbers only; costs nothing.
 
 Letters: n = the number of records (replace-one) or its released estimate (add/remove); K = steps of a ladder;
 o = records that may lack friends; B = K + o; b = friend share of a full weight.
@@ -18,15 +18,18 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration, bound_distance, remaining_mu
 from dimfree.accounting.events import Bounded, Tested
 from dimfree.core import soft, stable
+from dimfree.estimators.choose.constants import (
+    BOUND_SHARES,
+    CAPACITY_DEVIATIONS,
+    CORE_SAMPLE_LEAST,
+    CORE_SAMPLE_PER_STEP,
+    DEFAULT_BOUND_SHARE,
+    EXTRA_LOSERS,
+    FULL_SHARES,
+    HEAVY_FACTOR,
+    HEAVY_SHARE,
+)
 from dimfree.estimators.choose.friend_radius import FriendRadii, friend_radii, tolerated_losers
-
-HEAVY_FACTOR = 1.5  # tails="heavy": the radius over its Gaussian optimum
-HEAVY_SHARE = 0.87  # and the share of friends it may ask of an honest record: a long tail sees fewer
-_FULL_SHARES = tuple(Fraction(k, stable.THOUSANDTHS) for k in range(560, 996, 15))
-_EXTRA_LOSERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-_BOUND_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of a branch's precision, for the noisy lower bound
-_DEFAULT_BOUND_SHARE = 0.3
-_FAR_OFF = 7.0  # deviations
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class HonestModel:
 
     @classmethod
     def unknown(cls, outliers: float) -> "HonestModel":
-        """No spectrum is believed; radii are searched."""
+        """No spectrum is assumed; radii are searched."""
         return cls(FriendRadii.none(), outliers, HEAVY_FACTOR)
 
 
@@ -108,14 +111,14 @@ class Size:
         return max(1.0, expected - coins)
 
     def capacity(self, rate: float) -> int:
-        """More records than a share `rate` of all will be, but for a chance of one in a million. Public.
+        """A number of records that a share `rate` of all rarely exceeds. Public.
 
-        It sizes buffers before any record is looked at, so that their size tells nothing but n̂.
+        Buffers get this size before any record is read, so that their size depends on n̂ alone.
         """
         if self.stddev is None:
             return math.ceil(rate * self.count)
-        expected = rate * max(self.count + _FAR_OFF * self.stddev, 1.0)
-        return math.ceil(expected + (_FAR_OFF * math.sqrt(expected) if rate < 1 else 0.0)) + 1
+        expected = rate * max(self.count + CAPACITY_DEVIATIONS * self.stddev, 1.0)
+        return math.ceil(expected + (CAPACITY_DEVIATIONS * math.sqrt(expected) if rate < 1 else 0.0)) + 1
 
     def bound(self, steps: int, failure: float) -> tuple[int | None, int]:
         """(n_0, n_low) of the core's sample: add/remove neighbours that both have T* >= 2 have n >= n_low (P5')."""
@@ -127,80 +130,81 @@ class Size:
         return floor, floor + 3
 
 
-def default_core_sample(menu: Calibration) -> int:
-    """Enough records for the shortest ladder of the menu, and for a good centre. Public."""
-    return max(4096, 12 * min((branch.ladder.length for branch in menu.tested), default=0))
+def default_core_sample(calibration: Calibration) -> int:
+    """Enough records for the shortest ladder, and for a good centre. Public."""
+    shortest = min((branch.ladder.length for branch in calibration.tested), default=0)
+    return max(CORE_SAMPLE_LEAST, CORE_SAMPLE_PER_STEP * shortest)
 
 
-def core_sample_suffices(core_sample: int, menu: Calibration, failure: float, outliers: float) -> bool:
-    """Whether the core would have enough records at this sample size if the table had no end. Public."""
-    if not menu.tested:
+def core_sample_suffices(core_sample: int, calibration: Calibration, failure: float, outliers: float) -> bool:
+    """Whether a sample of this size is enough for the core, however many records there are. Public."""
+    if not calibration.tested:
         return True
-    steps = min(branch.ladder.length for branch in menu.tested)
-    size = Size(1e15, menu.count_stddev, core_sample)
+    steps = min(branch.ladder.length for branch in calibration.tested)
+    size = Size(1e15, calibration.count_stddev, core_sample)
     _, count = size.bound(steps, failure)
     allowed = steps + math.ceil(outliers * core_sample)
     return stable.admissible(count, Fraction(3, 4), allowed, size.relation) and steps + allowed < count / 4
 
 
-def stable_choices(menu: tuple[Tested, ...], size: Size, failure: float, model: HonestModel) -> list[StableChoice]:
-    """The stable core with the least noise for each branch of the menu; none where no parameters are admissible."""
-    return [choice for branch in menu if (choice := _best_stable(branch, size, failure, model)) is not None]
+def stable_choices(branches: tuple[Tested, ...], size: Size, failure: float, model: HonestModel) -> list[StableChoice]:
+    """The stable core with the least noise for each branch; none where no parameters are admissible."""
+    return [choice for branch in branches if (choice := _best_stable(branch, size, failure, model)) is not None]
 
 
 @dataclass(frozen=True)
-class _Room:
-    """All that the choice of a branch takes from the number of records: whole numbers, the same for many of them."""
+class _Counts:
+    """All that a choice depends on of the number of records: integers, so that nearby numbers share a cached choice."""
 
     relation: Neighbours
     floor: int | None  # n_0
     count: int  # n_low
-    budget: int  # B, before records that lack friends for want of luck
+    budget: int  # B, without the honest records that lack friends by chance
 
     @classmethod
-    def of(cls, size: Size, steps: int, failure: float, outliers: float) -> "_Room":
+    def of(cls, size: Size, steps: int, failure: float, outliers: float) -> "_Counts":
         expected = math.ceil(outliers * max(size.count, 0) * size.rate)
         return cls(size.relation, *size.bound(steps, failure), steps + expected)
 
 
 def _best_stable(branch: Tested, size: Size, failure: float, model: HonestModel) -> StableChoice | None:
-    room = _Room.of(size, branch.ladder.length, failure, model.outliers)
-    return _searched(branch, room, failure, model.outliers, model.factor, ref(model.radii))
+    counts = _Counts.of(size, branch.ladder.length, failure, model.outliers)
+    return _searched(branch, counts, failure, model.outliers, model.factor, ref(model.radii))
 
 
-@lru_cache(maxsize=2048)  # public numbers; the reference is weak, so that no simulation is kept for this
+@lru_cache(maxsize=2048)  # public numbers; a weak reference, so that the cache keeps no simulation alive
 def _searched(
-    branch: Tested, room: _Room, failure: float, outliers: float, factor: float, radii: "ref[FriendRadii]"
+    branch: Tested, counts: _Counts, failure: float, outliers: float, factor: float, radii: "ref[FriendRadii]"
 ) -> StableChoice | None:
     held = radii()
-    if held is None:  # never: the caller holds it
+    if held is None:  # cannot happen: the caller holds it
         raise ReferenceError
     model = HonestModel(held, outliers, factor)
     choices = (
-        _stable_choice(branch, share, extra, room, failure, model) for share in _FULL_SHARES for extra in _EXTRA_LOSERS
+        _stable_choice(branch, share, extra, counts, failure, model) for share in FULL_SHARES for extra in EXTRA_LOSERS
     )
     return min((c for c in choices if c is not None), key=lambda choice: choice.noise, default=None)
 
 
 def _stable_choice(
-    branch: Tested, share: Fraction, extra: int, room: _Room, failure: float, model: HonestModel
+    branch: Tested, share: Fraction, extra: int, counts: _Counts, failure: float, model: HonestModel
 ) -> StableChoice | None:
-    count, budget = room.count, room.budget + extra
-    if count < 1 or extra > count // 8 or not stable.admissible(count, share, budget, room.relation):
+    count, budget = counts.count, counts.budget + extra
+    if count < 1 or extra > count // 8 or not stable.admissible(count, share, budget, counts.relation):
         return None
     needed = (float(share) + branch.ladder.length / count) / (1 - model.outliers)  # friends among the honest records
     if needed >= (HEAVY_SHARE if model.factor > 1 else 1):
         return None
     radius = model.factor * model.radii.radius(needed, tolerated_losers(extra, failure / 4), count)
-    moves = stable.sensitivity(count, share, budget, room.relation)
-    return StableChoice(branch, share, budget, room.floor, radius, moves, radius * moves / branch.mu)
+    moves = stable.sensitivity(count, share, budget, counts.relation)
+    return StableChoice(branch, share, budget, counts.floor, radius, moves, radius * moves / branch.mu)
 
 
 def choose_soft(branch: Bounded, count: float, model: HonestModel) -> BoundedChoice | None:
     """The soft core for an estimated number of records, or None if its lower bound would likely be refused."""
     radius, weight = _typical_radius(model)
     choices = []
-    for share in _BOUND_SHARES:
+    for share in BOUND_SHARES:
         bound_mu = math.sqrt(share) * branch.mu
         choice = BoundedChoice(branch, radius, bound_mu)
         lowest = weight * count - (choice.distance + 3) * soft.TOTAL_SENSITIVITY / bound_mu
@@ -212,7 +216,7 @@ def choose_soft(branch: Bounded, count: float, model: HonestModel) -> BoundedCho
 
 def default_bounded(branch: Bounded, model: HonestModel) -> BoundedChoice:
     """The soft or basic core when nothing is known about the number of records."""
-    return BoundedChoice(branch, _typical_radius(model)[0], math.sqrt(_DEFAULT_BOUND_SHARE) * branch.mu)
+    return BoundedChoice(branch, _typical_radius(model)[0], math.sqrt(DEFAULT_BOUND_SHARE) * branch.mu)
 
 
 def _typical_radius(model: HonestModel) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""How far apart honest records are: the friend radius of a known spectrum, by public simulation. Touches no record.
+"""The friend radius of a known spectrum, by public simulation. Sees no record.
 
 A record drawn from N(0, A), A with eigenvalues `spectrum`, sees a share of the others within each radius. The radius
 must leave almost every record with enough friends; only accuracy and the chance of a refusal depend on it, never
@@ -13,21 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
+from dimfree.estimators.choose.constants import (
+    EXACT_DIRECTIONS,
+    FITTED_TAIL,
+    FRIEND_OTHERS,
+    FRIEND_PROBES,
+    LOSERS_USED,
+    TAIL_GROUPS,
+)
 from dimfree.noise import public_simulation
-
-_PROBES = 2048
-_OTHERS = 1024
-_EXACT = 96  # leading directions simulated one by one; the tail in groups of like eigenvalue
-_GROUPS = 24
-_CAUTION = 0.7  # of the expected losers: covers the error of the simulation
-_TAIL = 0.05  # share of the probes from which the exponential tail of squared radii is fitted
 
 
 @dataclass(frozen=True, eq=False)
 class FriendRadii:
-    """Squared distances from simulated probes to simulated others. One is equal to itself alone.
+    """Squared distances from simulated probes to simulated others. Compared by identity.
 
-    `squared` is sorted along each row (a probe's view); `by_rank` then along each column (the probes at a given share).
+    `squared` is sorted along each row (one probe); `by_rank` then along each column (all probes at a given share).
     """
 
     squared: NDArray[np.float64]
@@ -36,19 +37,19 @@ class FriendRadii:
 
     @classmethod
     def none(cls) -> "FriendRadii":
-        """For estimators that believe in no spectrum and never ask."""
+        """For estimators without a spectrum, which never ask."""
         return cls(np.zeros((0, 0)), np.zeros((0, 0)))
 
     def radius(self, friend_share: float, expected_losers: float, count: float) -> float:
         """The radius at which all but `expected_losers` of `count` records see `friend_share` of the others."""
-        sway = 2 * math.sqrt(friend_share * (1 - friend_share) / count)  # of the share seen, common to all records
-        wanted = min(friend_share + sway, 1 - 0.5 / _OTHERS)
-        column = self.by_rank[:, min(int(wanted * _OTHERS), _OTHERS - 1)]
-        return math.sqrt(_upper_quantile(column, _CAUTION * expected_losers / count))
+        margin = 2 * math.sqrt(friend_share * (1 - friend_share) / count)  # error of the share, common to all
+        wanted = min(friend_share + margin, 1 - 0.5 / FRIEND_OTHERS)
+        column = self.by_rank[:, min(int(wanted * FRIEND_OTHERS), FRIEND_OTHERS - 1)]
+        return math.sqrt(_upper_quantile(column, LOSERS_USED * expected_losers / count))
 
     def typical(self, share: float) -> float:
         """The radius within which the average record sees `share` of the others."""
-        if share not in self._typical:  # code asks for few shares, and for the same one at every release
+        if share not in self._typical:  # the same few shares are asked at every release
             self._typical[share] = math.sqrt(float(np.quantile(self.squared, share)))
         return self._typical[share]
 
@@ -63,7 +64,7 @@ class FriendRadii:
 
     @cached_property
     def _seen(self) -> list[tuple[float, NDArray[np.float64]]]:
-        """(squared radius, the share of the others that each of some probes sees within it), for a row of radii."""
+        """(squared radius, the share of the others that each of some probes sees within it), for a list of radii."""
         views = self.squared[::8]
         radii = np.quantile(views, np.linspace(0.5, 1, 51))
         return [(float(squared), (views <= squared).mean(axis=1)) for squared in radii]
@@ -71,12 +72,12 @@ class FriendRadii:
 
 def _upper_quantile(ordered: NDArray[np.float64], exceedance: float) -> float:
     """The value exceeded with the given probability; beyond the fitted share by an exponential tail."""
-    rank = int((1 - max(exceedance, _TAIL)) * len(ordered))
+    rank = int((1 - max(exceedance, FITTED_TAIL)) * len(ordered))
     start = float(ordered[min(rank, len(ordered) - 1)])
-    if exceedance >= _TAIL:
+    if exceedance >= FITTED_TAIL:
         return start
     scale = float((ordered[rank:] - start).mean())
-    return start + scale * math.log(_TAIL / max(exceedance, 1e-12))
+    return start + scale * math.log(FITTED_TAIL / max(exceedance, 1e-12))
 
 
 @lru_cache(maxsize=4096)
@@ -98,20 +99,20 @@ def friend_radii(spectrum: NDArray[np.float64]) -> FriendRadii:
 def _simulate(spectrum_bytes: bytes) -> FriendRadii:
     spectrum = np.frombuffer(spectrum_bytes)
     generator = public_simulation()
-    rows = _PROBES + _OTHERS
-    head = generator.normal(size=(rows, min(_EXACT, len(spectrum)))) * np.sqrt(spectrum[:_EXACT])
-    squares, products = (head**2).sum(axis=1), head[:_PROBES] @ head[_PROBES:].T
-    cross = np.zeros((_PROBES, _OTHERS))  # variance of the tail's inner products, given both lengths
-    for value, members in _tail_groups(spectrum[_EXACT:]):
+    rows = FRIEND_PROBES + FRIEND_OTHERS
+    head = generator.normal(size=(rows, min(EXACT_DIRECTIONS, len(spectrum)))) * np.sqrt(spectrum[:EXACT_DIRECTIONS])
+    squares, products = (head**2).sum(axis=1), head[:FRIEND_PROBES] @ head[FRIEND_PROBES:].T
+    cross = np.zeros((FRIEND_PROBES, FRIEND_OTHERS))  # variance of the tail's inner products, given both lengths
+    for value, members in _tail_groups(spectrum[EXACT_DIRECTIONS:]):
         lengths = value * generator.chisquare(members, size=rows)
         squares = squares + lengths
-        cross += np.outer(lengths[:_PROBES], lengths[_PROBES:]) / members
+        cross += np.outer(lengths[:FRIEND_PROBES], lengths[FRIEND_PROBES:]) / members
     products += np.sqrt(cross) * generator.normal(size=cross.shape)
-    squared = squares[:_PROBES, None] + squares[None, _PROBES:] - 2 * products
+    squared = squares[:FRIEND_PROBES, None] + squares[None, FRIEND_PROBES:] - 2 * products
     views = np.sort(np.maximum(squared, 0.0), axis=1)
     return FriendRadii(views, np.sort(views, axis=0))
 
 
 def _tail_groups(tail: NDArray[np.float64]) -> list[tuple[float, int]]:
     """The tail in groups of equal size: (mean eigenvalue, number of members)."""
-    return [(float(part.mean()), len(part)) for part in np.array_split(tail, _GROUPS) if len(part)]
+    return [(float(part.mean()), len(part)) for part in np.array_split(tail, TAIL_GROUPS) if len(part)]

@@ -1,4 +1,4 @@
-"""The public optimiser of the recentring stages: how many, how sharp, on which coordinates. Touches no record.
+"""The public choice of the recentring stages: how many, how precise, on which coordinates. Sees no record.
 
 Letters: A = covariance after rescaling, with eigenvalues a_i; V = variance per coordinate of what is known of the
 mean; N = that of one stage's output; p = precision mu² of a release; k = size of the recentred block.
@@ -14,15 +14,21 @@ from scipy.special import chdtri
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Tested
+from dimfree.estimators.choose.constants import (
+    BLOCK_SIZES,
+    CLIPPED_COUNT,
+    CLIPPED_LEAST,
+    CLIPPED_MOST,
+    MOST_STAGES,
+    SCHEDULE_CORE_SHARES,
+    SCHEDULE_SEARCH_RANK,
+    SCHEDULE_SEARCH_SHARES,
+    SEARCHED_STAGES,
+    SMALL_NOISE_VARIANCE,
+    STAGE_RATIOS,
+    UNSEEN_VARIANCE,
+)
 from dimfree.estimators.choose.core import StableChoice
-
-_CORE_SHARES = np.array([0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.65])
-_RATIOS = (1.5, 2.5, 4.0, 8.0)
-_MOST_STAGES = 5
-_SMALL = 0.04  # of the sampling variance: noise of a fifth of the sampling error
-_UNSEEN = 2e-3  # of it: a thousandth of the error
-SEARCHED_STAGES = 2  # the last ones
-_BLOCKS = 12  # candidates for k
 
 
 @dataclass(frozen=True)
@@ -70,23 +76,22 @@ class Schedule:
 
 def search_share(spectrum: Floats) -> float:
     """Of the precision, for one search of a clipping radius: more where few directions carry the variance."""
-    return float(np.clip(10 / Moments.of(spectrum).effective_rank, 0.005, 0.02))
+    return float(np.clip(SCHEDULE_SEARCH_RANK / Moments.of(spectrum).effective_rank, *SCHEDULE_SEARCH_SHARES))
 
 
 def clip_level(count: float, epsilon: float, rank: float, precision: float) -> float:
     """The share of honest records left unclipped: 95 %, less where noise matters more than bias (P8).
 
-    Never so many are clipped that what clipping takes off them, some tenths of a radius each in all directions,
-    shows beside the noise: sqrt(clipped) against sqrt(rank / precision).
+    What clipping removes must stay below the noise: sqrt(clipped) against sqrt(rank / precision).
     """
-    clipped = min(0.25, max(0.05, 120 / (max(count, 1.0) * epsilon)))
+    clipped = min(CLIPPED_MOST, max(CLIPPED_LEAST, CLIPPED_COUNT / (max(count, 1.0) * epsilon)))
     return 1 - min(clipped, rank / (precision * max(count, 1.0)))
 
 
 def good_enough(least: float, sampling: float) -> float:
-    """The noise variance to be content with: where noise is small beside sampling, a thousandth of the error is given
-    away for fewer passes over many records."""
-    return least + _UNSEEN * sampling if least < _SMALL * sampling else least
+    """The largest acceptable noise variance: where noise is far below the sampling error, a little more noise is
+    accepted for fewer passes over the records."""
+    return least + UNSEEN_VARIANCE * sampling if least < SMALL_NOISE_VARIANCE * sampling else least
 
 
 def best_schedule(
@@ -104,15 +109,15 @@ def best_schedule(
 
     Of those that are good enough, the one with the fewest stages: each is a pass or two over the records.
 
-    `searched`: the last SEARCHED_STAGES stages look for their clipping radius first.
+    `searched`: the last SEARCHED_STAGES stages search their clipping radius.
     """
-    most = _MOST_STAGES if most_stages is None else most_stages
+    most = MOST_STAGES if most_stages is None else most_stages
     share = search_share(spectrum) if searched else 0.0
     eigenvalues = np.ascontiguousarray(spectrum, dtype=np.float64).tobytes()
     return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share)
 
 
-@lru_cache(maxsize=16)  # replace-one asks twice, for a refusal first; a spectrum may be long
+@lru_cache(maxsize=16)  # replace-one asks twice: first whether to refuse
 def _best(
     cores: tuple[StableChoice, ...],
     eigenvalues: bytes,
@@ -129,7 +134,7 @@ def _best(
         _try(core, spectrum, size, count, level, relation, stages, ratio, share)
         for core in cores
         for stages in range(most + 1)
-        for ratio in (_RATIOS if stages > 1 else (1.0,))
+        for ratio in (STAGE_RATIOS if stages > 1 else (1.0,))
         for size in (sizes if stages else sizes[-1:])
     ]
     least = min((schedule.error for schedule in candidates), default=0.0)
@@ -143,7 +148,7 @@ def _best(
 
 def _block_sizes(spectrum: Floats) -> list[int]:
     d = len(spectrum)
-    return sorted({min(d, max(1, round(d ** (i / _BLOCKS)))) for i in range(_BLOCKS + 1)})
+    return sorted({min(d, max(1, round(d ** (i / BLOCK_SIZES)))) for i in range(BLOCK_SIZES + 1)})
 
 
 def _try(
@@ -159,7 +164,7 @@ def _try(
 ) -> Schedule:
     """The best share for the core, all else fixed: the recursion V <- 1/(1/V + 1/N) for every share at once."""
     total = core.branch.mu**2 * (1 - 1e-9)
-    shares = _CORE_SHARES if stages else np.ones(1)
+    shares = SCHEDULE_CORE_SHARES if stages else np.ones(1)
     searches = min(stages, SEARCHED_STAGES) * search_share
     rest = total * (1 - shares - searches)
     weights = ratio ** np.arange(stages)

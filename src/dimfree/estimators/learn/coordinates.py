@@ -1,17 +1,18 @@
-"""The stages after the core with a choice of coordinates: look where records point, choose, go on there (P11, P12).
+"""Which coordinates the noise follows: release a few numbers, choose, and go on in the chosen coordinates (P11, P12).
 
-Everything here works on released values; the records are seen by the mechanisms alone. Proof:
-proofs/estimators/learn/coordinates.md. Letters: P = precision of the branch, n̂ = released number of records, D = what
-the noise's shape has on its diagonal.
+The records are seen by the mechanisms alone. Proof: proofs/estimators/learn/coordinates.md. Letters: P = precision of
+the branch, n̂ = released number of records, D = diagonal of the shape of the noise.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.estimators.learn.forecasts import BLURRED, DCT, LEARNED, OWN, SPHERICAL, WORTH, Forecasts, Look
+from dimfree.estimators.choose.constants import BASIS_SHARE, BLURRED, SMALL_NOISE, WORTH
+from dimfree.estimators.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, View
 from dimfree.estimators.learn.principal_directions import (
     Spikes,
     coordinate_shares,
@@ -19,107 +20,101 @@ from dimfree.estimators.learn.principal_directions import (
     found_spikes,
     promised_gain,
 )
-from dimfree.estimators.learn.variances import SMALL_NOISE, Learner
+from dimfree.estimators.learn.rounds import first_round, last_round, learn, recentre
+from dimfree.estimators.learn.stages import run_stages
+from dimfree.estimators.learn.state import Directions, State
+from dimfree.estimators.learn.variances import measure_own
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.learned import LearnedAxes
 from dimfree.mechanisms.directions import Lookout
 from dimfree.mechanisms.outer_sum import noisy_outer_sum, outer_sum
 
-SCALAR_SHARE = 0.003  # of P, for each number asked
-BASIS_SHARE = 0.05  # of P, for the matrix of directions
+
+def learn_coordinates(state: State, *, rotations: bool = True) -> State:
+    """Recentre, choose coordinates, learn there; nothing is asked where noise matters little.
+
+    `rotations`: whether other axes than the records' own may be chosen.
+    """
+    state = state.choose(basis=OWN)
+    if state.setting.space.dimension == 1 or state.noise_over_sampling() <= SMALL_NOISE:
+        return learn(state)
+    state = _choose(recentre(state), rotations)
+    chosen = state.choices["basis"]
+    if chosen == OWN:
+        return _own_axes(state, rotations)
+    return {DCT: _cosine, LEARNED: _learned, SPHERICAL: _spherical}[str(chosen)](state)
 
 
-@dataclass
-class Menu:
-    """What a learner does when the coordinates are left to it."""
+def _choose(state: State, rotations: bool) -> State:
+    """The name of the coordinates with the best forecast, under "basis"; own axes where the centre is too uncertain."""
+    view = _view(state, np.ones_like(state.stddev))
+    if view.centre_error > BLURRED:
+        return state
+    state, (own, own_at_best, cosine) = view.axes(state)
+    state, learned = view.one_direction(state, _basis_mu(state))
+    forecasts = Forecasts(own, own_at_best, cosine, learned)
+    chosen = forecasts.best() if rotations else forecasts.without_rotation()
+    return state.choose(**forecasts.numbers(), basis=chosen)
 
-    learner: Learner
-    turning: bool = True  # whether other axes than the records' own may be chosen
 
-    def learn(self) -> None:
-        """Recentre, ask, choose, and go on in the coordinates chosen; nothing is asked where noise matters little."""
-        self.learner.words["basis"] = OWN
-        ways = {OWN: self._own_axes, DCT: self._cosine, LEARNED: self._learned, SPHERICAL: self._spherical}
-        if self.learner.setting.space.dimension == 1 or self.learner.noise_over_sampling() <= SMALL_NOISE:
-            self.learner.learn()
-        else:
-            self.learner.recentre()
-            ways[self._ask()]()
+def _own_axes(state: State, rotations: bool) -> State:
+    """The diagonal path; between its rounds a check whether the rescaled coordinates are correlated."""
+    state = first_round(state)
+    spread = state.stddev
+    state, gain = _view(state, np.sqrt(spread)).one_direction(state, _basis_mu(state))
+    state = state.choose(forecast_refined=gain)
+    if not rotations or gain < WORTH:
+        return last_round(state)
+    state, moved = _directions(state, spread)
+    return run_stages(state, 1.0) if moved else last_round(state)
 
-    def _ask(self) -> str:
-        learner = self.learner
-        look = self._look(np.ones_like(learner.stddev))
-        if look.off > BLURRED:
-            return OWN
-        coordinates = look.coordinates(learner.known, self._scalar)
-        forecasts = Forecasts(*coordinates, look.together(learner.known, self._scalar, self._basis_mu()))
-        chosen = forecasts.best() if self.turning else forecasts.without_turning()
-        learner.words |= forecasts.words() | {"basis": chosen}
-        return chosen
 
-    def _own_axes(self) -> None:
-        """The diagonal path; between its rounds a look at whether the rescaled coordinates move together."""
-        learner = self.learner
-        learner.first_round()
-        spread = learner.stddev
-        gain = self._look(np.sqrt(spread)).together(learner.known, self._scalar, self._basis_mu())
-        learner.words["forecast_refined"] = gain
-        if self.turning and gain >= WORTH and self._directions(spread):
-            learner.run_stages(1.0)
-        else:
-            learner.last_round()
+def _cosine(state: State) -> State:
+    return last_round(first_round(state.move_to(Cosine(state.setting.space.dimension))))
 
-    def _cosine(self) -> None:
-        self.learner.move_to(Cosine(self.learner.setting.space.dimension))
-        self.learner.first_round()
-        self.learner.last_round()
 
-    def _learned(self) -> None:
-        self._measure()
-        if not self._directions(np.ones_like(self.learner.stddev)):
-            self.learner.words["basis"] = SPHERICAL
-        self.learner.run_stages(1.0)
+def _learned(state: State) -> State:
+    state = _equal_variances(state)
+    state, moved = _directions(state, np.ones_like(state.stddev))
+    return run_stages(state if moved else state.choose(basis=SPHERICAL), 1.0)
 
-    def _spherical(self) -> None:
-        self._measure()
-        self.learner.run_stages(1.0)
 
-    def _measure(self) -> None:
-        """Variances of the columns for the error bars; their mean is that of a spherical shape."""
-        learner = self.learner
-        own = learner.measure_own()
-        learner.stddev = np.full_like(learner.stddev, math.sqrt(float(own.variances.mean())))
+def _spherical(state: State) -> State:
+    return run_stages(_equal_variances(state), 1.0)
 
-    def _directions(self, spread: Floats) -> bool:
-        """One release of the matrix of directions (P12); whether the coordinates it gives are worth moving to."""
-        learner, setting = self.learner, self.learner.setting
-        lookout = Lookout(learner.centre()[0], np.sqrt(spread))
-        outer = outer_sum(setting.space, lookout)
-        found = noisy_outer_sum(outer, learner.spend(BASIS_SHARE), setting.relation, noise=setting.noise)
-        learner.known.events.append(found.event)
-        noise = found.event.stddev * found.event.step
-        spikes = found_spikes(found.value, noise, setting.count, spread / spread.sum())
-        gain = promised_gain(spikes, spread)
-        learner.words |= {"promised_gain": gain, "directions": len(spikes.shares)}
-        if gain >= WORTH:
-            learner.lookout = lookout
-            self._move_along(spikes, spread)
-        return gain >= WORTH
 
-    def _move_along(self, spikes: Spikes, spread: Floats) -> None:
-        learner, weights = self.learner, coordinate_weights(spikes, spread)
-        total = float((learner.stddev**2 / spread).sum())
-        stddev = np.sqrt(coordinate_shares(spikes, len(spread)) * total) * weights
-        learner.words["basis"], learner.spikes = LEARNED, spikes
-        learner.own = learner.own or learner.look
-        learner.move_to(LearnedAxes(spikes.directions, np.sqrt(spread), weights), stddev)
+def _equal_variances(state: State) -> State:
+    """Variances of the columns for the error bars; the shape of the noise has their mean everywhere."""
+    state, own = measure_own(state)
+    return replace(state, stddev=np.full_like(state.stddev, math.sqrt(float(own.variances.mean()))))
 
-    def _look(self, scale: Floats) -> Look:
-        learner = self.learner
-        return Look.from_centre(learner.setting, learner.centre(), learner.stddev, scale)
 
-    def _scalar(self) -> float:
-        return self.learner.spend(SCALAR_SHARE)
+def _directions(state: State, spread: Floats) -> tuple[State, bool]:
+    """One release of the matrix of directions (P12); moved to its directions where that is worth it, and whether."""
+    setting, seen_from = state.setting, Lookout(state.centre()[0], np.sqrt(spread))
+    outer = outer_sum(setting.space, seen_from)
+    state, found = state.release(
+        BASIS_SHARE, partial(noisy_outer_sum, outer, relation=setting.relation, noise=setting.noise)
+    )
+    noise = found.event.stddev * found.event.step
+    spikes = found_spikes(found.value, noise, setting.count, spread / spread.sum())
+    gain = promised_gain(spikes, spread)
+    state = state.choose(promised_gain=gain, directions=len(spikes.shares))
+    return (_move_along(state, Directions(spikes, seen_from), spread), True) if gain >= WORTH else (state, False)
 
-    def _basis_mu(self) -> float:
-        return math.sqrt(BASIS_SHARE * self.learner.precision)
+
+def _move_along(state: State, directions: Directions, spread: Floats) -> State:
+    spikes: Spikes = directions.spikes
+    weights = coordinate_weights(spikes, spread)
+    total = float((state.stddev**2 / spread).sum())
+    stddev = np.sqrt(coordinate_shares(spikes, len(spread)) * total) * weights
+    state = replace(state.choose(basis=LEARNED), directions=directions, own_scores=state.own_scores or state.scores)
+    return state.move_to(LearnedAxes(spikes.directions, np.sqrt(spread), weights), stddev)
+
+
+def _view(state: State, scale: Floats) -> View:
+    return View.from_centre(state.setting, state.centre(), state.stddev, scale)
+
+
+def _basis_mu(state: State) -> float:
+    return math.sqrt(BASIS_SHARE * state.precision)

@@ -1,8 +1,8 @@
-"""What was learned in whatever coordinates, said in those of the records. Sees no record.
+"""The answer of a learned shape, restored to the columns of the records. Sees no record.
 
-The noise of a release is Gaussian with a known covariance; here its diagonal and its principal variances are found, for
-error bars. Proof: proofs/estimators/learn/restore.md. Letters: V = noise variance of each coordinate the stages worked
-in, R = the map back from these.
+The noise of a release is Gaussian with a known covariance; its diagonal and its principal variances are computed here
+for the error bars. Proof: proofs/estimators/learn/restore.md. Letters: V = noise variance of each coordinate that the
+stages worked in, R = the map back from these.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from dimfree._types import Floats
 from dimfree.estimators.learn.principal_directions import without_offset
 from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import learned_shape
-from dimfree.estimators.learn.variances import Learner
+from dimfree.estimators.learn.state import State
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.learned import LearnedAxes
 from dimfree.results.error_model import LearnedDirections, LearnedShape
@@ -21,7 +21,7 @@ from dimfree.results.error_model import LearnedDirections, LearnedShape
 
 @dataclass(frozen=True)
 class Answer:
-    """Everything a release says of the mean; `…_principal` are variances along common directions, None: the axes."""
+    """Everything a release says of the mean. `…_principal`: variances along common directions; None: along the axes."""
 
     mean: Floats
     denoised: Floats
@@ -32,45 +32,46 @@ class Answer:
     record_principal: Floats | None = None
 
 
-def in_original(learner: Learner) -> Answer:
+def restored(state: State) -> Answer:
     """The combination of all outputs and its noise, back in the coordinates of the records."""
-    value, variance = learner.known.combined()
-    shrunk, clipping = denoised(value, variance)[0], learner.clipping
-    basis = learner.setting.space.basis
+    value, variance = state.known.combined()
+    shrunk, clipping = denoised(value, variance)[0], state.clipping
+    basis = state.setting.space.basis
     if basis is None:
-        return Answer(value, shrunk, variance, clipping, _shape(learner, value, variance + clipping**2))
+        return Answer(value, shrunk, variance, clipping, _shape(state, value, variance + clipping**2))
     spread = np.sqrt(basis.diagonal(clipping**2))  # an allowance of unknown sign in every coordinate
     common = (basis.restored(value), basis.restored(shrunk))
-    if learner.early is None or not isinstance(basis, LearnedAxes):
+    if state.early_variance is None or not isinstance(basis, LearnedAxes):
         diagonal = basis.diagonal(variance)
-        shape = _shape(learner, common[0], diagonal + spread**2)
-        principal = (_kept(basis, variance), _kept(basis, learner.stddev**2))
+        shape = _shape(state, common[0], diagonal + spread**2)
+        principal = (_kept(basis, variance), _kept(basis, state.stddev**2))
         return Answer(*common, diagonal, spread, shape, *principal)
-    covariance = _covariance(basis, learner.known.fresh(), learner.early)
-    diagonal, of_records = np.diagonal(covariance).copy(), _restored(basis, learner.stddev**2)
-    shape = _shape(learner, common[0], diagonal + spread**2)
+    covariance = _covariance(basis, state.known.fresh(), state.early_variance)
+    diagonal, of_records = np.diagonal(covariance).copy(), _restored(basis, state.stddev**2)
+    shape = _shape(state, common[0], diagonal + spread**2)
     return Answer(*common, diagonal, spread, shape, _falling(covariance), _falling(of_records))
 
 
-def _shape(learner: Learner, mean: Floats, mean_variance: Floats) -> LearnedShape:
-    """The centre that directions were looked for from was off by about what the mean has moved since: a direction made
-    of that is not the records'. Spreads are told with the same care (`spreads`)."""
-    look = learner.own or learner.look
-    assert look is not None  # every course learns variances in the records' own coordinates
-    shape = learned_shape(look, mean, mean_variance)
-    if learner.spikes is None or learner.lookout is None:
+def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
+    """Spreads of the columns, and the directions found. The directions were seen from an earlier centre, off by about
+    what the mean has moved since: what that distance alone explains is taken out."""
+    scores = state.own_scores or state.scores
+    assert scores is not None  # every path learns variances in the records' own coordinates
+    shape = learned_shape(scores, mean, mean_variance)
+    if state.directions is None:
         return shape
-    offset = (mean - learner.lookout.centre) / learner.lookout.scale
-    length = float((shape.variances / learner.lookout.scale**2).sum())
-    found = without_offset(learner.spikes, offset, length)
+    seen_from = state.directions.seen_from
+    offset = (mean - seen_from.centre) / seen_from.scale
+    length = float((shape.variances / seen_from.scale**2).sum())
+    found = without_offset(state.directions.spikes, offset, length)
     if not len(found.shares):
         return shape
-    directions = LearnedDirections(found.directions.T, found.shares, found.angles, learner.lookout.scale)
+    directions = LearnedDirections(found.directions.T, found.shares, found.angles, seen_from.scale)
     return replace(shape, directions=directions)
 
 
 def _kept(basis: Basis, variances: Floats) -> Floats:
-    """Principal variances of a restored vector: all of them, or, where padding is dropped, no less than the largest d
+    """Principal variances of a restored vector: all of them or, where padding is dropped, the largest d as upper bounds
     (Cauchy's interlacing)."""
     if basis.width == basis.dimension:
         return variances
@@ -84,13 +85,13 @@ def _restored(basis: Basis, variances: Floats) -> Floats:
 
 
 def _covariance(basis: LearnedAxes, shares: tuple[Floats, Floats], early: Floats) -> Floats:
-    """That of the combination: of the stages' own noise, and of what was known before the coordinates were learned,
-    independent in the original ones."""
+    """Covariance of the combination: the stages' noise, independent in the basis, and the noise from before the move,
+    independent in the original coordinates."""
     first, fresh = shares
     carried = basis.carried(first)
     return _restored(basis, fresh) + np.asarray((carried.T * early) @ carried)
 
 
 def _falling(covariance: Floats) -> Floats:
-    """Eigenvalues, largest first: paired so, those of two matrices bound the spread of their sum (Ky Fan)."""
+    """Eigenvalues, largest first. In this order those of two matrices majorise those of their sum (Ky Fan)."""
     return np.maximum(np.linalg.eigvalsh(covariance)[::-1], np.finfo(np.float64).tiny)

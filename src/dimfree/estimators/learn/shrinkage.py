@@ -1,4 +1,4 @@
-"""Post-processing of released vectors: better centres and variances by empirical Bayes. Sees no record.
+"""Empirical Bayes on released vectors: better centres, and variances from scores. Post-processing; sees no record.
 
 Both fits are mixtures on a fixed grid, by a fixed number of EM steps from a fixed start: deterministic.
 Letters: y, V = released means and their noise variances; H, τ = released scores and their noise.
@@ -11,18 +11,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from dimfree._types import Floats
+from dimfree.estimators.choose.constants import MEAN_STEPS, PRIOR_ATOMS, SCORE_STEPS, SHAPE_MODEL_ERROR
 from dimfree.mechanisms.scores import phi_inverse
-
-_MEAN_STEPS = 40
-_SCORE_STEPS = 60
-_ATOMS = 64
-_MODEL_ERROR = 0.1  # of ln σ: records are neither normal nor all unclipped
 
 
 def denoised(y: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """(E[m | y], Var[m | y]) under m_i - m_0 ~ Σ π_k N(0, s_k²), s_0 = 0, π fitted; m_0 the weighted median.
 
-    A good centre for clipping: shrinking it costs nothing, since a stage is right for any centre (P8).
+    For centres of clipping: a stage is unbiased for any centre (P8), so that shrinking costs nothing.
     """
     offset = y - _weighted_median(y, 1 / variance)
     smallest = float(np.median(variance)) / 16
@@ -31,12 +27,12 @@ def denoised(y: Floats, variance: Floats) -> tuple[Floats, Floats]:
     spreads = np.concatenate([[0.0], smallest * 4.0 ** np.arange(1, rungs + 1)])
     total = variance[:, None] + spreads
     log_density = -0.5 * (np.log(total) + offset[:, None] ** 2 / total)
-    posterior = _fit(log_density, _MEAN_STEPS)
+    posterior = _fit(log_density, MEAN_STEPS)
     shrink = spreads / total
     centre = (posterior * shrink).sum(axis=1) * offset
     apart = shrink * offset[:, None] - centre[:, None]
     left = (posterior * (shrink * variance[:, None] + apart**2)).sum(axis=1)
-    anchor = math.pi / 2 / float((1 / variance).sum())  # how sure the median is
+    anchor = math.pi / 2 / float((1 / variance).sum())  # the variance of the median
     return y - offset + centre, np.clip(left + anchor, 1e-3 * variance, variance)
 
 
@@ -50,7 +46,7 @@ def _fit(log_density: Floats, steps: int) -> Floats:
     """Posterior probabilities of the atoms after so many EM steps from equal weights."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     weights = np.full(density.shape[1], 1 / density.shape[1])
-    joint = np.empty_like(density)  # written over in every step
+    joint = np.empty_like(density)  # overwritten in every step
     for _ in range(steps):
         np.multiply(density, weights, out=joint)
         joint /= (density @ weights)[:, None]
@@ -62,7 +58,7 @@ def _fit(log_density: Floats, steps: int) -> Floats:
 
 @dataclass(frozen=True)
 class LearnedVariances:
-    """Second moments about the centre, and how uncertain their logarithms are."""
+    """Second moments about the centre, and the variances of ln σ."""
 
     second_moments: Floats
     log_stddev_variance: Floats
@@ -71,18 +67,18 @@ class LearnedVariances:
 def learned_variances(scores: Floats, noise: float, unit: Floats | float) -> LearnedVariances:
     """Second moments from mean scores H = μ + N(0, τ²), μ from a fitted prior on a grid of moments q, μ = E[φ(q·Z²)].
 
-    The uncertainty is that of the posterior, plus the width of a cell, plus what the Gaussian Z may miss.
+    The uncertainty: variance of the posterior, width of a grid cell, error of the Gaussian model.
     """
     highest = 2 * float(phi_inverse(np.array(max(float(scores.max()), noise))))
-    moments = np.concatenate([[noise / 64], np.geomspace(noise / 8, highest, _ATOMS)])
-    posterior = _fit(-0.5 * ((scores[:, None] - mean_score(moments)) / noise) ** 2, _SCORE_STEPS)
+    moments = np.concatenate([[noise / 64], np.geomspace(noise / 8, highest, PRIOR_ATOMS)])
+    posterior = _fit(-0.5 * ((scores[:, None] - mean_score(moments)) / noise) ** 2, SCORE_STEPS)
     logs = 0.5 * np.log(moments)
     spread = (posterior * (logs - (posterior @ logs)[:, None]) ** 2).sum(axis=1)
-    return LearnedVariances((posterior @ moments) * unit, spread + (logs[2] - logs[1]) ** 2 / 12 + _MODEL_ERROR**2)
+    return LearnedVariances((posterior @ moments) * unit, spread + (logs[2] - logs[1]) ** 2 / 12 + SHAPE_MODEL_ERROR**2)
 
 
 def mean_score(moments: Floats) -> Floats:
-    """E[φ(q·Z²)], Z standard normal: q where records stay below one unit, less than φ(q) beyond."""
+    """E[φ(q·Z²)], Z standard normal."""
     edge = 1 / np.sqrt(moments)  # |Z| where φ changes
     density, beyond = np.exp(-(edge**2) / 2) / math.sqrt(2 * math.pi), 2 * ndtr(-edge)
     return moments * (1 - beyond - 2 * edge * density) + 4 * np.sqrt(moments) * density - beyond

@@ -1,8 +1,8 @@
-"""What a variance release says of each column's spread, once the mean is known, and how sure that is. Sees no record.
+"""The stated spread of each column and its uncertainty, from a variance release and the final mean. Sees no record.
 
-A released score resolves a column whose variance stands out of the noise. Of others it only says how wide they are at
-most. Letters: H, τ = released mean scores and their noise; u = variance that scores one; c = centre of the scores;
-σ = standard deviation of a column; e = c less the mean.
+A score resolves a column whose variance stands out of the noise. For others it only gives an upper bound. Letters:
+H, τ = released mean scores and their noise; u = variance that scores one; c = centre of the scores; σ = standard
+deviation of a column; e = c less the mean.
 """
 
 from collections.abc import Iterator
@@ -12,21 +12,24 @@ import numpy as np
 from scipy.special import ndtr
 
 from dimfree._types import Floats
+from dimfree.estimators.choose.constants import (
+    ANY_SPREAD_COLUMNS,
+    PRIOR_ATOMS,
+    RESOLVED,
+    SPREAD_BLOCK,
+    SPREAD_NODES,
+    SPREAD_STEPS,
+    SPREAD_TAIL,
+    STATED_MODEL_ERROR,
+    VAGUE,
+)
 from dimfree.mechanisms.scores import phi_inverse
 from dimfree.results.error_model import LearnedShape
 
-VAGUE = 1.0  # of ln σ: a column less sure than this is not learned
-_MODEL_ERROR = 0.3  # of ln σ: records are neither normal nor all unclipped; twice this covers any light-tailed law
-_TAIL = 0.0228  # on either side, as beyond two standard deviations of a normal law
-_RESOLVED = 0.5  # of the noise: how much of it a variance may lie below before nothing tells it from 0
-_ANY = 2.0  # columns: what the prior holds of spreads that the fitted columns do not show
-_ATOMS, _STEPS, _NODES = 64, 60, 5
-_BLOCK = 2048  # columns at a time
-
 
 @dataclass(frozen=True)
-class VarianceLook:
-    """One variance release in some coordinates: all public. `variances` are those that shaped the noise."""
+class VarianceRelease:
+    """One variance release in some coordinates: released values. `variances` are those that shaped the noise."""
 
     variances: Floats
     centre: Floats
@@ -35,59 +38,59 @@ class VarianceLook:
     unit: Floats
 
 
-def learned_shape(look: VarianceLook, mean: Floats, mean_variance: Floats) -> LearnedShape:
-    """The variances that shaped the noise, with what the scores and the released mean say about how wrong they are.
+def learned_shape(release: VarianceRelease, mean: Floats, mean_variance: Floats) -> LearnedShape:
+    """The variances that shaped the noise, and how far off the scores and the released mean allow them to be.
 
-    A score tells of σ² + e². The last released mean tells e up to its own error, of variance `mean_variance`.
+    A score measures σ² + e². The final mean gives e up to its own error, of variance `mean_variance`.
     """
-    with np.errstate(all="ignore"):  # quotients out of range end at 0 or infinity: not resolved
-        least, most = _quantiles(*_posterior(look, look.centre - mean, mean_variance))
-        resolved = least >= _RESOLVED * (look.noise + mean_variance / look.unit)
-        believed = np.log(look.variances / look.unit)
+    with np.errstate(all="ignore"):  # quotients out of range become 0 or infinity: not resolved
+        least, most = _quantiles(*_posterior(release, release.centre - mean, mean_variance))
+        resolved = least >= RESOLVED * (release.noise + mean_variance / release.unit)
+        believed = np.log(release.variances / release.unit)
         below = np.where(resolved, 0.25 * (believed - np.log(least)), np.inf)
         above = 0.25 * (np.log(most) - believed)
-    log_above = np.hypot(np.maximum(above, 0.0), _MODEL_ERROR)
-    log_stddev = np.maximum(log_above, np.hypot(np.maximum(below, 0.0), _MODEL_ERROR))
-    return LearnedShape(look.variances, np.where(log_stddev > VAGUE, np.inf, log_stddev), log_above=log_above)
+    log_above = np.hypot(np.maximum(above, 0.0), STATED_MODEL_ERROR)
+    log_stddev = np.maximum(log_above, np.hypot(np.maximum(below, 0.0), STATED_MODEL_ERROR))
+    return LearnedShape(release.variances, np.where(log_stddev > VAGUE, np.inf, log_stddev), log_above=log_above)
 
 
-def _posterior(look: VarianceLook, offset: Floats, offset_variance: Floats) -> tuple[Floats, Floats]:
+def _posterior(release: VarianceRelease, offset: Floats, offset_variance: Floats) -> tuple[Floats, Floats]:
     """Atoms of σ²/u, 0 the first, and their probabilities in each column, (d, atoms).
 
-    The prior is fitted to all columns, as if there were some more whose spread is anything: half of them 0.
+    The prior is fitted to all columns and to some pseudo-columns of any spread, half of them constant.
     """
-    highest = 4 * float(phi_inverse(np.array(max(float(look.scores.max()), look.noise))))
-    atoms = np.concatenate([[0.0], np.geomspace(look.noise / 8, highest, _ATOMS)])
-    anything = np.concatenate([[0.5], np.full(_ATOMS, 0.5 / _ATOMS)])
-    density = np.concatenate(list(_densities(look, atoms, offset, offset_variance)))
+    highest = 4 * float(phi_inverse(np.array(max(float(release.scores.max()), release.noise))))
+    atoms = np.concatenate([[0.0], np.geomspace(release.noise / 8, highest, PRIOR_ATOMS)])
+    anything = np.concatenate([[0.5], np.full(PRIOR_ATOMS, 0.5 / PRIOR_ATOMS)])
+    density = np.concatenate(list(_densities(release, atoms, offset, offset_variance)))
     weights, joint = anything, np.empty_like(density)
-    for _ in range(_STEPS):
+    for _ in range(SPREAD_STEPS):
         np.multiply(density, weights, out=joint)
         joint /= (density @ weights)[:, None]
-        weights = (joint.sum(axis=0) + _ANY * anything) / (len(density) + _ANY)
+        weights = (joint.sum(axis=0) + ANY_SPREAD_COLUMNS * anything) / (len(density) + ANY_SPREAD_COLUMNS)
     np.multiply(density, weights, out=joint)
     joint /= joint.sum(axis=1, keepdims=True)
     return atoms, joint
 
 
-def _densities(look: VarianceLook, atoms: Floats, offset: Floats, offset_variance: Floats) -> Iterator[Floats]:
-    """Of the score at every atom, up to a factor for each column; e is normal about `offset`."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+def _densities(release: VarianceRelease, atoms: Floats, offset: Floats, offset_variance: Floats) -> Iterator[Floats]:
+    """Densities of the score at every atom, up to a factor for each column; e is normal about `offset`."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(SPREAD_NODES)
     stddev = np.sqrt(offset_variance)
-    for start in range(0, len(look.scores), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        logs = np.full((len(look.scores[part]), len(atoms)), -np.inf)
+    for start in range(0, len(release.scores), SPREAD_BLOCK):
+        part = slice(start, start + SPREAD_BLOCK)
+        logs = np.full((len(release.scores[part]), len(atoms)), -np.inf)
         for node, weight in zip(nodes, weights, strict=True):
-            away = (offset[part] + node * stddev[part]) / np.sqrt(look.unit[part])
-            off = (look.scores[part, None] - expected_score(np.sqrt(atoms), away[:, None])) / look.noise
+            away = (offset[part] + node * stddev[part]) / np.sqrt(release.unit[part])
+            off = (release.scores[part, None] - expected_score(np.sqrt(atoms), away[:, None])) / release.noise
             logs = np.logaddexp(logs, np.log(weight) - 0.5 * off**2)
         yield np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
 def _quantiles(atoms: Floats, posterior: Floats) -> tuple[Floats, Floats]:
-    """The atoms that leave `_TAIL` on either side, moved outwards by one: the grid knows no better."""
+    """The atoms that leave `SPREAD_TAIL` on either side, moved outwards by one: the error of the grid."""
     cumulated = posterior.cumsum(axis=1)
-    lower, upper = ((cumulated >= level).argmax(axis=1) for level in (_TAIL, 1 - _TAIL))
+    lower, upper = ((cumulated >= level).argmax(axis=1) for level in (SPREAD_TAIL, 1 - SPREAD_TAIL))
     return atoms[np.maximum(lower - 1, 0)], atoms[np.minimum(upper + 1, len(atoms) - 1)]
 
 

@@ -1,0 +1,254 @@
+"""All tuning constants of the estimators, of Algorithm 2, of the variance profile and of the simulations of `plan`.
+
+They decide accuracy and speed. Privacy rests on none of them: every release is charged for what it draws, whatever its
+share, and a ledger over its budget raises. Each entry says its unit in square brackets, then the reason. "Settled by"
+names the command whose figures decided a value. No such command is on record for any value here: all were set by
+hand. Write the command down when a value is settled by one.
+
+Letters: P = precision (mu²) of the branch that runs; n = released (or public) number of records; d = coordinates;
+λ = friend radius; σ = standard deviation of a coordinate; ρ = clipping radius; T = a public orthonormal transform.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from dimfree.core.stable import THOUSANDTHS
+
+# --- Known shape: the core (choose/core.py, known.py) -----------------------------------------------------------------
+
+# [factor] tails="heavy": the friend radius over its optimum for Gaussian records.
+HEAVY_FACTOR = 1.5
+# [share of records] tails="heavy": at most this share of friends is asked of a record, as long tails leave fewer.
+HEAVY_SHARE = 0.87
+# [share of records] Candidates for b, the share of friends that gives a record its full weight.
+FULL_SHARES = tuple(Fraction(k, THOUSANDTHS) for k in range(560, 996, 15))
+# [records] Candidates for how many honest records may lack friends by chance.
+EXTRA_LOSERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+# [share of P] Candidates for the noisy lower bound of the soft core's total weight.
+BOUND_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
+# [share of P] The same share where the number of records is not known before.
+DEFAULT_BOUND_SHARE = 0.3
+# [standard deviations] Buffers hold the number of records plus this many deviations, so that they rarely grow.
+CAPACITY_DEVIATIONS = 7.0
+# [records; records per ladder step] The core's sample: enough for the test, and for a good centre.
+CORE_SAMPLE_LEAST, CORE_SAMPLE_PER_STEP = 4096, 12
+# [share of P] The two searches for an unknown scale of a known shape.
+SCALE_SEARCH_SHARE = 0.05
+# [sqrt(d)/epsilon records] Below this many records, stages on a block of the largest coordinates are tried too (P8).
+BLOCK_RULE = 30.0
+
+# --- Known shape: the schedule of stages (choose/stages.py) -----------------------------------------------------------
+
+# [share of P] Candidates for the core's mean.
+SCHEDULE_CORE_SHARES = np.array([0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.65])
+# [factor] Candidates for the precision of a stage over that of the stage before it.
+STAGE_RATIOS = (1.5, 2.5, 4.0, 8.0)
+# [stages] Each stage is a pass or two over the records.
+MOST_STAGES = 5
+# [share of the sampling variance] Noise below this (a fifth of the sampling error) may grow a little to save passes.
+SMALL_NOISE_VARIANCE = 0.04
+# [share of the sampling variance] How much it may grow: a thousandth of the whole error.
+UNSEEN_VARIANCE = 2e-3
+# [stages] The last stages search their clipping radius, if radii are searched at all.
+SEARCHED_STAGES = 2
+# [number] Candidates for the size of the block of recentred coordinates.
+BLOCK_SIZES = 12
+# [share of records: most and least; records times epsilon] How many records a stage with a trusted radius may clip.
+CLIPPED_MOST, CLIPPED_LEAST, CLIPPED_COUNT = 0.25, 0.05, 120
+# [1/rank; share of P: least and most] One search of a radius: more where few directions carry the variance.
+SCHEDULE_SEARCH_RANK, SCHEDULE_SEARCH_SHARES = 10, (0.005, 0.02)
+
+# --- Known shape: the simulated friend radius (choose/friend_radius.py) -----------------------------------------------
+
+# [records] Simulated records that look, and that are looked at.
+FRIEND_PROBES, FRIEND_OTHERS = 2048, 1024
+# [directions; groups] Leading directions are simulated one by one, the others in groups of like eigenvalue.
+EXACT_DIRECTIONS, TAIL_GROUPS = 96, 24
+# [share] Of the tolerated losers that is used: covers the error of the simulation.
+LOSERS_USED = 0.7
+# [share of probes] From these the exponential tail of the squared radii is fitted.
+FITTED_TAIL = 0.05
+
+# --- Unknown shape: the core (unknown.py) -----------------------------------------------------------------------------
+
+# [share of P] The three searches for λ.
+RADIUS_SEARCH_SHARE = 0.07
+# [power] How strongly the core's sensitivity counts in the final error: all stages begin at the core's centre.
+CORE_POWER = 0.3
+# [share of P: least and most] The core's mean.
+CORE_SHARES = (0.03, 0.20)
+# [share of records; records] b is this share less outliers and ladder; B is the ladder, the outliers and so many more.
+FULL_SHARE_RULE, BUDGET_MARGIN = 0.89, 5
+
+# --- Distances between records (learn/scale.py) -----------------------------------------------------------------------
+
+# [factor] An unknown factor is searched between 1/FACTOR_WINDOW and FACTOR_WINDOW.
+FACTOR_WINDOW = 1e6
+# [factor] Steps of the coarse and of the fine grid for the factor, and how far the fine grid reaches on each side.
+COARSE_STEP, FINE_STEP, FINE_REACH = 1.15, 1.03, 1.35
+# [share of records] The median distance and the wide distance.
+MEDIAN_SHARE, WIDE_SHARE = Fraction(1, 2), Fraction(4, 5)
+# [factor] Steps of the rough and of the fine grids for λ.
+RADIUS_ROUGH_STEP, RADIUS_FINE_STEP = 1.54, 1.07
+# [share of the search's precision] The rough search, the median distance, the wide distance; they sum to 1.
+RADIUS_LOOKS = (0.45, 0.15, 0.40)
+# [standard deviations] A search is allowed where its counts stand this far from their target at both ends.
+SEARCH_CLEARANCE = 2.5
+# [factor: least, most; power] λ over the wide distance, by the ratio of the wide distance to the median.
+LEAST_WIDENING, MOST_WIDENING, WIDENING_POWER = 1.2, 3.6, 2.5
+
+# --- Clipping radii (learn/radius.py) ---------------------------------------------------------------------------------
+
+# [factor] Where ρ is searched, over the predicted radius.
+RADIUS_WINDOW = (0.4, 6.0)
+# [factor] The same, over a radius that was found before in the same shape.
+NARROW_WINDOW = (0.6, 1.7)
+# [factor] Step of the grid of a search for ρ.
+RADIUS_STEP = 1.08
+# [standard deviations of a query] Target excess of a known shape: fewer cannot be told from no excess.
+TARGET_DEVIATIONS = 1.5
+# [standard deviations of a query] Target excess of an unknown shape, at the two ranks below and between them.
+TARGET_DEVIATIONS_BY_RANK = (1.2, 2.0)
+# [effective rank] From the first to the second, lengths become alike: there a wrong answer costs more than bias.
+TARGET_RANKS = (25.0, 200.0)
+# [records times mu] Target excess over sqrt(rank): where bias and noise balance.
+BALANCED_EXCESS = 0.4
+# [σ] Bias allowed, twice, for a radius that was not searched.
+UNSEARCHED_BIAS = 0.3
+# [share] How much of its centre's noise an output keeps: an unsearched radius; per clipped record; per excess.
+UNSEARCHED_CENTRE_SHARE, CLIPPED_CENTRE_SHARE, EXCESS_CENTRE_SHARE = 0.05, 0.3, 0.5
+# [σ] One-sided shortening: for many coordinates, and what is added over sqrt(rank) for skewed records in few.
+ONE_SIDED_MANY, ONE_SIDED_FEW = 0.5, 1.5
+# [share of the sampling error; factor] A ball is widened up to this noise, at most by this factor: less bias.
+WIDENED_NOISE, MOST_WIDER = 0.5, 3.0
+
+# --- Unknown shape: variances and stages (learn/rounds.py, variances.py, plan_stages.py) ------------------------------
+
+# [share of the sampling error] Below this noise passes are saved: less noise gains two per cent at most.
+SMALL_NOISE = 0.2
+# [share of P] The stages before variances are learned again.
+FIRST_ROUND = 0.25
+# [variance of ln σ] Variances are learned again above this uncertainty.
+LOSS = 0.1
+# [d/(n²·P)] Recentring: leaves the centre a twentieth of a record's squared length away.
+RECENTRE_PRECISION = 24.0
+# [share of P: least and most; stages] Recentring.
+RECENTRE_SHARES, RECENTRE_STAGES = (0.005, 0.05), 2
+# [share of a record's squared length] A centre nearer than this is not recentred.
+NEAR_CENTRE = 0.1
+# [d/(n²·P); share of P: least and most] One variance release.
+VARIANCE_PRECISION, VARIANCE_SHARES = 50, (0.02, 0.10)
+# [share of P] A variance release that serves the error bars alone.
+ERROR_BAR_SHARES = (0.01, 0.01)
+# [share of records; share of P: least and most] The search for the unit of scores may be off by so many records.
+UNIT_ERROR, UNIT_SHARES = 0.05, (0.005, 0.02)
+# [share of records] Scores that stay unclipped at the unit.
+UNCLIPPED_SCORES = 0.8
+# [factor: least, most, step] The grid of units, over the mean predicted score.
+UNIT_GRID = (1e-3, 1e5, 1.35)
+# [share of the noise; sqrt(d)] The norm of a score: what one common coordinate may reach, and a typical length.
+SCORE_NOISE_SHARE, SCORE_LENGTH = 0.6, 1.6
+# [share of a second moment] Least that is left when the centre's own variance is subtracted.
+VARIANCE_FLOOR = 0.15
+# [1/rank; share of P: least and most] One search of a clipping radius.
+SEARCH_RANK, SEARCH_SHARES = 10, (0.01, 0.02)
+# [share of P] A stage of at least this precision, and the last one, searches its radius.
+SEARCHED_PRECISION = 0.05
+# [variance of ln σ] Of standard deviations that follow from those of other coordinates.
+GUESSED_LOG_VARIANCE = 0.01
+# [share] Noise variances that differ by less than this count as equal when coordinates change.
+EQUAL_VARIANCES = 1e-9
+
+# --- Which coordinates (learn/coordinates.py, forecasts.py, principal_directions.py) ----------------------------------
+
+# [share of P] Each released number; the matrix of directions.
+SCALAR_SHARE, BASIS_SHARE = 0.003, 0.05
+# [factor] A smaller gain is not worth other coordinates.
+WORTH = 1.03
+# [factor] Own axes that surely gain less than this are not worth learning their variances.
+LITTLE = 1.1
+# [share of a record's squared length] With more of it from the centre's own error, no forecast is made.
+BLURRED = 0.7
+# [standard deviations] Every released number is read this far on the unfavourable side.
+PESSIMISM = 1.5
+# [number] E|g|, g standard normal: |T u|₁/√d of a direction u without preferred coordinates.
+NORMAL_ABSOLUTE = 0.8
+# [share of records; factor] Least correlation for a learned basis: absolute, and over the weakest share to be found.
+LEAST_CORRELATION, CLEARLY_CORRELATED = 0.15, 2.0
+# [share] A single direction is never believed to hold more of the squared length.
+MOST_SHARE = 0.98
+# [records; products] So many records, and products of two coordinates, are enough for a forecast.
+FORECAST_RECORDS, FORECAST_PRODUCTS = 20_000, 2e11
+# [columns] Eigenvectors of a larger matrix take many minutes.
+MOST_COLUMNS = 6000
+# [directions] Kept at most.
+MOST_SPIKES = 256
+# [widths of the spectrum's edge] An eigenvalue counts as a direction this far beyond the noise.
+BEYOND_EDGE = 1.5
+# [share] Of the squared length, never believed to lie along the directions found.
+SMALLEST_TAIL = 0.02
+# [standard deviations] For the bound of an angle: of the eigenvalue and of the noise beside it.
+ANGLE_DEVIATIONS = 2.0
+
+# --- Empirical Bayes (learn/shrinkage.py, learn/spreads.py) -----------------------------------------------------------
+
+# [EM steps] For centres and for variances; [number] grid points of a prior.
+MEAN_STEPS, SCORE_STEPS, PRIOR_ATOMS = 40, 60, 64
+# [ln σ] Error of the Gaussian model of scores: in the shape of the noise, and in what a release says of a column.
+SHAPE_MODEL_ERROR, STATED_MODEL_ERROR = 0.1, 0.3
+# [ln σ] A column less certain than this is stated as not learned.
+VAGUE = 1.0
+# [probability] Left on each side of a stated spread: two standard deviations of a normal law.
+SPREAD_TAIL = 0.0228
+# [share of the noise] Below it a variance cannot be told from 0.
+RESOLVED = 0.5
+# [columns] Weight of a prior that allows any spread, beside the fitted columns.
+ANY_SPREAD_COLUMNS = 2.0
+# [EM steps; quadrature nodes; columns at a time] Work of one posterior.
+SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048
+
+# --- Algorithm 2 (paper/shares.py, averaging.py, algorithm2.py) -------------------------------------------------------
+
+# [share of epsilon] The number of records.
+PAPER_COUNT_SHARE = 0.04
+# [share of P] The number kept, in each average.
+PAPER_BOUND_SHARE = 0.3
+# [log(16 d); log(3 d)] Fewest and enough pairs in a group: the printed Θ(log d) from below and above.
+FEWEST_PAIRS, ENOUGH_PAIRS = 0.5, 10.0
+# [factor] Valid estimates fall into two buckets, so one of them has 2/5 of the votes.
+VALID_VOTES = 2.5
+# [share of groups] Between the valid 4/5 and the threshold 1/2.
+TOP_MARGIN = 0.3
+# [factor] The variance is below this times its estimate 4^b (errata).
+COVERED = 8.0
+# [share of the largest estimate] Stands for a variance of zero, which has no fourth root.
+ZERO_VARIANCE = 4.0**-10
+
+# --- The variance profile (paper/variance_profile.py, profile_result.py) ----------------------------------------------
+
+# [records] Of a group: four pairs scatter an estimate by about half a bucket.
+GROUP = 8
+# [share of P] The number of records; the search for the total variance.
+PROFILE_COUNT_SHARE, PROFILE_SEARCH_SHARE = 0.02, 0.25
+# [share of groups] With fewer complete groups the profile is refused.
+COMPLETE_GROUPS = 0.5
+# [log2 of coordinates] With more noise in log2(1 + N_j) the profile is refused.
+COARSEST_PROFILE = 1.0
+# [factor] An instance is easy if learning a few variances comes within this factor of knowing all.
+EASY = 2.0
+
+# --- Simulations of plan (planning/thinned.py, thinned_table.py, known_noise.py) --------------------------------------
+
+# [runs: least, most; columns] Simulated runs of the unknown shape: as many as give so many columns.
+FEWEST_RUNS, MOST_RUNS, SIMULATED_COLUMNS = 3, 32, 32_000
+# [share] Runs end when the standard error of their mean square is below this share of it.
+RUNS_CERTAINTY = 0.03
+# [searches] Simulated searches of λ, from which the runs take theirs at even steps.
+SIMULATED_SEARCHES = 200
+# [entries; records: least, most] Of a simulated table.
+TABLE_ENTRIES, LEAST_ROWS, MOST_ROWS = 2**17, 96, 256
+# [quantiles] Of a record's length.
+LENGTH_QUANTILES = 2048
+# [records: most, least; entries] Simulated records for what clipping does.
+CLIPPING_PROBES, LEAST_CLIPPING_PROBES, CLIPPING_ENTRIES = 1024, 64, 2**19

@@ -1,0 +1,55 @@
+"""The order of the steps of a learned shape: centre, variances, stages, variances again if that pays, last stages.
+
+Sees no record by itself. Proof: proofs/estimators/learn/variances.md (P8, P10).
+"""
+
+import numpy as np
+
+from dimfree.estimators.choose.constants import (
+    FIRST_ROUND,
+    LOSS,
+    NEAR_CENTRE,
+    RECENTRE_PRECISION,
+    RECENTRE_SHARES,
+    RECENTRE_STAGES,
+    SMALL_NOISE,
+)
+from dimfree.estimators.learn.stages import run_stages
+from dimfree.estimators.learn.state import State
+from dimfree.estimators.learn.variances import learn_variances, measure_own, uncertainty
+
+
+def learn(state: State) -> State:
+    """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved."""
+    if state.noise_over_sampling() > SMALL_NOISE:
+        state = recentre(state)
+    return last_round(first_round(state))
+
+
+def recentre(state: State) -> State:
+    """Spherical stages for a better centre, unless it is near already."""
+    if centre_error(state) <= NEAR_CENTRE:
+        return state
+    wanted = RECENTRE_PRECISION * state.setting.space.dimension / (state.setting.count**2 * state.precision)
+    share = float(np.clip(wanted, *RECENTRE_SHARES))
+    return run_stages(state, share * state.precision / state.left, RECENTRE_STAGES, spherical=True)
+
+
+def centre_error(state: State) -> float:
+    """The centre's own squared error over a record's squared distance from it."""
+    _, blur = state.centre()
+    return float(blur.sum() / (blur.sum() + (state.stddev**2).sum()))
+
+
+def first_round(state: State) -> State:
+    state = learn_variances(state)
+    return run_stages(state, FIRST_ROUND * state.precision / state.left)
+
+
+def last_round(state: State) -> State:
+    """Variances again if they are uncertain; stages with all that is left."""
+    if state.own_scores is None and state.setting.space.basis is not None:
+        state, _ = measure_own(state)
+    if uncertainty(state) > LOSS:
+        state = learn_variances(state)
+    return run_stages(state, 1.0)

@@ -1,0 +1,178 @@
+"""The state of a run after its core, where the shape is learned. Every step takes a state and returns a new one.
+
+A state holds released values and public numbers, and the setting through which mechanisms see the records. Proof:
+proofs/estimators/learn/variances.md. Letters: P = precision of the branch, λ = friend radius, σ = standard deviations.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.accounting.budget import Neighbours
+from dimfree.estimators.choose.constants import EQUAL_VARIANCES, GUESSED_LOG_VARIANCE, ONE_SIDED_MANY
+from dimfree.estimators.learn.knowledge import Knowledge, Output
+from dimfree.estimators.learn.principal_directions import Spikes
+from dimfree.estimators.learn.radius import RadiusGuess, one_sided, unsearched
+from dimfree.estimators.learn.scale import LearnedRadius
+from dimfree.estimators.learn.shrinkage import denoised
+from dimfree.estimators.learn.spreads import VarianceRelease
+from dimfree.geometry.bases.basis import Basis
+from dimfree.geometry.shape import Diagonal
+from dimfree.geometry.space import Space
+from dimfree.mechanisms import Measured
+from dimfree.mechanisms.directions import Lookout
+from dimfree.noise import Noise
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, repr=False)
+class StageSetting:
+    """What all stages of a run share: the records, public numbers and the source of noise."""
+
+    space: Space
+    count: float  # released or public number of records
+    relation: Neighbours
+    noise: Noise
+    count_stddev: float = 0.0  # of a released count; 0: public
+
+    @property
+    def moves(self) -> int:
+        """By how many balls' radii one neighbour moves a clipped sum."""
+        return 1 if self.relation is Neighbours.ADD_REMOVE else 2
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is fixed once the core is released."""
+
+    precision: float  # P
+    farthest: float  # 2 λ: honest records lie no farther apart
+    trace: float  # a guess of tr Σ
+    sampling_count: float  # number of records that the sampling error belongs to; a simulation has fewer in its table
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Directions found in a released matrix, and the centre and scale that records were seen from."""
+
+    spikes: Spikes
+    seen_from: Lookout
+
+
+@dataclass(frozen=True, repr=False)
+class State:
+    """What is known, the precision left, the spread, and the coordinates in use."""
+
+    setting: StageSetting
+    start: Start
+    known: Knowledge
+    left: float  # precision not yet spent
+    stddev: Floats  # σ, as learned so far
+    log_variance: Floats  # how uncertain ln σ is
+    radius: RadiusGuess = field(default_factory=RadiusGuess)
+    scores: VarianceRelease | None = None  # the last variance release, in the coordinates of that time
+    own_scores: VarianceRelease | None = None  # the same in the original coordinates, where the stages use others
+    early_variance: Floats | None = None  # noise variances before the coordinates changed, where they are not all equal
+    directions: Directions | None = None
+    choices: Mapping[str, float | str] = field(default_factory=dict)  # public: what was chosen, and the forecasts
+
+    @classmethod
+    def after_core(
+        cls,
+        setting: StageSetting,
+        mean: Measured[Floats],
+        precision: float,
+        share: float,
+        learned: LearnedRadius,
+        sampling_count: float | None = None,
+    ) -> "State":
+        """Equal variances, and the core's output as the first thing known; the core took `share` of the precision."""
+        dimension = setting.space.dimension
+        typical = np.full(dimension, learned.trace / dimension)
+        variance = np.full(dimension, (mean.event.stddev * mean.event.step) ** 2)
+        known = Knowledge.of(Output(mean.value, variance, unsearched(typical).bias), mean.event)
+        count = setting.count if sampling_count is None else sampling_count
+        start = Start(precision, 2 * learned.radius, learned.trace, count)
+        unknown = np.full(dimension, math.inf)
+        return cls(setting, start, known, precision * (1 - share), np.sqrt(typical), unknown)
+
+    @property
+    def precision(self) -> float:
+        return self.start.precision
+
+    @property
+    def rank(self) -> float:
+        """How many coordinates share the spread of a record."""
+        return float(self.stddev.sum() ** 2 / (self.stddev**2).sum())
+
+    @property
+    def sampling_error(self) -> float:
+        """The length of the sample mean's own error, by the variances learned."""
+        return float(np.linalg.norm(self.stddev)) / math.sqrt(self.start.sampling_count)
+
+    @property
+    def clipping(self) -> Floats:
+        """How far clipping may have moved the answer, beyond what it does to symmetric records."""
+        return (1 - ONE_SIDED_MANY / one_sided(self.rank)) * self.known.allowed_bias()
+
+    def noise_over_sampling(self) -> float:
+        """Noise of one spherical release with all precision, over the sampling error."""
+        count = self.setting.count
+        over = self.setting.moves * math.sqrt(len(self.stddev) / max(count, 1.0) / self.precision)
+        return over * math.sqrt(self.start.sampling_count / count)
+
+    def centre(self) -> tuple[Floats, Floats]:
+        """The denoised combination of what is known, and its posterior variance."""
+        return denoised(*self.known.combined())
+
+    def in_original(self) -> tuple[Floats, Floats]:
+        """The combination in the original coordinates: value, and noise variance."""
+        value, variance = self.known.combined()
+        basis = self.setting.space.basis
+        return (value, variance) if basis is None else (basis.restored(value), basis.diagonal(variance))
+
+    def spend(self, share: float) -> tuple["State", float]:
+        """Without a share of P, or what is left of it, and the mu of that share."""
+        taken = min(share * self.precision, self.left)
+        return replace(self, left=self.left - taken), math.sqrt(taken)
+
+    def release(self, share: float, mechanism: Callable[[float], Measured[T]]) -> tuple["State", Measured[T]]:
+        """What a mechanism releases at the mu of a share of P; the state has paid for it."""
+        state, mu = self.spend(share)
+        found = mechanism(mu)
+        return state.charge(found), found
+
+    def charge(self, *found: Measured[Any]) -> "State":
+        """With the cost of what was released."""
+        return replace(self, known=self.known.charge(*(each.event for each in found)))
+
+    def choose(self, **choices: float | str) -> "State":
+        """With public facts about what was chosen."""
+        return replace(self, choices={**self.choices, **choices})
+
+    def move_to(self, basis: Basis, stddev: Floats | None = None) -> "State":
+        """In other coordinates, with standard deviations there (None: equal ones, of a rotation)."""
+        value, variance = self.known.combined()
+        moved = [basis.moved_variances(part) for part in (variance, self.known.allowed_bias() ** 2)]
+        equal = math.sqrt(float((self.stddev**2).sum()) / basis.width)
+        return replace(
+            self,
+            setting=in_coordinates(self.setting, basis, basis.width),
+            known=Knowledge.of(Output(basis.moved(value), *moved), *self.known.events),
+            stddev=np.full(basis.width, equal) if stddev is None else stddev,
+            log_variance=np.full(basis.width, GUESSED_LOG_VARIANCE),
+            radius=RadiusGuess(),
+            scores=None,
+            early_variance=variance if np.ptp(variance) > EQUAL_VARIANCES * variance.mean() else None,
+        )
+
+
+def in_coordinates(setting: StageSetting, basis: Basis | None, width: int) -> StageSetting:
+    """The same records in the coordinates of a basis (None: their own), unscaled."""
+    space = replace(setting.space, basis=basis, shape=Diagonal(np.ones(width)), _kept=[])
+    return replace(setting, space=space)
