@@ -16,6 +16,7 @@ from dimfree.accounting.events import Bounded, Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.cli import app, progress
 from dimfree.errors import InvalidRecords
+from dimfree.options import Options
 from dimfree.results.release import Release
 
 SECRET = 271828.25
@@ -116,7 +117,7 @@ def test_files_get_the_product_and_stdout_stays_empty(folder, fake_release, kind
 
 def test_every_option_reaches_the_release(folder, fake_release):
     run(
-        *("--neighbours", "replace-one", "--core", "soft", "--failure-probability", 0.2),
+        *("--neighbours", "replace-one", "--core", "stable", "--failure-probability", 0.2),
         *("--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
         *("--scale", "learn", "--stages", 2, "--shape", "paper", "--window", 0.5, 1e3, "--denoise"),
     )
@@ -124,17 +125,19 @@ def test_every_option_reaches_the_release(folder, fake_release):
     np.testing.assert_array_equal(options.pop("covariance"), np.ones(2))
     assert options == {
         "shape": "paper",
-        "window": (0.5, 1e3),
-        "denoise": True,
         "epsilon": 1.0,
         "delta": 1e-6,
         "neighbours": "replace-one",
-        "core": "soft",
-        "failure_probability": 0.2,
-        "outliers": 0.1,
-        "tails": "gaussian",
-        "scale": "learn",
-        "stages": 2,
+        "options": Options(
+            core="stable",
+            stages=2,
+            scale="learn",
+            tails="gaussian",
+            outliers=0.1,
+            window=(0.5, 1e3),
+            failure_probability=0.2,
+            denoise=True,
+        ),
         "on_invalid": "neutral",
         "unit": None,
         "unit_rows": None,

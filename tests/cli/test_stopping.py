@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from typer.testing import CliRunner
 
 import dimfree
 from dimfree import Ledger
-from dimfree.cli import app, mean_groups
+from dimfree.cli import app, mean_groups, mean_one
 from dimfree.data import read
 from dimfree.ledger import ledger
 from dimfree.ledger.filter import Account
@@ -20,7 +19,6 @@ from dimfree.report import page
 from dimfree.results import writing
 from dimfree.results.drafts import Draft
 
-MEAN = import_module("dimfree.cli.mean")  # the package has a function of that name
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 OUTPUTS = ("mean.csv", "release.json", "page.html")
 PROOFS = len(OUTPUTS)  # one file each is made and removed before anything is charged
@@ -95,7 +93,7 @@ STEPS = {
     "one file has its name": (Draft, "publish", 1, True, True, True),
     "two files have their names": (Draft, "publish", 2, True, True, True),
     "all files have their names": (Draft, "publish", 3, True, True, True),
-    "the card is shown": (MEAN, "show_card", 1, False, True, True),
+    "the card is shown": (mean_one, "show_card", 1, False, True, True),
 }
 GROUPED = [step for step in STEPS if step != "the table is read"]
 
@@ -114,7 +112,7 @@ def test_stopped_at_any_step(monkeypatch, step, number):
 @pytest.mark.parametrize("step", GROUPED)
 def test_groups_stopped_at_any_step(monkeypatch, step):
     where, name, nth, after, charged, written = STEPS[step]
-    where = mean_groups if where is MEAN else where
+    where = mean_groups if where is mean_one else where
     monkeypatch.setattr(where, name, sending(signal.SIGTERM, getattr(where, name), nth=nth, after=after))
     check(run(grouped=True), signal.SIGTERM, charged, written)
 

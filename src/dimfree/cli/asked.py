@@ -1,11 +1,9 @@
-"""What `plan` and `tradeoff` ask alike: the promise, the shape of records that nobody has seen yet, and the bar."""
+"""What `plan` and `tradeoff` have in common: the spread of records that nobody has seen yet, and the progress bar."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from dimfree.errors import InvalidFile, InvalidParameter
 
@@ -14,49 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PROMISE = "The promise"
-RECORDS = "The records, of which none is read"
-RULES = "Rules that the release will be given"
-OUTPUT = "Output"
-
 Tell = Callable[[str, int, int], None]
-
-Delta = Annotated[float, typer.Option(help="Slack in that promise; far below 1 / n.", rich_help_panel=PROMISE)]
-NeighboursWord = Annotated[str, typer.Option(help="add-remove or replace-one.", rich_help_panel=PROMISE)]
-Dimension = Annotated[int | None, typer.Option("--d", "-d", help="Columns.", rich_help_panel=RECORDS)]
-Spectrum = Annotated[
-    str | None,
-    typer.Option(
-        help="Of the standard deviations: S1 to S5, power:A, exponential:A or isotropic.", rich_help_panel=RECORDS
-    ),
-]
-SpectrumFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Or a file with a standard deviation for each column, publicly known: .npy, .npz, .csv or .parquet.",
-        rich_help_panel=RECORDS,
-    ),
-]
-Like = Annotated[
-    Path | None,
-    typer.Option(
-        help="Or a PUBLIC table that the records will resemble: its exact spread is used.", rich_help_panel=RECORDS
-    ),
-]
-Public = Annotated[
-    bool, typer.Option("--public", help="Everybody may see the table behind --like.", rich_help_panel=RECORDS)
-]
-Knowledge = Annotated[
-    str,
-    typer.Option(help="What the release will be told of the spread: nothing or covariance.", rich_help_panel=RULES),
-]
-Outliers = Annotated[float, typer.Option(help="Share of rows that may lie far from the rest.", rich_help_panel=RULES)]
-Tails = Annotated[str, typer.Option(help="heavy or gaussian; heavy is the safe choice.", rich_help_panel=RULES)]
-FailureProbability = Annotated[
-    float, typer.Option(help="Chance of refusing good data that you accept.", rich_help_panel=RULES)
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.", rich_help_panel=OUTPUT)]
-Force = Annotated[bool, typer.Option("--force", help="Replace existing output.", rich_help_panel=OUTPUT)]
 
 
 def spread(

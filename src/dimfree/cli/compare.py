@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dimfree.cli import along
+from dimfree.cli import along, options
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -80,7 +80,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the numbers: .json or .md.", rich_help_panel=_OUTPUT)
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing output.", rich_help_panel=_OUTPUT)] = False,
+    force: options.Force = False,
 ) -> None:
     """Compare estimators at equal privacy, on synthetic records or a public table.
 

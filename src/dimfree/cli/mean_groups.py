@@ -72,8 +72,8 @@ def check_group_options(
     return group_by, groups
 
 
-def release_groups(task: GroupTask, options: Mapping[str, Any]) -> None:
-    """Read, release, write, tell; `options` are those of `release_means`."""
+def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
+    """Read, release, write, tell; `given` are keywords of `release_means`."""
     names = _names(task)
     with working("Reading"):
         from dimfree.data.read import read_covariance
@@ -83,10 +83,10 @@ def release_groups(task: GroupTask, options: Mapping[str, Any]) -> None:
     with working("Releasing") as tell:
         from dimfree.release_groups import release_means
 
-        means = release_means(records, groups=groups, keys=names, unit=whose, covariance=matrix, tell=tell, **options)
+        means = release_means(records, groups=groups, keys=names, unit=whose, covariance=matrix, tell=tell, **given)
     released = len(means.refused) < len(means)
-    spending = list(ledger_rows(options.get("ledger")))
-    page = partial(page_text, means, command=task.command, rules=vars(options["options"]), spending=spending)
+    spending = list(ledger_rows(given.get("ledger")))
+    page = partial(page_text, means, command=task.command, rules=vars(given["options"]), spending=spending)
     task.places.write(means, released, page)
     title = "Released" if not means.refused else "Released in part" if released else "Refused"
     show_card(title, [*_rows(means, task), *spending], means.guarantee.private)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dimfree.cli import asked
+from dimfree.cli import asked, options
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -20,34 +20,35 @@ _FOUND = {"n": "records to collect", "d": "columns to ask for", "epsilon": "epsi
 
 
 def plan(
-    delta: asked.Delta,
+    delta: options.PlanDelta,
     epsilon: Annotated[
-        float | None, typer.Option(help="Total privacy loss you agree to.", rich_help_panel=asked.PROMISE)
+        float | None, typer.Option(help="Total privacy loss you agree to.", rich_help_panel=options.PROMISE)
     ] = None,
-    n: Annotated[int | None, typer.Option("--n", "-n", help="Records.", rich_help_panel=asked.RECORDS)] = None,
-    d: asked.Dimension = None,
-    spectrum: asked.Spectrum = None,
-    spectrum_file: asked.SpectrumFile = None,
-    like: asked.Like = None,
-    public: asked.Public = False,
+    n: Annotated[int | None, typer.Option("--n", "-n", help="Records.", rich_help_panel=options.RECORDS)] = None,
+    d: options.Dimension = None,
+    spectrum: options.Spectrum = None,
+    spectrum_file: options.SpectrumFile = None,
+    like: options.Like = None,
+    public: options.Public = False,
     accuracy: Annotated[
         float | None,
         typer.Option(help="Euclidean error (RMS) that you can live with, in the records' units."),
     ] = None,
     confidence: Annotated[float, typer.Option(help="With which the error is also stated.")] = 0.95,
-    knowledge: asked.Knowledge = "nothing",
-    neighbours: asked.NeighboursWord = "add-remove",
-    outliers: asked.Outliers = 0.03,
-    tails: asked.Tails = "heavy",
-    failure_probability: asked.FailureProbability = 0.01,
+    knowledge: options.Knowledge = "nothing",
+    neighbours: options.Neighbours = "add-remove",
+    outliers: options.Outliers = 0.03,
+    tails: options.Tails = "heavy",
+    failure_probability: options.FailureProbability = 0.01,
     peers: Annotated[
-        bool, typer.Option("--peers", help="Also predict every other estimator.", rich_help_panel=asked.OUTPUT)
+        bool, typer.Option("--peers", help="Also predict every other estimator.", rich_help_panel=options.OUTPUT)
     ] = False,
-    json: asked.Json = False,
+    json: options.PrintJson = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Also write JSON to a .json file.", rich_help_panel=asked.OUTPUT)
+        Path | None,
+        typer.Option("--out", "-o", help="Also write JSON to a .json file.", rich_help_panel=options.OUTPUT),
     ] = None,
-    force: asked.Force = False,
+    force: options.Force = False,
 ) -> None:
     """Plan a release before there are data: records, privacy and error.
 
@@ -113,11 +114,11 @@ def _check_enough(about: object, given: dict[str, Any]) -> None:
         )
 
 
-def _run(options: dict[str, Any]) -> "Plan":
+def _run(given: dict[str, Any]) -> "Plan":
     from dimfree.planning.plan import plan as planned
 
     with asked.predicting() as tell:
-        return planned(**options, tell=tell)
+        return planned(**given, tell=tell)
 
 
 def _show(found: "Plan", json: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dimfree.cli import along, asked
+from dimfree.cli import along, asked, options
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -19,32 +19,35 @@ if TYPE_CHECKING:
 def tradeoff(
     epsilon: Annotated[
         str,
-        typer.Option(help="Total privacy loss; several, as in 0.1,0.5,1, are the axis.", rich_help_panel=asked.PROMISE),
+        typer.Option(
+            help="Total privacy loss; several, as in 0.1,0.5,1, are the axis.", rich_help_panel=options.PROMISE
+        ),
     ],
-    delta: asked.Delta,
+    delta: options.PlanDelta,
     n: Annotated[
         str,
-        typer.Option("--n", "-n", help="Records; or several of them are the axis.", rich_help_panel=asked.RECORDS),
+        typer.Option("--n", "-n", help="Records; or several of them are the axis.", rich_help_panel=options.RECORDS),
     ],
-    d: asked.Dimension = None,
-    spectrum: asked.Spectrum = None,
-    spectrum_file: asked.SpectrumFile = None,
-    like: asked.Like = None,
-    public: asked.Public = False,
-    knowledge: asked.Knowledge = "nothing",
-    neighbours: asked.NeighboursWord = "add-remove",
-    outliers: asked.Outliers = 0.03,
-    tails: asked.Tails = "heavy",
-    failure_probability: asked.FailureProbability = 0.01,
+    d: options.Dimension = None,
+    spectrum: options.Spectrum = None,
+    spectrum_file: options.SpectrumFile = None,
+    like: options.Like = None,
+    public: options.Public = False,
+    knowledge: options.Knowledge = "nothing",
+    neighbours: options.Neighbours = "add-remove",
+    outliers: options.Outliers = 0.03,
+    tails: options.Tails = "heavy",
+    failure_probability: options.FailureProbability = 0.01,
     chart: Annotated[
         Path | None,
-        typer.Option(help="Draw it: .svg, .png, .html or (Vega-Lite) .json.", rich_help_panel=asked.OUTPUT),
+        typer.Option(help="Draw it: .svg, .png, .html or (Vega-Lite) .json.", rich_help_panel=options.OUTPUT),
     ] = None,
-    json: asked.Json = False,
+    json: options.PrintJson = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the numbers: .json or .md.", rich_help_panel=asked.OUTPUT)
+        Path | None,
+        typer.Option("--out", "-o", help="Write the numbers: .json or .md.", rich_help_panel=options.OUTPUT),
     ] = None,
-    force: asked.Force = False,
+    force: options.Force = False,
 ) -> None:
     """Show what privacy costs: predicted error against epsilon, or against n.
 
@@ -66,7 +69,7 @@ def tradeoff(
         raise InvalidParameter(
             "Expected --spectrum NAME together with --d, or --spectrum-file FILE, or --like FILE with --public."
         )
-    options: dict[str, Any] = {
+    given: dict[str, Any] = {
         "epsilon": along.several("epsilon", epsilon, float),
         "delta": delta,
         "n": along.several("n", n, int),
@@ -78,20 +81,20 @@ def tradeoff(
         "tails": tails,
         "failure_probability": failure_probability,
     }
-    found = _run(options)
+    found = _run(given)
     along.write_places(found, partial(_picture, found), chart, out, force)
     _show(found, json)
 
 
-def _run(options: dict[str, Any]) -> "Tradeoff":
-    if not any(isinstance(options[name], list) for name in ("n", "epsilon")):
+def _run(given: dict[str, Any]) -> "Tradeoff":
+    if not any(isinstance(given[name], list) for name in ("n", "epsilon")):
         raise InvalidParameter("Expected several values for --n or for --epsilon, as in --epsilon 0.1,0.5,1: the axis.")
-    if all(isinstance(options[name], list) for name in ("n", "epsilon")):
+    if all(isinstance(given[name], list) for name in ("n", "epsilon")):
         raise InvalidParameter("Expected several values for only one of --n and --epsilon: the axis.")
     from dimfree.planning.tradeoff import tradeoff as curve
 
     with asked.predicting() as tell:
-        return curve(**options, tell=tell)
+        return curve(**given, tell=tell)
 
 
 def _show(found: "Tradeoff", json: bool) -> None:

@@ -169,7 +169,7 @@ def open_table(X: Any, on_invalid: str) -> Any:
     """X as something the front door opens. Errors are worded here because scikit-learn's and NumPy's would repeat
     entries of X or the number of its rows."""
     is_opened = sparse.issparse(X) or _is_frame(X) or _is_anndata(X)
-    table = X if is_opened else plain_table(X, on_invalid) if on_invalid == "neutral" else _numeric(X)
+    table = X if is_opened else plain_table(X, on_invalid) if is_word(on_invalid, "neutral") else _numeric(X)
     if len(table.shape) != 2:
         hint = " Reshape your data: X.reshape(-1, 1) for one coordinate." if len(table.shape) == 1 else ""
         raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {len(table.shape)}.{hint}")

@@ -1,0 +1,111 @@
+"""`dimfree mean` without groups: a table in a file becomes a released mean in another."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dimfree.cli.basis import basis_rows, read_basis_option
+from dimfree.cli.ledger import ledger_rows
+from dimfree.cli.output import REFUSED, Places, show_card
+from dimfree.cli.progress import passing
+from dimfree.cli.public import gain_row, read_public_shape
+from dimfree.cli.report import page_place, page_text
+
+# NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
+if TYPE_CHECKING:
+    from dimfree.data.people.keys import Keys
+    from dimfree.data.records import Records
+    from dimfree.results.release import Release
+
+
+@dataclass(frozen=True)
+class MeanTask:
+    """What is read and where the release goes."""
+
+    data: Path
+    unit: str | None
+    scheduler: str | None
+    covariance: Path | None
+    shape_from: Path | None
+    shape: str | None
+    basis: str | None
+    basis_path: Path | None
+    ledger: Path | None
+    places: Places
+    command: str
+
+    def __post_init__(self) -> None:
+        """Outputs that could not be written are an error before anything is read."""
+        inputs = {"DATA": self.data, "--covariance": self.covariance, "--shape-from": self.shape_from}
+        self.places.check({**inputs, "--basis": self.basis_path, "--ledger": self.ledger})
+
+
+def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
+    """Read, release, write, tell; `given` are keywords of `release_mean`."""
+    with _workers(task.scheduler) as workers:
+        with passing("Reading"):
+            from dimfree.data.read import read_covariance
+
+            records, whose = _read(task.data, task.unit, workers)
+            matrix = None if task.covariance is None else read_covariance(task.covariance, records.columns)
+            axes = read_basis_option(task.basis, task.basis_path, records)
+            public = read_public_shape(task.shape_from, records.columns)
+        with passing("Releasing"):
+            from dimfree.release import release_mean
+
+            known: dict[str, Any] = {"covariance": matrix, "shape": public or task.shape, **axes}
+            release = release_mean(records, **given, **known, unit=whose)
+    spending = list(ledger_rows(given.get("ledger")))
+    page = partial(page_text, release, command=task.command, rules=vars(given["options"]), spending=spending)
+    task.places.write(release, not release.refused, page)
+    rows = [*_rows(release, task.places), *basis_rows(axes, records, release), *gain_row(task.shape_from, public)]
+    rows += [*page_place(task.places.report), *spending]
+    show_card("Refused" if release.refused else "Released", rows, release.guarantee.private)
+    if release.refused:
+        raise typer.Exit(REFUSED)
+
+
+def _workers(scheduler: str | None) -> AbstractContextManager[int]:
+    """How many threads of a cluster do the work in here; 0: it is done in this process."""
+    if scheduler is None:
+        return nullcontext(0)
+    from dimfree.data.cluster.scheduler import connected
+
+    return connected(scheduler)
+
+
+def _read(data: Path, unit: str | None, workers: int) -> tuple["Records", "Keys | None"]:
+    """The coordinates of all rows, and whose they are; None where one row is one person."""
+    from dimfree.data.people.keys import open_keys
+    from dimfree.data.read import read_keyed_table, read_table
+
+    if unit is None:
+        return read_table(data, workers=workers), None
+    records, [column] = read_keyed_table(data, (unit,))
+    return records, open_keys(column, unit)
+
+
+def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
+    from dimfree.results.verdicts import noise_line
+
+    yield "promise", release.guarantee.statement()
+    yield "estimates", release.guarantee.estimates
+    yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
+    yield "charged", "\n".join(f"{what}: {how}, {cost}" for what, how, cost in release.ledger.summary_rows())
+    if release.refusal is not None:
+        yield "reason", release.refusal
+    else:
+        yield "method", release.method
+        yield "noise", _noise_range(release)
+        yield "against spread", noise_line([release])
+    yield from places.rows(not release.refused)
+
+
+def _noise_range(release: "Release") -> str:
+    low, high = release.noise_stddev.min(), release.noise_stddev.max()
+    return f"standard deviation {low:.4g} to {high:.4g} per coordinate, {release.dimension} coordinate(s)"
