@@ -19,7 +19,7 @@ from pathlib import Path
 from proofs.digest import ROOT, claims, digest
 
 MAP = "docs/paper_map.md"
-BOOKS = (MAP, "docs/errata.md")
+PAGES = (MAP, "docs/errata.md")
 TABLE = "## Mechanisms and estimators"
 COLUMNS = ("function", "proof", "test", "audit", "broken twin")
 _PACKAGE = "dimfree"
@@ -109,7 +109,7 @@ def problems(root: Path = ROOT, audits: Sequence[str] | None = None) -> list[str
     found = [*_missing(root, table)]
     for row in table:
         found += [*_proof_gaps(proved, row), *_test_gaps(root, row), *_audit_gaps(row)]
-    return [*found, *_unknown_audits(root, known), *(line for book in BOOKS for line in _dead_ends(root, book))]
+    return [*found, *_unknown_audits(root, known), *(line for page in PAGES for line in _dead_ends(root, page))]
 
 
 def audit_names() -> list[str]:
@@ -188,11 +188,11 @@ def _unknown_audits(root: Path, known: Sequence[str]) -> Iterator[str]:
                 yield f"{MAP}: the audit has no check called {name!r}; see dimfree audit --list."
 
 
-def _dead_ends(root: Path, book: str) -> Iterator[str]:
+def _dead_ends(root: Path, page: str) -> Iterator[str]:
     """Links to no file, code that does not exist, names that the linked file does not contain."""
-    path = root / book
+    path = root / page
     if not path.is_file():
-        yield f"{book} does not exist; write it."
+        yield f"{page} does not exist; write it."
         return
     text = path.read_text(encoding="utf-8")
     for words, target in _LINK.findall(text):
@@ -201,12 +201,12 @@ def _dead_ends(root: Path, book: str) -> Iterator[str]:
         end = path.parent / target.partition("#")[0]
         code = _CODE.fullmatch(words)
         if not end.exists():
-            yield f"{book} links to {target}, which does not exist; correct the link."
+            yield f"{page} links to {target}, which does not exist; correct the link."
         elif end.suffix == ".py" and code and code[1] not in end.read_text(encoding="utf-8"):
-            yield f"{book} looks for {code[1]} in {target}, which does not contain it; correct the name."
+            yield f"{page} looks for {code[1]} in {target}, which does not contain it; correct the name."
     for name in sorted(set(_NAME.findall(text))):
         if digest(root, f"{_PACKAGE}.{name}") is None:
-            yield f"{book} names {name}, which does not exist; correct the name."
+            yield f"{page} names {name}, which does not exist; correct the name."
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -13,7 +13,7 @@ import scipy.sparse as sparse
 from scipy import fft
 
 from benchmarks.accuracy.bases_worlds import REAL, BasesCell, drawn
-from benchmarks.accuracy.doors import SilentNoise
+from benchmarks.accuracy.noise_doubles import SilentNoise
 from benchmarks.accuracy.real import Yardsticks
 from benchmarks.accuracy.real_data import TABLES, Rows
 from benchmarks.accuracy.running import DELTA, quartiles

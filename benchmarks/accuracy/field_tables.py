@@ -54,7 +54,7 @@ def _knowledge() -> list[str]:
 
 
 def _ahead(found: Sequence[tuple[CellResult, Verdict]]) -> list[str]:
-    """One estimator of the house in every cell: its two counts, with the names of those it is counted against."""
+    """One estimator of ours in every cell: its two counts, with the names of those it is counted against."""
     header = [*_HEADER, "np", "floor", "error", "nearest rival", "ahead of every rival"]
     header += ["ahead of those told more", "told more, and nearer"]
     each = [verdict for _, verdict in found]

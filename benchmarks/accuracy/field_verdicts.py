@@ -1,4 +1,4 @@
-"""Whether an estimator of the house is ahead of its rivals, the peers that have no more prior knowledge than it has.
+"""Whether an estimator of ours is ahead of its rivals, the peers that have no more prior knowledge than it has.
 
 A peer has more where it was told all that ours was told and something besides. Where each was told something that the
 other was not ("other"), the peer does not have more, and ours has to be ahead of it. Only peers that took part count.
@@ -29,7 +29,7 @@ def scores_of(cell: Mapping[str, Any]) -> dict[str, Score]:
 
 
 def verdicts(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
-    """One for each estimator of the house, in words and plain numbers."""
+    """One for each estimator of ours, in words and plain numbers."""
     return [verdict(contestant, scores) for contestant in OURS]
 
 

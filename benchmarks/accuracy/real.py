@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from benchmarks.accuracy.doors import SilentNoise
+from benchmarks.accuracy.noise_doubles import SilentNoise
 from benchmarks.accuracy.real_data import TABLES, Missing, Rows
 from benchmarks.accuracy.real_tables import report, verdicts
 from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept, quartiles

@@ -26,7 +26,7 @@ def quartiles(values: Sequence[float]) -> list[float] | None:
 
 
 def each(measure: Callable[[Work], dict[str, Any]], cells: Sequence[Work], jobs: int) -> list[dict[str, Any]]:
-    """The results in the order of the cells; fresh processes, each with its own noise door."""
+    """The results in the order of the cells; fresh processes, each with noise of its own."""
     if jobs == 1:
         return [measure(cell) for cell in cells]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:

@@ -14,10 +14,12 @@ from dimfree import Release, release_mean
 from dimfree.estimators import unknown
 from dimfree.estimators.learn.stages import run_stages
 from dimfree.estimators.learn.state import State
+from dimfree.estimators.learn.variances import measure_own
 
 
 def learn_spherical(state: State) -> State:
-    """Equal variances throughout; the precision that the variances would have had goes to the stages."""
+    """Equal variances throughout; the columns' own are measured for the error bars, as in other coordinates."""
+    state, _ = measure_own(state)
     return run_stages(replace(state, log_variance=np.zeros_like(state.stddev)), 1.0)
 
 

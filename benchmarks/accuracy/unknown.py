@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.accuracy.bars import UNKNOWN_BARS, misses, verdicts
 from benchmarks.accuracy.cells import FULL, Cell
-from benchmarks.accuracy.doors import BitReached, ProbedBit
 from benchmarks.accuracy.measuring import measure, release
+from benchmarks.accuracy.noise_doubles import BitReached, ProbedBit
 from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept, without_paths
 from benchmarks.accuracy.unknown_cells import WATCHED, accuracy_cells, large_cells, pass_cells, robustness_cells
 from benchmarks.accuracy.unknown_tables import report

@@ -62,7 +62,7 @@ def in_turn(task: str, **arguments: Any) -> Found:
 
 @contextmanager
 def written(table: Table, setting: Setting) -> Iterator[Path | None]:
-    """The path of the table while it is needed; None where the disk has no room for it."""
+    """The path of the table while it is needed; None where it does not fit the disk."""
     with TemporaryDirectory(dir=setting.folder) as folder:
         if shutil.disk_usage(folder).free < _ROOM * table.gib * GIB:
             yield None
@@ -80,7 +80,7 @@ def cell(setting: Setting, name: str, table: Table, measure: Callable[[Path], Fo
     def run() -> Found:
         print(f"{name}: n = {table.count}, d = {table.dimension}, {table.gib:.2f} GiB", file=sys.stderr, flush=True)
         with written(table, setting) as path:
-            found = {"skipped": "no room on the disk"} if path is None else measure(path)
+            found = {"skipped": "does not fit the disk"} if path is None else measure(path)
         return {"name": name, "quick": setting.quick, **asdict(table), "gib": table.gib, **found}
 
     return kept(setting.keep, ("scale", name, table, setting.seed), run)

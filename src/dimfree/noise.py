@@ -29,19 +29,69 @@ class Noise(Protocol):
     def private(self) -> bool: ...
 
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
-        """`size` independent discrete Gaussian integers."""
+        """Independent discrete Gaussian integers.
+
+        Parameters
+        ----------
+        stddev : float
+            At most 2**56.
+        size : int
+            How many.
+
+        Returns
+        -------
+        array of int64
+            `size` of them.
+        """
         ...
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
-        """`size` independent discrete Laplace integers: z has weight exp(-|z| / scale)."""
+        """Independent discrete Laplace integers: z has weight exp(-|z| / scale).
+
+        Parameters
+        ----------
+        scale : float
+            Above 0, at most 2**52.
+        size : int
+            How many.
+
+        Returns
+        -------
+        array of int64
+            `size` of them.
+        """
         ...
 
     def coin(self, numerator: int, denominator: int) -> bool:
-        """True with probability exactly numerator / denominator."""
+        """True with probability exactly numerator / denominator.
+
+        Parameters
+        ----------
+        numerator, denominator : int
+            Whole numbers of any length.
+
+        Returns
+        -------
+        bool
+            One toss.
+        """
         ...
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
-        """`size` independent uniform integers in [0, bound)."""
+        """Independent uniform integers in [0, bound).
+
+        Parameters
+        ----------
+        bound : int
+            Above 0.
+        size : int
+            How many.
+
+        Returns
+        -------
+        array of int64
+            `size` of them.
+        """
         ...
 
 
@@ -65,6 +115,11 @@ class SystemNoise:
     """Private noise: exact samplers on the random bytes of the operating system.
 
     An object draws only in the process that made it, and cannot be copied or pickled. It has no seed.
+
+    Attributes
+    ----------
+    private : bool
+        True.
 
     Raises
     ------

@@ -6,8 +6,8 @@ import pytest
 from audit.broken import broken
 
 from dimfree.accounting.events import Gaussian
-from dimfree.accounting.losses import Approximate, Pure, Ranged
-from dimfree.audit.exact.claims import precise, promising, stated_epsilon, stating
+from dimfree.accounting.losses import Approximate, Pure
+from dimfree.audit.exact.claims import precise, promising
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.charges import charges
 from dimfree.audit.numerics.checks import NUMERICS
@@ -15,9 +15,8 @@ from dimfree.audit.registry import charge_cases
 from dimfree.mechanisms import Charged
 
 CASES = {case.name: case for case in charge_cases()}
-GAUSSIAN = [name for name, case in CASES.items() if isinstance(case.cost, float) and name not in ("top-k", "quantile")]
+GAUSSIAN = [name for name, case in CASES.items() if isinstance(case.cost, float)]
 LAPLACE = [name for name, case in CASES.items() if isinstance(case.cost, tuple)]
-CHOICES = ["top-k", "quantile"]
 
 
 def test_right_mechanisms_state_what_they_draw():
@@ -33,7 +32,7 @@ def test_everything_that_draws_is_looked_at():
         *("unevenness", "weight of unevenness", "spread in a basis", "togetherness", "outer products"),
     ):
         assert word in said
-    assert len(GAUSSIAN) + len(LAPLACE) + len(CHOICES) == len(CASES)
+    assert len(GAUSSIAN) + len(LAPLACE) == len(CASES)
     for word in ("clipped mean", "scores", "togetherness", "outer products", "friend radius", "medians", "histograms"):
         assert {f"{relation}" for relation in ("add-remove", "replace-one")} == {
             name.split(", ")[1] for name in CASES if name.startswith(word)
@@ -51,9 +50,6 @@ class Halved:
 
     def laplace(self, scale, size):
         return self.source.laplace(scale / 2, size)
-
-    def noisy_top(self, scores, count, scale):
-        return self.source.noisy_top(scores, count, scale / 2)
 
 
 def lying(case, **changes):
@@ -111,12 +107,6 @@ def test_half_a_delta_is_caught(name):
     assert charges([lying(CASES[name], delta=lambda e: e.delta / 2)])
 
 
-@pytest.mark.parametrize("name", CHOICES)
-def test_half_a_range_and_a_forgotten_choice_are_caught(name):
-    assert charges([lying(CASES[name], eta=lambda e: e.eta / 2)])
-    assert charges([lying(CASES[name], times=lambda e: e.times + 1)])
-
-
 def test_silence_instead_of_noise_is_caught():
     class Nothing:
         def gaussian(self, stddev, size):
@@ -127,7 +117,6 @@ def test_silence_instead_of_noise_is_caught():
 
 
 BROKEN = {
-    "half the range": {"top-k", "quantile"},
     "half the noise of a mean": {"core mean"},
     "half the sensitivity of a mean": {"core mean"},
     "half the total": {"total weight"},
@@ -144,7 +133,7 @@ def test_what_is_broken_in_place_is_caught(monkeypatch, what):
     assert {line.split(": ")[0] for line in charges()} == BROKEN[what]
 
 
-# ---- how loud to ask
+# ---- what to ask for
 
 
 def test_what_is_asked_for_makes_up_for_what_is_stated():
@@ -155,10 +144,3 @@ def test_what_is_asked_for_makes_up_for_what_is_stated():
     assert precise(0.4, lambda mu: Gaussian("", 1.0, 1 / mu, 1, 1.0)) == pytest.approx(0.4)
     assert precise(0.4, lambda mu: Gaussian("", 0.5, 1 / mu, 1, 1.0)) == pytest.approx(0.8)
     assert precise(0.4, lambda mu: Gaussian("", 2.0, 1 / mu, 1, 1.0)) == pytest.approx(0.4)
-
-
-@pytest.mark.parametrize("times", [1, 3])
-def test_the_scale_at_which_choices_state_a_claim(times):
-    scale = stating(0.5, lambda scale: Ranged("", 2 / scale, times))
-    assert stated_epsilon(Ranged("", 2 / scale, times)) == pytest.approx(0.5)
-    assert scale == pytest.approx(4 * times)

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from functools import cache
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ from dimfree.audit.pairs.spread import spread_points
 from dimfree.audit.registry import subjects
 from dimfree.audit.release_calls import KNOWN, PAPER, paper_size, release_calls
 from dimfree.estimators import run
+from dimfree.estimators.run import CAUTION
 from dimfree.mechanisms.paper.stable_histogram import publishing_threshold
 from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm2 as paper
-from dimfree.release import CAUTION, LEARNED
+from dimfree.request import Learned
 
 EPSILON = 3.0
 MECHANISMS = [subject for subject in subjects(EPSILON) if not subject.name.startswith("release")]
@@ -66,7 +68,7 @@ def test_every_mechanism_is_sampled_under_every_relation_it_knows():
 
 
 def test_every_learned_shape_is_called():
-    assert set(LEARNED) <= {call.name for call in CALLS}
+    assert set(get_args(Learned)) <= {call.name for call in CALLS}
 
 
 @pytest.mark.parametrize("subject", MECHANISMS, ids=lambda subject: subject.name)

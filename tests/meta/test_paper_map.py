@@ -137,10 +137,10 @@ def test_a_change_elsewhere_is_noticed(project: Path, file: str, old: str, new: 
 
 
 def test_missing_pages_are_gaps(project: Path) -> None:
-    for page in paper_map.BOOKS:
+    for page in paper_map.PAGES:
         (project / page).unlink()
     found = paper_map.problems(project, AUDITS)
-    assert {f"{page} does not exist; write it." for page in paper_map.BOOKS} <= set(found)
+    assert {f"{page} does not exist; write it." for page in paper_map.PAGES} <= set(found)
     assert any(line.startswith("mechanisms.count:count has no row") for line in found)
 
 

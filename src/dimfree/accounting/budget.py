@@ -31,6 +31,16 @@ class Neighbours(StrEnum):
     def parse(cls, value: "str | Neighbours") -> "Neighbours":
         """The relation with this name.
 
+        Parameters
+        ----------
+        value : str or Neighbours
+            "add-remove" or "replace-one".
+
+        Returns
+        -------
+        Neighbours
+            The relation.
+
         Raises
         ------
         InvalidParameter

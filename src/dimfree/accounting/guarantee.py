@@ -85,7 +85,13 @@ class Guarantee:
         return f"the mean of capped person totals: each person counts once, with the sum of their {rows}"
 
     def statement(self) -> str:
-        """The guarantee as a sentence. Numbers are printed in full: rounded down they would promise too much."""
+        """The guarantee as a sentence. Numbers are printed in full: rounded down they would promise too much.
+
+        Returns
+        -------
+        str
+            One sentence.
+        """
         promise = (
             f"differential privacy with epsilon={self.epsilon!r} and delta={self.delta!r}, {self.who}: "
             f"{_CHANGE[self.unit, self.neighbours]} changes the probability of any outcome by at most a factor "
@@ -108,7 +114,13 @@ class Guarantee:
         return "" if self.unit == "row" else f"What is estimated is {self.estimates}. "
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values."""
+        """The fields as JSON values.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -122,6 +134,16 @@ class Guarantee:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
         """The guarantee that `to_dict` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            The fields.
+
+        Returns
+        -------
+        Guarantee
+            The same promise.
 
         Raises
         ------

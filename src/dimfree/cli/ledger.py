@@ -56,9 +56,9 @@ def create(
 
     if ledger.exists() and ledger.stat().st_size and dataset in datasets_in(ledger):
         raise InvalidParameter(f"There is a ledger of dataset={dataset!r} already, and a total never changes.")
-    book = Ledger(ledger, dataset, epsilon=epsilon, delta=delta, neighbours=Neighbours.parse(neighbours), unit=unit)
-    typer.echo(book.statement(), err=True)
-    typer.echo(book.head)
+    found = Ledger(ledger, dataset, epsilon=epsilon, delta=delta, neighbours=Neighbours.parse(neighbours), unit=unit)
+    typer.echo(found.statement(), err=True)
+    typer.echo(found.head)
 
 
 def show(
@@ -79,12 +79,12 @@ def show(
 
     opened = [Ledger(ledger, name) for name in ([dataset] if dataset else datasets_in(ledger))]
     if json:
-        typer.echo(json_text.dumps([_summary(book) for book in opened], indent=2))
+        typer.echo(json_text.dumps([_summary(found) for found in opened], indent=2))
         return
-    for book in opened:
-        typer.echo(f"{book.statement()} Head: {book.head}")
+    for found in opened:
+        typer.echo(f"{found.statement()} Head: {found.head}")
         if dataset:
-            _print_table(book)
+            _print_table(found)
 
 
 def verify(
@@ -155,39 +155,39 @@ def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> 
     return ToldLedger(path, dataset, purpose=purpose or "")
 
 
-def ledger_rows(book: "Ledger | None") -> Iterator[tuple[str, str]]:
+def ledger_rows(found: "Ledger | None") -> Iterator[tuple[str, str]]:
     """What is left, for a card; the release is done, so trouble with the file is told, and loses nothing."""
-    if book is None:
+    if found is None:
         return
     try:
-        yield "ledger", f"{book.statement()} Head: {book.head}"
+        yield "ledger", f"{found.statement()} Head: {found.head}"
     except InvalidFile as error:
         yield "ledger", str(error)
     except Exception as error:  # noqa: BLE001 - whatever it is, the release is not written yet
         yield "ledger", f"It cannot be read ({type(error).__name__})."
 
 
-def _summary(book: "Ledger") -> dict[str, Any]:
-    account, terms = book.account(), book.terms
+def _summary(found: "Ledger") -> dict[str, Any]:
+    account, terms = found.account(), found.terms
     return {
-        "dataset": book.dataset,
+        "dataset": found.dataset,
         **terms.to_dict(),
         "debits": account.debits,
         "spent": account.spent,
         "composed": account.box is not None,
-        "statement": book.statement(),
-        "head": book.head,
+        "statement": found.statement(),
+        "head": found.head,
     }
 
 
-def _print_table(book: "Ledger") -> None:
+def _print_table(found: "Ledger") -> None:
     from rich.console import Console
     from rich.table import Table
 
     from dimfree.ledger.rows import shown_rows
 
     table = Table("entry", "day", "what", "purpose", "epsilon", "delta", "spent", "outcome", box=None)
-    for row in shown_rows(book.entries()):
+    for row in shown_rows(found.entries()):
         table.add_row(*row)
     Console(markup=False, highlight=False).print(table)
 

@@ -121,14 +121,14 @@ def from_sparse(X: Any) -> sparse.csr_array:
 
 
 def _from_pandas(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    names = _pandas_names(X, lenient)
+    names = _pandas_names(X, lenient, declared=len(X) > 0)  # without rows, nothing has declared a type
     if all(map(_is_pandas_number, X.dtypes)):
         return X.to_numpy(dtype=np.float64, na_value=np.nan, copy=True), names
     return _stacked(X.shape, (_pandas_floats(X.iloc[:, place]) for place in range(len(names)))), names
 
 
-def _pandas_names(X: Any, lenient: bool) -> tuple[str, ...]:
-    """Of a frame whose columns hold numbers, or with `lenient` may do so."""
+def _pandas_names(X: Any, lenient: bool, *, declared: bool) -> tuple[str, ...]:
+    """Of a frame whose columns hold numbers, or with `lenient` or undeclared types may do so."""
     names = tuple(str(name) for name in X.columns)
     numeric = [_is_pandas_number(dtype) for dtype in X.dtypes]
     if _are_counted_labels(X.columns):
@@ -137,7 +137,7 @@ def _pandas_names(X: Any, lenient: bool) -> tuple[str, ...]:
         check_untyped_names(_parts(X.columns))
     else:
         check_names(names, [str(part) for part in _parts(X.columns[numeric])])
-    loose = lenient or len(X) == 0  # without rows, nothing has declared a type
+    loose = lenient or not declared
     for name, dtype, number in zip(names, X.dtypes, numeric, strict=True):
         _check_column(name, number or (loose and _is_undeclared(dtype)))
     return names
@@ -258,7 +258,7 @@ def _from_dask_frame(X: Any, lenient: bool) -> tuple[Source, tuple[str, ...]]:
     """Its types are declared: a partition that has others is an error."""
     from dimfree.data.cluster.dask_table import of_frame
 
-    names = _pandas_names(X._meta, lenient=False)
+    names = _pandas_names(X._meta, lenient=False, declared=True)
     return of_frame(X, names), names
 
 

@@ -36,18 +36,39 @@ class _SchemaError(InvalidRecords, TypeError):
 class PrivateMean(BaseEstimator):
     """The private mean of the rows of X as a scikit-learn estimator; the guarantee is that of `release_mean`.
 
-    One row is one person, unless `unit` names the column of X that says whose each row is, or `fit` is given one key
-    for each row: keys are data, and parameters are printed. Every call of `fit` is a release of its own and spends the
-    whole budget again: a search over parameters or a cross-validation spends it once for every fit. In a pipeline the
-    steps before it must not learn from X (or do so privately, at a cost of their own). Parameters are those of
-    `release_mean` and of `Options`, all of them flat, as scikit-learn asks.
+    Every call of `fit` is a release of its own and spends the whole budget again: a search over parameters or a
+    cross-validation spends it once for every fit. In a pipeline the steps before it must not learn from X (or do so
+    privately, at a cost of their own). As scikit-learn asks, a table without rows raises an error. Like the error of
+    `on_invalid="raise"` it is outside the guarantee; `release_mean` refuses instead.
 
-    As scikit-learn asks, a table without rows raises an error. Like the error of `on_invalid="raise"` it is for the
-    curator's eyes and outside the guarantee; `release_mean` refuses instead.
+    Parameters
+    ----------
+    epsilon, delta, covariance, shape, basis, neighbours, on_invalid, unit_rows, device, ledger, noise
+        As in `release_mean`.
+    core, stages, core_sample, scale, tails, outliers, window, failure_probability, denoise
+        As in `Options`.
+    unit : str, optional
+        The column of X that says whose each row is. Keys themselves go to `fit`: they are data, and parameters are
+        printed.
 
-    After `fit`: `location_` and `noise_stddev_` of shape (d,), NaN after a refusal; `guarantee_`; `release_`;
-    `n_features_in_` and, when X has column names, `feature_names_in_`, of the coordinates. None of them tells how many
-    rows there were.
+    Attributes
+    ----------
+    location_, noise_stddev_ : array, shape (d,)
+        The mean and the standard deviation of its noise; NaN after a refusal.
+    release_ : Release
+        All that was released.
+    guarantee_ : Guarantee
+        The promise.
+    n_features_in_, feature_names_in_
+        Of the coordinates; names where X has them. Nothing tells how many rows there were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dimfree import PrivateMean
+    >>> X = np.random.default_rng(0).normal(size=(3000, 5))
+    >>> PrivateMean(epsilon=1.0, delta=1e-6).fit(X).location_.shape
+    (5,)
     """
 
     def __init__(
@@ -98,7 +119,21 @@ class PrivateMean(BaseEstimator):
         self.noise = noise
 
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
-        """Release the mean of the rows of X. `y` is ignored and never read; `unit` holds one key for each row."""
+        """Release the mean of the rows of X; a refusal is a warning (`RefusalWarning`).
+
+        Parameters
+        ----------
+        X : table of numbers, shape (n, d)
+            As in `release_mean`.
+        y : ignored
+            Never read.
+        unit : one key for each row, optional
+            Whose each row is.
+
+        Returns
+        -------
+        self
+        """
         table, whose = self._persons(open_table(X, self.on_invalid), unit)
         check_schema(self, table)  # names and width only, before any budget is spent
         given = {**self.get_params(deep=False), "unit": whose}

@@ -53,11 +53,22 @@ def make_private_mean(
     Guarantee: for arrays at distance 1, answers are (epsilon, delta)-indistinguishable; at distance k the map gives
     what k steps leave of that, rounded up (`group_loss`). The measure is Approximate(MaxDivergence).
 
-    `input_domain` is `dp.numpy.array2_domain(T=float, num_columns=d)`: the number of columns is schema and must be
-    there. `input_metric` decides what one step is: SymmetricDistance and InsertDeleteDistance count rows added and
-    removed (a replacement is 2), ChangeOneDistance and HammingDistance count rows replaced and take the number of rows
-    as public. Rows that are not finite count for nothing. The other parameters are those of `release_mean`.
+    Parameters
+    ----------
+    input_domain : OpenDP domain
+        `dp.numpy.array2_domain(T=float, num_columns=d)`: the number of columns is schema and must be there.
+    input_metric : OpenDP metric
+        What one step is. SymmetricDistance and InsertDeleteDistance count rows added and removed (a replacement is 2).
+        ChangeOneDistance and HammingDistance count rows replaced and take the number of rows as public.
+    epsilon, delta, covariance, shape, basis, options
+        As in `release_mean`. Rows that are not finite count for nothing.
 
+    Returns
+    -------
+    Measurement
+
+    Notes
+    -----
     Measurements of one's own need `dp.enable_features("contrib", "honest-but-curious")`: OpenDP takes our word for the
     map (proofs/README.md). In a Context, after `dp.register(make_private_mean)`: `context.query().private_mean(1.0,
     1e-7)`; without epsilon, OpenDP finds the one that the query's allowance leaves.

@@ -39,11 +39,23 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
     publicly known `covariance` or `shape`, whose standard deviations are then used. Every `fit` spends the whole budget
     again, also inside a cross-validation. A refused release raises RefusedRelease, and its budget is spent.
 
-    `with_mean` and `with_std` choose what is done; the other parameters are those of `release_mean` and of `Options`.
-    Keys that say whose each row is go to `fit(X, unit=keys)`. Sparse X is for `with_mean=False` only.
+    Parameters
+    ----------
+    epsilon, delta, covariance, shape, neighbours, on_invalid, ledger, noise
+        As in `release_mean`.
+    failure_probability, outliers, window, denoise
+        As in `Options`.
+    with_mean, with_std : bool
+        Whether to centre, and whether to divide. Sparse X is for `with_mean=False` only.
 
-    After `fit`: `mean_`, `scale_` and `learned_` of shape (d,), None where not asked for; `release_`, `guarantee_`;
-    `n_features_in_` and, when X has column names, `feature_names_in_`.
+    Attributes
+    ----------
+    mean_, scale_, learned_ : array, shape (d,), or None
+        What is subtracted, what is divided by, and which standard deviations were learned; None where not asked for.
+    release_, guarantee_
+        The release and its promise.
+    n_features_in_, feature_names_in_
+        Of the columns; names where X has them.
     """
 
     def __init__(
@@ -80,7 +92,26 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         self.noise = noise
 
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
-        """Release the mean of the rows of X, once. `y` is ignored and never read; `unit` holds a key for each row."""
+        """Release the mean of the rows of X, once.
+
+        Parameters
+        ----------
+        X : table of numbers, shape (n, d)
+            As in `release_mean`.
+        y : ignored
+            Never read.
+        unit : one key for each row, optional
+            Whose each row is.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        RefusedRelease
+            If the release was refused. Its budget is spent.
+        """
         self._check()
         table = self._table(X)
         check_schema(self, table)  # before any budget is spent
@@ -119,14 +150,36 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         return np.sqrt(known.covariance_diagonal(release.dimension))
 
     def transform(self, X: Any) -> Any:
-        """(X - mean_) / scale_, column by column; spends nothing. What is missing stays missing."""
+        """(X - mean_) / scale_, column by column; spends nothing.
+
+        Parameters
+        ----------
+        X : table of numbers, shape (n, d)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        array or CSR matrix
+            A copy; what is missing stays missing.
+        """
         values = self._opened(X)
         if self.mean_ is not None:
             values = values - self.mean_
         return values if self.scale_ is None else _times(values, 1 / self.scale_)
 
     def inverse_transform(self, X: Any) -> Any:
-        """X * scale_ + mean_: back to the units of the records."""
+        """X * scale_ + mean_: back to the units of the records.
+
+        Parameters
+        ----------
+        X : table of numbers, shape (n, d)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        array or CSR matrix
+            A copy.
+        """
         values = self._opened(X)
         if self.scale_ is not None:
             values = _times(values, self.scale_)

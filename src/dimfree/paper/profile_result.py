@@ -128,14 +128,36 @@ class VarianceProfile:
             raise RefusedRelease(f"A refused profile has no buckets. Reason: {self.refusal}")
 
     def to_json(self) -> str:
-        """The whole profile as JSON text; `from_json` gives back the same bits."""
+        """The whole profile as JSON text.
+
+        Returns
+        -------
+        str
+            `from_json` gives back the same bits.
+        """
         document = {"format": FORMAT, "kind": KIND, "guarantee": self.guarantee.to_dict()}
         document |= {name: getattr(self, name) for name in _FIELDS} | {"ledger": self.ledger.to_dict()}
         return json.dumps(document, allow_nan=False, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The profile `to_json` wrote; anything else raises InvalidFile."""
+        """The profile that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON text.
+
+        Returns
+        -------
+        VarianceProfile
+            The same profile.
+
+        Raises
+        ------
+        InvalidFile
+            If the text is anything else.
+        """
         try:
             document = json.loads(text)
             if (document.pop("format"), document.pop("kind")) != (FORMAT, KIND):

@@ -1,4 +1,4 @@
-"""Noise doors that show one part of a release by itself. Never private.
+"""Noise doubles that show one part of a release by itself. Never private.
 
 Noise off: what a release then misses of the sample mean is bias. Bit probed: its exact probability, no coin flipped.
 """
