@@ -1,4 +1,4 @@
-"""The front door: what is accepted, what is refused in which words, and what never leaves."""
+"""Records: which tables are accepted, what is refused and with which text, and what never leaves."""
 
 import copy
 import pickle
