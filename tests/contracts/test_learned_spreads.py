@@ -5,7 +5,7 @@ import pytest
 from mixed_units import HELD_OUT, SETTLED, WIDE_WINDOW
 from sklearn.datasets import load_breast_cancer
 
-from dimfree import SeededNoise, release_mean
+from dimfree import Options, SeededNoise, release_mean
 from dimfree.report.reading import Reading
 from dimfree.results.verdicts import LOST, PRECISE, ROUGH, UNLEARNED, noise_line, verdicts
 
@@ -56,8 +56,8 @@ def looked_at(tables):
     for place, (make, epsilon) in enumerate(tables.values()):
         for seed in range(SEEDS):
             table = make(np.random.default_rng([42, place, seed]))
-            options = {"window": WIDE_WINDOW} if table.std(axis=0).max() > 1e5 else {}
-            release = release_mean(table, epsilon=epsilon, delta=1e-6, noise=SeededNoise(seed), **options)
+            options = Options(window=WIDE_WINDOW) if table.std(axis=0).max() > 1e5 else Options()
+            release = release_mean(table, epsilon=epsilon, delta=1e-6, noise=SeededNoise(seed), options=options)
             if release.refused:
                 continue
             varies, truth = table.std(axis=0) > 0, table.std(axis=0)
