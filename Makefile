@@ -40,7 +40,7 @@ test-all: lint ## lint, then every test
 audit: $(STAMP) ## attack every mechanism and estimator for up to half an hour: audit.html
 	@$(BIN)/dimfree audit --jobs $(WORKERS) --budget $(or $(AUDIT_SECONDS),1600) --report audit.html --force
 
-lint: $(STAMP) ## style, types and the arrows between the rooms
+lint: $(STAMP) ## style, types, and which package imports which
 	@$(RUN) ruff check
 	@$(RUN) ruff format --check
 	@$(RUN) mypy

@@ -74,9 +74,9 @@ class Spot:
         return found if math.isfinite(found) else None
 
     def _private(self, contestant: Contestant, X: Floats, known: Priors, sample: Floats, seed: int) -> float | None:
-        door = SeededNoise(zlib.crc32(f"{seed} {contestant.name}".encode()))
+        noise = SeededNoise(zlib.crc32(f"{seed} {contestant.name}".encode()))
         promise = {"epsilon": self.epsilon, "delta": DELTA, "neighbours": "add-remove"}
-        answer = contestant.answer(X, known, **promise, noise=door)
+        answer = contestant.answer(X, known, **promise, noise=noise)
         if answer.refused:
             return None
         noise = float(np.linalg.norm(answer.noise_stddev)) if isinstance(answer, Release) else 0.0

@@ -113,7 +113,7 @@ STEPS: tuple[tuple[ModuleType, str, str], ...] = (  # where a step is called, it
 
 
 class TimedNoise(SystemNoise):
-    """The private door, with a clock."""
+    """Private noise, with a clock."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -55,12 +55,12 @@ def one(name: str, size: Size, seed: int) -> dict[str, Any]:
     X, mean = draw(stddevs, size.count, np.random.default_rng(seed))
     length = float(np.linalg.norm(stddevs))  # told without the simulation of `worlds`, which would warm a cache
     known = Priors(stddevs, GENEROUS * DISTANCE * length, 2 * length, mean)
-    door = SystemNoise()
-    door.gaussian(2.0**24, 1)  # imports OpenDP
+    noise = SystemNoise()
+    noise.gaussian(2.0**24, 1)  # imports OpenDP
     promise = {"epsilon": EPSILON, "delta": DELTA, "neighbours": Neighbours.ADD_REMOVE}
     before = _resident_now()
     start = time.perf_counter()
-    answer = contestant.answer(X, known, **promise, noise=door)
+    answer = contestant.answer(X, known, **promise, noise=noise)
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "beside_gib": max(_peak() - before, 0.0), "refused": answer.refused}
 

@@ -63,14 +63,14 @@ def _streamed(stream: NpyStream, entries: int) -> np.ndarray:
 def release(path: str, method: str, core_sample: int | str = "auto", seed: int | None = None) -> Found:
     """A release from a .npy file that is read anew on every pass. With a seed: not private, to be compared."""
     stream = NpyStream(Path(path))
-    door = _opened_door() if seed is None else SeededNoise(seed)
-    return _released(Records(stream, None), method, door, options=Options(core_sample=core_sample))
+    noise = _opened_noise() if seed is None else SeededNoise(seed)
+    return _released(Records(stream, None), method, noise, options=Options(core_sample=core_sample))
 
 
 def cells(path: str | None, seed: int) -> Found:
     """A release of a CSR matrix in memory; nothing is known of it."""
     table = scale_files.cells_of(None if path is None else Path(path), seed)
-    return {**_released(table, "auto", _opened_door()), "shape": list(table.shape), "stored": int(table.nnz)}
+    return {**_released(table, "auto", _opened_noise()), "shape": list(table.shape), "stored": int(table.nnz)}
 
 
 def dask(path: str, method: str, workers: int, seed: int, source: str) -> Found:
@@ -117,32 +117,32 @@ def peer(path: str, name: str) -> Found:
     known = Priors(stddevs, GENEROUS * DISTANCE * length, 2 * length, X.mean(0))
     (contestant,) = chosen([name])
     promise = {"epsilon": EPSILON, "delta": DELTA, "neighbours": Neighbours.ADD_REMOVE}
-    door, start = _opened_door(), time.perf_counter()
-    answer = contestant.answer(X, known, **promise, noise=door)
+    noise, start = _opened_noise(), time.perf_counter()
+    answer = contestant.answer(X, known, **promise, noise=noise)
     return {"seconds": time.perf_counter() - start, "refused": answer.refused}
 
 
 def noise(count: int, dimension: int, method: str, seed: int) -> Found:
     """How much of a release in memory is spent on drawing noise, and what one vector of it takes."""
     (X,) = scale_files.blocks(count, dimension, "float64", seed, count)
-    found = _released(X, method, _opened_door())
-    door = _opened_door()
-    return {**found, "vector": _best(lambda: door.gaussian(2.0**24, dimension))}
+    found = _released(X, method, _opened_noise())
+    noise = _opened_noise()
+    return {**found, "vector": _best(lambda: noise.gaussian(2.0**24, dimension))}
 
 
-def _opened_door() -> TimedNoise:
-    door = TimedNoise()
-    door.gaussian(2.0**24, 1)  # imports OpenDP
-    door.seconds = 0.0
-    return door
+def _opened_noise() -> TimedNoise:
+    noise = TimedNoise()
+    noise.gaussian(2.0**24, 1)  # imports OpenDP
+    noise.seconds = 0.0
+    return noise
 
 
-def _released(table: object, method: str, door: Any, **options: Any) -> Found:
+def _released(table: object, method: str, noise: Any, **options: Any) -> Found:
     """Seconds in all, and of stage 0: from the end of the check of the rows to the first block of the first stage."""
     marks: list[tuple[float, str]] = []
     dimension = table.dimension if isinstance(table, Records) else table.shape[1]  # type: ignore[attr-defined]
     covariance = scale_files.stddevs(dimension) ** 2 if method == "known" else None
-    promise = {"epsilon": EPSILON, "delta": DELTA, "covariance": covariance, "noise": door}
+    promise = {"epsilon": EPSILON, "delta": DELTA, "covariance": covariance, "noise": noise}
     with progress.listening(lambda stage, done, total: marks.append((time.perf_counter(), stage))):
         start, worked = time.perf_counter(), time.process_time()
         answer = release_mean(table, **promise, **options)
@@ -153,7 +153,7 @@ def _released(table: object, method: str, door: Any, **options: Any) -> Found:
         "stage_0": _stage_0(start, start + seconds, marks),
         "refused": answer.refused,
     }
-    drawn = {"drawing": door.seconds} if isinstance(door, TimedNoise) else {"mean": _digest(answer)}
+    drawn = {"drawing": noise.seconds} if isinstance(noise, TimedNoise) else {"mean": _digest(answer)}
     return {**found, **drawn, "passes": _passes(start, marks)}
 
 

@@ -137,8 +137,8 @@ def test_groups_and_facades_draw_after_their_debit(path: Path, X: np.ndarray) ->
         PrivateStandardScaler(with_std=False, **options).fit(X)
 
     for name, release in (("groups", by_group), ("scaler", by_scaler)):
-        book, noise = path.with_name(f"{name}.db"), Watching(path.with_name(f"{name}.db"))
-        release(ledger=Ledger(book, dataset="d", epsilon=4, delta=1e-2), noise=noise, **KNOWN)
+        place, noise = path.with_name(f"{name}.db"), Watching(path.with_name(f"{name}.db"))
+        release(ledger=Ledger(place, dataset="d", epsilon=4, delta=1e-2), noise=noise, **KNOWN)
         assert noise.seen == 1
 
 
@@ -149,9 +149,9 @@ def test_groups_and_facades_draw_after_their_debit(path: Path, X: np.ndarray) ->
 def test_what_is_charged_is_what_the_run_was_calibrated_for(X: np.ndarray, options, relation) -> None:
     """The branch that was taken, and all that came before the choice, is in the charge."""
     seen: list[Charge] = []
-    book, many = _keeping(seen), np.concatenate([X] * 4)
+    place, many = _keeping(seen), np.concatenate([X] * 4)
     options = {**options, "epsilon": 1.0, "delta": 1e-3, "neighbours": relation}
-    release = release_mean(many, **with_options(ledger=book, noise=dimfree.SeededNoise(3), **options))
+    release = release_mean(many, **with_options(ledger=place, noise=dimfree.SeededNoise(3), **options))
     [run], spent = seen[0].runs, release.ledger
     assert not release.refused
     assert spent.menu[spent.chosen] in run.menu

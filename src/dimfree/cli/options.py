@@ -154,7 +154,7 @@ LedgerFile = Annotated[
 ]
 Dataset = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="With --ledger: whose book in it.", rich_help_panel=DATA),
+    typer.Option(metavar="NAME", help="With --ledger: whose ledger in it.", rich_help_panel=DATA),
 ]
 Purpose = Annotated[
     str | None,

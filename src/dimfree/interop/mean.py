@@ -201,7 +201,7 @@ def _is_anndata(X: Any) -> bool:
 
 
 def open_table(X: Any, on_invalid: str) -> Any:
-    """X as something the front door opens. Errors are worded here because scikit-learn's and NumPy's would repeat
+    """X as something `as_records` opens. Errors are worded here because scikit-learn's and NumPy's would repeat
     entries of X or the number of its rows."""
     is_opened = sparse.issparse(X) or _is_frame(X) or _is_anndata(X)
     table = X if is_opened else plain_table(X, on_invalid) if is_word(on_invalid, "neutral") else _numeric(X)

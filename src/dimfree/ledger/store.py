@@ -44,7 +44,7 @@ _DAMAGED = "is damaged: restore it from a copy, and count every release since th
 _REMEDIES = {  # the first entry whose name is a prefix of SQLite's error name
     "SQLITE_NOTADB": "is damaged, or is not a ledger: pass a file that dimfree.Ledger or 'dimfree ledger create' made.",
     "SQLITE_BUSY": "is locked by another process: wait until it is done, or pass a longer timeout.",
-    "SQLITE_FULL": "cannot be written, the disk is full: make room. Nothing was released.",
+    "SQLITE_FULL": "cannot be written, the disk is full: free some space. Nothing was released.",
     "SQLITE_READONLY_DBMOVED": "was moved or replaced while it was open: open it again. Nothing was released.",
     "SQLITE_READONLY": "cannot be written: it, or its folder, is read-only. Nothing was released.",
     "SQLITE_CANTOPEN": CANNOT_OPEN,
