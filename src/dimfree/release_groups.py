@@ -229,8 +229,10 @@ def _paid(
 
 
 def _learning(failure_probability: float) -> Opening:
-    """What the run that learns the shape is charged, whatever it comes to."""
-    return partial(opening, failure=CAUTION * failure_probability / 2, search_share=RADIUS_SEARCH_SHARE)
+    """What the run that learns the shape is charged, whatever it comes to: n̂ may choose to read every column by itself,
+    so that branch is on its menu (P18)."""
+    failure = CAUTION * failure_probability / 2
+    return partial(opening, failure=failure, untested=True, search_share=RADIUS_SEARCH_SHARE)
 
 
 def _opening(scale: Scale, failure_probability: float) -> Opening:

@@ -19,9 +19,11 @@ _KEPT = 0.99  # of delta, so that the slack of discrete noise fits
 _FACTORS = (0.88, 0.86, 0.83, 0.8, 0.75, 0.7)  # of the whole's mu: the tests cost some of it; each try takes seconds
 
 
-def opening(budget: Budget, failure: float, *, bounded: bool = False, search_share: float = 0.0) -> Costs:
+def opening(
+    budget: Budget, failure: float, *, bounded: bool = False, untested: bool = False, search_share: float = 0.0
+) -> Costs:
     """The costs of a run under add/remove: its count and its branches, all but the discrete slack."""
-    menu = calibrate_private_count(budget, failure, bounded=bounded, search_share=search_share)
+    menu = calibrate_private_count(budget, failure, bounded=bounded, untested=untested, search_share=search_share)
     return Costs(budget, Neighbours.ADD_REMOVE, (counted_records(menu.count_stddev or math.inf),), menu.menu)
 
 
