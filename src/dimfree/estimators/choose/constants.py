@@ -252,8 +252,8 @@ SCORED_TYPICAL = 0.12
 HELD_STDDEV = 0.5
 # [1/√rank; share of P: least, most; share of what is left] The look at the records' lengths.
 LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.12, (0.01, 0.2), 0.3
-# [largest σ of a column; share of the sampling error] The ball reaches at least so far, and as far as noise allows.
-LEAST_REACH, WIDE_REACH = 5.0, 0.2
+# [share of the sampling error] The ball is widened until its noise reaches this.
+WIDE_REACH = 0.2
 
 # --- Algorithm 2 (paper/shares.py, averaging.py, algorithm2.py) -------------------------------------------------------
 
