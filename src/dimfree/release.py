@@ -15,6 +15,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.data.gpu.device import device_memory_unspoken
 from dimfree.data.records import require_valid
 from dimfree.errors import memory_unspoken
+from dimfree.estimators.columns.run import refuse_columns, release_columns
 from dimfree.estimators.known import refuse_known, release_cheapest, release_known
 from dimfree.estimators.run import Run
 from dimfree.estimators.unknown import refuse_unknown, release_unknown
@@ -25,7 +26,7 @@ from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise
 from dimfree.options import Options
 from dimfree.paper.algorithm2 import refuse_paper, release_paper
-from dimfree.request import Learned, NeighboursName, OnInvalid, Request, open_records
+from dimfree.request import Learned, NeighboursName, Objective, OnInvalid, Request, open_records
 from dimfree.results.release import Release
 
 
@@ -42,6 +43,7 @@ ESTIMATORS: dict[str, Estimator] = {
     "soft": Estimator(release_soft, refuse_known),
     "basic": Estimator(release_basic, refuse_known),
     "unknown": Estimator(release_unknown, refuse_unknown),
+    "columns": Estimator(release_columns, refuse_columns),
     "paper": Estimator(release_paper, refuse_paper),
 }
 
@@ -51,6 +53,7 @@ def release_mean(
     *,
     epsilon: float,
     delta: float,
+    objective: Objective = "auto",
     covariance: ArrayLike | None = None,
     shape: Shape | Learned | None = None,
     basis: object = "auto",
@@ -151,6 +154,7 @@ def release_mean(
     request = Request.checked(
         epsilon=epsilon,
         delta=delta,
+        objective=objective,
         covariance=covariance,
         shape=shape,
         basis=basis,

@@ -33,6 +33,7 @@ from dimfree.options import AUTO, UNTESTED, Options
 Learned = Literal["auto", "paper"]  # shapes that are learned from the records
 NeighboursName = Literal["add-remove", "replace-one"]
 OnInvalid = Literal["raise", "neutral"]
+Objective = Literal["auto", "relative", "total"]
 
 _LEARNERS = {"auto": "unknown", "paper": "paper"}
 
@@ -43,6 +44,7 @@ class Request:
 
     budget: Budget
     relation: Neighbours
+    objective: str
     covariance: ArrayLike | None
     shape: Shape | str | None
     basis: object
@@ -61,6 +63,7 @@ class Request:
         epsilon: float,
         delta: float,
         options: Options,
+        objective: Objective = "auto",
         neighbours: NeighboursName | Neighbours = "add-remove",
         covariance: ArrayLike | None = None,
         shape: Shape | str | None = None,
@@ -85,6 +88,7 @@ class Request:
         request = cls(
             budget=budget,
             relation=relation,
+            objective=check_choice("objective", objective, get_args(Objective)),
             covariance=covariance,
             shape=shape,
             basis=basis,
@@ -109,12 +113,28 @@ class Request:
     @property
     def estimator(self) -> str:
         """The name of the estimator that answers."""
+        if self.learned == AUTO and self.objective == "relative":
+            return "columns"
         return _LEARNERS[self.learned] if self.learned else self.options.core
 
     @property
     def chooses_basis(self) -> bool:
         """Whether the coordinates in which the noise is shaped are chosen on the way, by what is released."""
         return self.learned == AUTO and is_word(self.basis, AUTO)
+
+    def by_columns(self, *, named: bool) -> str | None:
+        """What reading every column by itself would aim at: "relative" or "total"; None where it is out of question.
+
+        Columns with names tend to have units of their own, so "auto" weighs each by its own spread.
+        """
+        if self.learned != AUTO or not self._columns_as_they_are:
+            return None
+        return ("relative" if named else "total") if self.objective == AUTO else self.objective
+
+    @property
+    def _columns_as_they_are(self) -> bool:
+        """Whether no other coordinates than the columns are asked for."""
+        return self.basis is None or is_word(self.basis, AUTO)
 
     @property
     def learns_scale(self) -> bool:
@@ -134,7 +154,12 @@ class Request:
             check_exactly_one(self.covariance, self.shape)
             if not isinstance(self.shape, Shape | None):
                 raise reject_shape("shape", self.shape)
-        if self.learned != AUTO and not (self.basis is None or is_word(self.basis, AUTO)):
+        if self.objective == "relative" and (self.learned != AUTO or not self._columns_as_they_are):
+            raise InvalidParameter(
+                "Expected objective='relative' without covariance, shape and basis: it learns the spread of every "
+                "column by itself. Leave them out, or use objective='total'."
+            )
+        if self.learned != AUTO and not self._columns_as_they_are:
             raise InvalidParameter(
                 "Expected basis to be left out: it is for shape='auto', where the shape of the noise is learned; "
                 "a known covariance has its own directions, and shape='paper' knows the records' axes only."

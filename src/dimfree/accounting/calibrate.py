@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import Bounded, Branch, Tested, branches_profile
+from dimfree.accounting.events import Bounded, Branch, OnlyGaussian, Tested, branches_profile
 from dimfree.accounting.ladder import shortest_ladder
 from dimfree.accounting.lifting import before_lifting
 from dimfree.accounting.precision import compose, largest_mu
@@ -21,6 +21,7 @@ SLACKS = (1.01, 1.03, 1.07, 1.15)  # values of f: from a long ladder and little 
 _SEARCH_GROWTH = (0.5, 0.8, 1.3, 2.0)  # factor on the share of the searches, for each f
 COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's mu: 1.6 % of the precision
 BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
+UNTESTED_SLACK = 1.005  # f of a branch without a test beside tested ones
 _MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the maximum over the branches fits
 
 
@@ -31,24 +32,29 @@ class Calibration:
     count_stddev: float | None  # of the noisy count; None where the number of records is public
     tested: tuple[Tested, ...]
     bounded: Bounded | None = None
+    untested: OnlyGaussian | None = None
 
     @property
     def menu(self) -> tuple[Branch, ...]:
-        return (*self.tested, *([self.bounded] if self.bounded else []))
+        return (*self.tested, *(branch for branch in (self.bounded, self.untested) if branch))
 
 
 @lru_cache(maxsize=64)
 def calibrate_private_count(
-    budget: Budget, failure: float, *, bounded: bool = False, search_share: float = 0.0
+    budget: Budget, failure: float, *, bounded: bool = False, untested: bool = False, search_share: float = 0.0
 ) -> Calibration:
-    """Add/remove: a noisy count, then the branch chosen by it. The maximum over all branches fits the budget (P9)."""
+    """Add/remove: a noisy count, then the branch chosen by it. The maximum over all branches fits the budget (P9, P18).
+
+    `bounded`, `untested`: with a branch for the soft core, and one of Gaussian releases alone.
+    """
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
     count_mu = mu_full / COUNT_STDDEV
     for margin in _MARGINS:
         tested = _tested(epsilon, delta * margin, mu_full, count_mu, search_share, failure)
         gentle = _bounded(epsilon, delta * margin, count_mu) if bounded else None
-        plan = Calibration(1 / count_mu, tested, gentle)
+        alone = OnlyGaussian(math.sqrt((mu_full / UNTESTED_SLACK) ** 2 - count_mu**2)) if untested else None
+        plan = Calibration(1 / count_mu, tested, gentle, alone)
         if plan.menu and total_delta(epsilon, count_mu, partial(branches_profile, plan.menu)) <= delta:
             return plan
     return Calibration(1 / count_mu, ())
@@ -61,7 +67,20 @@ def calibrate_public_count(budget: Budget, failure: float, *, search_share: floa
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
     tested = _tested(epsilon, delta * (1 - 1e-6), mu_full, 0.0, search_share, failure)
-    return Calibration(None, tuple(b for b in tested if total_delta(epsilon, 0.0, b.profile) <= delta))
+    fitting = tuple(b for b in tested if total_delta(epsilon, 0.0, b.profile) <= delta)
+    return Calibration(None, fitting, untested=calibrate_gaussian(budget, private_count=False).untested)
+
+
+@lru_cache(maxsize=64)
+def calibrate_gaussian(budget: Budget, *, private_count: bool) -> Calibration:
+    """Gaussian releases alone: the noisy count, if the number of records is private, and one branch without a test.
+
+    The precisions add up to that of the best single Gaussian, rounded down (P17).
+    """
+    mu_full = largest_mu(*idealised(budget.usable_epsilon, budget.delta)) * (1 - 1e-9)
+    count_mu = mu_full / COUNT_STDDEV if private_count else 0.0
+    rest = OnlyGaussian(math.sqrt(mu_full**2 - count_mu**2) * (1 - 1e-12))
+    return Calibration(1 / count_mu if private_count else None, (), None, rest)
 
 
 def _tested(

@@ -88,7 +88,18 @@ class Bounded:
         return hockey_stick(self.mu, x) + self.failure
 
 
-Branch = Tested | Bounded
+@dataclass(frozen=True)
+class OnlyGaussian:
+    """A branch of Gaussian releases alone, of total mu; which ones may follow from those before (P17, P18)."""
+
+    mu: float
+    search_mu: ClassVar[float] = 0.0
+
+    def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return hockey_stick(self.mu, x)
+
+
+Branch = Tested | Bounded | OnlyGaussian
 
 
 def branches_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -193,6 +204,8 @@ def _gaussian_row(event: Gaussian) -> tuple[str, str, str]:
 def _branch_row(branch: Branch) -> tuple[str, str, str]:
     if isinstance(branch, Tested):
         return "stability test", f"one bit, ladder of {branch.ladder.length} steps", f"then mu <= {branch.mu:.4g}"
+    if isinstance(branch, OnlyGaussian):
+        return "no test", "Gaussian releases alone", f"mu <= {branch.mu:.4g}"
     return "noisy lower bound", f"fails with probability {branch.failure:.2g}", f"mu <= {branch.mu:.4g}"
 
 
@@ -200,10 +213,14 @@ def _branch_to_dict(branch: Branch) -> dict[str, Any]:
     if isinstance(branch, Tested):
         rungs = [f"{rung:x}" for rung in branch.ladder.rungs]
         return {"kind": "tested", "mu": branch.mu, "search_mu": branch.search_mu, "rungs": rungs}
+    if isinstance(branch, OnlyGaussian):
+        return {"kind": "gaussian", "mu": branch.mu}
     return {"kind": "bounded", "mu": branch.mu, "failure": branch.failure}
 
 
 def _branch_from_dict(data: dict[str, Any]) -> Branch:
     if data["kind"] == "tested":
         return Tested(Ladder(tuple(int(rung, 16) for rung in data["rungs"])), data["mu"], data["search_mu"])
+    if data["kind"] == "gaussian":
+        return OnlyGaussian(data["mu"])
     return Bounded(data["mu"], data["failure"])

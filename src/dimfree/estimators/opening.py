@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_private_count, calibrate_public_count
-from dimfree.accounting.events import Costs, Gaussian, Tested
+from dimfree.accounting.events import Branch, Costs, Gaussian
 from dimfree.core import stable
 from dimfree.core.friends import all_counts
 from dimfree.core.subsample import fixed_sample, poisson_sample
@@ -29,7 +29,8 @@ def calibrated(run: Run, search_share: float, *, bounded: bool = False) -> Calib
     if run.relation is Neighbours.REPLACE_ONE:
         calibration = calibrate_public_count(run.budget, run.failure / 2, search_share=search_share)
     else:
-        calibration = calibrate_private_count(run.budget, run.failure / 2, bounded=bounded, search_share=search_share)
+        extra = {"bounded": bounded, "untested": run.by_columns is not None}
+        calibration = calibrate_private_count(run.budget, run.failure / 2, search_share=search_share, **extra)
     if run.core_sample and not core_sample_suffices(run.core_sample, calibration, run.failure, run.model.outliers):
         raise InvalidParameter(
             f"Expected core_sample={run.core_sample!r} to be large enough for the stability test at this budget; "
@@ -47,7 +48,7 @@ def released_size(run: Run, calibration: Calibration) -> tuple[Size, tuple[Gauss
     return Size(counted.value, calibration.count_stddev, sample), (counted.event,)
 
 
-def charged(run: Run, calibration: Calibration, before: tuple[Gaussian, ...], branch: Tested) -> Costs:
+def charged(run: Run, calibration: Calibration, before: tuple[Gaussian, ...], branch: Branch) -> Costs:
     """The count and the branches. Add/remove: n̂ chose the branch, so all of them are charged (P9). Replace-one: a
     public number chose it, so it alone is charged."""
     if run.relation is Neighbours.REPLACE_ONE:

@@ -24,6 +24,7 @@ from dimfree.noise import Noise
 from dimfree.options import AUTO
 from dimfree.request import Request
 from dimfree.results.error_model import ErrorModel
+from dimfree.results.reach import Reach
 from dimfree.results.release import Release
 
 CAUTION = 0.7  # of failure_probability is shared out; the rest is for what the public models of honest data miss
@@ -56,6 +57,7 @@ class Run:
     denoise: bool
     noise: Noise
     menu: bool = False  # whether the coordinates that the noise is shaped in are chosen on the way
+    by_columns: str | None = None  # "relative" or "total": what reading every column by itself would aim at; None: not
 
     @classmethod
     def of(cls, request: Request, records: Records) -> "Run":
@@ -80,6 +82,7 @@ class Run:
             denoise=options.denoise,
             noise=request.noise,
             menu=request.chooses_basis,
+            by_columns=request.by_columns(named=records.columns is not None),
         )
 
     @property
@@ -104,7 +107,13 @@ class Run:
         return Release.refused_because(reason, **self._common(method, ledger, public))
 
     def answered(
-        self, answer: Answer, method: str, ledger: AnyCosts, public: dict[str, float], words: Mapping[str, float | str]
+        self,
+        answer: Answer,
+        method: str,
+        ledger: AnyCosts,
+        public: dict[str, float],
+        words: Mapping[str, float | str],
+        reach: Reach | None = None,
     ) -> Release:
         """A release whose shape was learned: what the learner says in the coordinates of the records."""
         model = ErrorModel(
@@ -120,6 +129,7 @@ class Run:
             error_model=model,
             shape=answer.shape,
             denoised=answer.denoised if self.denoise else None,
+            reach=reach,
             **self._common(method, ledger, {**public, **words}),
         )
 

@@ -22,6 +22,7 @@ from dimfree.estimators.choose.constants import (
     RADIUS_SEARCH_SHARE,
 )
 from dimfree.estimators.choose.core import Size, StableChoice
+from dimfree.estimators.columns.run import release_by_columns, untested_branch
 from dimfree.estimators.learn.coordinates import learn_coordinates
 from dimfree.estimators.learn.forecasts import OWN
 from dimfree.estimators.learn.restore import restored
@@ -37,7 +38,7 @@ def refuse_unknown(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
     calibration = calibrated(run, RADIUS_SEARCH_SHARE)
     size, _ = released_size(run, calibration)
-    refused = choose_core(run, calibration, size) is None
+    refused = untested_branch(run, calibration, size) is None and choose_core(run, calibration, size) is None
     return run.refused(TOO_FEW, "auto", run.ledger((), ()), count=size.count) if refused else None
 
 
@@ -45,6 +46,9 @@ def release_unknown(run: Run) -> Release:
     """count → branch → scale → core → coordinates, variances, stages → restore (P4 to P6, P8 to P12, M5')."""
     calibration = calibrated(run, RADIUS_SEARCH_SHARE)
     size, before = released_size(run, calibration)  # P5'
+    if branch := untested_branch(run, calibration, size):
+        ledger = charged(run, calibration, before, branch)  # P18
+        return release_by_columns(run, size, ledger, relative=run.by_columns == "relative")
     choice = choose_core(run, calibration, size)
     if choice is None:
         return run.refused(TOO_FEW, "auto", run.ledger(before, calibration.menu), count=size.count)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered
+from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered, calibrate_gaussian
 from dimfree.accounting.events import Costs, counted_records
 from dimfree.errors import InvalidParameter
 from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
@@ -84,7 +84,9 @@ def _runs(estimator: str, run: Run) -> tuple[Costs, ...]:
 
 def _tested(estimator: str, run: Run) -> Costs:
     """Count and branches (P9). Under replace-one a public number chooses the branch; the worst branch is charged."""
-    if estimator == "unknown":
+    if estimator == "columns":
+        menu = calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
+    elif estimator == "unknown":
         menu = calibrated(run, RADIUS_SEARCH_SHARE)
     else:
         gentle = estimator == "auto" and run.relation is Neighbours.ADD_REMOVE and not run.learn_scale
@@ -112,6 +114,7 @@ def public_digest(estimator: str, run: Run) -> str:
             "delta": run.budget.delta,
             "neighbours": run.relation.value,
             "failure": run.failure,
+            "by_columns": run.by_columns,
             "outliers": run.model.outliers,
             "factor": run.model.factor,
             "learn_scale": run.learn_scale,

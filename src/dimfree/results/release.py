@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any, Literal, NoReturn, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dimfree._types import Floats
 from dimfree._validate import check_kind
@@ -17,6 +18,7 @@ from dimfree.accounting.several_runs.costs import AnyCosts
 from dimfree.errors import InvalidParameter, RefusedRelease
 from dimfree.results.error_bars import ErrorBars
 from dimfree.results.error_model import ErrorModel, LearnedShape
+from dimfree.results.reach import Reach
 from dimfree.results.release_checks import check_promise, checked_fields
 from dimfree.results.release_json import canonical_text, fields_from_text, incomplete, release_text
 
@@ -63,6 +65,7 @@ class Release(ErrorBars):
     _error_model: ErrorModel | None = None
     _shape: LearnedShape | None = None
     _denoised: Floats | None = None
+    _reach: Reach | None = None
 
     def __post_init__(self) -> None:
         check_promise(self.guarantee, self.ledger)
@@ -78,6 +81,7 @@ class Release(ErrorBars):
         error_model: ErrorModel | None = None,
         shape: LearnedShape | None = None,
         denoised: ArrayLike | None = None,
+        reach: Reach | None = None,
         **common: Any,
     ) -> Self:
         """A release with a mean.
@@ -92,6 +96,8 @@ class Release(ErrorBars):
             The variances learned on the way.
         denoised : array_like of shape (d,), optional
             The shrunk mean, where `denoise=True` asked for one.
+        reach : Reach, optional
+            How far from a centre the records counted in full.
         **common
             The other fields of the release.
 
@@ -101,7 +107,7 @@ class Release(ErrorBars):
         """
         arrays: dict[str, Any] = {"_mean": mean, "_noise_stddev": noise_stddev, "_denoised": denoised}
         model = ErrorModel() if error_model is None else error_model
-        return cls(**arrays, _error_model=model, _shape=shape, **common)
+        return cls(**arrays, _error_model=model, _shape=shape, _reach=reach, **common)
 
     @classmethod
     def refused_because(cls, reason: str, **common: Any) -> Self:
@@ -149,6 +155,20 @@ class Release(ErrorBars):
     def shape(self) -> LearnedShape | None:
         """The variances learned on the way, with their uncertainty; None where the shape was known."""
         return self._shape
+
+    @property
+    def reach(self) -> Reach | None:
+        """How far from a released centre the records counted in full; None where the release does not state it."""
+        return self._reach
+
+    @property
+    def resolved(self) -> NDArray[np.bool_]:
+        """Whether the spread of each column is known, (d,): stated by the user, or learned.
+
+        False: the release could not tell how wide the column is, or saw only zeros in it. Its mean may then be off by
+        more than its error bars say, if rare large entries were not seen.
+        """
+        return np.ones(self.dimension, dtype=np.bool_) if self._shape is None else self._shape.learned
 
     @property
     def error_model(self) -> ErrorModel:

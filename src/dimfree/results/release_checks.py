@@ -13,11 +13,12 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import AnyCosts
 from dimfree.errors import InvalidParameter
 from dimfree.results.error_model import ErrorModel, LearnedShape, frozen_numbers
+from dimfree.results.reach import Reach
 
 if TYPE_CHECKING:
     from dimfree.results.release import Release
 
-METHODS = ("auto", "recentred", "stable", "soft", "basic", "paper")
+METHODS = ("auto", "columns", "recentred", "stable", "soft", "basic", "paper")
 BASELINES = ("clipped", "karwa-vadhan", "ball", "plan", "coinpress", "huang-liang-yi", "friendly-core")
 
 
@@ -50,7 +51,10 @@ def _outcome(release: "Release") -> dict[str, Any]:
     if release.refusal is not None:
         if not isinstance(release.refusal, str) or not release.refusal.strip():
             raise InvalidParameter("Expected the reason of a refusal to be a sentence.")
-        if any(part is not None for part in (*arrays, release._error_model, release._shape, release._denoised)):
+        if any(
+            part is not None
+            for part in (*arrays, release._error_model, release._shape, release._denoised, release._reach)
+        ):
             raise InvalidParameter("Expected a refused release without mean and noise_stddev.")
         return {}
     frozen: dict[str, Any] = {
@@ -62,6 +66,8 @@ def _outcome(release: "Release") -> dict[str, Any]:
         frozen["_shape"] = check_kind("shape", release._shape, LearnedShape).frozen(release.dimension)
     if release._denoised is not None:
         frozen["_denoised"] = frozen_numbers("the denoised mean", release._denoised, release.dimension)
+    if release._reach is not None:
+        frozen["_reach"] = check_kind("reach", release._reach, Reach).frozen(release.dimension)
     if not np.all(frozen["_noise_stddev"] > 0):
         raise InvalidParameter("Expected noise_stddev above 0 in every coordinate.")
     return frozen

@@ -7,14 +7,15 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import costs_from_dict
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.results.error_model import ErrorModel, LearnedShape
+from dimfree.results.reach import Reach
 
 if TYPE_CHECKING:
     from dimfree.results.release import Release
 
-FORMAT = 3  # raise it whenever an older reader would misunderstand the file
+FORMAT = 4  # raise it whenever an older reader would misunderstand the file
 _KEYS = (
     "format", "guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal",
-    "mean", "noise_stddev", "error_model", "shape", "denoised",
+    "mean", "noise_stddev", "error_model", "shape", "denoised", "reach",
 )  # fmt: skip
 _AGAIN = "export it again with release.to_json()."
 
@@ -63,6 +64,7 @@ def _document(release: "Release") -> dict[str, Any]:
         "error_model": None if release._error_model is None else release._error_model.to_dict(),
         "shape": None if release._shape is None else release._shape.to_dict(),
         "denoised": None if release._denoised is None else release._denoised.tolist(),
+        "reach": None if release._reach is None else release._reach.to_dict(),
         "ledger": release.ledger.to_dict(),
     }
 
@@ -89,12 +91,13 @@ def _no_constant(name: str) -> NoReturn:
 def _fields_of(document: dict[str, Any]) -> dict[str, Any]:
     """Constructor arguments from a parsed document; types are checked there."""
     values = {name: document[name] for name in _KEYS if name != "format"}
-    model, shape = values.pop("error_model"), values.pop("shape")
+    model, shape, reach = (values.pop(name) for name in ("error_model", "shape", "reach"))
     return {
         **{f"_{name}": values.pop(name) for name in ("mean", "noise_stddev", "denoised")},
         **values,
         "_error_model": None if model is None else ErrorModel(**model),
         "_shape": None if shape is None else LearnedShape.from_dict(shape),
+        "_reach": None if reach is None else Reach.from_dict(reach),
         "guarantee": Guarantee.from_dict(values["guarantee"]),
         "ledger": costs_from_dict(values["ledger"]),
     }

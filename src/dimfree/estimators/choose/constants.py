@@ -203,10 +203,57 @@ VAGUE = 1.0
 SPREAD_TAIL = 0.0228
 # [share of the noise] Below it a variance cannot be told from 0.
 RESOLVED = 0.5
+# [likelihood ratio] What earlier releases said of a spread is overruled by scores that contradict it by this factor.
+MISLED = 0.01
 # [columns] Weight of a prior that allows any spread, beside the fitted columns.
 ANY_SPREAD_COLUMNS = 2.0
 # [EM steps; quadrature nodes; columns at a time] Work of one posterior.
 SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048
+
+# --- Every column by itself (columns/) --------------------------------------------------------------------------------
+
+# [n̂·√(P/d)] Below the first the route is refused; below the second the centre is not improved before the last stage.
+LEAST_STRENGTH, RECENTRE_STRENGTH = 20.0, 50.0
+# [n̂·√(P/d)] From here on a table with named columns is read column by column, where nobody has said what counts.
+NAMED_STRENGTH = 25.0
+# [n̂·√(P/d) per column: factor, least, most] From here on that pays for the total error, too, beside the core.
+TOTAL_STRENGTH, TOTAL_STRENGTHS = 10.0, (50.0, 300.0)
+# [n̂·√(P/d); share of P: least and most] One look at all columns: a ninth of the records stands one deviation out.
+LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.015, 0.11)
+# [share of P] All looks closer than the first one, together.
+CLOSER_SHARE = 0.20
+# [cells of a histogram over the number of records] Error of the templates: laws that no template has.
+TEMPLATE_ERROR = 0.03
+# [points] Of a law, in a template.
+TEMPLATE_POINTS = 200
+# [ln σ] Of the lognormal template of a magnitude.
+MAGNITUDE_SPREAD = 0.6
+# [log prior] A column half of zeros, and one of zeros alone.
+HALF_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
+# [factor; probability] A magnitude is doubtful if it lies within this factor with less than this probability.
+NEAR_MAGNITUDE, SURE_MAGNITUDE = 8.0, 0.98
+# [cells] A narrower column is looked at again; [factor] the next cells over the spread about the centre.
+NARROW, CLOSER = 0.6, 0.8
+# [variance of ln σ] A column less certain than this is looked at again.
+UNCERTAIN_LOG_VARIANCE = 0.25
+# [|centre|] Cells are never narrower: there the numbers of a column end.
+FLOAT_RESOLUTION = 1e-13
+# [noise of a cell] A share of records left behind by a closer look is believed from here on.
+STAYED_BEHIND = 4.0
+# [σ] Of a column in which only zeros were seen, and of one of nearly all ones: both may be rare events.
+RARE_STDDEV, NEARLY_ONE_STDDEV = 0.2, 0.15
+# [expected length; share of P; σ] The clipped mean that improves the centre: its radius, its share, its bias.
+MIDDLE_RADIUS, MIDDLE_SHARE, MIDDLE_BIAS = 1.5, 0.05, 0.1
+# [1/strength²; share of P: least and most] The scores of the columns.
+COLUMN_SCORE_STRENGTH, COLUMN_SCORE_SHARES = 60.0, (0.01, 0.10)
+# [1/noise] The unit of these scores: a typical score, one over the unit, stands eight deviations above its noise.
+SCORED_TYPICAL = 0.12
+# [σ known before] A release of scores lowers no spread below this: rare large entries score little.
+HELD_STDDEV = 0.5
+# [1/√rank; share of P: least, most; share of what is left] The look at the records' lengths.
+LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.12, (0.01, 0.2), 0.3
+# [largest σ of a column; share of the sampling error] The ball reaches at least so far, and as far as noise allows.
+LEAST_REACH, WIDE_REACH = 5.0, 0.2
 
 # --- Algorithm 2 (paper/shares.py, averaging.py, algorithm2.py) -------------------------------------------------------
 

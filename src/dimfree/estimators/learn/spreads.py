@@ -14,6 +14,7 @@ from scipy.special import ndtr
 from dimfree._types import Floats
 from dimfree.estimators.choose.constants import (
     ANY_SPREAD_COLUMNS,
+    MISLED,
     PRIOR_ATOMS,
     RESOLVED,
     SPREAD_BLOCK,
@@ -38,14 +39,36 @@ class VarianceRelease:
     unit: Floats
 
 
-def learned_shape(release: VarianceRelease, mean: Floats, mean_variance: Floats) -> LearnedShape:
+@dataclass(frozen=True)
+class EarlierSpreads:
+    """Standard deviations from earlier releases than the scores, and the variances of their logarithms.
+
+    Infinite: nothing is known from there.
+    """
+
+    stddev: Floats
+    log_variance: Floats
+
+    def log_density(self, variances: Floats) -> Floats:
+        """Of variances (d, any number), up to a constant. Earlier releases may mislead, so none is excluded."""
+        off = np.clip(0.5 * np.log(variances) - np.log(self.stddev)[:, None], -100.0, 100.0)  # ln 0, too
+        normal = -0.5 * off**2 / (self.log_variance[:, None] + STATED_MODEL_ERROR**2)
+        return np.asarray(np.logaddexp(normal, np.log(MISLED)))
+
+
+def learned_shape(
+    release: VarianceRelease, mean: Floats, mean_variance: Floats, earlier: EarlierSpreads | None = None
+) -> LearnedShape:
     """The variances that shaped the noise, and how far off the scores and the released mean allow them to be.
 
-    A score measures σ² + e². The final mean gives e up to its own error, of variance `mean_variance`.
+    A score measures σ² + e². The final mean gives e up to its own error, of variance `mean_variance`. `earlier`: what
+    independent releases said of the same columns before.
     """
     with np.errstate(all="ignore"):  # quotients out of range become 0 or infinity: not resolved
-        least, most = _quantiles(*_posterior(release, release.centre - mean, mean_variance))
-        resolved = least >= RESOLVED * (release.noise + mean_variance / release.unit)
+        least, most = _quantiles(*_posterior(release, release.centre - mean, mean_variance, earlier))
+        seen = RESOLVED * (release.noise + mean_variance / release.unit)
+        known = np.inf if earlier is None else earlier.log_variance
+        resolved = (least >= seen) | (np.isfinite(known) & (least > 0))
         believed = np.log(release.variances / release.unit)
         below = np.where(resolved, 0.25 * (believed - np.log(least)), np.inf)
         above = 0.25 * (np.log(most) - believed)
@@ -54,7 +77,9 @@ def learned_shape(release: VarianceRelease, mean: Floats, mean_variance: Floats)
     return LearnedShape(release.variances, np.where(log_stddev > VAGUE, np.inf, log_stddev), log_above=log_above)
 
 
-def _posterior(release: VarianceRelease, offset: Floats, offset_variance: Floats) -> tuple[Floats, Floats]:
+def _posterior(
+    release: VarianceRelease, offset: Floats, offset_variance: Floats, earlier: EarlierSpreads | None
+) -> tuple[Floats, Floats]:
     """Atoms of σ²/u, 0 the first, and their probabilities in each column, (d, atoms).
 
     The prior is fitted to all columns and to some pseudo-columns of any spread, half of them constant.
@@ -63,6 +88,8 @@ def _posterior(release: VarianceRelease, offset: Floats, offset_variance: Floats
     atoms = np.concatenate([[0.0], np.geomspace(release.noise / 8, highest, PRIOR_ATOMS)])
     anything = np.concatenate([[0.5], np.full(PRIOR_ATOMS, 0.5 / PRIOR_ATOMS)])
     density = np.concatenate(list(_densities(release, atoms, offset, offset_variance)))
+    if earlier is not None:
+        density *= np.exp(earlier.log_density(atoms * release.unit[:, None]))
     weights, joint = anything, np.empty_like(density)
     for _ in range(SPREAD_STEPS):
         np.multiply(density, weights, out=joint)

@@ -1,0 +1,123 @@
+"""Centre and spread of every column, from noisy soft histograms alone: no bounds, no units, no location is asked for.
+
+First the magnitude of each column, over 45 decades; then where its records lie, in steps of that magnitude; then closer,
+for narrow columns far from zero. All looks are Gaussian (P19); which columns are looked at again follows from released
+values (P17). Proof: proofs/estimators/columns.md.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._types import Floats
+from dimfree.data.progress import during
+from dimfree.estimators.choose.constants import (
+    CLOSER,
+    CLOSER_SHARE,
+    FLOAT_RESOLUTION,
+    LOOK_SHARES,
+    LOOK_STRENGTH,
+    NARROW,
+    NEARLY_ONE_STDDEV,
+    RARE_STDDEV,
+    STAYED_BEHIND,
+    SURE_MAGNITUDE,
+    UNCERTAIN_LOG_VARIANCE,
+)
+from dimfree.estimators.columns.reading import Places, read_magnitudes, read_places
+from dimfree.estimators.columns.state import ColumnState
+from dimfree.mechanisms.soft_histogram import Cells, Magnitudes, Offsets, noisy_histograms
+
+Which = NDArray[np.intp]
+
+
+@during("columns")
+def learn_columns(state: ColumnState) -> ColumnState:
+    """Centre, spread and their uncertainty, of every column (P19)."""
+    state, magnitudes = _magnitudes(state)
+    state = replace(
+        state,
+        stddev=np.where(magnitudes > 0, magnitudes, RARE_STDDEV),
+        log_variance=np.full(len(magnitudes), 2 * UNCERTAIN_LOG_VARIANCE),
+        zeros=magnitudes == 0,
+    )
+    return _places(state, magnitudes)
+
+
+def look_share(state: ColumnState) -> float:
+    """Of P, for one look at all columns: enough to tell a twentieth of the records from none, as far as that pays."""
+    return float(np.clip((LOOK_STRENGTH / state.strength) ** 2, *LOOK_SHARES))
+
+
+def _look(state: ColumnState, cells: Cells, which: Which, purpose: str) -> tuple[ColumnState, Floats, float]:
+    """(the state that has paid, shares of records, noise of one cell) of these columns."""
+    setting, share = state.setting, look_share(state)
+    state, counts = state.release(
+        share * len(which) / setting.space.dimension,
+        lambda mu: noisy_histograms(setting.space, cells, which, mu, setting.relation, purpose, noise=setting.noise),
+    )
+    event = state.events[-1]
+    return state, counts / setting.count, event.stddev * event.step / setting.count
+
+
+def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats]:
+    """Of every column; those in doubt are looked at twice."""
+    every = np.arange(state.setting.space.dimension)
+    state, shares, noise = _look(state, Magnitudes(), every, "magnitudes of the columns")
+    magnitudes, sureness = read_magnitudes(shares, np.full(len(every), noise))
+    doubtful = np.flatnonzero(sureness < SURE_MAGNITUDE)
+    if len(doubtful):
+        state, again, _ = _look(state, Magnitudes(), doubtful, "magnitudes of columns in doubt")
+        both = (shares[doubtful] + again) / 2
+        magnitudes[doubtful], _ = read_magnitudes(both, np.full(len(doubtful), noise / np.sqrt(2)))
+    return state, magnitudes
+
+
+def _places(state: ColumnState, magnitudes: Floats) -> ColumnState:
+    """Look after look, each closer, at narrow columns away from zero, until a share of P is spent."""
+    d, share = len(magnitudes), look_share(state)
+    which, width = np.flatnonzero(magnitudes), magnitudes.copy()
+    behind, looks, least = np.zeros(d), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
+    noise = np.inf
+    while len(which) and state.left - share * len(which) / d * state.precision >= least:
+        cells = Offsets(state.centre[which], width[which])
+        state, shares, noise = _look(state, cells, which, "places of the columns")
+        seen = read_places(shares, np.full(len(which), noise))
+        state = _moved(state, which, width[which], seen)
+        width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
+        away = np.abs(state.centre[which]) > 1.5 * width[which]
+        narrow = away & (seen.spread < NARROW)
+        looks[which[narrow]] += 1
+        behind[which[narrow]] += 1 - seen.share[narrow]
+        again = away & ((seen.spread < NARROW) | (seen.log_variance > UNCERTAIN_LOG_VARIANCE))
+        which = which[again & (width[which] > FLOAT_RESOLUTION * np.abs(state.centre[which]))]
+    return _with_rare(_with_atoms(state, behind / np.maximum(looks, 1), looks, noise, magnitudes))
+
+
+def _moved(state: ColumnState, which: Which, width: Floats, seen: Places) -> ColumnState:
+    """The state with what a look of this width has told of the columns `which`."""
+    centre, variance = state.centre.copy(), state.centre_variance.copy()
+    stddev, log_variance = state.stddev.copy(), state.log_variance.copy()
+    centre[which] += width * seen.centre
+    variance[which] = width**2 * seen.variance
+    stddev[which], log_variance[which] = width * seen.spread, seen.log_variance
+    return replace(state, centre=centre, centre_variance=variance, stddev=stddev, log_variance=log_variance)
+
+
+def _with_atoms(state: ColumnState, share: Floats, looks: Floats, noise: float, magnitudes: Floats) -> ColumnState:
+    """Where a share of the records was left behind while looking closer, they may lie a whole magnitude away."""
+    left = (looks > 0) & (share * np.sqrt(looks) > STAYED_BEHIND * noise)
+    wide = np.maximum(state.stddev, np.sqrt(np.maximum(share, 0.0)) * magnitudes)
+    return replace(state, stddev=np.where(left, wide, state.stddev))
+
+
+def _with_rare(state: ColumnState) -> ColumnState:
+    """A column of nearly all ones may be an indicator whose few zeros were not seen."""
+    error = np.sqrt(state.centre_variance)
+    ones = (np.abs(state.centre - 1) < np.maximum(4 * error, 0.02)) & (state.stddev < 0.03)
+    return replace(
+        state,
+        stddev=np.where(ones, NEARLY_ONE_STDDEV, state.stddev),
+        centre_variance=np.where(ones, np.minimum(state.centre_variance, 0.02**2), state.centre_variance),
+    )

@@ -1,0 +1,78 @@
+"""A better centre and better spreads, once every column is roughly known: one clipped mean, one release of scores.
+
+The records are seen by `noisy_clipped_mean` and `noisy_scores` alone (P8, P10). Proof:
+proofs/estimators/columns.md.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.data.progress import during
+from dimfree.estimators.choose.constants import (
+    COLUMN_SCORE_SHARES,
+    COLUMN_SCORE_STRENGTH,
+    HELD_STDDEV,
+    MIDDLE_BIAS,
+    MIDDLE_RADIUS,
+    MIDDLE_SHARE,
+    SCORE_LENGTH,
+    SCORED_TYPICAL,
+    VARIANCE_FLOOR,
+)
+from dimfree.estimators.columns.state import ColumnState
+from dimfree.estimators.learn.shrinkage import learned_variances
+from dimfree.estimators.learn.spreads import EarlierSpreads, VarianceRelease
+from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
+from dimfree.mechanisms.scores import MOVES, Scoring, noisy_scores
+
+
+@during("centre")
+def recentre(state: ColumnState) -> ColumnState:
+    """The mean of all records clipped at a public multiple of their expected length; improves the centre only (P8)."""
+    setting, scale = state.setting, state.scale
+    ball = Ball(state.centre, scale, MIDDLE_RADIUS * state.length)
+    state, offset = state.release(
+        MIDDLE_SHARE,
+        lambda mu: noisy_clipped_mean(
+            setting.space, ball, setting.count, mu, setting.relation, "centre", noise=setting.noise
+        ),
+    )
+    event = state.events[-1]
+    variance = (event.stddev * event.step / setting.count * scale) ** 2
+    weight = state.centre_variance / (state.centre_variance + variance)
+    left = np.minimum(weight * variance + (MIDDLE_BIAS * state.stddev) ** 2, state.centre_variance + variance)
+    return replace(state, centre=state.centre + weight * offset * scale, centre_variance=left)
+
+
+@during("spreads")
+def measure_spreads(state: ColumnState) -> ColumnState:
+    """One release of scores about the centre, in columns divided by the spreads known so far (P10).
+
+    A typical entry then scores about one over the unit. The unit is as large as the noise allows: what scores less
+    than one is scored by its square, and so rare large entries are seen.
+    """
+    setting, guess = state.setting, state.about_centre
+    share = float(np.clip(COLUMN_SCORE_STRENGTH / state.strength**2, *COLUMN_SCORE_SHARES))
+    norm = SCORE_LENGTH * math.sqrt(setting.space.dimension)
+    mu = math.sqrt(share * state.precision) / MOVES[setting.relation]
+    unit = max(1.0, SCORED_TYPICAL * setting.count * mu / norm)
+    scoring = Scoring(state.centre, guess, norm)
+    state, total = state.release(
+        share, lambda mu: noisy_scores(setting.space, scoring, unit, mu, setting.relation, noise=setting.noise)
+    )
+    event = state.events[-1]
+    return _with_spreads(state, total / setting.count, event.stddev * event.step / setting.count, unit * guess**2)
+
+
+def _with_spreads(state: ColumnState, scores: Floats, noise: float, unit: Floats) -> ColumnState:
+    """Spreads from mean scores: H, their noise and the variance that scores one."""
+    learned = learned_variances(scores, noise, unit)
+    moments = learned.second_moments
+    stddev = np.sqrt(np.maximum(moments - state.centre_variance, VARIANCE_FLOOR * moments))
+    stddev = np.maximum(stddev, np.where(state.zeros, 1.0, HELD_STDDEV) * state.stddev)
+    release = VarianceRelease(stddev**2, state.centre, scores, noise, unit)
+    earlier = EarlierSpreads(state.stddev, np.where(state.zeros, np.inf, state.log_variance))
+    return replace(state, stddev=stddev, log_variance=learned.log_stddev_variance, scores=release, earlier=earlier)

@@ -1,0 +1,105 @@
+"""Every column by itself: centre, spread, then one clipped mean. Gaussian releases alone: no test, no refusal by data.
+
+count → magnitudes → places → centre → spreads → lengths → mean. Everything after the count is one filter: Gaussian
+releases chosen by released values, their precisions summing to at most P (P17). Proof: proofs/estimators/columns.md.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
+from dimfree.accounting.events import Branch, Costs, OnlyGaussian
+from dimfree.estimators.choose.constants import (
+    LEAST_STRENGTH,
+    NAMED_STRENGTH,
+    RECENTRE_STRENGTH,
+    TOTAL_STRENGTH,
+    TOTAL_STRENGTHS,
+)
+from dimfree.estimators.choose.core import Size
+from dimfree.estimators.columns.last import Answer, last_mean, look_at_lengths
+from dimfree.estimators.columns.opening import learn_columns
+from dimfree.estimators.columns.refine import measure_spreads, recentre
+from dimfree.estimators.columns.state import ColumnState, strength
+from dimfree.estimators.learn import restore
+from dimfree.estimators.learn.shrinkage import denoised
+from dimfree.estimators.learn.spreads import learned_shape
+from dimfree.estimators.learn.state import StageSetting
+from dimfree.estimators.opening import released_size
+from dimfree.estimators.run import Run
+from dimfree.results.release import Release
+
+METHOD = "columns"
+
+
+def release_columns(run: Run) -> Release:
+    """objective="relative": count, then columns; refused where the released number of records is too small."""
+    calibration = calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
+    size, before = released_size(run, calibration)  # P5'
+    ledger = run.ledger(before, calibration.menu, chosen=0)  # P17
+    refusal = _refused(run, size, calibration, replace(ledger, chosen=None))
+    return refusal or release_by_columns(run, size, ledger, relative=True)
+
+
+def untested_branch(run: Run, calibration: Calibration, size: Size) -> OnlyGaussian | None:
+    """The branch without a test, if the run may read every column by itself and has enough records for it. Public."""
+    branch = calibration.untested
+    if branch is None or run.by_columns is None:
+        return None
+    d = run.space.dimension
+    least = NAMED_STRENGTH if run.by_columns == "relative" else float(np.clip(TOTAL_STRENGTH * d, *TOTAL_STRENGTHS))
+    return branch if strength(size.count, run.relation, branch.mu**2, d) >= least else None
+
+
+def refuse_columns(run: Run) -> Release | None:
+    """Replace-one: the refusal that the public number of records alone decides, at no cost."""
+    calibration = calibrate_gaussian(run.budget, private_count=False)
+    size, _ = released_size(run, calibration)
+    return _refused(run, size, calibration, run.ledger((), ()))
+
+
+def release_by_columns(run: Run, size: Size, ledger: Costs, *, relative: bool) -> Release:
+    """The release of the columns route; a branch of Gaussian releases alone is the chosen one (P17, P18)."""
+    setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
+    state = learn_columns(ColumnState.at_start(setting, _chosen(ledger).mu, relative=relative))
+    if not relative or state.strength > RECENTRE_STRENGTH:
+        state = recentre(state)
+    state, tail = look_at_lengths(measure_spreads(state))
+    state, answer = last_mean(state, tail)
+    words = {"objective": "relative" if relative else "total"}
+    ledger = replace(ledger, after=state.events)
+    return run.answered(_stated(state, answer), METHOD, ledger, size.public, words, reach=answer.reach())
+
+
+def _chosen(ledger: Costs) -> Branch:
+    assert ledger.chosen is not None
+    return ledger.menu[ledger.chosen]
+
+
+def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> Release | None:
+    """A public refusal: the released number of records is too small for this many columns."""
+    found = strength(size.count, run.relation, calibration.menu[0].mu ** 2, run.space.dimension)
+    if found >= LEAST_STRENGTH:
+        return None
+    factor = LEAST_STRENGTH / max(found, 1e-3)
+    reason = (
+        f"Too few records for objective='relative' with {run.space.dimension} columns at this budget: about "
+        f"{factor:.2g} times as many, or about {factor:.2g} times the epsilon, would do. objective='total' may work."
+    )
+    return run.refused(reason, METHOD, ledger, count=size.count)
+
+
+def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
+    """What the release says of the mean and of the spread of each column."""
+    assert state.scores is not None  # every path measures them
+    shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
+    return restore.Answer(answer.mean, _shrunk(state, answer), answer.variance, np.zeros_like(answer.mean), shape)
+
+
+def _shrunk(state: ColumnState, answer: Answer) -> Floats:
+    """The shrunk mean: offsets from the centre, in columns divided by their scale, where all have like noise."""
+    scale = answer.ball.scale
+    return state.centre + scale * denoised((answer.mean - state.centre) / scale, answer.variance / scale**2)[0]

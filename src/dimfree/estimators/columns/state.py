@@ -1,0 +1,86 @@
+"""The state of a run that reads every column by itself. Every step takes a state and returns a new one.
+
+A state holds released values and public numbers, and the setting through which mechanisms see the records. The whole
+run is Gaussian releases whose precisions sum to at most P, whatever was released before (P17). Proof:
+proofs/estimators/columns.md. Letters: P = precision of the run, d = columns, n̂ = released number of records.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.accounting.events import Gaussian
+from dimfree.data.blocks import Mask
+from dimfree.estimators.learn.spreads import EarlierSpreads, VarianceRelease
+from dimfree.estimators.learn.state import StageSetting
+from dimfree.mechanisms import Measured
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, repr=False)
+class ColumnState:
+    """Centre and spread of every column as known so far, and the precision that is left."""
+
+    setting: StageSetting
+    relative: bool  # whether columns count by their own spread (objective="relative")
+    precision: float  # P
+    left: float
+    centre: Floats
+    centre_variance: Floats
+    stddev: Floats
+    log_variance: Floats  # of ln stddev
+    zeros: Mask  # columns in which only zeros were seen
+    events: tuple[Gaussian, ...] = ()
+    scores: VarianceRelease | None = None
+    earlier: EarlierSpreads | None = None  # before the scores
+
+    @classmethod
+    def at_start(cls, setting: StageSetting, mu: float, *, relative: bool) -> "ColumnState":
+        """Nothing is known of any column."""
+        d, precision = setting.space.dimension, mu**2 * (1 - 1e-9)
+        nothing = np.zeros(d)
+        return cls(setting, relative, precision, precision, nothing, nothing, nothing, nothing, nothing > 0)
+
+    @property
+    def strength(self) -> float:
+        """n̂·√(P/d): how far a column's number of records stands above its noise if every column is looked at."""
+        setting = self.setting
+        return strength(setting.count, setting.relation, self.precision, setting.space.dimension)
+
+    @property
+    def about_centre(self) -> Floats:
+        """The spread of each column about its centre, whose own error is included."""
+        return np.sqrt(self.stddev**2 + self.centre_variance)
+
+    @property
+    def scale(self) -> Floats:
+        """What each column is divided by before records are clipped to a ball."""
+        return self.about_centre if self.relative else np.sqrt(self.about_centre)
+
+    @property
+    def length(self) -> float:
+        """The expected length of a record, in columns divided by `scale`."""
+        return float(np.linalg.norm(self.about_centre / self.scale))
+
+    @property
+    def rank(self) -> float:
+        """How many columns share the length of a record."""
+        squares = (self.about_centre / self.scale) ** 2
+        return float(squares.sum() ** 2 / (squares**2).sum())
+
+    def release(self, share: float, mechanism: Callable[[float], Measured[T]]) -> tuple["ColumnState", T]:
+        """What a mechanism releases at the mu of a share of P, or of what is left; the state has paid for it (P17)."""
+        taken = min(share * self.precision, self.left)
+        found = mechanism(math.sqrt(taken))
+        return replace(self, left=self.left - taken, events=(*self.events, found.event)), found.value
+
+
+def strength(count: float, relation: Neighbours, precision: float, columns: int) -> float:
+    """n̂·√(P/d), with the noise that the relation asks for."""
+    return max(count, 0.0) * math.sqrt(precision / (columns * CHANGED_RECORDS[relation]))

@@ -1,0 +1,159 @@
+"""One soft histogram for every column: each entry is divided between its two nearest cells (P19).
+
+An entry at the share f of the way from one cell to the next gives cos(πf/2) to the first and sin(πf/2) to the second.
+So it is a vector of norm at most 1, whatever the number of cells, and a small move of the entry is a small move of the
+histogram. The weights are floored whole numbers, so sums are exact. Proof: proofs/mechanisms/soft_histogram.md.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._types import Floats, Integers
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.accounting.events import charged_gaussian, refining_bits
+from dimfree.data.blocks import ALL, Columns, Rows, SparseRows
+from dimfree.data.gpu.rows import DeviceRows, beside, here, namespace, parts
+from dimfree.geometry.space import Space
+from dimfree.mechanisms import Measured
+from dimfree.mechanisms.centred import Centred
+from dimfree.noise import Noise
+
+STEP = 2**20  # the norm of one entry's weights, in whole numbers
+PARTS = 64  # between two cells: entries are rounded down to these
+_TURN = np.pi / 2 * np.arange(PARTS) / PARTS
+_HERE, _NEXT = np.floor(STEP * np.cos(_TURN)), np.floor(STEP * np.sin(_TURN))  # cos² + sin² = 1, rounded down
+
+
+class Cells(Protocol):
+    """A public row of cells, and where on it an entry lies; the same for all columns or with a scale for each."""
+
+    @property
+    def cells(self) -> int: ...
+
+    def places(self, values: Any, columns: Columns) -> Any:
+        """Of entries of these columns: 0 is the first cell, cells - 1 the last. Acts on each entry by itself."""
+        ...
+
+
+@dataclass(frozen=True)
+class Magnitudes:
+    """Cells of a factor 8 for |x|, and the first cell for zeros and what is smaller than all others.
+
+    Between powers of two the place is linear in |x|: no logarithm, whose last bit could depend on the batch.
+    """
+
+    lowest: ClassVar[int] = -60  # of the exponents, to base 2: 1e-18
+    octaves: ClassVar[int] = 3
+    cells: ClassVar[int] = 51  # up to 2^90 = 1e27
+
+    def places(self, values: Any, columns: Columns) -> Any:
+        xp = namespace(values)
+        fraction, exponent = xp.frexp(xp.abs(values))
+        level = exponent + (2 * fraction - 2) - self.lowest
+        small = (level < 0) | (values == 0)
+        return xp.where(small, 0.0, 1.0 + level * (1 / self.octaves))
+
+
+@dataclass(frozen=True)
+class Offsets(Centred):
+    """Cells one `scale` wide about the centre of each column: (x - c)/scale, held at the first and last cell."""
+
+    cells: ClassVar[int] = 6
+    middle: ClassVar[float] = 2.5
+
+    def places(self, values: Any, columns: Columns) -> Any:
+        scale = np.broadcast_to(self.scale, self.centre.shape)
+        offsets = values - beside(values, self.centre[columns])
+        offsets *= beside(values, (1 / scale)[columns])
+        return offsets + self.middle
+
+
+def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Integers:
+    """Σ of the weights of all valid records, (columns, cells), in 1/STEP. Private; exact, in any order of blocks."""
+    total = space.summed(partial(_sums_of, cells, which), len(which) * cells.cells)
+    return total.reshape(len(which), cells.cells)
+
+
+def noisy_histograms(
+    space: Space,
+    cells: Cells,
+    which: NDArray[np.intp],
+    mu: float,
+    relation: Neighbours,
+    purpose: str,
+    *,
+    noise: Noise,
+) -> Measured[Floats]:
+    """The histograms of the columns `which`, in records, with Gaussian noise.
+
+    Guarantee: sensitivity √k for k columns, √(2k) under replace-one, as no weight is negative (P19).
+    """
+    total = soft_histograms(space, cells, which)
+    moves = STEP * math.sqrt(len(which) * CHANGED_RECORDS[relation]) * (1 + 1e-15)  # P19
+    bits = refining_bits(moves, mu)
+    event = charged_gaussian(moves * 2**bits, mu, total.size, 1 / STEP / 2**bits, purpose)
+    noisy = total * 2**bits + noise.gaussian(event.stddev, total.size).reshape(total.shape)
+    return Measured(noisy * event.step, event)
+
+
+def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:
+    seen = rows if len(which) == rows.shape[1] else rows[:, which]
+    with np.errstate(all="ignore"):  # a warning could reveal records
+        if isinstance(seen, SparseRows):
+            return _sparse_sums(cells, seen)
+        if isinstance(seen, DeviceRows):
+            return _device_sums(cells, seen)
+        first = np.arange(seen.shape[1]) * cells.cells
+        return _tallied(_parts(cells.places(seen, ALL), cells.cells) + first * PARTS, len(which) * cells.cells)
+
+
+def weights_of(cells: Cells, values: Floats) -> Floats:
+    """The histograms of a table of public values, one for each column, where an entry has the norm 1."""
+    which = np.arange(values.shape[1])
+    return _sums_of(cells, which, values).reshape(len(which), cells.cells) / STEP
+
+
+def _parts(places: Any, cells: int) -> Any:
+    """Places in whole parts of a cell, within the row of cells; what is no number lies in the first cell."""
+    xp = namespace(places)
+    held = xp.clip(xp.floor(xp.nan_to_num(places, nan=0.0) * PARTS), 0, (cells - 1) * PARTS - 1)
+    return held.astype(np.int64) if xp is np else held.to(xp.int64)
+
+
+def _tallied(where: Integers, size: int) -> Integers:
+    """The weights of entries, each given by its cell and its part of it. Whole numbers below 2^53: exact as floats."""
+    cell, part = np.divmod(where.ravel(), PARTS)
+    total = np.bincount(cell, _HERE[part], size)
+    total[1:] += np.bincount(cell, _NEXT[part], size)[:-1]
+    return total.astype(np.int64)
+
+
+def _sparse_sums(cells: Cells, rows: SparseRows) -> Integers:
+    """The stored entries, and one zero for every entry that is not stored."""
+    width, size = rows.shape[1], rows.shape[1] * cells.cells
+    first = np.arange(width) * cells.cells * PARTS
+    stored = _parts(cells.places(rows.values, rows.columns), cells.cells) + first[rows.columns]
+    cell, part = np.divmod(_parts(cells.places(np.zeros(width), ALL), cells.cells) + first, PARTS)
+    unstored = len(rows) - np.bincount(rows.columns, minlength=width)
+    total = _tallied(stored, size)
+    total[cell] += unstored * _HERE[part].astype(np.int64)
+    total[cell + 1] += unstored * _NEXT[part].astype(np.int64)
+    return total
+
+
+def _device_sums(cells: Cells, rows: DeviceRows) -> Integers:
+    """On the device; sums of whole numbers below 2^53, so that their order does not matter."""
+    torch, size = namespace(rows.tensor), rows.shape[1] * cells.cells
+    first = beside(rows.tensor, np.arange(rows.shape[1]) * cells.cells * PARTS)
+    total = torch.zeros(size, dtype=torch.float64, device=rows.tensor.device)
+    for piece in parts(rows):
+        where = (_parts(cells.places(rows.tensor[piece], ALL), cells.cells) + first).ravel()
+        cell, part = where // PARTS, where % PARTS
+        total += torch.bincount(cell, beside(rows.tensor, _HERE)[part], size)
+        total[1:] += torch.bincount(cell, beside(rows.tensor, _NEXT)[part], size)[:-1]
+    return here(total.to(torch.int64))

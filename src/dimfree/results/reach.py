@@ -1,0 +1,84 @@
+"""Reach: how far from a released centre the records counted in full. Public values only."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._validate import check_count, check_kind, check_positive
+from dimfree.errors import InvalidParameter
+from dimfree.results.error_model import frozen_numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reach:
+    """What a release averages: these records, each farther than `radius` from `centre` drawn in to it.
+
+    Distances are Euclidean, in columns divided by `scale`. No private method could average records without any limit:
+    one record far enough away would show. All three were released or follow from what was.
+
+    Attributes
+    ----------
+    radius : float
+        How far a record may lie from the centre and count in full, in columns divided by `scale`.
+    centre : ndarray of shape (d,)
+        In the units of the records.
+    scale : ndarray of shape (d,)
+        What each column is divided by.
+    """
+
+    radius: float
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @property
+    def columns(self) -> NDArray[np.float64]:
+        """How far from the centre a record may lie in one column alone and count in full, in the column's units."""
+        return self.radius * self.scale
+
+    def frozen(self, dimension: int) -> "Reach":
+        """A checked, read-only copy.
+
+        Parameters
+        ----------
+        dimension : int
+            Number of columns of the records.
+
+        Returns
+        -------
+        Reach
+        """
+        dimension = check_count("dimension", dimension)
+        scale = frozen_numbers("the scale of the reach", self.scale, dimension)
+        if not (scale > 0).all():
+            raise InvalidParameter("Expected the scale of the reach to be above 0.")
+        centre = frozen_numbers("the centre of the reach", self.centre, dimension)
+        return Reach(check_positive("radius", self.radius), centre, scale)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {"radius": self.radius, "centre": self.centre.tolist(), "scale": self.scale.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Reach":
+        """The reach that `to_dict` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            As from `to_dict`.
+
+        Returns
+        -------
+        Reach
+        """
+        return cls(**check_kind("data", data, dict))
+
+    def __repr__(self) -> str:
+        return f"<Reach: radius {self.radius:.4g} in {len(self.scale)} scaled columns>"
