@@ -97,8 +97,8 @@ def noisy_histograms(
     moves = STEP * math.sqrt(len(which) * CHANGED_RECORDS[relation]) * (1 + 1e-15)  # P19
     bits = refining_bits(moves, mu)
     event = charged_gaussian(moves * 2**bits, mu, total.size, 1 / STEP / 2**bits, purpose)
-    noisy = total * 2**bits + noise.gaussian(event.stddev, total.size).reshape(total.shape)
-    return Measured(noisy * event.step, event)
+    noisy = total.ravel() * 2**bits + noise.gaussian(event.stddev, total.size)
+    return Measured(noisy.reshape(total.shape) * event.step, event)
 
 
 def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:
