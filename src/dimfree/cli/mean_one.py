@@ -91,8 +91,10 @@ def _read(data: Path, unit: str | None, workers: int) -> tuple["Records", "Keys 
 
 
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
+    from dimfree.report.by_columns import column_rows
     from dimfree.results.verdicts import noise_line
 
+    yield from column_rows(release)
     yield "promise", release.guarantee.statement()
     yield "estimates", release.guarantee.estimates
     yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
