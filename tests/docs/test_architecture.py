@@ -52,11 +52,10 @@ def test_the_default_call_enters_the_packages_that_the_page_names():
     assert EITHER | {"core"} <= found
 
 
-def test_every_column_by_itself_enters_no_core():
+def test_so_does_a_release_of_every_column_by_itself():
     found = traced(pd.DataFrame(np.random.default_rng(0).normal(size=(700, 3)), columns=["a", "b", "c"]), "columns")
     assert f"by columns it enters {len(found)} (" in PAGE
-    assert EITHER <= found
-    assert "core" not in found
+    assert found >= EITHER
 
 
 def test_the_root_has_at_most_eight_modules_and_the_page_lists_every_package():
