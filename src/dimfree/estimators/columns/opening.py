@@ -67,12 +67,12 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats]:
     """Of every column; those in doubt, and those in which only zeros were seen, are looked at once more."""
     every, share = np.arange(state.setting.space.dimension), look_share(state)
     state, shares, noise = _look(state, Magnitudes(), every, share, "magnitudes of the columns")
-    magnitudes, sureness = read_magnitudes(shares, np.full(len(every), noise))
+    magnitudes, sureness = read_magnitudes(shares, noise)
     which = np.flatnonzero((sureness < SURE_MAGNITUDE) | (magnitudes == 0))
     if len(which):
         part = share * len(which) / len(every)  # as noisy as the first look
         state, again, _ = _look(state, Magnitudes(), which, part, "magnitudes of columns in doubt")
-        magnitudes[which], _ = read_magnitudes((shares[which] + again) / 2, np.full(len(which), noise / np.sqrt(2)))
+        magnitudes[which], _ = read_magnitudes((shares[which] + again) / 2, noise / np.sqrt(2))
     return state, magnitudes
 
 
@@ -85,7 +85,7 @@ def _places(state: ColumnState, magnitudes: Floats) -> ColumnState:
     while len(which) and state.left - share * len(which) / d * state.precision >= least:
         cells = Offsets(state.centre[which], width[which])
         state, shares, noise = _look(state, cells, which, share * len(which) / d, "places of the columns")
-        seen = read_places(shares, np.full(len(which), noise))
+        seen = read_places(shares, noise)
         state = _moved(state, which, width[which], seen)
         width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
         away = np.abs(state.centre[which]) > 1.5 * width[which]

@@ -76,13 +76,14 @@ class Tail:
     weight: Floats  # (M,) posterior probability
 
     @classmethod
-    def fitted(cls, seen: LengthCounts, predicted: float) -> "Tail":
+    def fitted(cls, seen: LengthCounts, rank: float, predicted: float) -> "Tail":
         """The posterior given the counts, flat in log scale before: what noise hides stays possible.
 
         Laws begin where the records beyond, m, are so many deviations of noise and sampling: m² = k²(noise² + m).
         """
         k, beyond, edges = c.TAIL_DEVIATIONS, seen.beyond(), seen.edges
-        least = min(c.TAIL_SHARE * beyond[0], k * (k / 2 + math.hypot(k / 2, seen.noise)))
+        share = c.TAIL_SHARE * rank / (rank + c.TAIL_SHARE_RANK)
+        least = min(share * beyond[0], k * (k / 2 + math.hypot(k / 2, seen.noise)))
         first = int(np.clip(np.count_nonzero(beyond > least) - 1, 1, len(edges) - 1))  # the first cell beyond start
         start, ends = float(edges[first - 1]), np.append(edges[first:], edges[-1] ** 2 / edges[-2])
         # A law narrower than half a cell would place a lump of records that may lie anywhere in its cell.
