@@ -26,7 +26,9 @@ class Options:
     ----------
     core : {"auto", "stable", "soft", "basic"}
         How the first estimate of a mean with a known covariance is protected. "auto" takes the core with the least
-        predicted noise. "soft" and "basic" are for neighbours="add-remove" and have no stages.
+        predicted noise. "soft" and "basic" are for neighbours="add-remove" and have no stages. With nothing known,
+        "auto" lets the released number of records choose between a core and reading every column by itself; "stable"
+        always takes the core.
     stages : int or "auto"
         With a known covariance: the number of recentring stages at most, 0 to 20. 0 is the core alone.
     core_sample : int or "auto"

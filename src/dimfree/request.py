@@ -127,7 +127,7 @@ class Request:
 
         Columns with names tend to have units of their own, so "auto" weighs each by its own spread.
         """
-        if self.learned != AUTO or not self._columns_as_they_are:
+        if self.learned != AUTO or not self._columns_as_they_are or self.options.core != AUTO:
             return None
         return ("relative" if named else "total") if self.objective == AUTO else self.objective
 
@@ -154,10 +154,10 @@ class Request:
             check_exactly_one(self.covariance, self.shape)
             if not isinstance(self.shape, Shape | None):
                 raise reject_shape("shape", self.shape)
-        if self.objective == "relative" and (self.learned != AUTO or not self._columns_as_they_are):
+        if self.objective == "relative" and self.by_columns(named=True) is None:
             raise InvalidParameter(
-                "Expected objective='relative' without covariance, shape and basis: it learns the spread of every "
-                "column by itself. Leave them out, or use objective='total'."
+                "Expected objective='relative' without covariance, shape, basis and core: it learns the spread of "
+                "every column by itself. Leave them out, or use objective='total'."
             )
         if self.learned != AUTO and not self._columns_as_they_are:
             raise InvalidParameter(
