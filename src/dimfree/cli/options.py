@@ -77,6 +77,14 @@ MeanDelta = Annotated[
     float,
     typer.Option(help="Slack in that promise; choose it far below 1 / people.", rich_help_panel=DATA),
 ]
+Objective = Annotated[
+    str,
+    typer.Option(
+        help="relative: every column's error is small beside that column's own spread, whatever its units; total: "
+        "least Euclidean error; auto: relative for a table with named columns, if it has rows enough, else total.",
+        rich_help_panel=DATA,
+    ),
+]
 Covariance = Annotated[
     Path | None,
     typer.Option(
