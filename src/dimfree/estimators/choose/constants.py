@@ -191,6 +191,37 @@ SMALLEST_TAIL = 0.02
 # [standard deviations] For the bound of an angle: of the eigenvalue and of the noise beside it.
 ANGLE_DEVIATIONS = 2.0
 
+# --- Columns: lengths of records and the outer clipping radius (columns/tail.py) --------------------------------------
+
+# [predicted length] First edge of the histogram of lengths.
+LENGTH_NEAREST = 0.2
+# [predicted length / sqrt(rank)] Last edge: how far out one column alone may take a record.
+LENGTH_FARTHEST = 48.0
+# [predicted length] Least last edge.
+LENGTH_FARTHEST_LEAST = 6.0
+# [logarithm of a length / sqrt(rank)] Width of a cell at the predicted length: part of the spread of lengths.
+LENGTH_STEP = 0.3
+# [logarithm of a length] Least width: the predicted length is not known better.
+LENGTH_STEP_LEAST = 0.025
+# [share] Each cell is wider than the next nearer one by so much.
+LENGTH_STEP_GROWTH = 0.05
+# [standard deviations] Of noise and sampling: the records from which a tail is fitted stand so far above 0.
+TAIL_DEVIATIONS = 20.0
+# [share of records] No more than these, however noisy the counts are: the law of a tail holds far out only.
+TAIL_SHARE = 0.5
+# [shape of a generalised Pareto law] Candidates, 0 left out: from bounded lengths to a variance that is barely finite.
+TAIL_SHAPES = np.arange(-0.25, 0.5, 0.1)
+# [number] Candidates for the scale of the law.
+TAIL_SCALES = 20
+# [share of a cell's count] How far the law may be wrong.
+TAIL_MODEL_ERROR = 0.1
+# [standard deviations] Counts so far above the law are taken as they are.
+BUMP_DEVIATIONS = 4.5
+# [probability] With which the excess at the outer radius is below its target.
+OUTER_LEVEL = 0.85
+# [deviations of the noise; power of the rank; most] Target bias of clipping at the outer radius.
+OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
+
 # --- Empirical Bayes (learn/shrinkage.py, learn/spreads.py) -----------------------------------------------------------
 
 # [EM steps] For centres and for variances; [number] grid points of a prior.
@@ -252,8 +283,8 @@ SCORED_TYPICAL = 0.12
 HELD_STDDEV = 0.5
 # [1/√rank; share of P: least, most; share of what is left] The look at the records' lengths.
 LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.12, (0.01, 0.2), 0.3
-# [largest σ of a column; share of the sampling error] The ball reaches at least so far, and as far as noise allows.
-LEAST_REACH, WIDE_REACH = 5.0, 0.2
+# [share of the sampling error] The ball is widened until its noise reaches this.
+WIDE_REACH = 0.2
 
 # --- Algorithm 2 (paper/shares.py, averaging.py, algorithm2.py) -------------------------------------------------------
 

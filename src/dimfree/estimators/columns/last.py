@@ -12,7 +12,6 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import (
-    LEAST_REACH,
     LENGTH_LOOK,
     LENGTH_LOOK_MOST,
     LENGTH_LOOK_SHARES,
@@ -69,9 +68,10 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
 
 
 def _radius(state: ColumnState, tail: Tail) -> float:
-    """R: by the tail; at least what a usual record needs; wider where the noise stays below the sampling error."""
+    """R: by the tail; at least the expected length; wider where the noise stays far below the sampling error, since
+    a tail is no guide to rare large records."""
     mu = math.sqrt(state.left) / state.setting.moves
     widest = float((state.about_centre / state.scale).max())
     unseen = WIDE_REACH * math.sqrt(state.setting.count) * mu * widest
-    least = max(state.length, LEAST_REACH * widest, min(unseen, tail.end))
+    least = max(state.length, min(unseen, tail.end))
     return max(outer_radius(tail, state.rank, mu), least)

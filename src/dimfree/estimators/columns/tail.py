@@ -1,0 +1,156 @@
+"""How far out records lie, read from a released histogram of their lengths; and the outer clipping radius.
+
+Everything here sees public and released numbers only: nothing is charged, and no proof rests on it.
+Letters: z = a record's offset from the centre, rescaled; R = clipping radius; E(R) = sum over records of (|z| - R)+.
+Beyond a large radius, lengths of most laws follow a generalised Pareto law (Pickands, Balkema, de Haan) with a scale
+and a shape: below 0 for bounded lengths, near 0 for exponential tails, 1/3 for Student's t with 3 degrees of freedom.
+Noisy counts rarely say which, so a posterior over a grid of laws is kept.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.estimators.choose import constants as c
+
+
+def length_edges(rank: float) -> Floats:
+    """Public: edges of the cells of a histogram of record lengths, over the predicted length (without 0 and infinity).
+
+    Lengths of high effective rank are alike: cells are narrow about 1, and grow wider (in logarithms) on both sides.
+    """
+    step = max(c.LENGTH_STEP_LEAST, c.LENGTH_STEP / math.sqrt(rank))
+    farthest = max(c.LENGTH_FARTHEST_LEAST, c.LENGTH_FARTHEST / math.sqrt(rank))
+    below, above = (_growing_steps(step, math.log(end)) for end in (1 / c.LENGTH_NEAREST, farthest))
+    return np.asarray(np.exp(np.concatenate([-below[:0:-1], above])))
+
+
+def _growing_steps(first: float, end: float) -> Floats:
+    """From 0 to `end`: the first step is at most `first`, each other step longer than the one before by one factor."""
+    growth = math.log1p(c.LENGTH_STEP_GROWTH)
+    steps = np.arange(1 + math.ceil(math.log1p(c.LENGTH_STEP_GROWTH * end / first) / growth))
+    return np.asarray(np.expm1(growth * steps) * (end / math.expm1(growth * steps[-1])))
+
+
+@dataclass(frozen=True)
+class LengthCounts:
+    """A released histogram of record lengths."""
+
+    edges: Floats  # (K,), positive and rising, K >= 2, in the unit of the lengths
+    counts: Floats  # (K + 1,), noisy: below edges[0], between edges, beyond edges[-1]
+    stddev: float  # of the noise of a cell
+    total: float  # released number of records
+    total_stddev: float  # of its noise; 0 under replace-one
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of a cell that holds nobody; at least 1 record, so that exact counts can be read, too."""
+        return max(self.stddev, 1.0)
+
+    def beyond(self) -> Floats:
+        """(K + 1,): likely number of records beyond 0 and beyond each edge, falling.
+
+        Counted from the total outwards and from the last cell inwards; the two are weighed by their variances.
+        """
+        cells = np.arange(len(self.counts))
+        outwards, outwards_var = self.total - np.cumsum(self.counts) + self.counts, self.noise**2 * cells
+        inwards, inwards_var = np.cumsum(self.counts[::-1])[::-1], self.noise**2 * (cells[::-1] + 1)
+        share = inwards_var / (inwards_var + outwards_var + self.total_stddev**2)
+        return np.minimum.accumulate(np.maximum(share * outwards + (1 - share) * inwards, 0.0))
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What a released histogram says of the records beyond any radius. M laws, J cells beyond `start`."""
+
+    start: float  # the laws hold beyond this radius
+    knots: Floats  # radii from 0 to start
+    inside: Floats  # likely number of records between a knot and start
+    ends: Floats  # (J,) outer ends of the cells: where their bumps are taken to lie
+    bumps: Floats  # (J,) records that the laws do not explain
+    shape: Floats  # (M,)
+    scale: Floats  # (M,)
+    amount: Floats  # (M,) records beyond start, bumps left out
+    weight: Floats  # (M,) posterior probability
+
+    @classmethod
+    def fitted(cls, seen: LengthCounts, predicted: float) -> "Tail":
+        """The posterior given the counts, flat in shape and log scale before: what noise hides stays possible.
+
+        Laws begin where the records beyond, m, are so many deviations of noise and sampling: m² = k²(noise² + m).
+        """
+        k, beyond, edges = c.TAIL_DEVIATIONS, seen.beyond(), seen.edges
+        least = min(c.TAIL_SHARE * beyond[0], k * (k / 2 + math.hypot(k / 2, seen.noise)))
+        first = int(np.clip(np.count_nonzero(beyond > least) - 1, 1, len(edges) - 1))  # the first cell beyond start
+        start, ends = float(edges[first - 1]), np.append(edges[first:], edges[-1] ** 2 / edges[-2])
+        # A law narrower than half a cell would place a lump of records that may lie anywhere in its cell.
+        scales = np.geomspace((ends[0] - start) / 2, 2 * max(ends[0], predicted), c.TAIL_SCALES)
+        shape, scale = (each.ravel() for each in np.meshgrid(c.TAIL_SHAPES, scales))
+        survival = _survival(shape, (edges[first - 1 :, None] - start) / scale)
+        cells = -np.diff(survival, axis=0, append=0.0).T  # (M, J); the last one is open
+        weight, amount, bumps = _posterior_and_bumps(cells, seen.counts[first:], seen.noise)
+        knots, inside = np.append(0.0, edges[:first]), beyond[: first + 1] - beyond[first]
+        return cls(start, knots, inside, ends, bumps, shape, scale, amount, weight)
+
+    def excess(self, radii: Floats, level: float) -> Floats:
+        """The `level` quantile of the posterior of E(R), for each R."""
+        past, short = (np.maximum(way * (radii - self.start), 0.0)[:, None] for way in (1, -1))
+        mean = np.maximum(self.scale + self.shape * past, 0.0) / (1 - self.shape)  # of |z| - R, given that it is > 0
+        laws = self._quantile(self.amount * (_survival(self.shape, past / self.scale) * mean + short), level)
+        areas = np.diff(self.knots) * (self.inside[1:] + self.inside[:-1]) / 2
+        inner = np.interp(radii, self.knots, np.append(np.cumsum(areas[::-1])[::-1], 0.0))
+        return laws + inner + np.maximum(self.ends - radii[:, None], 0.0) @ self.bumps
+
+    def beyond(self, radii: Floats, level: float) -> Floats:
+        """The `level` quantile of the posterior of the number of records beyond R, for each R."""
+        past = np.maximum(radii - self.start, 0.0)[:, None]
+        laws = self._quantile(self.amount * _survival(self.shape, past / self.scale), level)
+        return laws + np.interp(radii, self.knots, self.inside) + (self.ends > radii[:, None]) @ self.bumps
+
+    def _quantile(self, laws: Floats, level: float) -> Floats:
+        order = np.argsort(laws, axis=1)
+        below = np.count_nonzero(np.cumsum(self.weight[order], axis=1) < level, axis=1)
+        at = np.take_along_axis(order, np.minimum(below, laws.shape[1] - 1)[:, None], axis=1)
+        return np.take_along_axis(laws, at, axis=1)[:, 0]
+
+
+def _survival(shape: Floats, distance: Floats) -> Floats:
+    """Share of a law (shape not 0) beyond a distance from its start, in scales."""
+    return np.asarray(np.maximum(1 + shape * distance, 0.0) ** (-1 / shape))
+
+
+def _posterior_and_bumps(cells: Floats, counts: Floats, noise: float) -> tuple[Floats, Floats, Floats]:
+    """(weight, amount, bumps); cells far above a first posterior (outliers, atoms) are left out of the second."""
+    weight, amount = _posterior(cells, counts, noise, np.ones(len(counts)))
+    mean = (weight * amount) @ cells
+    smooth = counts - mean <= c.BUMP_DEVIATIONS * np.sqrt(noise**2 + mean)
+    weight, amount = _posterior(cells, counts, noise, smooth.astype(float))
+    return weight, amount, np.where(smooth, 0.0, np.maximum(counts - (weight * amount) @ cells, 0.0))
+
+
+def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats) -> tuple[Floats, Floats]:
+    """(weight, amount) of each law: the amount by least squares, the weight by a Gaussian likelihood of used counts."""
+    expected = max(noise, float(counts @ used)) * cells
+    variance = noise**2 + expected + (c.TAIL_MODEL_ERROR * expected) ** 2
+    ours = used * cells / variance
+    amount = np.maximum(ours @ counts, 0.0) / np.maximum((ours * cells).sum(axis=1), 1e-9 / noise**2)
+    misfit = used * ((counts - amount[:, None] * cells) ** 2 / variance + np.log(variance))
+    log_weight = -misfit.sum(axis=1) / 2
+    weight = np.exp(log_weight - log_weight.max())
+    return weight / weight.sum(), amount
+
+
+def outer_radius(tail: Tail, rank: float, mu: float, level: float = c.OUTER_LEVEL) -> float:
+    """Smallest radius, at most the last edge, where the likely excess is at most b·sqrt(rank)·R/mu.
+
+    sqrt(rank)·R/mu is the length of the noise of the clipped sum: clipping moves the sum by at most b times as much.
+    """
+    b = min(c.OUTER_BIAS_MOST, c.OUTER_BIAS * rank**c.OUTER_BIAS_POWER)
+    low, high = 0.0, float(tail.ends[-2])
+    for _ in range(16):
+        middle = (low + high) / 2
+        reached = tail.excess(np.array([middle]), level)[0] <= b * math.sqrt(rank) * middle / mu
+        low, high = (low, middle) if reached else (middle, high)
+    return high
