@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all audit lint format bench bench-quick bench-real figures docs lock clean
+.PHONY: help install demo test test-all audit lint format bench bench-ordinary bench-quick bench-real figures docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,9 +54,13 @@ bench: $(STAMP) ## every accuracy and speed table into benchmarks/results (many 
 	@$(RUN) benchmarks.accuracy.known --keep .bench-cells
 	@$(RUN) benchmarks.accuracy.unknown --keep .bench-cells
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.field --jobs $(WORKERS) --keep .bench-cells
+	@$(MAKE) --no-print-directory bench-ordinary
 	@$(RUN) benchmarks.speed.friends
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.speed.releases
 	@$(RUN) benchmarks.speed.scale --keep .bench-cells
+
+bench-ordinary: $(STAMP) ## tables of mixed units and a zoo of laws (some hours; can be stopped and continued)
+	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.ordinary --exact --jobs $(WORKERS) --keep .bench-cells
 
 bench-quick: $(STAMP) ## the field and the speed of releases in five minutes, a few draws each
 	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.field --quick --jobs $(WORKERS)

@@ -38,18 +38,22 @@ def refuse_unknown(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
     calibration = calibrated(run, RADIUS_SEARCH_SHARE)
     size, _ = released_size(run, calibration)
-    refused = untested_branch(run, calibration, size) is None and choose_core(run, calibration, size) is None
+    choice = choose_core(run, calibration, size)
+    refused = choice is None and untested_branch(run, calibration, size, alone=True) is None
     return run.refused(TOO_FEW, "auto", run.ledger((), ()), count=size.count) if refused else None
 
 
 def release_unknown(run: Run) -> Release:
-    """count → branch → scale → core → coordinates, variances, stages → restore (P4 to P6, P8 to P12, M5')."""
+    """count → branch → scale → core → coordinates, variances, stages → restore (P4 to P6, P8 to P12, M5').
+
+    Or, on the branch without a test, every column by itself (P17, P18).
+    """
     calibration = calibrated(run, RADIUS_SEARCH_SHARE)
     size, before = released_size(run, calibration)  # P5'
-    if branch := untested_branch(run, calibration, size):
-        ledger = charged(run, calibration, before, branch)  # P18
-        return release_by_columns(run, size, ledger, relative=run.by_columns == "relative")
     choice = choose_core(run, calibration, size)
+    if untested := untested_branch(run, calibration, size, alone=choice is None):
+        ledger = charged(run, calibration, before, untested)  # P18
+        return release_by_columns(run, size, ledger, relative=run.by_columns == "relative")
     if choice is None:
         return run.refused(TOO_FEW, "auto", run.ledger(before, calibration.menu), count=size.count)
     ledger = charged(run, calibration, before, choice.branch)  # P9

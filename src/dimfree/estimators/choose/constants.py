@@ -211,6 +211,8 @@ TAIL_DEVIATIONS = 20.0
 TAIL_SHARE = 0.5
 # [shape of a generalised Pareto law] Candidates, 0 left out: from bounded lengths to a variance that is barely finite.
 TAIL_SHAPES = np.arange(-0.25, 0.5, 0.1)
+# [shape: mean and standard deviation] Before looking: tails of measured quantities are near exponential.
+TAIL_SHAPE_PRIOR = (0.05, 0.15)
 # [number] Candidates for the scale of the law.
 TAIL_SCALES = 20
 # [share of a cell's count] How far the law may be wrong.
@@ -218,7 +220,7 @@ TAIL_MODEL_ERROR = 0.1
 # [standard deviations] Counts so far above the law are taken as they are.
 BUMP_DEVIATIONS = 4.5
 # [probability] With which the excess at the outer radius is below its target.
-OUTER_LEVEL = 0.85
+OUTER_LEVEL = 0.75
 # [deviations of the noise; power of the rank; most] Target bias of clipping at the outer radius.
 OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
 
@@ -250,7 +252,7 @@ NAMED_STRENGTH = 25.0
 # [n̂·√(P/d) per column: factor, least, most] From here on that pays for the total error, too, beside the core.
 TOTAL_STRENGTH, TOTAL_STRENGTHS = 10.0, (50.0, 300.0)
 # [n̂·√(P/d); share of P: least and most] One look at all columns: a ninth of the records stands one deviation out.
-LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.015, 0.11)
+LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.015, 0.08)
 # [share of P] All looks closer than the first one, together.
 CLOSER_SHARE = 0.20
 # [cells of a histogram over the number of records] Error of the templates: laws that no template has.
@@ -282,7 +284,7 @@ SCORED_TYPICAL = 0.12
 # [σ known before] A release of scores lowers no spread below this: rare large entries score little.
 HELD_STDDEV = 0.5
 # [1/√rank; share of P: least, most; share of what is left] The look at the records' lengths.
-LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.12, (0.01, 0.2), 0.3
+LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.25, (0.01, 0.2), 0.3
 # [share of the sampling error] The ball is widened until its noise reaches this.
 WIDE_REACH = 0.2
 

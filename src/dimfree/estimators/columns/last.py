@@ -48,7 +48,7 @@ def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
     )
     stddev = state.events[-1].stddev * state.events[-1].step
     seen = LengthCounts(edges, counts, stddev, setting.count, setting.count_stddev)
-    return state, Tail.fitted(seen, state.rank, state.length)
+    return state, Tail.fitted(seen, state.length)
 
 
 @during("last stage")
@@ -73,5 +73,5 @@ def _radius(state: ColumnState, tail: Tail) -> float:
     mu = math.sqrt(state.left) / state.setting.moves
     widest = float((state.about_centre / state.scale).max())
     unseen = WIDE_REACH * math.sqrt(state.setting.count) * mu * widest
-    least = max(state.length, min(unseen, tail.end))
+    least = max(state.length, min(unseen, tail.last_edge))
     return max(outer_radius(tail, state.rank, mu), least)

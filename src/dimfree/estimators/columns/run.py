@@ -44,13 +44,16 @@ def release_columns(run: Run) -> Release:
     return refusal or release_by_columns(run, size, ledger, relative=True)
 
 
-def untested_branch(run: Run, calibration: Calibration, size: Size) -> OnlyGaussian | None:
-    """The branch without a test, if the run may read every column by itself and has enough records for it. Public."""
-    branch = calibration.untested
+def untested_branch(run: Run, calibration: Calibration, size: Size, *, alone: bool) -> OnlyGaussian | None:
+    """The branch without a test, if every column may be read by itself and has enough records for it. Public.
+
+    `alone`: there are too few records for a core, so anything that can be answered is.
+    """
+    branch, d = calibration.untested, run.space.dimension
     if branch is None or run.by_columns is None:
         return None
-    d = run.space.dimension
-    least = NAMED_STRENGTH if run.by_columns == "relative" else float(np.clip(TOTAL_STRENGTH * d, *TOTAL_STRENGTHS))
+    pays = NAMED_STRENGTH if run.by_columns == "relative" else float(np.clip(TOTAL_STRENGTH * d, *TOTAL_STRENGTHS))
+    least = LEAST_STRENGTH if alone else pays
     return branch if strength(size.count, run.relation, branch.mu**2, d) >= least else None
 
 

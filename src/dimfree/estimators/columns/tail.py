@@ -77,7 +77,7 @@ class Tail:
 
     @classmethod
     def fitted(cls, seen: LengthCounts, predicted: float) -> "Tail":
-        """The posterior given the counts, flat in shape and log scale before: what noise hides stays possible.
+        """The posterior given the counts, flat in log scale before: what noise hides stays possible.
 
         Laws begin where the records beyond, m, are so many deviations of noise and sampling: m² = k²(noise² + m).
         """
@@ -90,9 +90,16 @@ class Tail:
         shape, scale = (each.ravel() for each in np.meshgrid(c.TAIL_SHAPES, scales))
         survival = _survival(shape, (edges[first - 1 :, None] - start) / scale)
         cells = -np.diff(survival, axis=0, append=0.0).T  # (M, J); the last one is open
-        weight, amount, bumps = _posterior_and_bumps(cells, seen.counts[first:], seen.noise)
+        middle, spread = c.TAIL_SHAPE_PRIOR
+        prior = -0.5 * ((shape - middle) / spread) ** 2
+        weight, amount, bumps = _posterior_and_bumps(cells, seen.counts[first:], seen.noise, prior)
         knots, inside = np.append(0.0, edges[:first]), beyond[: first + 1] - beyond[first]
         return cls(start, knots, inside, ends, bumps, shape, scale, amount, weight)
+
+    @property
+    def last_edge(self) -> float:
+        """Beyond this radius records were only counted."""
+        return float(self.ends[-2])
 
     def excess(self, radii: Floats, level: float) -> Floats:
         """The `level` quantile of the posterior of E(R), for each R."""
@@ -121,23 +128,23 @@ def _survival(shape: Floats, distance: Floats) -> Floats:
     return np.asarray(np.maximum(1 + shape * distance, 0.0) ** (-1 / shape))
 
 
-def _posterior_and_bumps(cells: Floats, counts: Floats, noise: float) -> tuple[Floats, Floats, Floats]:
+def _posterior_and_bumps(cells: Floats, counts: Floats, noise: float, prior: Floats) -> tuple[Floats, Floats, Floats]:
     """(weight, amount, bumps); cells far above a first posterior (outliers, atoms) are left out of the second."""
-    weight, amount = _posterior(cells, counts, noise, np.ones(len(counts)))
+    weight, amount = _posterior(cells, counts, noise, np.ones(len(counts)), prior)
     mean = (weight * amount) @ cells
     smooth = counts - mean <= c.BUMP_DEVIATIONS * np.sqrt(noise**2 + mean)
-    weight, amount = _posterior(cells, counts, noise, smooth.astype(float))
+    weight, amount = _posterior(cells, counts, noise, smooth.astype(float), prior)
     return weight, amount, np.where(smooth, 0.0, np.maximum(counts - (weight * amount) @ cells, 0.0))
 
 
-def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats) -> tuple[Floats, Floats]:
+def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats, prior: Floats) -> tuple[Floats, Floats]:
     """(weight, amount) of each law: the amount by least squares, the weight by a Gaussian likelihood of used counts."""
     expected = max(noise, float(counts @ used)) * cells
     variance = noise**2 + expected + (c.TAIL_MODEL_ERROR * expected) ** 2
     ours = used * cells / variance
     amount = np.maximum(ours @ counts, 0.0) / np.maximum((ours * cells).sum(axis=1), 1e-9 / noise**2)
     misfit = used * ((counts - amount[:, None] * cells) ** 2 / variance + np.log(variance))
-    log_weight = -misfit.sum(axis=1) / 2
+    log_weight = prior - misfit.sum(axis=1) / 2
     weight = np.exp(log_weight - log_weight.max())
     return weight / weight.sum(), amount
 
@@ -148,7 +155,7 @@ def outer_radius(tail: Tail, rank: float, mu: float, level: float = c.OUTER_LEVE
     sqrt(rank)·R/mu is the length of the noise of the clipped sum: clipping moves the sum by at most b times as much.
     """
     b = min(c.OUTER_BIAS_MOST, c.OUTER_BIAS * rank**c.OUTER_BIAS_POWER)
-    low, high = 0.0, float(tail.ends[-2])
+    low, high = 0.0, tail.last_edge
     for _ in range(16):
         middle = (low + high) / 2
         reached = tail.excess(np.array([middle]), level)[0] <= b * math.sqrt(rank) * middle / mu

@@ -1,0 +1,125 @@
+"""Tables of mixed units for ordinary.py: made up, or shipped with scikit-learn.
+
+Half of them may be looked at while constants are settled (SETTLED), half may not (HELD_OUT). A new table is one more
+line of TABLES.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+
+from benchmarks.accuracy.spectra import Floats
+
+SETTLED, HELD_OUT = "settled", "held out"
+
+Generator = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Table:
+    """A maker of records, the budgets it is released at, and the half that it belongs to."""
+
+    make: Callable[[Generator], Floats]
+    epsilons: tuple[float, ...]
+    half: str
+
+
+def clinical(count: int) -> Callable[[Generator], Floats]:
+    """Twenty columns of a hospital: normal, skewed, yes or no, counts, years; units from 1e-6 to 1e7."""
+
+    def make(rng: Generator) -> Floats:
+        age = rng.normal(59, 16, count).clip(18, 99).round()
+        male = rng.random(count) < 0.48
+        systolic = rng.normal(116, 17, count) + 0.22 * age
+        body = [systolic, 0.45 * systolic + rng.normal(21, 8, count), rng.normal(165, 8, count) + 9 * male]
+        body += [rng.normal(36.8, 0.5, count), rng.normal(0, 1.4, count), rng.normal(2.5e5, 6e4, count)]
+        medians = {76: 0.2, 0.95: 0.4, 4.2: 1.3, 104: 0.25, 8e-6: 0.8, 7.4e6: 0.35, 31_000: 0.9}
+        skewed = [rng.lognormal(np.log(median), spread, count) for median, spread in medians.items()]
+        flags = [rng.random(count) < share for share in (0.12, 0.01)]
+        counts = [rng.poisson(rate, count) for rate in (1.3, 0.25)]
+        year = rng.integers(1992, 2023, count)
+        return np.column_stack([age, male, *body, *skewed, *flags, *counts, year]).astype(float)
+
+    return make
+
+
+def housing(rng: Generator, count: int = 20_640) -> Floats:
+    """Districts as in the Californian census: incomes, ages, rooms, people, a few huge households, places."""
+    income, age = rng.lognormal(1.26, 0.46, count), rng.normal(29, 12.5, count).clip(1, 52).round()
+    rooms, people = rng.lognormal(1.65, 0.29, count), rng.lognormal(7.05, 0.73, count)
+    household = rng.lognormal(1.04, 0.24, count) * np.where(rng.random(count) < 0.001, 50, 1)
+    south = rng.random(count) < 0.56
+    latitude = np.where(south, rng.normal(33.9, 0.7, count), rng.normal(38, 1.1, count))
+    longitude = -119.6 - 0.75 * (latitude - 35.7) + rng.normal(0, 1.9, count)
+    bedrooms = 0.2 * rooms * rng.lognormal(0.05, 0.12, count)
+    return np.column_stack([income, age, rooms, bedrooms, people, household, latitude, longitude])
+
+
+def decades(law: str, count: int = 3000, dimension: int = 300) -> Callable[[Generator], Floats]:
+    """Columns in units from 1e-4 to 1e4, normal about other places or lognormal of other widths."""
+
+    def make(rng: Generator) -> Floats:
+        units, size = 10.0 ** rng.uniform(-4, 4, dimension), (count, dimension)
+        if law == "normal":
+            return np.asarray(units * (rng.normal(0, 3, dimension) + rng.normal(size=size)))
+        return np.asarray(units * rng.lognormal(0.0, rng.uniform(0.2, 1.0, dimension), size))
+
+    return make
+
+
+def far_away(rng: Generator, count: int = 2000, dimension: int = 20) -> Floats:
+    """1e6 ± 1: numbers of cases, times, readings of a meter."""
+    return 1e6 + rng.normal(size=(count, dimension))
+
+
+def constants(rng: Generator, count: int = 2000) -> Floats:
+    """Columns that never change (0, 1, -3.5, 1e6, 1e-5) among ones that do."""
+    still = np.tile([0.0, 1.0, -3.5, 1e6, 1e-5], (count, 1))
+    moving = [rng.normal(170, 10, count), rng.lognormal(3, 1, count), rng.random(count) < 0.3]
+    moving += [rng.normal(0, 1e-3, count), rng.poisson(4, count), rng.exponential(2e4, count)]
+    return np.column_stack([still, *moving]).astype(float)
+
+
+def indicators(rng: Generator, count: int = 4000) -> Floats:
+    """A questionnaire: yes or no from 1 % to 99 %, small counts, answers from 1 to 5."""
+    shares = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99]
+    yes = rng.random((count, len(shares))) < np.array(shares)
+    counts = rng.poisson([0.1, 0.3, 0.8, 2.0, 6.0], (count, 5))
+    return np.column_stack([yes, counts, rng.binomial(4, 0.6, (count, 5)) + 1]).astype(float)
+
+
+def payments(rng: Generator, count: int = 3000) -> Floats:
+    """Amounts with many zeros, balances of either sign, fees in cents, years, times of day, rates."""
+    spent = rng.lognormal(6, 1.1, (count, 4)) * (rng.random((count, 4)) < [0.9, 0.5, 0.3, 0.15])
+    balance = rng.standard_t(4, (count, 2)) * [2500, 4e4] + [900, 1.2e5]
+    others = [rng.lognormal(-3, 0.5, count), rng.integers(2001, 2025, count), rng.normal(5e4, 1.5e4, count)]
+    others += [rng.beta(2, 30, count), rng.geometric(0.2, count), 4e6 + rng.normal(0, 250, count)]
+    return np.column_stack([spent, balance, *others]).astype(float)
+
+
+def sensors(rng: Generator, count: int = 5000) -> Floats:
+    """One state of a machine read by 40 instruments, each with its own unit and zero, some with bursts."""
+    state = rng.normal(size=(count, 3)) @ rng.normal(size=(3, 40))
+    readings = state + rng.normal(size=(count, 40))
+    readings[:, :10] *= np.where(rng.random((count, 10)) < 0.02, 8, 1)
+    return np.asarray(10.0 ** rng.uniform(-3, 5, 40) * (readings + rng.normal(0, 20, 40)))
+
+
+TABLES: dict[str, Table] = {
+    "breast cancer": Table(lambda _: load_breast_cancer().data, (1.0, 4.0), SETTLED),
+    "diabetes": Table(lambda _: load_diabetes(scaled=False).data, (4.0,), SETTLED),
+    "clinical 600": Table(clinical(600), (1.0,), SETTLED),
+    "clinical 2000": Table(clinical(2000), (1.0, 4.0), SETTLED),
+    "housing": Table(housing, (1.0,), SETTLED),
+    "decades, normal": Table(decades("normal"), (1.0,), SETTLED),
+    "constants among others": Table(constants, (1.0,), SETTLED),
+    "wine": Table(lambda _: load_wine().data, (4.0,), HELD_OUT),
+    "iris": Table(lambda _: load_iris().data, (4.0,), HELD_OUT),
+    "decades, lognormal": Table(decades("lognormal"), (1.0,), HELD_OUT),
+    "far away": Table(far_away, (1.0,), HELD_OUT),
+    "indicators and counts": Table(indicators, (1.0, 4.0), HELD_OUT),
+    "payments": Table(payments, (1.0,), HELD_OUT),
+    "sensors": Table(sensors, (1.0, 4.0), HELD_OUT),
+}
