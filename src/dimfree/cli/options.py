@@ -246,6 +246,15 @@ Like = Annotated[
 Public = Annotated[
     bool, typer.Option("--public", help="Everybody may see the table behind --like.", rich_help_panel=RECORDS)
 ]
+PlanObjective = Annotated[
+    str,
+    typer.Option(
+        "--objective",
+        help="total: Euclidean error; relative: the error of every column in its own standard deviations, for which "
+        "no --spectrum is needed.",
+        rich_help_panel=RULES,
+    ),
+]
 Knowledge = Annotated[
     str,
     typer.Option(help="What the release will be told of the spread: nothing or covariance.", rich_help_panel=RULES),

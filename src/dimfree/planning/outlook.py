@@ -15,7 +15,7 @@ from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import OnlyGaussian
 from dimfree.accounting.precision import largest_mu
 from dimfree.data.records import Records
-from dimfree.estimators.choose.constants import LEAST_STRENGTH, RADIUS_SEARCH_SHARE
+from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE
 from dimfree.estimators.choose.core import (
     BoundedChoice,
     Size,
@@ -26,7 +26,6 @@ from dimfree.estimators.choose.core import (
 )
 from dimfree.estimators.choose.stages import Schedule
 from dimfree.estimators.columns.run import untested_branch
-from dimfree.estimators.columns.state import strength
 from dimfree.estimators.known import choose_known
 from dimfree.estimators.opening import calibrated
 from dimfree.estimators.run import Run
@@ -60,12 +59,8 @@ def outlook(question: Question) -> Outlook:
 
 def _choose_unknown(question: Question, run: Run, menu: Calibration, size: Size) -> StableChoice | OnlyGaussian | None:
     """As `release_unknown` and `release_columns` choose, by public numbers."""
-    if question.objective == "relative":
-        branch = menu.untested
-        assert branch is not None  # of `calibrate_gaussian`
-        found = strength(size.count, run.relation, branch.mu**2, run.space.dimension)
-        return branch if found >= LEAST_STRENGTH else None
-    return untested_branch(run, menu, size) or choose_core(run, menu, size)
+    core = None if question.objective == "relative" else choose_core(run, menu, size)
+    return untested_branch(run, menu, size, alone=core is None) or core
 
 
 def smallest_count(question: Question) -> int:
