@@ -6,7 +6,6 @@ Everything that says how a route is asked for stands in OURS; change it there.
 import time
 from dataclasses import dataclass, field
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -14,8 +13,7 @@ from benchmarks.accuracy.ordinary_cells import OrdinaryCell
 from benchmarks.accuracy.ordinary_peers import PEERS
 from benchmarks.accuracy.running import DELTA
 from benchmarks.accuracy.spectra import Floats
-from dimfree import Release, release_mean
-from dimfree.request import Request
+from dimfree import Options, Release, release_mean
 
 RELATIVE, TOTAL, CORE = "relative", "total", "core"
 RELATIVE_UNITS, CORE_UNITS, EXACT = "relative, true units", "core, true units", "relative, exact noise"
@@ -26,19 +24,19 @@ class Ours:
     """Keywords of release_mean; whether columns are first divided by their true deviations; which noise."""
 
     keywords: dict[str, Any] = field(default_factory=dict)
-    core: bool = False  # the core route, whatever the number of records would choose
     true_units: bool = False
     exact: bool = False  # the system's noise, not a seeded one
 
 
 _RELATIVE, _TOTAL = {"objective": "relative"}, {"objective": "total"}
+_CORE = {**_TOTAL, "options": Options(core="stable")}  # the core route, whatever the number of records would choose
 OURS: dict[str, Ours] = {
     RELATIVE: Ours(_RELATIVE),
     EXACT: Ours(_RELATIVE, exact=True),
     TOTAL: Ours(_TOTAL),
-    CORE: Ours(_TOTAL, core=True),
+    CORE: Ours(_CORE),
     RELATIVE_UNITS: Ours(_RELATIVE, true_units=True),
-    CORE_UNITS: Ours(_TOTAL, core=True, true_units=True),
+    CORE_UNITS: Ours(_CORE, true_units=True),
 }
 ON_TABLES = (RELATIVE, TOTAL, CORE, RELATIVE_UNITS, CORE_UNITS, *PEERS)
 ON_LAWS = (TOTAL, CORE, RELATIVE)
@@ -71,17 +69,10 @@ def _ours(ours: Ours, X: Floats, epsilon: float, noise: Any) -> Answer:
     units[units == 0] = 1.0
     table = X / units if ours.true_units else X
     start = time.perf_counter()
-    releaser = release_by_core if ours.core else release_mean
-    release = releaser(table, epsilon=epsilon, delta=DELTA, noise=noise, **ours.keywords)
+    release = release_mean(table, epsilon=epsilon, delta=DELTA, noise=noise, **ours.keywords)
     seconds = time.perf_counter() - start
     error = None if release.refused else (release.mean - table.mean(axis=0)) * units
     return Answer(error, seconds, release, units)
-
-
-def release_by_core(X: object, **keywords: Any) -> Release:
-    """As `release_mean`, but reading every column by itself is out of question: neither chosen nor charged for."""
-    with patch.object(Request, "by_columns", lambda self, named: None):
-        return release_mean(X, **keywords)
 
 
 def stddevs(X: Floats) -> Floats:

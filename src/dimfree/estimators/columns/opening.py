@@ -1,8 +1,8 @@
 """Centre and spread of every column, from noisy soft histograms alone: no bounds, no units, no location is asked for.
 
-First the magnitude of each column, over 45 decades; then where its records lie, in steps of that magnitude; then closer,
-for narrow columns far from zero. All looks are Gaussian (P19); which columns are looked at again follows from released
-values (P17). Proof: proofs/estimators/columns.md.
+First the magnitude of each column, over 45 decades; then where its records lie, in steps of that magnitude; then
+closer, for narrow columns far from zero. All looks are Gaussian (P19); which columns are looked at again follows from
+released values (P17). Proof: proofs/estimators/columns.md.
 """
 
 from dataclasses import replace
