@@ -261,8 +261,10 @@ TEMPLATE_ERROR = 0.03
 TEMPLATE_POINTS = 200
 # [ln σ] Of the lognormal template of a magnitude.
 MAGNITUDE_SPREAD = 0.6
-# [log prior] A column half of zeros, and one of zeros alone.
-HALF_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
+# [share of records] Templates of columns with zeros: the share that is not zero.
+NONZERO_SHARES = (1.0, 0.4, 0.15)
+# [log prior] A column with some zeros, and one of zeros alone.
+SOME_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
 # [factor; probability] A magnitude is doubtful if it lies within this factor with less than this probability.
 NEAR_MAGNITUDE, SURE_MAGNITUDE = 8.0, 0.98
 # [cells] A narrower column is looked at again; [factor] the next cells over the spread about the centre.

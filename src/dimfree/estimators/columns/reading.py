@@ -16,9 +16,10 @@ from scipy.special import ndtri
 from dimfree._types import Floats
 from dimfree.estimators.choose.constants import (
     ALL_ZEROS_PRIOR,
-    HALF_ZEROS_PRIOR,
     MAGNITUDE_SPREAD,
     NEAR_MAGNITUDE,
+    NONZERO_SHARES,
+    SOME_ZEROS_PRIOR,
     TEMPLATE_ERROR,
     TEMPLATE_POINTS,
 )
@@ -54,7 +55,7 @@ def _template(cells: Cells, values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class MagnitudeTemplates:
-    """Lognormal columns of every magnitude, the same with half zeros, and a column of zeros (magnitude 0)."""
+    """Lognormal columns of every magnitude, with more or fewer zeros in them, and a column of zeros (magnitude 0)."""
 
     magnitudes: Floats
     templates: Templates
@@ -68,13 +69,12 @@ def magnitude_templates() -> MagnitudeTemplates:
     magnitudes = 2.0 ** np.arange(cells.lowest + 2, highest - 1, 0.5)
     whole = _template(cells, np.exp(MAGNITUDE_SPREAD * _law())[:, None] * magnitudes)
     zeros = _template(cells, np.zeros((1, 1)))
+    mixed = [share * whole + (1 - share) * zeros for share in NONZERO_SHARES]
     prior = -np.log1p(np.log10(magnitudes) ** 2)
+    priors = [prior + (0.0 if share == 1 else SOME_ZEROS_PRIOR) for share in NONZERO_SHARES]
     return MagnitudeTemplates(
-        np.concatenate([magnitudes, magnitudes, [0.0]]),
-        Templates(
-            np.concatenate([whole, (whole + zeros) / 2, zeros]),
-            np.concatenate([prior, prior + HALF_ZEROS_PRIOR, [ALL_ZEROS_PRIOR]]),
-        ),
+        np.concatenate([np.tile(magnitudes, len(mixed)), [0.0]]),
+        Templates(np.concatenate([*mixed, zeros]), np.concatenate([*priors, [ALL_ZEROS_PRIOR]])),
     )
 
 
