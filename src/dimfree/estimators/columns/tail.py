@@ -129,20 +129,31 @@ def _survival(shape: Floats, distance: Floats) -> Floats:
 
 
 def _posterior_and_bumps(cells: Floats, counts: Floats, noise: float, prior: Floats) -> tuple[Floats, Floats, Floats]:
-    """(weight, amount, bumps); cells far above a first posterior (outliers, atoms) are left out of the second."""
-    weight, amount = _posterior(cells, counts, noise, np.ones(len(counts)), prior)
-    mean = (weight * amount) @ cells
-    smooth = counts - mean <= c.BUMP_DEVIATIONS * np.sqrt(noise**2 + mean)
-    weight, amount = _posterior(cells, counts, noise, smooth.astype(float), prior)
-    return weight, amount, np.where(smooth, 0.0, np.maximum(counts - (weight * amount) @ cells, 0.0))
+    """(weight, amount, bumps): cells far above the laws (outliers, atoms) are left out, one by one.
+
+    The outermost first: a law bent by far records misses the near ones, too.
+    """
+    used = np.ones(len(counts))
+    for _ in counts:
+        weight, amount = _posterior(cells, counts, noise, used, prior)
+        mean = (weight * amount) @ cells
+        above = counts - mean > c.BUMP_DEVIATIONS * np.sqrt(noise**2 + mean)
+        if not (used * above).any():
+            break
+        used[np.flatnonzero(used * above)[-1]] = 0.0
+    return weight, amount, above * (counts - mean)
 
 
 def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats, prior: Floats) -> tuple[Floats, Floats]:
-    """(weight, amount) of each law: the amount by least squares, the weight by a Gaussian likelihood of used counts."""
-    expected = max(noise, float(counts @ used)) * cells
-    variance = noise**2 + expected + (c.TAIL_MODEL_ERROR * expected) ** 2
+    """(weight, amount) of each law: the amount by least squares, the weight by a Gaussian likelihood of used counts.
+
+    Without bumps an amount is at least its own standard deviation: noise may hide so many records.
+    """
+    crowd = max(noise, float(counts @ used))
+    variance = noise**2 + crowd * cells + (c.TAIL_MODEL_ERROR * crowd * cells) ** 2
     ours = used * cells / variance
-    amount = np.maximum(ours @ counts, 0.0) / np.maximum((ours * cells).sum(axis=1), 1e-9 / noise**2)
+    precision = (ours * cells).sum(axis=1) + crowd**-2.0
+    amount = np.maximum(ours @ counts / precision, used.all() * precision**-0.5)
     misfit = used * ((counts - amount[:, None] * cells) ** 2 / variance + np.log(variance))
     log_weight = prior - misfit.sum(axis=1) / 2
     weight = np.exp(log_weight - log_weight.max())
