@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml requirements.lock
 	@$(RUN) pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(STAMP) ## release the mean of the handwritten digits into demo-output/
+demo: $(STAMP) ## release the mean of a medical table in mixed units into demo-output/
 	@$(BIN)/python examples/demo.py
 
 # One numerical thread for each worker: the workers already fill the machine.

@@ -7,8 +7,9 @@ import numpy as np
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Bounded, Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.results.error_model import ErrorModel
+from dimfree.results.error_model import ErrorModel, LearnedShape
 from dimfree.results.grouped import Means
+from dimfree.results.reach import Reach
 from dimfree.results.release import Release
 
 HOSTILE = (
@@ -53,6 +54,22 @@ def released(mean, noise=0.25, columns=None, *, spread=None, records=None, denoi
         error_model=model,
         denoised=denoised,
         **common(len(mean), columns, **rest),
+    )
+
+
+def by_columns(spread, over=0.05, columns=None, unresolved=(), mean=None, **rest):
+    """A release that read every column by itself: spreads, noise over spread, places of unresolved columns."""
+    spread = np.asarray(spread, dtype=float)
+    log_stddev = np.full(len(spread), 0.1)
+    log_stddev[list(unresolved)] = np.inf
+    mean = 3 * spread if mean is None else np.asarray(mean, dtype=float)
+    return Release.released(
+        mean=mean,
+        noise_stddev=over * spread,
+        error_model=ErrorModel(record_stddev=spread, records=500.0, clipping=np.zeros(len(spread))),
+        shape=LearnedShape(spread**2, log_stddev, log_above=np.full(len(spread), 0.1)),
+        reach=Reach(6.0, mean, spread),
+        **common(len(spread), columns, method="columns", **{"objective": "relative", **rest}),
     )
 
 

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from dimfree.results.error_model import LearnedDirections as LearnedDirections
     from dimfree.results.error_model import LearnedShape as LearnedShape
     from dimfree.results.grouped import Means as Means
+    from dimfree.results.reach import Reach as Reach
     from dimfree.results.release import Release as Release
 
 __version__ = "0.1.0"
@@ -141,6 +142,7 @@ _MODULES = {
     "shape_from": "geometry.shape_from",
     "Guarantee": "accounting.guarantee",
     "Release": "results.release",
+    "Reach": "results.reach",
     "write_report": "report.page",
     "Dense": "geometry.shape.dense",
     "Diagonal": "geometry.shape.diagonal",

@@ -83,6 +83,12 @@ def release_mean(
         The total privacy loss of this release.
     delta : float
         The slack in that promise; far below 1 / n.
+    objective : {"auto", "relative", "total"}
+        What "accurate" means. "relative": the error of every column is small beside that column's own spread, whatever
+        the units; every column is read by itself, with Gaussian noise alone. Refused, by public numbers, where the
+        records are too few for so many columns. "total": the least Euclidean error; wide columns count most. "auto":
+        "relative" for a table with named columns, if the released number of records is large enough, else "total".
+        `covariance`, `shape` and a named `basis` go with "total" only. docs/choosing.md says which suits what.
     covariance : array, shape (d,) or (d, d), optional
         Publicly known variances of the columns, or their covariance matrix. Never computed from X.
     shape : Shape, "auto" or "paper", optional
@@ -126,7 +132,9 @@ def release_mean(
     Returns
     -------
     Release
-        The mean with its noise, guarantee and charges; or a refusal with a public reason.
+        The mean with its noise, guarantee and charges; or a refusal with a public reason. Where every column was read
+        by itself, `method` is "columns", `parameters["objective"]` says what was aimed at, `reach` how far from a
+        centre records counted in full, and `resolved` which columns' spreads were learned.
 
     Raises
     ------

@@ -5,19 +5,19 @@ groups; the run that learned the shape comes on top. Proof: proofs/release_group
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from dimfree._types import Integers
-from dimfree._validate import check_at_least, check_callable, check_kind, quoted
+from dimfree._validate import check_at_least, check_callable, check_kind, is_word, quoted
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import Runs
-from dimfree.accounting.several_runs.sharing import Opening, opening, shared_out
+from dimfree.accounting.several_runs.sharing import Opening, gaussian_opening, opening, shared_out
 from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, require_valid
@@ -31,7 +31,7 @@ from dimfree.ledger.spending import Charge
 from dimfree.noise import Noise
 from dimfree.options import AUTO, Options, Scale
 from dimfree.release import charged, stated
-from dimfree.request import OnInvalid, Request
+from dimfree.request import Objective, OnInvalid, Request
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
@@ -48,6 +48,7 @@ def release_means(
     keys: Sequence[Key],
     epsilon: float,
     delta: float,
+    objective: Objective = "auto",
     covariance: ArrayLike | None = None,
     shape: Shape | None = None,
     unit: object = None,
@@ -64,10 +65,12 @@ def release_means(
     together, refusals included, are (epsilon, delta)-indistinguishable, under the conditions of `release_mean`. Proof:
     proofs/release_groups.md. One record is in one group, so the groups cost no more than one of them does.
 
-    Without `covariance` or `shape` a first run over all groups learns the variances (and an overall mean) with an
-    eighth of the precision. Each group then learns its mean and, with scale="learn" (the default then), how much wider
-    or narrower it is than all of them; scale="known" takes the groups as alike, which suits smaller groups and refuses
-    wider ones.
+    Each column by its own spread (objective="relative"): every group is a release of its own, with the whole budget.
+
+    Least total error (objective="total") without `covariance` or `shape`: a first run over all groups learns the
+    variances (and an overall mean) with an eighth of the precision. Each group then learns its mean and, with
+    scale="learn" (the default then), how much wider or narrower it is than all of them; scale="known" takes the groups
+    as alike, which suits smaller groups and refuses wider ones.
 
     Parameters
     ----------
@@ -82,6 +85,9 @@ def release_means(
         3, 3.0 and "3" are one name, and names that are one key are an error.
     epsilon, delta : float
         The total promise, for all groups together. The neighbours are "add-remove".
+    objective : {"auto", "relative", "total"}
+        As in `release_mean`. "auto" is "relative" for a table with named columns, unless `covariance`, `shape` or
+        `scale` says something of a spread that the groups share; else "total".
     covariance : array, shape (d,) or (d, d), optional
         Publicly known variances or covariance of the records within a group.
     shape : Shape, optional
@@ -115,15 +121,17 @@ def release_means(
     BudgetExceeded
         Not enough is left in `ledger`.
     """
-    names, learned = check_group_keys(keys), covariance is None and shape is None
+    names = check_group_keys(keys)
     if isinstance(shape, str):
         raise InvalidParameter(
             f"Expected shape={quoted(shape)} to be a Shape; leave it out to learn one from all groups."
         )
-    scale = _scale(options, learned)
+    _check_options(options, objective)
+    given = covariance is not None or shape is not None
     request = Request.checked(
         epsilon=epsilon,
         delta=delta,
+        objective=objective,
         covariance=covariance,
         shape=shape,
         basis=None,
@@ -131,7 +139,7 @@ def release_means(
         unit_rows=unit_rows,
         on_invalid=on_invalid,
         noise=noise,
-        options=replace(options, scale="auto" if learned else scale),
+        options=options if given else replace(options, scale="auto"),  # the first run learns all there is to learn
     )
     check_at_least("epsilon", request.budget.epsilon, 10 * SMALLEST_EPSILON)
     check_at_least("delta", request.budget.delta, 10 * SMALLEST_DELTA)
@@ -139,37 +147,73 @@ def release_means(
     check_callable("tell", tell)
     with memory_unspoken():
         records, labels, whose = _opened(X, groups, names, request)
-    budgets = _budgets(request.budget, options.failure_probability, scale, learned)
-    first = Run.of(replace(request, budget=budgets[0]), records)  # before anything is charged: all fits the columns
-    paid = None if ledger is None else _paid(ledger, request, budgets, scale, whose)
-    overall, total = None, len(names) + learned
-    own = replace(request, budget=budgets[-1], options=replace(options, scale=scale))
-    if learned:
+    plan = _Plan.of(request, options.scale, named=records.columns is not None)
+    whole, budgets, overall = plan.request, plan.budgets, None
+    first = Run.of(replace(whole, budget=budgets[0]), records)  # before anything is charged: all fits the columns
+    paid = None if ledger is None else _paid(ledger, plan, whose)
+    own = replace(whole, budget=budgets[-1], options=replace(options, scale=plan.scale))
+    shared, total = plan.learns_shape, len(names) + plan.learns_shape
+    if shared:
         tell("all groups", 0, total)
-        overall = charged(first, request, {})
+        overall = charged(replace(first, by_columns=None), whole, {})  # with the branches of `_learning` alone
         own = replace(own, shape=None if overall.shape is None else overall.shape.diagonal())
     releases = {}
     for place, name in enumerate(names):
-        tell(f"group {place + 1}", place + learned, total)
+        tell(f"group {place + 1}", place + shared, total)
         if overall is not None and overall.shape is None:
-            releases[name] = _without_shape(overall, _opening(scale, options.failure_probability)(own.budget))
+            releases[name] = _without_shape(overall, plan.openings[-1](own.budget))
         else:
             releases[name] = charged(Run.of(own, records.chosen(labels == place)), own, {})
-    whole = Guarantee(request.budget.epsilon, request.budget.delta, request.relation, request.noise.private, **whose)
-    said = {name: _under(whole, overall, release) for name, release in releases.items()}
+    promise = Guarantee(whole.budget.epsilon, whole.budget.delta, whole.relation, whole.noise.private, **whose)
+    said = {name: _under(promise, overall, release) for name, release in releases.items()}
     if paid is not None:
         paid.noted(refused=all(release.refused for release in releases.values()))
-    return Means(whole, said, None if overall is None else stated(overall, whose))
+    return Means(promise, said, None if overall is None else stated(overall, whose))
 
 
-def _scale(options: Options, learned: bool) -> Scale:
-    """Whether each group learns a factor of its own; refuses the options that have no meaning for groups."""
+def _check_options(options: Options, objective: object) -> None:
+    """Refuse the options that have no meaning for groups."""
     check_kind("options", options, Options)
     if (options.core, options.stages, options.core_sample) != (AUTO, AUTO, AUTO):
         raise InvalidParameter("Expected core, stages and core_sample at their defaults in release_means: drop them.")
-    if options.scale != AUTO:
-        return options.scale
-    return "learn" if learned else "known"
+    if is_word(objective, "relative") and options.scale != AUTO:
+        raise InvalidParameter(
+            f"Expected scale={options.scale!r} to be left out with objective='relative': each group learns the spread "
+            "of every column by itself."
+        )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which runs one record is in, and what each is charged whatever it comes to. Public."""
+
+    request: Request  # its objective is settled
+    scale: Scale
+    learns_shape: bool  # whether a run over all groups comes first
+
+    @classmethod
+    def of(cls, request: Request, scale: Scale, *, named: bool) -> "_Plan":
+        """Settles "auto" by the names of the columns: objective, and whether a group learns a factor of its own."""
+        learned = request.learned is not None
+        relative = request.by_columns(named=named and scale == AUTO) == "relative"
+        if scale == AUTO and not relative:
+            scale = "learn" if learned else "known"
+        return cls(replace(request, objective="relative" if relative else "total"), scale, learned and not relative)
+
+    @property
+    def openings(self) -> tuple[Opening, ...]:
+        """Of the runs that one record is in: the run that learns the shape, if any, and that of its group."""
+        failure = self.request.options.failure_probability
+        if self.request.objective == "relative":
+            return (gaussian_opening,)
+        group = _opening(self.scale, failure)
+        return (_learning(failure), group) if self.learns_shape else (group,)
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        """One for each opening; together at most the budget (M9)."""
+        budget, failure = self.request.budget, self.request.options.failure_probability
+        return _shares(budget, failure, self.scale) if self.learns_shape else (budget,)
 
 
 def _under(whole: Guarantee, overall: Release | None, release: Release) -> Release:
@@ -202,11 +246,6 @@ def _opened(
     )
 
 
-def _budgets(budget: Budget, failure_probability: float, scale: Scale, learned: bool) -> tuple[Budget, ...]:
-    """Of the runs that one record is in: the run that learns the shape, if any, and that of its group."""
-    return _shares(budget, failure_probability, scale) if learned else (budget,)
-
-
 @lru_cache(maxsize=16)  # a search through calibrations: seconds
 def _shares(budget: Budget, failure_probability: float, scale: Scale) -> tuple[Budget, Budget]:
     """For the run that learns the shape, and for the run of each group: together at most the budget (M9)."""
@@ -215,13 +254,10 @@ def _shares(budget: Budget, failure_probability: float, scale: Scale) -> tuple[B
     return first, second
 
 
-def _paid(
-    ledger: Ledger, request: Request, budgets: Sequence[Budget], scale: Scale, whose: Mapping[str, Any]
-) -> Charged:
+def _paid(ledger: Ledger, plan: _Plan, whose: Mapping[str, Any]) -> Charged:
     """Charge the ledger for all groups together: one record is in one of them (G1), and in the overall run."""
-    failure = request.options.failure_probability
-    openings = (_learning(failure), _opening(scale, failure))[-len(budgets) :]
-    runs = tuple(begin(budget) for begin, budget in zip(openings, budgets, strict=True))
+    request = plan.request
+    runs = tuple(begin(budget) for begin, budget in zip(plan.openings, plan.budgets, strict=True))
     terms = terms_of(request.budget, request.relation, whose)
     return ledger.charge(
         Charge(request.budget, runs), terms=terms, private=request.noise.private, what="means of groups"
@@ -229,10 +265,8 @@ def _paid(
 
 
 def _learning(failure_probability: float) -> Opening:
-    """What the run that learns the shape is charged, whatever it comes to: n̂ may choose to read every column by itself,
-    so that branch is on its menu (P18)."""
-    failure = CAUTION * failure_probability / 2
-    return partial(opening, failure=failure, untested=True, search_share=RADIUS_SEARCH_SHARE)
+    """What the run that learns the shape is charged, whatever it comes to."""
+    return partial(opening, failure=CAUTION * failure_probability / 2, search_share=RADIUS_SEARCH_SHARE)
 
 
 def _opening(scale: Scale, failure_probability: float) -> Opening:

@@ -48,11 +48,16 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch):
     (tmp_path / "staff.csv").write_text("\n".join(["age,income,region", *staff]))
     monkeypatch.chdir(tmp_path)
     done = [CliRunner().invoke(dimfree.cli.app, words) for words in commands_of_the_help(tmp_path)]
-    assert len(done) == 6
+    assert len(done) == 7
     assert {each.exit_code for each in done} <= {0, 3}  # real noise: once in a hundred runs good data are refused
     assert all(each.exit_code == 0 or "Refused" in each.stderr for each in done)
-    assert done[2].exit_code == 3 or done[2].stdout.startswith("name,mean,noise_stddev\nage,")  # the visits
-    for means, start in (("mean.csv", "name"), ("better.csv", "name"), ("means.csv", "group,name")):
+    assert done[3].exit_code == 3 or done[3].stdout.startswith("name,mean,noise_stddev\nage,")  # the visits
+    for means, start in (
+        ("mean.csv", "name"),
+        ("columns.csv", "name"),
+        ("better.csv", "name"),
+        ("means.csv", "group,name"),
+    ):
         if Path(means).exists():
             assert Path(means).read_text().startswith(f"{start},mean,noise_stddev\n")
     assert Path("release.json").exists()

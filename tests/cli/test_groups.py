@@ -139,7 +139,7 @@ def test_every_option_reaches_the_release(folder, monkeypatch):
     monkeypatch.setattr(dimfree.release_groups, "release_means", fake)
     run(
         *("--failure-probability", 0.2, "--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
-        *("--scale", "learn", "--window", 0.5, 1e3, "--denoise"),
+        *("--scale", "learn", "--window", 0.5, 1e3, "--denoise", "--objective", "total"),
     )
     run(known=[])
     first, second = ({name: value for name, value in call.items() if name not in ("tell", "groups")} for call in calls)
@@ -150,12 +150,14 @@ def test_every_option_reaches_the_release(folder, monkeypatch):
         "unit_rows": None,
         "epsilon": 4.0,
         "delta": 1e-4,
+        "objective": "total",
         "on_invalid": "neutral",
         "options": Options(
             failure_probability=0.2, outliers=0.1, tails="gaussian", scale="learn", window=(0.5, 1e3), denoise=True
         ),
     }
     assert (second["covariance"], second["options"]) == (None, Options(failure_probability=1e-6))
+    assert second["objective"] == "auto"
 
 
 # ------------------------------------------------------------------------------------------------ refusals
@@ -177,10 +179,18 @@ def test_all_refused_is_exit_3_and_no_table(folder):
 
 def test_a_shape_that_could_not_be_learned_says_why(folder):
     Path("keys.txt").write_text("east\n")
-    words = words_of(run(known=[], expect=3))
+    words = words_of(run(known=["--objective", "total"], expect=3))
     assert "learned once from all groups" in words
     assert "so no group was looked at" in words
     assert "The number of records is too small" in words
+
+
+def test_groups_by_their_own_spreads(folder):
+    words = words_of(run("-o", "means.csv", "--json", "record.json", known=["--objective", "relative"]))
+    assert "each group for itself" in words
+    means = Means.from_json(Path("record.json").read_text())
+    assert means.overall is None
+    assert {release.parameters["objective"] for release in means.values() if not release.refused} == {"relative"}
 
 
 # ------------------------------------------------------------------------------------------------ bad input

@@ -125,7 +125,18 @@ def test_a_plan_that_would_be_refused_is_still_a_plan(asked, real, monkeypatch):
 
 
 def test_every_option_arrives(asked):
-    rules = ("--knowledge", "covariance", "--neighbours", "replace-one", "--outliers", 0.1, "--confidence", 0.9)
+    rules = (
+        "--objective",
+        "total",
+        "--knowledge",
+        "covariance",
+        "--neighbours",
+        "replace-one",
+        "--outliers",
+        0.1,
+        "--confidence",
+        0.9,
+    )
     done = invoke(*ASKED, *rules, "--tails", "gaussian", "--failure-probability", 0.02)
     assert done.exit_code == 0, done.stderr
     (given,) = asked
@@ -137,6 +148,7 @@ def test_every_option_arrives(asked):
         "epsilon": 1.0,
         "delta": 1e-6,
         "accuracy": None,
+        "objective": "total",
         "knowledge": "covariance",
         "neighbours": "replace-one",
         "outliers": 0.1,
@@ -150,7 +162,16 @@ def test_every_option_arrives(asked):
 def test_defaults_are_those_of_the_function(asked, real):
     assert invoke(*ASKED).exit_code == 0
     defaults = {name: each.default for name, each in inspect.signature(plan).parameters.items()}
-    for name in ("knowledge", "neighbours", "outliers", "tails", "failure_probability", "confidence", "peers"):
+    for name in (
+        "objective",
+        "knowledge",
+        "neighbours",
+        "outliers",
+        "tails",
+        "failure_probability",
+        "confidence",
+        "peers",
+    ):
         assert asked[0][name] == defaults[name]
 
 
@@ -301,7 +322,7 @@ def examples():
 
 
 def test_the_examples_of_the_help_run():
-    first, second = examples()
+    first, second, third = examples()
     card = invoke(*first).stdout
     assert card.startswith("error (found)\t0.05")
     done = invoke(*second, "--json")
@@ -310,6 +331,10 @@ def test_the_examples_of_the_help_run():
     assert found["solved_for"] == "n"
     assert 0.09 < found["accuracy"] <= 0.1
     assert found["n"] > 1000  # ‖σ‖₂²/0.1² records without privacy
+    words = invoke(*third).stdout
+    assert words.startswith("records n (found)\t")
+    assert "of each column's standard deviation" in words
+    assert "20 (any units)" in words
 
 
 def test_plan_and_tradeoff_are_listed():

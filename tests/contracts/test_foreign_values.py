@@ -50,7 +50,7 @@ AIM = {**AIM_ALONE, **PROMISE}
 MADE = {  # dimfree makes these results, and nobody else calls their constructors; an enumeration's is Python's own
     "Neighbours",
     "Comparison", "Composed", "Means", "Plan", "Release", "Tradeoff", "VarianceProfile", "LearnedShape",
-    "LearnedDirections",
+    "LearnedDirections", "Reach",
 }  # fmt: skip
 Arguments = dict[str, Any]
 
@@ -240,6 +240,7 @@ class Subjects:
         curve = dimfree.tradeoff(n=[300, 600], d=3, spectrum="S1", knowledge="covariance", **PROMISE)
         learned, text = dimfree.LearnedShape(np.ones(3), np.ones(3)), release.to_json()
         ways = dimfree.LearnedDirections(np.eye(3)[:1], np.ones(1) / 2, np.ones(1), np.ones(3))
+        reach = dimfree.Reach(2.0, np.zeros(3), np.ones(3))
         made = {"mean": np.ones(3), "noise_stddev": np.ones(3)}
         common = {
             "guarantee": release.guarantee,
@@ -280,6 +281,8 @@ class Subjects:
             "Comparison.score": (self.comparison.score, lambda: {"name": "clipped mean", "at": 50}),
             "LearnedShape.frozen": (learned.frozen, lambda: {"dimension": 3}),
             "LearnedShape.from_dict": (dimfree.LearnedShape.from_dict, lambda: {"data": learned.to_dict()}),
+            "Reach.frozen": (reach.frozen, lambda: {"dimension": 3}),
+            "Reach.from_dict": (dimfree.Reach.from_dict, lambda: {"data": reach.to_dict()}),
             "LearnedDirections.frozen": (ways.frozen, lambda: {"dimension": 3}),
         }
         for method in ("epsilon", "statement", "to_dict"):

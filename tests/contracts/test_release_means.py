@@ -14,9 +14,11 @@ from flat_options import with_options
 from recording import RecordingNoise
 from scipy import sparse
 
-from dimfree.accounting.several_runs.costs import Runs
+from dimfree.accounting import events
+from dimfree.accounting.several_runs.costs import Runs, runs_of
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.geometry.shape import Isotropic
+from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
 from dimfree.release_groups import NO_SHAPE, _learning, release_means
@@ -287,7 +289,8 @@ def test_the_runs_are_those_of_release_mean_at_the_stated_budgets(learned):
     noise = SeededNoise(5)
     common = {"failure_probability": 1e-6, "noise": noise}
     first = means.overall.guarantee
-    overall = release_mean(X[np.isin(groups, KEYS)], **with_options(epsilon=first.epsilon, delta=first.delta, **common))
+    promise = {"epsilon": first.epsilon, "delta": first.delta, "core": "stable"}
+    overall = release_mean(X[np.isin(groups, KEYS)], **with_options(**promise, **common))
     assert overall == means.overall
     for key in KEYS:
         before, charged = means[key].ledger.runs
@@ -367,6 +370,65 @@ def test_no_shape_no_group(learned):
     assert Means.from_json(none.to_json()).to_json() == none.to_json()
 
 
+# ------------------------------------------------------------------------------------------------ the objective
+
+
+def relative(X, groups="region", **changes):
+    given = {"epsilon": 4.0, "delta": 1e-4, "noise": SeededNoise(5), **changes}
+    return release_means(X, **with_options(groups=groups, keys=KEYS, **{"objective": "relative", **given}))
+
+
+def test_a_relative_group_is_a_release_of_its_own_with_the_whole_budget(frame):
+    means, noise = relative(frame), SeededNoise(5)
+    assert means.overall is None
+    for key in KEYS:
+        rows = frame[frame["region"] == key][["age", "income"]]
+        own = release_mean(rows, epsilon=4.0, delta=1e-4, objective="relative", noise=noise)
+        assert wordless(means[key]) == wordless(own)
+        assert means[key].ledger == own.ledger
+        assert means[key].method == "columns"
+    assert means.refused == ("east",)
+    assert "objective='relative'" in means["east"].refusal
+    back = Means.from_json(means.to_json())
+    assert back["north"] == means["north"]
+    assert np.array_equal(back["north"].reach.columns, means["north"].reach.columns)
+
+
+def test_relative_groups_cost_what_one_of_them_does(frame):
+    means = relative(frame)
+    spent = compose([means]).epsilon(1e-4)
+    assert spent == compose([means["north"]]).epsilon(1e-4)
+    assert 3.9 < spent <= 4.0
+
+
+def test_auto_goes_by_the_names_of_the_columns(frame):
+    X, groups = plain(frame)
+    assert relative(frame, objective="auto") == relative(frame)
+    bare = relative(X, groups=groups, objective="auto", failure_probability=1e-6)
+    assert bare.overall is not None
+    assert bare == relative(X, groups=groups, objective="total", failure_probability=1e-6)
+    assert relative(frame, objective="auto", shape=Isotropic(1.0))["north"].method != "columns"
+    assert relative(frame, objective="auto", scale="learn").overall is not None  # a word about a shared spread
+
+
+@pytest.mark.parametrize(
+    ("objective", "branches"), [("relative", [{events.OnlyGaussian}]), ("total", [{events.Tested}] * 2)]
+)
+def test_the_ledger_is_charged_for_the_branches_that_the_runs_have(frame, objective, branches, tmp_path, monkeypatch):
+    """Without a ledger entry for it, no run may choose a branch: that of Gaussian releases alone for example."""
+    charges, charge = [], Ledger.charge
+    monkeypatch.setattr(Ledger, "charge", lambda self, of, **rest: charges.append(of) or charge(self, of, **rest))
+    ledger = Ledger(tmp_path / "study.db", "study", epsilon=50.0, delta=1e-3)
+    means = relative(frame, objective=objective, ledger=ledger, failure_probability=1e-6)
+    [found] = charges
+    assert [{type(branch) for branch in run.menu} for run in found.runs] == branches
+    for key in KEYS:
+        runs = runs_of(means[key].ledger)
+        assert [(run.budget, run.before, run.menu) for run in runs] == [
+            (run.budget, run.before, run.menu) for run in found.runs
+        ]
+
+
 # ------------------------------------------------------------------------------------------------ bad input
 
 
@@ -395,6 +457,9 @@ WRONG = {
     "variances of another width": lambda frame: {"shape": None, "covariance": np.ones(3)},
     "no rule for invalid rows": lambda frame: {"on_invalid": "drop"},
     "a chance beyond one": lambda frame: {"failure_probability": 2.0},
+    "a shape beside relative": lambda frame: {"objective": "relative"},
+    "a scale beside relative": lambda frame: {"objective": "relative", "shape": None, "scale": "known"},
+    "no such objective": lambda frame: {"objective": "best"},
     "no group column": lambda frame: {"groups": [SONGS[0]] * len(frame)},
 }
 

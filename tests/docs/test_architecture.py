@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import dimfree
 
@@ -31,13 +32,30 @@ def entered(call) -> set[str]:
     return found
 
 
-def test_the_default_call_enters_the_packages_that_the_page_names():
-    X = np.random.default_rng(0).normal(size=(700, 3))
-    found = entered(lambda: dimfree.release_mean(X, epsilon=6.0, delta=1e-6, noise=dimfree.SeededNoise(1)))
+EITHER = {"release", "request", "data", "geometry", "mechanisms", "estimators", "results"}
+
+
+def traced(X, method: str) -> set[str]:
+    released = []
+    found = entered(
+        lambda: released.append(dimfree.release_mean(X, epsilon=6.0, delta=1e-6, noise=dimfree.SeededNoise(1)))
+    )
+    assert [release.method for release in released] == [method, method]
     assert len(found) <= 15
-    assert f"enters {len(found)} packages" in PAGE
-    assert {"release", "request", "data", "geometry", "core", "mechanisms", "estimators", "results"} <= found
     assert found <= set(re.findall(r"\w+", PAGE))
+    return found
+
+
+def test_the_default_call_enters_the_packages_that_the_page_names():
+    found = traced(np.random.default_rng(0).normal(size=(700, 60)), "auto")
+    assert f"enters {len(found)} packages" in PAGE
+    assert EITHER | {"core"} <= found
+
+
+def test_so_does_a_release_of_every_column_by_itself():
+    found = traced(pd.DataFrame(np.random.default_rng(0).normal(size=(700, 3)), columns=["a", "b", "c"]), "columns")
+    assert f"by columns it enters {len(found)} (" in PAGE
+    assert found >= EITHER
 
 
 def test_the_root_has_at_most_eight_modules_and_the_page_lists_every_package():

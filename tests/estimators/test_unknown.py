@@ -34,7 +34,7 @@ def table():
 
 
 def release(X, relation=ADD, **options):
-    return release_mean(X, **with_options(**{**BUDGET, "neighbours": relation, **options}))
+    return release_mean(X, **with_options(**{**BUDGET, "core": "stable", "neighbours": relation, **options}))
 
 
 # charged is what was drawn

@@ -48,6 +48,18 @@ def context(table, epsilon, delta, unit=None, over=1):
     )
 
 
+# The objective
+
+
+@pytest.mark.parametrize("metric", [dp.symmetric_distance(), dp.change_one_distance()])
+def test_the_objective_reaches_the_release(table, metric):
+    found = make_private_mean(DOMAIN, metric, 4.0, 1e-6, objective="relative")(table)
+    assert (found.method, found.parameters["objective"]) == ("columns", "relative")
+    assert np.abs(found.mean - [1.0, 2.0, 3.0]).max() < 0.5
+    with pytest.raises(InvalidParameter, match="objective"):
+        make_private_mean(DOMAIN, metric, 4.0, 1e-6, objective="relative", covariance=np.ones(COLUMNS))
+
+
 # The map
 
 

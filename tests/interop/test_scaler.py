@@ -301,12 +301,41 @@ def test_nothing_else_is_stored(fitted):
     assert stored == {"mean_", "scale_", "learned_", "release_", "guarantee_", "n_features_in_", "feature_names_in_"}
 
 
+@pytest.mark.filterwarnings("error::dimfree.interop.scaler.SpreadWarning")
+@pytest.mark.parametrize("named", [True, False])
+def test_columns_of_any_units_are_scaled(named):
+    rows = 7.0 + np.random.default_rng(42).normal(size=(2000, 3)) * [1000.0, 1.0, 0.001]
+    given = pd.DataFrame(rows, columns=NAMES) if named else rows
+    found = PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(given)
+    assert found.learned_.all()
+    assert np.all(np.abs(np.log(found.scale_ / [1000.0, 1.0, 0.001])) < 0.4)
+    assert found.release_.parameters["objective"] == "relative"
+
+
 def test_columns_that_were_not_learned_are_named_and_warned_of():
-    """The narrow column is divided by what shaped its noise: said, not hidden."""
-    rows = np.random.default_rng(42).normal(size=(2000, 2)) * [1000.0, 0.001]
+    """A column of zeros is divided by a guess; with objective="total" so is a narrow one. Said, not hidden."""
+    rows = np.random.default_rng(42).normal(size=(2000, 2)) * [1000.0, 0.0]
     with pytest.warns(SpreadWarning, match="spread of 1 of 2 columns was not learned"):
         found = PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(rows)
     assert found.learned_.tolist() == [True, False]
+
+
+def test_too_few_records_for_so_many_columns_say_what_to_do():
+    rows = np.random.default_rng(42).normal(size=(100, 60))
+    with pytest.raises(RefusedRelease, match=r"objective='relative' with 60 columns.*times as many.*fewer columns"):
+        PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(rows)
+
+
+@pytest.mark.parametrize("changes", [{}, {"objective": "total"}, {"objective": "auto"}])
+def test_the_objective_reaches_the_release(monkeypatch, changes):
+    given = []
+    monkeypatch.setattr(
+        "dimfree.interop.mean.release_mean", lambda X, **each: given.append(each) or FakeRelease()(X, **each)
+    )
+    PrivateStandardScaler(**BUDGET, **changes).fit(table(rows=9))
+    PrivateStandardScaler(**BUDGET, **changes, covariance=STDDEVS**2).fit(table(rows=9))
+    learned, known = (each["objective"] for each in given)
+    assert (learned, known) == (changes.get("objective", "relative"), "total")
 
 
 @pytest.mark.filterwarnings("error::dimfree.interop.scaler.SpreadWarning")

@@ -192,7 +192,7 @@ def found(closed_form):
 def test_json_round_trips(found):
     assert Tradeoff.from_json(found.to_json()) == found
     assert json.loads(found.to_json()) == json.loads(json.dumps(found.to_dict()))
-    for broken in ("", "[]", "{}", found.to_json().replace('"format": 1', '"format": 9')):
+    for broken in ("", "[]", "{}", found.to_json().replace('"format": 2', '"format": 9')):
         with pytest.raises(InvalidFile):
             Tradeoff.from_json(broken)
 

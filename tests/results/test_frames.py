@@ -80,6 +80,16 @@ def test_the_intervals_are_those_that_were_asked_for(table):
     assert (frame["upper"] - release.to_frame(confidence=0.5)["upper"] > 0).all()
 
 
+def test_a_column_that_is_not_resolved_has_no_noise_over_spread(rng):
+    """The frame needs no column of its own for `resolved`: what is missing here says it, as the documents do."""
+    rows = rng.normal(size=(3000, 3)) * [1.0, 0.0, 1e6]
+    release = release_mean(rows, epsilon=4.0, delta=1e-6, objective="relative", noise=SeededNoise(3))
+    assert release.resolved.tolist() == [True, False, True]
+    frame = release.to_frame()
+    assert list(frame.columns) == SHOWN
+    assert (frame["noise_over_spread"].notna() == release.resolved).all()
+
+
 def test_a_refusal_has_no_frame():
     with pytest.raises(RefusedRelease):
         released(np.zeros((2, 3))).to_frame()

@@ -15,6 +15,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.ladder import Ladder
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+from dimfree.results.reach import Reach
 from dimfree.results.release import Release
 
 BUDGET = Budget(1.0, 1e-6)
@@ -51,6 +52,38 @@ def released(mean=(1.0, -2.5, 3.0), noise_stddev=(0.1, 0.2, 0.3), **changes):
     return Release.released(mean=np.array(mean), noise_stddev=np.array(noise_stddev), **common(**changes))
 
 
+REACH = Reach(2.5, np.array([0.1, -0.0, 5e-324]), np.array([1e-300, 0.1 + 0.2, 1e300]))
+
+
+def test_the_reach_comes_back_bit_for_bit():
+    release = released(reach=REACH)
+    back = Release.from_json(release.to_json())
+    assert back == release == copy.deepcopy(release) == pickle.loads(pickle.dumps(release))
+    assert back.reach.radius == 2.5
+    for name in ("centre", "scale"):
+        assert getattr(back.reach, name).tobytes() == getattr(REACH, name).tobytes()
+        assert not getattr(back.reach, name).flags.writeable
+    assert np.array_equal(back.reach.columns, 2.5 * REACH.scale)
+    assert back != released()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"radius": -1.0},
+        {"radius": "far"},
+        {"scale": [1.0, 0.0, 1.0]},
+        {"centre": [1.0]},
+        {"centre": [None] * 3},
+        {"more": 1},
+    ],
+)
+def test_a_damaged_reach_is_no_release(damage):
+    release = released(reach=REACH)
+    with pytest.raises(InvalidFile):
+        Release.from_json(edited(release, reach={**REACH.to_dict(), **damage}))
+
+
 def refused(reason="Too few records for this budget.", **changes):
     return Release.refused_because(reason, **common(**changes))
 
@@ -65,7 +98,7 @@ def edited(release, **changes):
 def test_the_fields_are_exactly_these():
     names = {field.name for field in fields(Release)}
     public = {"guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal"}
-    assert names == public | {"_mean", "_noise_stddev", "_error_model", "_shape", "_denoised"}
+    assert names == public | {"_mean", "_noise_stddev", "_error_model", "_shape", "_denoised", "_reach"}
     promise = {"epsilon", "delta", "neighbours", "private", "unit", "unit_column", "unit_rows"}
     assert {field.name for field in fields(Guarantee)} == promise
     assert not hasattr(released(), "__dict__")
@@ -76,6 +109,7 @@ def test_the_fields_are_exactly_these():
         "error_model",
         "shape",
         "denoised",
+        "reach",
     }
 
 
@@ -258,7 +292,7 @@ def test_the_text_is_one_field_a_line_and_plain_ascii():
     text = released().to_json()
     assert text.isascii()
     assert len(text.splitlines()) == 2 + len(json.loads(text))
-    assert json.loads(text)["format"] == 3
+    assert json.loads(text)["format"] == 4
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda release: pickle.loads(pickle.dumps(release))])
@@ -294,9 +328,9 @@ def test_equality_tells_the_two_zeros_apart_and_ignores_the_order_of_parameters(
     assert released(parameters={"a": 1, "b": 2}) == released(parameters={"b": 2, "a": 1})
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 4, "3", 3.0, True, None])
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 5, "4", 4.0, True, None])
 def test_an_unknown_format_is_refused(number):
-    with pytest.raises(InvalidFile, match="Expected release format 3"):
+    with pytest.raises(InvalidFile, match="Expected release format 4"):
         Release.from_json(edited(released(), format=number))
 
 

@@ -16,7 +16,7 @@ Tell = Callable[[str, int, int], None]
 
 
 def spread(
-    spectrum: str | None, spectrum_file: Path | None, like: Path | None, public: bool
+    spectrum: str | None, spectrum_file: Path | None, like: Path | None, public: bool, objective: str
 ) -> "str | NDArray[np.float64] | None":
     """The spectrum by its name, or the standard deviations of a file. A table not declared public is not opened."""
     given = {"--spectrum": spectrum, "--spectrum-file": spectrum_file, "--like": like}
@@ -27,7 +27,9 @@ def spread(
         raise InvalidParameter("Expected --like FILE with --public, which is a word about it.")
     if spectrum_file is not None:
         return _stddevs_in(spectrum_file)
-    return spectrum if like is None else _stddevs_like(like, public)
+    if like is not None:
+        return _stddevs_like(like, public)
+    return "any units" if spectrum is None and objective == "relative" else spectrum
 
 
 def _stddevs_in(path: Path) -> "NDArray[np.float64]":

@@ -25,6 +25,7 @@ def mean(
     data: options.Data,
     epsilon: options.Epsilon,
     delta: options.MeanDelta,
+    objective: options.Objective = "auto",
     covariance: options.Covariance = None,
     shape_from: options.ShapeFrom = None,
     shape: options.LearnedShape = None,
@@ -63,6 +64,12 @@ def mean(
 
       dimfree mean people.csv --epsilon 1 --delta 1e-6 \\
           -o mean.csv --json release.json --report release.html
+
+    Columns in different units, each to be right by its own measure; a column
+    name in the first line is enough for that, --objective says it aloud:
+
+      dimfree mean people.csv --epsilon 1 --delta 1e-6 \\
+          --objective relative -o columns.csv
 
     Knowing the spread of each column beforehand gives less noise, and asks
     for fewer rows: for ages and incomes,
@@ -124,6 +131,7 @@ def mean(
         **({} if charged is None else {"ledger": charged}),
         "epsilon": epsilon,
         "delta": delta,
+        "objective": objective,
         "unit_rows": unit_rows,
         "on_invalid": on_invalid,
         "options": expert,

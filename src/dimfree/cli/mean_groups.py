@@ -122,7 +122,7 @@ def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
     done = [release for release in means.values() if not release.refused]
     yield "promise", means.statement()
     yield "estimates", f"{means.guarantee.estimates}, in each group"
-    yield "shape", "given" if means.overall is None else "learned once from all groups, within the promise"
+    yield "shape", _shape_words(means)
     yield "groups", f"{len(done)} released, {len(means.refused)} refused"
     yield from (("refused", f"{', '.join(keys)}: {reason}") for reason, keys in _reasons(means).items())
     if means.overall is not None and means.overall.refusal is not None:
@@ -132,6 +132,14 @@ def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
         yield "against spread", f"over all groups, {noise_line(done)}"
     yield from task.places.rows(bool(done))
     yield from page_place(task.places.report)
+
+
+def _shape_words(means: "Means") -> str:
+    """Where the shape of the noise comes from."""
+    if means.overall is not None:
+        return "learned once from all groups, within the promise"
+    own = any(release.method == "columns" for release in means.values())
+    return "the spread of every column is learned by each group for itself" if own else "given"
 
 
 def _reasons(means: "Means") -> dict[str, list[str]]:

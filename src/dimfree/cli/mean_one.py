@@ -91,17 +91,23 @@ def _read(data: Path, unit: str | None, workers: int) -> tuple["Records", "Keys 
 
 
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
+    from dimfree.report.by_columns import column_rows
+    from dimfree.report.charges import gathered
     from dimfree.results.verdicts import noise_line
 
+    yield from column_rows(release)
     yield "promise", release.guarantee.statement()
     yield "estimates", release.guarantee.estimates
     yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
-    yield "charged", "\n".join(f"{what}: {how}, {cost}" for what, how, cost in release.ledger.summary_rows())
+    by_columns = release.reach is not None
+    charges = gathered(release.ledger) if by_columns else release.ledger.summary_rows()
+    yield "charged", "\n".join(f"{what}: {how}, {cost}" for what, how, cost in charges)
     if release.refusal is not None:
         yield "reason", release.refusal
     else:
         yield "method", release.method
-        yield "noise", _noise_range(release)
+        if not by_columns:  # else units differ, and no range says anything
+            yield "noise", _noise_range(release)
         yield "against spread", noise_line([release])
     yield from places.rows(not release.refused)
 

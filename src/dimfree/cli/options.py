@@ -77,6 +77,14 @@ MeanDelta = Annotated[
     float,
     typer.Option(help="Slack in that promise; choose it far below 1 / people.", rich_help_panel=DATA),
 ]
+Objective = Annotated[
+    str,
+    typer.Option(
+        help="relative: every column's error is small beside that column's own spread, whatever its units; total: "
+        "least Euclidean error; auto: relative for a table with named columns, if it has rows enough, else total.",
+        rich_help_panel=DATA,
+    ),
+]
 Covariance = Annotated[
     Path | None,
     typer.Option(
@@ -237,6 +245,15 @@ Like = Annotated[
 ]
 Public = Annotated[
     bool, typer.Option("--public", help="Everybody may see the table behind --like.", rich_help_panel=RECORDS)
+]
+PlanObjective = Annotated[
+    str,
+    typer.Option(
+        "--objective",
+        help="total: Euclidean error; relative: the error of every column in its own standard deviations, for which "
+        "no --spectrum is needed.",
+        rich_help_panel=RULES,
+    ),
 ]
 Knowledge = Annotated[
     str,

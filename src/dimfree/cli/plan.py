@@ -32,9 +32,13 @@ def plan(
     public: options.Public = False,
     accuracy: Annotated[
         float | None,
-        typer.Option(help="Euclidean error (RMS) that you can live with, in the records' units."),
+        typer.Option(
+            help="Error (RMS) that you can live with: Euclidean, in the records' units; with --objective relative, "
+            "over the columns, in each one's standard deviation."
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="With which the error is also stated.")] = 0.95,
+    objective: options.PlanObjective = "total",
     knowledge: options.Knowledge = "nothing",
     neighbours: options.Neighbours = "add-remove",
     outliers: options.Outliers = 0.03,
@@ -67,13 +71,18 @@ def plan(
       dimfree plan --accuracy 0.1 --d 100 --spectrum S1 \\
           --epsilon 1 --delta 1e-6
 
+    Example: columns in any units, each to a tenth of its own spread.
+
+      dimfree plan --objective relative --accuracy 0.1 --d 20 \\
+          --epsilon 1 --delta 1e-6
+
     Exit code 0: planned, even where a release would be refused. 2: bad input.
     """
     if out is not None:
         from dimfree.results.writing import check_target
 
         check_target(out, force=force, endings=(".json",))
-    about = asked.spread(spectrum, spectrum_file, like, public)
+    about = asked.spread(spectrum, spectrum_file, like, public, objective)
     columns = d if about is None or isinstance(about, str) else len(about)
     _check_enough(about, {"n": n, "d": columns, "epsilon": epsilon, "accuracy": accuracy})
     found = _run(
@@ -84,6 +93,7 @@ def plan(
             "epsilon": epsilon,
             "delta": delta,
             "accuracy": accuracy,
+            "objective": objective,
             "knowledge": knowledge,
             "neighbours": neighbours,
             "outliers": outliers,

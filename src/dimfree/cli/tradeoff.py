@@ -33,6 +33,7 @@ def tradeoff(
     spectrum_file: options.SpectrumFile = None,
     like: options.Like = None,
     public: options.Public = False,
+    objective: options.PlanObjective = "total",
     knowledge: options.Knowledge = "nothing",
     neighbours: options.Neighbours = "add-remove",
     outliers: options.Outliers = 0.03,
@@ -64,7 +65,7 @@ def tradeoff(
     Exit code 0: shown. 2: bad input.
     """
     along.check_places(chart, out, force)
-    about = asked.spread(spectrum, spectrum_file, like, public)
+    about = asked.spread(spectrum, spectrum_file, like, public, objective)
     if about is None or (isinstance(about, str) and d is None):
         raise InvalidParameter(
             "Expected --spectrum NAME together with --d, or --spectrum-file FILE, or --like FILE with --public."
@@ -75,6 +76,7 @@ def tradeoff(
         "n": along.several("n", n, int),
         "d": d,
         "spectrum": about,
+        "objective": objective,
         "knowledge": knowledge,
         "neighbours": neighbours,
         "outliers": outliers,
@@ -117,7 +119,12 @@ def _drawn(found: "Tradeoff") -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title="What privacy costs: RMS Euclidean error, predicted", title_justify="left")
+    what = (
+        "error over the columns, in their own standard deviations"
+        if found.objective == "relative"
+        else "Euclidean error"
+    )
+    table = Table(title=f"What privacy costs: RMS {what}, predicted", title_justify="left")
     for name in found.header():
         table.add_column(name, justify="right")
     for row, cells in zip(found.rows, found.cells(), strict=True):

@@ -47,7 +47,8 @@ def compare(
     """The errors of every estimator on the same public records, at the same (epsilon, delta) and neighbouring relation.
 
     A comparison is a simulation with seeded noise: nothing that it returns is private. One of n, d, epsilon and
-    spectrum may be a list: the axis of the comparison.
+    spectrum may be a list: the axis of the comparison. Errors are Euclidean, so "dimfree" is `release_mean` with
+    objective="total"; objective="relative" aims at something else and has no row.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def release_unknown(run: Run) -> Release:
         return run.refused(UNSTABLE, "auto", ledger, **public)
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
     state = State.after_core(setting, mean, precision, share, learned)
-    state = state.choose(basis=OWN if run.space.basis is None else run.space.basis.name)
+    state = state.choose(objective="total", basis=OWN if run.space.basis is None else run.space.basis.name)
     state = learn_coordinates(state) if run.menu else learn(state)  # P8, P10, P11, P12
     ledger = replace(ledger, after=state.known.events)
     return run.answered(restored(state), "auto", ledger, public, state.choices)

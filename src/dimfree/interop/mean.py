@@ -43,7 +43,7 @@ class PrivateMean(BaseEstimator):
 
     Parameters
     ----------
-    epsilon, delta, covariance, shape, basis, neighbours, on_invalid, unit_rows, device, ledger, noise
+    epsilon, delta, objective, covariance, shape, basis, neighbours, on_invalid, unit_rows, device, ledger, noise
         As in `release_mean`.
     core, stages, core_sample, scale, tails, outliers, window, failure_probability, denoise
         As in `Options`.
@@ -76,6 +76,7 @@ class PrivateMean(BaseEstimator):
         *,
         epsilon: Any,
         delta: Any,
+        objective: Any = "auto",
         covariance: Any = None,
         shape: Any = None,
         basis: Any = "auto",
@@ -98,6 +99,7 @@ class PrivateMean(BaseEstimator):
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
+        self.objective = objective
         self.covariance = covariance
         self.shape = shape
         self.basis = basis

@@ -20,7 +20,7 @@ from dimfree.geometry.shape import Shape, as_shape
 from dimfree.noise import Noise, SeededNoise, SystemNoise
 from dimfree.options import AUTO, Options
 from dimfree.release import release_mean
-from dimfree.request import Learned
+from dimfree.request import Learned, Objective
 from dimfree.results.release import Release
 
 RELATIONS = {
@@ -43,6 +43,7 @@ def make_private_mean(
     epsilon: float,
     delta: float,
     *,
+    objective: Objective = "auto",
     covariance: ArrayLike | None = None,
     shape: Shape | Learned | None = None,
     basis: Any = AUTO,
@@ -60,8 +61,9 @@ def make_private_mean(
     input_metric : OpenDP metric
         What one step is. SymmetricDistance and InsertDeleteDistance count rows added and removed (a replacement is 2).
         ChangeOneDistance and HammingDistance count rows replaced and take the number of rows as public.
-    epsilon, delta, covariance, shape, basis, options
-        As in `release_mean`. Rows that are not finite count for nothing.
+    epsilon, delta, objective, covariance, shape, basis, options
+        As in `release_mean`. Rows that are not finite count for nothing. The columns of an array have no names, so
+        objective "auto" is "total".
 
     Returns
     -------
@@ -79,6 +81,7 @@ def make_private_mean(
         raise InvalidParameter(f"Expected input_metric={kind} to be one of {', '.join(RELATIONS)}.")
     budget = _budget(epsilon, delta, dimension)
     given: dict[str, Any] = {
+        "objective": objective,
         "shape": _opened_shape(covariance, shape, dimension),
         "basis": _opened_basis(basis, dimension),
         "neighbours": RELATIONS[kind],

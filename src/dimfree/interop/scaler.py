@@ -21,7 +21,7 @@ _OWN = ("with_mean", "with_std")
 
 
 class SpreadWarning(UserWarning):
-    """The standard deviations of some columns were not learned: they are divided by what may be far too wide."""
+    """The standard deviations of some columns were not learned: they are divided by what may be far off."""
 
 
 class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -32,17 +32,20 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
     these alone, so they spend nothing. The rows they return are as private as the rows they were given: records,
     centred, not a release.
 
-    Not what `StandardScaler` computes: the mean carries noise, and standard deviations that were learned are noisy
-    looks shrunk together, which serves the mean. The spread of columns that vary far less than the widest ones is not
-    learned: `scale_` is then what shaped their noise, and may be far too wide. `learned_` says which columns were
-    learned, and `fit` warns of others (SpreadWarning). Bring columns to similar public units first, or pass the
-    publicly known `covariance` or `shape`, whose standard deviations are then used. Every `fit` spends the whole budget
-    again, also inside a cross-validation. A refused release raises RefusedRelease, and its budget is spent.
+    Not what `StandardScaler` computes: mean and standard deviations carry noise. The spread of every column is learned
+    by itself (`objective="relative"`), so columns may have any units. `learned_` says which columns were learned, and
+    `fit` warns of others (SpreadWarning): columns in which only zeros were seen, or whose few records left the spread
+    open. Publicly known `covariance` or `shape` are used instead of learning where they are given. Every `fit` spends
+    the whole budget again, also inside a cross-validation. A refused release raises RefusedRelease, and its budget is
+    spent; with neighbours="replace-one" a refusal for too few records costs nothing.
 
     Parameters
     ----------
     epsilon, delta, covariance, shape, neighbours, on_invalid, ledger, noise
         As in `release_mean`.
+    objective : {"relative", "auto", "total"}
+        As in `release_mean`, where the standard deviations are learned. "total" learns only those of the widest columns
+        well, and may answer with fewer records than "relative" needs for very many columns.
     failure_probability, outliers, window, denoise
         As in `Options`.
     with_mean, with_std : bool
@@ -65,6 +68,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         delta: Any,
         with_mean: Any = True,
         with_std: Any = True,
+        objective: Any = "relative",
         covariance: Any = None,
         shape: Any = None,
         neighbours: Any = "add-remove",
@@ -80,6 +84,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         self.delta = delta
         self.with_mean = with_mean
         self.with_std = with_std
+        self.objective = objective
         self.covariance = covariance
         self.shape = shape
         self.neighbours = neighbours
@@ -120,8 +125,8 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         if release.refused:
             raise RefusedRelease(
                 f"The release was refused, so there is nothing to centre by, and its budget is spent. Reason: "
-                f"{release.refusal} More records, a larger epsilon or a known covariance= make a release more likely; "
-                "dimfree plan says beforehand how many records a budget needs."
+                f"{release.refusal} More records, a larger epsilon, fewer columns or a known covariance= make one "
+                "more likely; dimfree plan says beforehand how many records a budget needs."
             )
         self.release_, self.guarantee_ = release, release.guarantee
         self.scale_ = self._scale(release) if self.with_std else None
@@ -136,8 +141,15 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         if self.with_std and self.covariance is None and is_word(self.shape, "paper"):
             raise InvalidParameter("Expected with_std=False with shape='paper', which releases no standard deviations.")
 
+    @property
+    def _learns(self) -> bool:
+        """Whether nothing is known of the standard deviations."""
+        return self.covariance is None and (self.shape is None or is_word(self.shape, "auto"))
+
     def _released(self, table: Any, unit: Any) -> Release:
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
+        if not self._learns:
+            options["objective"] = "total"  # the known spreads say how columns count
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RefusalWarning)  # an error says so instead
             return PrivateMean(**options, basis=None).fit(table, unit=unit).release_  # variances are what is wanted
@@ -226,7 +238,8 @@ def _learned(release: Release) -> Any:
     if not known.all():
         warnings.warn(
             f"The spread of {int((~known).sum())} of {release.dimension} columns was not learned: scale_ may be far "
-            "too wide there (see learned_). Bring columns to similar public units, or pass a public covariance=.",
+            "off there (see learned_). Drop columns that hardly vary, give more records or a larger epsilon, or pass a "
+            "public covariance=.",
             SpreadWarning,
             stacklevel=3,
         )

@@ -4,16 +4,17 @@ from dataclasses import dataclass
 
 from scipy.special import ndtr, ndtri
 
+from dimfree.accounting.events import OnlyGaussian
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.core import soft
 from dimfree.estimators.choose.constants import SEARCHED_STAGES
 from dimfree.estimators.choose.core import BoundedChoice, StableChoice
 from dimfree.estimators.choose.stages import Schedule
+from dimfree.planning.columns_noise import simulated_route
 from dimfree.planning.known_noise import soft_total
-from dimfree.planning.outlook import Outlook, outlook, smallest_count, whole_mu
+from dimfree.planning.outlook import Choice, Outlook, outlook, smallest_count, whole_mu
 from dimfree.planning.predict import MOST_COLUMNS
 from dimfree.planning.question import Question
-from dimfree.planning.thinned import simulated
 
 REFUSED = "refused"
 COUNT, TEST = "number of records", "test and choice"
@@ -29,6 +30,7 @@ _PURPOSES = {
     "togetherness of the coordinates": "choice of coordinates",
     "basis": "choice of coordinates",
 }
+_LOOKS = {"magnitudes of columns in doubt": "magnitudes of the columns"}  # every column by itself
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,21 @@ def course(question: Question) -> Course:
     """Which estimator will be chosen at n̂ = n, and why; shares of the budget; the chance of a refusal. No data."""
     seen, least = outlook(question), smallest_count(question)
     if seen.choice is None:
-        return Course(REFUSED, _why_refused(least), (), 0.0, least)
+        return Course(REFUSED, _why_refused(question, least), (), 0.0, least)
     method, why = _method(seen.choice)
     chance = _enough_counted(question, seen, least) * _pass_probability(seen)
     return Course(method, why, _shares(question, seen), chance, least)
 
 
-def _why_refused(least: int) -> str:
+def _why_refused(question: Question, least: int) -> str:
     needed = f"about {least} would do" if least else "no number of them would do at this budget"
-    return f"There are too few records for the stability test at this budget; {needed}."
+    purpose = "to read so many columns one by one" if question.objective == "relative" else "for the stability test"
+    return f"There are too few records {purpose} at this budget; {needed}."
 
 
-def _method(choice: Schedule | BoundedChoice | StableChoice) -> tuple[str, str]:
+def _method(choice: Choice) -> tuple[str, str]:
+    if isinstance(choice, OnlyGaussian):
+        return "columns", "So many records tell centre and spread of every column by itself: no test is needed."
     if isinstance(choice, StableChoice):
         return "auto", "Nothing is known, so scale, location and variances are learned inside the budget."
     if isinstance(choice, BoundedChoice):
@@ -98,9 +103,12 @@ def _precisions(question: Question, seen: Outlook) -> list[tuple[str, float]]:
         searches = min(len(choice.stage_mus), SEARCHED_STAGES) * choice.search_mu**2 if seen.run.searches else 0.0
         after = [("stages", mu**2) for mu in choice.stage_mus]
         return [("core", choice.core_mu**2), *([("clipping radii", searches)] if searches else []), *after]
+    if isinstance(choice, OnlyGaussian):
+        spent = (("all else", choice.mu**2),) if question.dimension > MOST_COLUMNS else simulated_route(question).spent
+        return [(_LOOKS.get(purpose, purpose), precision) for purpose, precision in spent]
     if question.dimension > MOST_COLUMNS and isinstance(choice, StableChoice):
         return [("scale of the records", choice.branch.search_mu**2), ("all else", choice.branch.mu**2)]
-    return [(_PURPOSES.get(purpose, "stages"), precision) for purpose, precision in simulated(question).spent]
+    return [(_PURPOSES.get(purpose, "stages"), precision) for purpose, precision in simulated_route(question).spent]
 
 
 def _enough_counted(question: Question, seen: Outlook, least: int) -> float:
@@ -118,4 +126,6 @@ def _pass_probability(seen: Outlook) -> float:
         return float(ndtr(clear / stddev))
     if choice is None:
         return 0.0
+    if isinstance(choice, OnlyGaussian):
+        return 1.0
     return choice.branch.ladder.rungs[-1] / DENOMINATOR * (1 - seen.run.failure / 2)

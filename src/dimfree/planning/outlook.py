@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
 from dimfree.accounting.discrete import idealised
+from dimfree.accounting.events import OnlyGaussian
 from dimfree.accounting.precision import largest_mu
 from dimfree.data.records import Records
 from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE
@@ -24,6 +25,7 @@ from dimfree.estimators.choose.core import (
     stable_choices,
 )
 from dimfree.estimators.choose.stages import Schedule
+from dimfree.estimators.columns.run import untested_branch
 from dimfree.estimators.known import choose_known
 from dimfree.estimators.opening import calibrated
 from dimfree.estimators.run import Run
@@ -32,7 +34,7 @@ from dimfree.noise import SeededNoise
 from dimfree.planning.question import Question
 from dimfree.request import Request
 
-Choice = Schedule | BoundedChoice | StableChoice
+Choice = Schedule | BoundedChoice | StableChoice | OnlyGaussian  # the last: every column by itself
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,14 @@ def outlook(question: Question) -> Outlook:
     run, menu = _opened(question)
     size = Size(float(question.count), menu.count_stddev, default_core_sample(menu))
     if question.knowledge == "nothing":
-        return Outlook(run, menu, size, choose_core(run, menu, size))
+        return Outlook(run, menu, size, _choose_unknown(question, run, menu, size))
     return Outlook(run, menu, size, choose_known(run, menu, size))
+
+
+def _choose_unknown(question: Question, run: Run, menu: Calibration, size: Size) -> StableChoice | OnlyGaussian | None:
+    """As `release_unknown` and `release_columns` choose, by public numbers."""
+    core = None if question.objective == "relative" else choose_core(run, menu, size)
+    return untested_branch(run, menu, size, alone=core is None) or core
 
 
 def smallest_count(question: Question) -> int:
@@ -65,7 +73,7 @@ def smallest_count(question: Question) -> int:
     short = -float(ndtri(question.failure_probability)) * (menu.count_stddev or 0.0)
 
     def suffices(count: int) -> bool:
-        return _has_choice(run, menu, Size(max(count - short, 0.0), menu.count_stddev, sample), question.knowledge)
+        return _has_choice(question, run, menu, Size(max(count - short, 0.0), menu.count_stddev, sample))
 
     high = 2
     while not suffices(high):
@@ -79,10 +87,10 @@ def smallest_count(question: Question) -> int:
     return high
 
 
-def _has_choice(run: Run, menu: Calibration, size: Size, knowledge: str) -> bool:
+def _has_choice(question: Question, run: Run, menu: Calibration, size: Size) -> bool:
     """Whether there is any choice; the best one takes longer to find."""
-    if knowledge == "nothing":
-        return choose_core(run, menu, size) is not None
+    if question.knowledge == "nothing":
+        return _choose_unknown(question, run, menu, size) is not None
     if menu.bounded and choose_soft(menu.bounded, size.count, run.model):
         return True
     return bool(stable_choices(menu.tested, size, run.failure, run.model))
@@ -90,6 +98,8 @@ def _has_choice(run: Run, menu: Calibration, size: Size, knowledge: str) -> bool
 
 def _opened(question: Question) -> tuple[Run, Calibration]:
     run = _run(question)
+    if question.objective == "relative":
+        return run, calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
     if question.knowledge == "nothing":
         return run, calibrated(run, RADIUS_SEARCH_SHARE)
     return run, calibrated(run, 0.0, bounded=question.relation is Neighbours.ADD_REMOVE)
@@ -100,6 +110,7 @@ def _run(question: Question) -> Run:
     request = Request.checked(
         epsilon=question.budget.epsilon,
         delta=question.budget.delta,
+        objective="relative" if question.objective == "relative" else "total",
         neighbours=question.relation,
         covariance=None if question.knowledge == "nothing" else question.stddevs**2,
         basis=None,

@@ -15,10 +15,10 @@ from dimfree.planning.outlook import smallest_count, whole_mu
 from dimfree.planning.paper_bounds.stated import limits_of, needs_of
 from dimfree.planning.peers import predict_peers
 from dimfree.planning.plan_card import Plan
-from dimfree.planning.predict import predict
+from dimfree.planning.predict import Prediction, predict
 from dimfree.planning.question import Question
 from dimfree.planning.solve import MOST_SOLVED, least_epsilon, least_records, most_columns
-from dimfree.planning.spread import spread_of
+from dimfree.planning.spread import ANY_UNITS, spread_of
 
 __all__ = ["Plan", "plan"]
 
@@ -38,6 +38,7 @@ def plan(
     epsilon: float | None = None,
     delta: float | None = None,
     accuracy: float | None = None,
+    objective: Literal["total", "relative"] = "total",
     knowledge: Literal["nothing", "covariance"] = "nothing",
     neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
     outliers: float = 0.03,
@@ -59,13 +60,18 @@ def plan(
     d : int, optional
         Number of columns. Where `spectrum` is an array, d is its length.
     spectrum : str or array_like
-        Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1".
+        Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1". It may
+        be left out with objective="relative", for which units do not matter.
     epsilon : float, optional
         Budget of the release.
     delta : float
         Budget of the release.
     accuracy : float, optional
-        Root mean square of the Euclidean distance between the released mean and the population mean.
+        Root mean square of the Euclidean distance between the released mean and the population mean. With
+        objective="relative": root mean square of the errors of all columns, each in its own standard deviations.
+    objective : {"total", "relative"}, default "total"
+        As in `release_mean`, which by itself takes "relative" for a table with named columns if there are records
+        enough.
     knowledge : {"nothing", "covariance"}, default "nothing"
         What the release will be given beforehand: nothing, or the covariance.
     neighbours : {"add-remove", "replace-one"}, default "add-remove"
@@ -100,11 +106,14 @@ def plan(
     """
     if delta is None:
         raise InvalidParameter("Expected delta=… as well: a plan is made for a whole promise (epsilon, delta).")
-    if spectrum is None:
+    if spectrum is None and objective != "relative":
         raise InvalidParameter("Expected spectrum=… as well: a name such as 'S1', or an array of standard deviations.")
     confidence = check_probability("confidence", confidence)
     peers = check_flag("peers", peers)
     check_callable("tell", tell)
+    if peers and objective == "relative":
+        raise InvalidParameter("Expected peers=False with objective='relative': no other estimator aims at it.")
+    spectrum = ANY_UNITS if spectrum is None else spectrum
     if not isinstance(spectrum, str):
         d = len(spread_of(spectrum, d)[0])
     given: dict[str, Any] = {"n": n, "d": d, "epsilon": epsilon, "accuracy": accuracy}
@@ -115,7 +124,8 @@ def plan(
         at = {**given, **place}
         budget, stddevs = Budget(at["epsilon"], delta), spread_of(spectrum, at["d"])[0]
         relation = Neighbours.parse(neighbours)
-        return Question(at["n"], stddevs, budget, relation, knowledge, outliers, tails, failure_probability)
+        rules = (knowledge, outliers, tails, failure_probability, objective)
+        return Question(at["n"], stddevs, budget, relation, *rules)
 
     question = ask() if missing == "accuracy" else _solved(missing, ask, accuracy or 0.0, _Steps(tell))
     return _written(missing, question, spread_of(spectrum, question.dimension)[1], confidence, peers, tell)
@@ -167,12 +177,14 @@ def _solved(missing: str, ask: Callable[..., Question], aim: float, steps: _Step
     return ask(d=most_columns(error, aim, ask(d=1).knowledge))
 
 
-def free_at(question: Question) -> float:
+def free_at(question: Question, prediction: Prediction) -> float:
     """The n above which noise is below the sampling error: ‖σ‖₁²/(‖σ‖₂²·mu²), mu the precision of the whole budget.
 
     From noise² ≈ ‖σ‖₁²/(n·mu)² <= sampling² = ‖σ‖₂²/n. Four times as many under replace-one, where the sensitivity of a
-    sum is doubled. ‖σ‖₁²/‖σ‖₂² is at most d.
+    sum is doubled. ‖σ‖₁²/‖σ‖₂² is at most d. Objective "relative": by the predicted noise, which falls as 1/n.
     """
+    if question.objective == "relative" and not prediction.refused:
+        return question.count * (prediction.noise / prediction.sampling) ** 2
     spread, moves = question.stddevs, 1 if question.relation is Neighbours.ADD_REMOVE else 2
     rank = float(spread.sum() ** 2 / np.square(spread).sum())
     return rank * (moves / whole_mu(question.budget)) ** 2
@@ -182,7 +194,7 @@ def _written(missing: str, question: Question, name: str, confidence: float, pee
     prediction = predict(question, confidence)
     if missing == "d" and question.dimension == MOST_SOLVED[question.knowledge]:
         prediction = replace(prediction, remark=_NO_MORE)
-    threshold = free_at(question)
+    threshold = free_at(question, prediction)
     return Plan(
         solved_for=missing,
         n=question.count,
@@ -192,6 +204,7 @@ def _written(missing: str, question: Question, name: str, confidence: float, pee
         delta=question.budget.delta,
         accuracy=prediction.error,
         neighbours=str(question.relation),
+        objective=question.objective,
         knowledge=question.knowledge,
         confidence=confidence,
         prediction=prediction,
@@ -199,6 +212,6 @@ def _written(missing: str, question: Question, name: str, confidence: float, pee
         peers=tuple(predict_peers(question, confidence, tell)) if peers else (),
         free_at=threshold,
         free=question.count >= threshold,
-        needs=needs_of(question, prediction.error, confidence),
+        needs=() if question.objective == "relative" else needs_of(question, prediction.error, confidence),
         limits=limits_of(question, prediction.error),
     )

@@ -10,7 +10,7 @@ from dimfree.planning.paper_bounds.lower_bound import Limit
 from dimfree.planning.paper_bounds.sample_size import Need
 from dimfree.planning.question import Prediction
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +28,8 @@ class Plan:
     epsilon, delta : float
         Budget of the release.
     accuracy : float
-        Predicted root mean square error.
-    neighbours, knowledge : str
+        Predicted root mean square error: Euclidean, or over the columns in their own standard deviations.
+    neighbours, objective, knowledge : str
         As given to `plan`.
     confidence : float
         Confidence of `prediction.error_within`.
@@ -55,6 +55,7 @@ class Plan:
     delta: float
     accuracy: float
     neighbours: str
+    objective: str
     knowledge: str
     confidence: float
     prediction: Prediction
@@ -110,13 +111,16 @@ class Plan:
         if not math.isfinite(expected.error):
             return expected.remark
         remark = f"; {expected.remark}" if expected.remark else ""
-        return f"{expected.error:.4g} (root mean square), within {expected.error_within:.4g} with confidence " + (
+        unit = "of each column's standard deviation (root mean square over the columns)"
+        words = unit if self.objective == "relative" else "(root mean square)"
+        return f"{expected.error:.4g} {words}, within {expected.error_within:.4g} with confidence " + (
             f"{self.confidence:g}; by {expected.how}{remark}"
         )
 
     def _promise(self) -> list[tuple[str, str]]:
         known = "the covariance" if self.knowledge == "covariance" else "nothing"
-        return [("delta", f"{self.delta:g}"), ("neighbours", self.neighbours), ("known beforehand", known)]
+        promise = [("delta", f"{self.delta:g}"), ("neighbours", self.neighbours)]
+        return [*promise, ("objective", self.objective), ("known beforehand", known)]
 
     def _expected(self) -> list[tuple[str, str]]:
         course, expected = self.course, self.prediction

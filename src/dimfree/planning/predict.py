@@ -1,6 +1,6 @@
 """How far from the mean `release_mean` will be, before there are any records. It reads no data.
 
-Known covariance: closed form (`known_noise`). Nothing known: a public simulation (`thinned`).
+Known covariance: closed form (`known_noise`). Nothing known: a public simulation (`thinned`, `columns_noise`).
 """
 
 import math
@@ -11,11 +11,11 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree._validate import check_probability
 from dimfree.estimators.run import NO_SCALE, TOO_FEW
+from dimfree.planning.columns_noise import simulated_route
 from dimfree.planning.known_noise import known_noise
 from dimfree.planning.outlook import outlook
 from dimfree.planning.question import Prediction, Question
 from dimfree.planning.spread import stddevs_of_public
-from dimfree.planning.thinned import simulated
 from dimfree.results.quantiles import length_quantile
 
 __all__ = ["Prediction", "Question", "predict", "stddevs_of_public"]
@@ -23,6 +23,7 @@ __all__ = ["Prediction", "Question", "predict", "stddevs_of_public"]
 NAMES = {"nothing": "dimfree", "covariance": "dimfree known"}
 TOLD = {"nothing": "nothing", "covariance": "σ"}
 MOST_COLUMNS = 200_000  # that are simulated where nothing is known
+TOO_FEW_COLUMNS = "Too few records for objective='relative' with so many columns at this budget."
 _TOO_WIDE = f"A table of more than {MOST_COLUMNS} columns is not simulated; with knowledge='covariance' none has to be."
 
 
@@ -38,12 +39,12 @@ def predict(question: Question, confidence: float = 0.95) -> Prediction:
 def _predicted(question: Question, level: float) -> Prediction:
     seen = outlook(question)
     if seen.choice is None:
-        return without(question, TOO_FEW, refused=True)
+        return without(question, TOO_FEW_COLUMNS if question.objective == "relative" else TOO_FEW, refused=True)
     if question.knowledge == "covariance":
         return expected(question, *known_noise(seen), level, "closed form")
     if question.dimension > MOST_COLUMNS:
         return without(question, _TOO_WIDE)
-    found = simulated(question)
+    found = simulated_route(question)
     if not found.found:
         return without(question, NO_SCALE, refused=True)
     return expected(question, found.variances, found.excess, level, "simulation")

@@ -15,9 +15,11 @@ from dimfree._validate import (
     check_variances,
 )
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.errors import InvalidParameter
 from dimfree.options import Options, Tails
 
 KNOWLEDGE = ("nothing", "covariance")
+OBJECTIVES = ("total", "relative")
 MOST_RECORDS = 10**10
 
 
@@ -26,7 +28,8 @@ class Question:
     """So many records with these standard deviations, this budget: how far from the mean will `release_mean` be?
 
     `stddevs` are those of the columns, in any order; columns are taken as uncorrelated and Gaussian. Equal questions
-    are equal keys.
+    are equal keys. With objective "relative" units do not matter: each column is d^{-1/2} wide, so that a Euclidean
+    length is a root mean square over the columns, each in its own standard deviations.
     """
 
     count: int
@@ -37,6 +40,7 @@ class Question:
     outliers: float = 0.03
     tails: Tails = "heavy"
     failure_probability: float = 0.01
+    objective: str = "total"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "count", check_count("n", self.count, most=MOST_RECORDS))
@@ -46,6 +50,13 @@ class Question:
         check_at_least("delta", self.budget.delta, SMALLEST_DELTA)
         object.__setattr__(self, "relation", Neighbours.parse(self.relation))
         check_choice("knowledge", self.knowledge, KNOWLEDGE)
+        check_choice("objective", self.objective, OBJECTIVES)
+        if self.objective == "relative":
+            if self.knowledge != "nothing":
+                raise InvalidParameter(
+                    "Expected knowledge='nothing' with objective='relative', which learns the spread of every column."
+                )
+            object.__setattr__(self, "stddevs", np.full(len(spread), len(spread) ** -0.5))
         for name in ("outliers", "tails", "failure_probability"):
             object.__setattr__(self, name, getattr(self.options, name))
         check_columns(len(spread), self.budget.epsilon)
@@ -70,7 +81,11 @@ class Question:
     @cached_property
     def _key(self) -> tuple[object, ...]:
         promise = (self.budget, self.relation, self.failure_probability)
-        return (self.count, self.stddevs.tobytes(), *promise, self.knowledge, self.outliers, self.tails)
+        return (self.count, self.stddevs.tobytes(), *promise, *self._rules)
+
+    @property
+    def _rules(self) -> tuple[object, ...]:
+        return self.knowledge, self.outliers, self.tails, self.objective
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Question) and self._key == other._key

@@ -7,7 +7,7 @@ exact variances, so that what is left of an answer's error is noise and bias. Le
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -55,14 +55,25 @@ class Simulated:
 @lru_cache(maxsize=256)
 def simulated(question: Question) -> Simulated:
     """What becomes of a question that is not refused; more runs where bad luck of a search makes some much worse."""
-    seen, answers = outlook(question), list[Simulated]()
+    seen = outlook(question)
     radii = _radii(question, seen)
     if len(radii) < SIMULATED_SEARCHES / 2:
         return Simulated(np.zeros(question.dimension), 0.0, (), found=False)
-    for draw in range(int(np.clip(SIMULATED_COLUMNS // question.dimension, FEWEST_RUNS, MOST_RUNS))):
+
+    def answer(draw: int) -> Simulated | None:
         learned = radii[int((0.5 + draw * _SILVER) % 1 * len(radii))]
         run = _Run.of(Table.of(question, draw), seen, learned, draw)
-        answers += [run.answer()] if run else []
+        return run.answer() if run else None
+
+    return averaged(question, answer)
+
+
+def averaged(question: Question, run: Callable[[int], Simulated | None]) -> Simulated:
+    """The average of some runs, each made of the number of its draw; None: that one was refused."""
+    answers = list[Simulated]()
+    for draw in range(int(np.clip(SIMULATED_COLUMNS // question.dimension, FEWEST_RUNS, MOST_RUNS))):
+        answer = run(draw)
+        answers += [] if answer is None else [answer]
         if len(answers) > FEWEST_RUNS and _spread(answers, question.sampling**2) < RUNS_CERTAINTY:
             break
     variances = np.mean([answer.variances for answer in answers], axis=0)

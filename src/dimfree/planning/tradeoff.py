@@ -14,9 +14,9 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
-from dimfree.planning.spread import spread_of
+from dimfree.planning.spread import ANY_UNITS, spread_of
 
-FORMAT = 1
+FORMAT = 2
 FREE = 1.1  # privacy is called free where the error is at most this times the sampling error
 Tell = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
 
@@ -59,7 +59,7 @@ class Tradeoff:
         Name of the standard deviations of the columns.
     delta : float
         Budget of the release.
-    neighbours, knowledge : str
+    neighbours, objective, knowledge : str
         As given to `tradeoff`.
     """
 
@@ -72,6 +72,7 @@ class Tradeoff:
     spectrum: str
     delta: float
     neighbours: str
+    objective: str
     knowledge: str
 
     def header(self) -> tuple[str, ...]:
@@ -101,7 +102,8 @@ class Tradeoff:
         """
         fixed = f"epsilon = {self.epsilon:g}" if self.axis == "n" else f"n = {self.n}"
         known = "the covariance is known" if self.knowledge == "covariance" else "nothing is known of the spread"
-        return f"{self.spectrum}, d = {self.d}, {fixed}, delta = {self.delta:g}, {self.neighbours}; {known}."
+        aim = "; errors in each column's own standard deviations" if self.objective == "relative" else ""
+        return f"{self.spectrum}, d = {self.d}, {fixed}, delta = {self.delta:g}, {self.neighbours}; {known}{aim}."
 
     def verdict(self) -> str:
         """From which value of the axis on privacy is free, in a sentence.
@@ -190,8 +192,9 @@ def tradeoff(
     n: int | Sequence[int],
     epsilon: float | Sequence[float],
     delta: float,
-    spectrum: object,
+    spectrum: object = None,
     d: int | None = None,
+    objective: Literal["total", "relative"] = "total",
     knowledge: Literal["nothing", "covariance"] = "nothing",
     neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
     outliers: float = 0.03,
@@ -212,9 +215,12 @@ def tradeoff(
     delta : float
         Budget of the release.
     spectrum : str or array_like
-        Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1".
+        Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1". It may
+        be left out with objective="relative", for which units do not matter.
     d : int, optional
-        Number of columns, where `spectrum` is a name.
+        Number of columns, where `spectrum` is a name or left out.
+    objective : {"total", "relative"}, default "total"
+        As in `plan`. With "relative", errors are root mean squares over the columns, each in its standard deviations.
     knowledge : {"nothing", "covariance"}, default "nothing"
         What the release will be given beforehand: nothing, or the covariance.
     neighbours : {"add-remove", "replace-one"}, default "add-remove"
@@ -245,13 +251,14 @@ def tradeoff(
     """
     check_callable("tell", tell)
     axis, values = _axis_and_values({"n": n, "epsilon": epsilon})
-    stddevs, name = _spread(spectrum, d)
+    units = ANY_UNITS if spectrum is None and objective == "relative" else spectrum
+    stddevs, name = _spread(units, d)
     relation = Neighbours.parse(neighbours)
 
     def question(at: Any) -> Question:
         place: dict[str, Any] = {"n": n, "epsilon": epsilon, axis: at}
-        promise = (Budget(place["epsilon"], delta), relation)
-        return Question(place["n"], stddevs, *promise, knowledge, outliers, tails, failure_probability)
+        rules = (knowledge, outliers, tails, failure_probability, objective)
+        return Question(place["n"], stddevs, Budget(place["epsilon"], delta), relation, *rules)
 
     questions = [question(at) for at in values]  # errors are raised before any time is spent
     rows = tuple(_rows(axis, values, questions, tell))
@@ -266,6 +273,7 @@ def tradeoff(
         spectrum=name,
         delta=first.budget.delta,
         neighbours=str(first.relation),
+        objective=first.objective,
         knowledge=first.knowledge,
     )
 

@@ -1,11 +1,13 @@
 """What a release was charged, summed by purpose: a short table above the full list."""
 
 import re
+from collections.abc import Mapping
 
-from dimfree.accounting.events import Branch, Gaussian, Tested
+from dimfree.accounting.composition import Composition
+from dimfree.accounting.events import Branch, Costs, Gaussian, OnlyGaussian, Tested
 from dimfree.accounting.losses import Loss
 from dimfree.accounting.precision import compose
-from dimfree.accounting.several_runs.costs import AnyCosts
+from dimfree.accounting.several_runs.costs import AnyCosts, runs_of
 
 _NUMBER = re.compile(r" \d+$")  # "stage 3" is one of several stages
 _PLAIN = {
@@ -22,6 +24,17 @@ _PLAIN = {
     "stage": "means of clipped records, stage by stage",
     "stability test": "stability test that was chosen",
     "noisy lower bound": "lower bound on the weight of the records",
+    "no test": "another way, without a test, that was prepared",
+}
+_BY_COLUMNS = _PLAIN | {  # where the way without a test was chosen
+    "no test": "everything below, together",
+    "stability test": "stability tests that were prepared; none was needed",
+    "magnitudes of columns in doubt": "magnitudes of columns in doubt, once more",
+    "places of the columns": "where the records lie in each column",
+    "centre": "centre of the records",
+    "variances": "spreads of the columns",
+    "lengths of the records": "distances of the records from the centre",
+    "mean": "mean of all records, within reach",
 }
 
 Row = tuple[str, str, str]
@@ -37,13 +50,19 @@ def gathered(ledger: AnyCosts) -> list[Row]:
     for place, (event, row) in enumerate(zip(ledger.events, ledger.summary_rows(), strict=True)):
         alike = isinstance(event, Gaussian | Tested)
         found.setdefault((type(event), _NUMBER.sub("", row[0])) if alike else place, []).append((event, row))
-    return [_together(parts) for parts in found.values()]
+    names = _BY_COLUMNS if any(map(_by_columns, runs_of(ledger))) else _PLAIN
+    return [_together(parts, names) for parts in found.values()]
 
 
-def _together(parts: list[tuple[Event, Row]]) -> Row:
+def _by_columns(run: Costs | Composition) -> bool:
+    """Whether a run was made of Gaussian releases alone."""
+    return isinstance(run, Costs) and run.chosen is not None and isinstance(run.menu[run.chosen], OnlyGaussian)
+
+
+def _together(parts: list[tuple[Event, Row]], names: Mapping[str, str]) -> Row:
     event, (purpose, how, cost) = parts[0]
     purpose = _NUMBER.sub("", purpose) if len(parts) > 1 else purpose
-    shown = _PLAIN.get(purpose, purpose)
+    shown = names.get(purpose, purpose)
     if len(parts) == 1:
         return shown, spelt(how), cost
     mus = [each.mu for each, _ in parts if isinstance(each, Gaussian | Tested)]

@@ -8,6 +8,10 @@ METHODS = {
     "auto": "Nothing was known beforehand. Number, scale, location and variances of the records were learned inside "
     "the budget: a stable core found the records that agree with most others, then all records were clipped around it "
     "in several stages, in a shape learned from released values.",
+    "columns": "Nothing was known beforehand. Magnitude, place and spread of every column were read from noisy "
+    "histograms of that column alone. All records were then averaged about this centre, those beyond a radius drawn in "
+    "to it; a noisy histogram of their distances chose the radius. Every step adds Gaussian noise: there is no test of "
+    "the records, and no refusal that depends on their values.",
     "recentred": "The spread of the records was known. A stable core found the records that agree with most others; "
     "all records were then clipped around it in several stages, and the outputs were averaged, weighted by their "
     "precision.",
@@ -27,6 +31,8 @@ PARAMETERS = {
     "count_at_least": "the number of records exceeds this with high probability",
     "averaged_at_least": "records behind the mean, at least, with high probability",
     "weight_lower_bound": "total weight of the records, at least",
+    "objective": "what is kept small: the error of every column beside that column's own spread (relative), or the "
+    "error over all columns together (total)",
     "radius": "two records closer than this count as close",
     "full_share": "a record that is close to this share of the others has full weight",
     "scale": "factor by which the stated standard deviations were multiplied",

@@ -7,7 +7,8 @@ from typing import Any
 from dimfree._validate import check_each, check_probability, quoted
 from dimfree.data.read import PathLike
 from dimfree.errors import InvalidParameter
-from dimfree.report.charts import COLOURS, GRID, INK, MUTED, PALE, require_report
+from dimfree.report.charts import require_report
+from dimfree.report.drawing import COLOURS, GRID, INK, MUTED, PALE
 from dimfree.report.names import shown_name
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release

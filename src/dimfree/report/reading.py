@@ -3,7 +3,7 @@
 Notation: z = |mean| / standard deviation of the noise, called the strength of a coordinate.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from dimfree.results.release import Release
 from dimfree.results.verdicts import NAMES, PRECISE, noise_line, verdicts
 
 NOISE, NOISE_AND_CLIPPING = "noise", "noise and allowance for clipping"
+MIXED_UNITS = 100.0  # ratio of spreads above which columns do not share an axis
 
 Places = NDArray[np.intp]
 
@@ -35,6 +36,8 @@ class Reading:
     all_low: Floats
     all_high: Floats
     over_spread: Floats  # upper bound on noise over the spread of one record; infinite: not known
+    spread: Floats  # of one record, at the low end of what is known; 0: not known
+    by_columns: bool  # every column was read by itself
     bounded: bool  # the spread is known up to a factor only
     line: str  # noise compared with the spread, in one sentence
     shrunk: bool  # the error bars are not centred at the mean
@@ -59,11 +62,15 @@ class Reading:
             all_low=box.low,
             all_high=box.high,
             over_spread=release.noise_over_spread(),
+            spread=np.zeros(release.dimension) if (bounds := release.spread_bounds()) is None else bounds[0],
+            by_columns=release.reach is not None,
             bounded=release.shape is not None,
             line=noise_line([release]),
             shrunk=release.denoised,
             covers=box.covers,
-            bars=NOISE if release.error_model.clipping is None else NOISE_AND_CLIPPING,
+            bars=NOISE
+            if (clipping := release.error_model.clipping) is None or not clipping.any()
+            else NOISE_AND_CLIPPING,
             verdicts=verdicts(release),
             clear=int(((together[0] > 0) | (together[1] < 0)).sum()),
             threshold=float(np.median((together[1] - together[0]) / 2 / release.noise_stddev)),
@@ -83,6 +90,21 @@ class Reading:
         """Whether any coordinate's noise can be compared with its spread."""
         return bool(np.isfinite(self.over_spread).any())
 
+    @property
+    def mixed(self) -> bool:
+        """Whether the units of the columns differ so much that one axis would hide most of them."""
+        known = self.spread[self.spread > 0]
+        return 2 * len(known) >= self.dimension and bool(known.max() > MIXED_UNITS * known.min())
+
+    def in_spreads(self) -> Self:
+        """Every column from its own unbiased mean, in units of its own spread; all 0 where that is not known."""
+        origin, known = (self.low + self.high) / 2, self.spread > 0
+        unit = np.where(known, self.spread, np.inf)
+        places = {
+            name: (getattr(self, name) - origin) / unit for name in ("mean", "low", "high", "all_low", "all_high")
+        }
+        return replace(self, **places)
+
     def counts(self) -> list[tuple[str, int]]:
         """(verdict, how many), in the order of the verdicts."""
         return [(word, int((self.verdicts == verdict).sum())) for verdict, word in enumerate(NAMES)]
@@ -91,10 +113,14 @@ class Reading:
         """All coordinates, the strongest first; equal ones in the order of the table."""
         return np.argsort(-self.strength, kind="stable")
 
+    def foremost(self) -> Places:
+        """All coordinates, those first that a reader has to know of: by columns the noisiest beside their spread."""
+        return np.argsort(-self.over_spread, kind="stable") if self.by_columns else self.strongest()
+
 
 def drawn_places(reading: Reading, most: int) -> Places:
-    """At most so many coordinates, in their order: the strongest half, and others spread evenly over the rest."""
-    order = reading.strongest()
+    """At most so many coordinates, in their order: the foremost half, and others spread evenly over the rest."""
+    order = reading.foremost()
     if len(order) <= most:
         return np.sort(order)
     head, rest = order[: most // 2], np.sort(order[most // 2 :])

@@ -22,6 +22,13 @@ _OTHER_WAY = (
     "Leave `shape='paper'` out: the default needs far fewer records. The paper's own algorithm is for comparison."
 )
 
+_BY_COLUMNS = (  # too few records for every column to be read by itself
+    "Add records, or agree on a larger epsilon: the refusal says how many times as much would do.",
+    "Leave out columns that nobody needs: how many records are needed grows with the square root of their number.",
+    "Take `objective='total'` (`--objective total`) if the widest columns are those that matter.",
+    "Divide every column by a public guess of its spread and pass `shape=Isotropic(1.0)`, if you have such guesses.",
+)
+
 REMEDIES: dict[str, tuple[str, ...]] = {
     TOO_FEW: (_MORE, _KNOWN),
     UNSTABLE: (_MORE, _UNITS, _OUTLIERS, _WIDER, _CENTRE),
@@ -38,6 +45,8 @@ _ANY = (_MORE, _UNITS, _KNOWN)
 
 def next_steps(release: Release) -> list[str]:
     """What makes a release more likely, the most helpful first."""
+    if release.method == "columns":
+        return list(_BY_COLUMNS)
     return [*_needed(release), *REMEDIES.get(release.refusal or "", _ANY)]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from dimfree.report.by_columns import column_rows, spread_words
 from dimfree.report.charts import MOST_DRAWN, mean_chart, strength_chart, text_of_chart
 from dimfree.report.meanings import method_meaning, parameter_rows
 from dimfree.report.names import shown_names
@@ -16,12 +17,14 @@ from dimfree.report.planned import Planned, planned_noise
 from dimfree.report.reading import Places, Reading, drawn_places
 from dimfree.report.remedies import cost_of_refusal, next_steps
 from dimfree.results.confidence_sets import ConfidenceBall
+from dimfree.results.reach import Reach
 from dimfree.results.release import Release
 from dimfree.results.verdicts import NAMES
 
 MOST_ROWS, MOST_IN_ORDER = 60, 100  # coordinates in the table; so many are listed in their own order
 FEW_ROWS, FEW_DRAWN = 12, 120  # for one group among several
 
+_OWN_UNITS = "The columns differ in their units, so no distance over all of them is stated: each has its own interval."
 _SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
@@ -37,6 +40,7 @@ class Row:
     strength: str
     over_spread: str
     verdict: str
+    counts_within: str  # from where to where an entry counts in full; empty where the release does not state it
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,9 @@ class Outcome:
     noise_length: float
     within: str
     parts: list[str]  # noise, sampling, clipping: one sentence each
+    lead: str
+    by_columns: list[tuple[str, str]]  # (what, words) of a release that read every column by itself
+    over_spread: str
 
 
 @dataclass(frozen=True)
@@ -91,17 +98,20 @@ def _outcome(release: Release, confidence: float, among: int, pictures: bool) ->
     ball, lengths = release.confidence_ball(confidence), release.noise_stddev
     return Outcome(
         reading=reading,
-        rows=[_row(reading, int(place), names) for place in listed],
-        said_rows=_said(reading, len(listed), "strongest", ""),
-        said_drawn=_said(reading, len(drawn), "strongest half of them", " and others spread evenly over the rest"),
+        rows=[_row(reading, release.reach, int(place), names) for place in listed],
+        said_rows=_said(reading, len(listed), drawn=False),
+        said_drawn=_said(reading, len(drawn), drawn=True),
         # Markup: drawn here, from numbers and from names that were escaped on the way in
         mean_svg=Markup(mean_chart(reading, drawn, names)) if pictures else None,
         strength_svg=Markup(strength_chart(reading)) if pictures and among == 1 and _ranked(reading) else None,
         alternative=text_of_chart(reading),
         noise=_range(f"{lengths.min():.2g}", f"{lengths.max():.2g}"),
         noise_length=float((lengths**2).sum() ** 0.5),
-        within=_within(ball, release.denoised),
-        parts=_SENTENCES.split(ball.statement())[1:],
+        within=_OWN_UNITS if reading.mixed else _within(ball, release.denoised),
+        parts=[] if reading.mixed else _SENTENCES.split(ball.statement())[1:],
+        lead=f"Noise: {spread_words(release)}" if reading.by_columns else reading.line,
+        by_columns=column_rows(release)[1:],
+        over_spread=_over_range(reading),
     )
 
 
@@ -120,17 +130,19 @@ def _ranked(reading: Reading) -> bool:
 
 def _listed(reading: Reading, among: int) -> Places:
     most, in_order = (MOST_ROWS, MOST_IN_ORDER) if among == 1 else (FEW_ROWS, FEW_ROWS)
-    return np.arange(reading.dimension) if reading.dimension <= in_order else reading.strongest()[:most]
+    return np.arange(reading.dimension) if reading.dimension <= in_order else reading.foremost()[:most]
 
 
-def _said(reading: Reading, shown: int, first: str, rest: str) -> str:
+def _said(reading: Reading, shown: int, *, drawn: bool) -> str:
     if shown == reading.dimension:
         return f"All {shown} coordinates, in the order of the table." if shown > 2 else "In the order of the table."
-    chosen = f"the {first}{rest}" if rest else f"the {first} by |mean| / noise"
-    return f"{shown} of {reading.dimension} coordinates: {chosen}. The release holds all of them."
+    first = "noisiest beside their spread" if reading.by_columns else "strongest"
+    chosen = f"the {first}" if reading.by_columns else f"the {first} by |mean| / noise"
+    half = f"the {first}, half of them, and others spread evenly over the rest"
+    return f"{shown} of {reading.dimension} coordinates: {half if drawn else chosen}. The release holds all of them."
 
 
-def _row(reading: Reading, place: int, names: list[str]) -> Row:
+def _row(reading: Reading, reach: Reach | None, place: int, names: list[str]) -> Row:
     noise, mean = float(reading.noise[place]), float(reading.mean[place])
     low, high = float(reading.low[place]), float(reading.high[place])
     around = with_noise_digits(noise, (high - low) / 2)
@@ -145,7 +157,14 @@ def _row(reading: Reading, place: int, names: list[str]) -> Row:
         strength=digits(float(reading.strength[place]), 3),
         over_spread=_over_spread(reading, place),
         verdict=NAMES[reading.verdicts[place]],
+        counts_within="" if reach is None else _counts_within(reach, place),
     )
+
+
+def _counts_within(reach: Reach, place: int) -> str:
+    """From where to where a record may lie in one column alone and count in full."""
+    centre, far = float(reach.centre[place]), float(reach.columns[place])
+    return _range(with_noise_digits(far, centre - far), with_noise_digits(far, centre + far))
 
 
 def _over_spread(reading: Reading, place: int) -> str:
@@ -153,6 +172,14 @@ def _over_spread(reading: Reading, place: int) -> str:
     if not math.isfinite(ratio):
         return "–"
     return f"{'≤ ' if reading.bounded else ''}{digits(ratio, 2)}"
+
+
+def _over_range(reading: Reading) -> str:
+    """Noise over spread, of the columns where it is known."""
+    known = reading.over_spread[np.isfinite(reading.over_spread)]
+    if not len(known):
+        return "not known"
+    return f"{'≤ ' if reading.bounded else ''}{_range(digits(known.min(), 2), digits(known.max(), 2))}"
 
 
 def _range(low: str, high: str) -> str:

@@ -1,6 +1,6 @@
 """Reach: how far from a released centre the records counted in full. Public values only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -77,8 +77,15 @@ class Reach:
         Returns
         -------
         Reach
+
+        Raises
+        ------
+        InvalidParameter
+            If an entry is missing or unknown.
         """
-        return cls(**check_kind("data", data, dict))
+        if set(check_kind("data", data, dict)) != {field.name for field in fields(cls)}:
+            raise InvalidParameter("Expected exactly the entries of a reach.")
+        return cls(**data)
 
     def __repr__(self) -> str:
         return f"<Reach: radius {self.radius:.4g} in {len(self.scale)} scaled columns>"

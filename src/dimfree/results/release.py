@@ -42,13 +42,13 @@ class Release(ErrorBars):
     ledger : Ledger
         What the release was charged, event by event.
     method : str
-        The estimator, for example "auto" or "stable".
+        The estimator: "columns" where every column was read by itself, else for example "auto" or "stable".
     dimension : int
         Number of columns.
     columns : tuple of str or None
         Names of the columns, where the table had names.
     parameters : mapping of str to float, int or str
-        Public parameters of the run.
+        Public parameters of the run. With method "columns", `objective` is "relative" or "total".
     refusal : str or None
         The public reason of a refusal.
     """

@@ -6,9 +6,10 @@ compose to at most the whole. Proof: proofs/accounting/several_runs/composed_run
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_private_count
+from dimfree.accounting.calibrate import Calibration, calibrate_gaussian, calibrate_private_count
 from dimfree.accounting.events import Costs, counted_records
 from dimfree.accounting.precision import hockey_stick, largest_mu
 from dimfree.accounting.several_runs.composed_runs import ComposedRuns
@@ -19,11 +20,20 @@ _KEPT = 0.99  # of delta, so that the slack of discrete noise fits
 _FACTORS = (0.88, 0.86, 0.83, 0.8, 0.75, 0.7)  # of the whole's mu: the tests cost some of it; each try takes seconds
 
 
-def opening(
-    budget: Budget, failure: float, *, bounded: bool = False, untested: bool = False, search_share: float = 0.0
-) -> Costs:
-    """The costs of a run under add/remove: its count and its branches, all but the discrete slack."""
-    menu = calibrate_private_count(budget, failure, bounded=bounded, untested=untested, search_share=search_share)
+def opening(budget: Budget, failure: float, **branches: Any) -> Costs:
+    """The costs of a run under add/remove: its count and its branches, all but the discrete slack.
+
+    `branches`: as in `calibrate_private_count`.
+    """
+    return _opened(budget, calibrate_private_count(budget, failure, **branches))
+
+
+def gaussian_opening(budget: Budget) -> Costs:
+    """The same for a run of Gaussian releases alone (P17)."""
+    return _opened(budget, calibrate_gaussian(budget, private_count=True))
+
+
+def _opened(budget: Budget, menu: Calibration) -> Costs:
     return Costs(budget, Neighbours.ADD_REMOVE, (counted_records(menu.count_stddev or math.inf),), menu.menu)
 
 

@@ -207,8 +207,8 @@ LENGTH_STEP_LEAST = 0.025
 LENGTH_STEP_GROWTH = 0.05
 # [standard deviations] Of noise and sampling: the records from which a tail is fitted stand so far above 0.
 TAIL_DEVIATIONS = 20.0
-# [share of records] No more than these, however noisy the counts are: the law of a tail holds far out only.
-TAIL_SHARE = 0.5
+# [share of records; rank] A tail is fitted to no more than these; at low rank to fewer: many lengths may be equal there.
+TAIL_SHARE, TAIL_SHARE_RANK = 0.5, 2.5
 # [shape of a generalised Pareto law] Candidates, 0 left out: from bounded lengths to a variance that is barely finite.
 TAIL_SHAPES = np.arange(-0.25, 0.5, 0.1)
 # [shape: mean and standard deviation] Before looking: tails of measured quantities are near exponential.
@@ -261,8 +261,12 @@ TEMPLATE_ERROR = 0.03
 TEMPLATE_POINTS = 200
 # [ln σ] Of the lognormal template of a magnitude.
 MAGNITUDE_SPREAD = 0.6
-# [log prior] A column half of zeros, and one of zeros alone.
-HALF_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
+# [share of records] Templates of columns with zeros: the share that is not zero.
+NONZERO_SHARES = (1.0, 0.4, 0.15)
+# [noise of a cell] A share of entries that stands out less cannot be told from none.
+STANDS_OUT = 3.0
+# [log prior] A column with some zeros, and one of zeros alone.
+SOME_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
 # [factor; probability] A magnitude is doubtful if it lies within this factor with less than this probability.
 NEAR_MAGNITUDE, SURE_MAGNITUDE = 8.0, 0.98
 # [cells] A narrower column is looked at again; [factor] the next cells over the spread about the centre.

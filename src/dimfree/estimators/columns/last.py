@@ -48,7 +48,7 @@ def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
     )
     stddev = state.events[-1].stddev * state.events[-1].step
     seen = LengthCounts(edges, counts, stddev, setting.count, setting.count_stddev)
-    return state, Tail.fitted(seen, state.length)
+    return state, Tail.fitted(seen, state.rank, state.length)
 
 
 @during("last stage")

@@ -50,11 +50,13 @@ def look_share(state: ColumnState) -> float:
     return float(np.clip((LOOK_STRENGTH / state.strength) ** 2, *LOOK_SHARES))
 
 
-def _look(state: ColumnState, cells: Cells, which: Which, purpose: str) -> tuple[ColumnState, Floats, float]:
-    """(the state that has paid, shares of records, noise of one cell) of these columns."""
-    setting, share = state.setting, look_share(state)
+def _look(
+    state: ColumnState, cells: Cells, which: Which, share: float, purpose: str
+) -> tuple[ColumnState, Floats, float]:
+    """(the state that has paid a share of P, shares of records, noise of one cell) of these columns."""
+    setting = state.setting
     state, counts = state.release(
-        share * len(which) / setting.space.dimension,
+        share,
         lambda mu: noisy_histograms(setting.space, cells, which, mu, setting.relation, purpose, noise=setting.noise),
     )
     event = state.events[-1]
@@ -62,15 +64,15 @@ def _look(state: ColumnState, cells: Cells, which: Which, purpose: str) -> tuple
 
 
 def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats]:
-    """Of every column; those in doubt are looked at twice."""
-    every = np.arange(state.setting.space.dimension)
-    state, shares, noise = _look(state, Magnitudes(), every, "magnitudes of the columns")
-    magnitudes, sureness = read_magnitudes(shares, np.full(len(every), noise))
-    doubtful = np.flatnonzero(sureness < SURE_MAGNITUDE)
-    if len(doubtful):
-        state, again, _ = _look(state, Magnitudes(), doubtful, "magnitudes of columns in doubt")
-        both = (shares[doubtful] + again) / 2
-        magnitudes[doubtful], _ = read_magnitudes(both, np.full(len(doubtful), noise / np.sqrt(2)))
+    """Of every column; those in doubt, and those in which only zeros were seen, are looked at once more."""
+    every, share = np.arange(state.setting.space.dimension), look_share(state)
+    state, shares, noise = _look(state, Magnitudes(), every, share, "magnitudes of the columns")
+    magnitudes, sureness = read_magnitudes(shares, noise)
+    which = np.flatnonzero((sureness < SURE_MAGNITUDE) | (magnitudes == 0))
+    if len(which):
+        part = share * len(which) / len(every)  # as noisy as the first look
+        state, again, _ = _look(state, Magnitudes(), which, part, "magnitudes of columns in doubt")
+        magnitudes[which], _ = read_magnitudes((shares[which] + again) / 2, noise / np.sqrt(2))
     return state, magnitudes
 
 
@@ -82,8 +84,8 @@ def _places(state: ColumnState, magnitudes: Floats) -> ColumnState:
     noise = np.inf
     while len(which) and state.left - share * len(which) / d * state.precision >= least:
         cells = Offsets(state.centre[which], width[which])
-        state, shares, noise = _look(state, cells, which, "places of the columns")
-        seen = read_places(shares, np.full(len(which), noise))
+        state, shares, noise = _look(state, cells, which, share * len(which) / d, "places of the columns")
+        seen = read_places(shares, noise)
         state = _moved(state, which, width[which], seen)
         width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
         away = np.abs(state.centre[which]) > 1.5 * width[which]

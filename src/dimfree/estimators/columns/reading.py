@@ -16,9 +16,11 @@ from scipy.special import ndtri
 from dimfree._types import Floats
 from dimfree.estimators.choose.constants import (
     ALL_ZEROS_PRIOR,
-    HALF_ZEROS_PRIOR,
     MAGNITUDE_SPREAD,
     NEAR_MAGNITUDE,
+    NONZERO_SHARES,
+    SOME_ZEROS_PRIOR,
+    STANDS_OUT,
     TEMPLATE_ERROR,
     TEMPLATE_POINTS,
 )
@@ -31,10 +33,10 @@ class Templates(NamedTuple):
     histograms: Floats  # (templates, cells)
     prior: Floats
 
-    def posterior(self, shares: Floats, noise: Floats) -> Floats:
-        """Probabilities, (columns, templates), of released shares of records and the noise of their cells."""
+    def posterior(self, shares: Floats, noise: float) -> Floats:
+        """Probabilities, (columns, templates), of released shares of records and the noise of a cell."""
         likely = shares @ self.histograms.T - 0.5 * (self.histograms**2).sum(axis=1)
-        logs = likely / (noise[:, None] ** 2 + TEMPLATE_ERROR**2) + self.prior
+        logs = likely / (noise**2 + TEMPLATE_ERROR**2) + self.prior
         found = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
@@ -54,10 +56,17 @@ def _template(cells: Cells, values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class MagnitudeTemplates:
-    """Lognormal columns of every magnitude, the same with half zeros, and a column of zeros (magnitude 0)."""
+    """Lognormal columns of every magnitude, with more or fewer zeros in them, and a column of zeros (magnitude 0)."""
 
     magnitudes: Floats
+    shares: Floats  # of entries that are not zero
     templates: Templates
+
+    def seen_with(self, noise: float) -> "MagnitudeTemplates":
+        """Those whose entries stand out of the noise of a cell: fewer cannot be told from none."""
+        some = np.flatnonzero((self.shares >= STANDS_OUT * noise) | (self.shares == 0) | (self.shares == 1))
+        templates = Templates(self.templates.histograms[some], self.templates.prior[some])
+        return MagnitudeTemplates(self.magnitudes[some], self.shares[some], templates)
 
 
 @lru_cache(maxsize=1)
@@ -68,19 +77,19 @@ def magnitude_templates() -> MagnitudeTemplates:
     magnitudes = 2.0 ** np.arange(cells.lowest + 2, highest - 1, 0.5)
     whole = _template(cells, np.exp(MAGNITUDE_SPREAD * _law())[:, None] * magnitudes)
     zeros = _template(cells, np.zeros((1, 1)))
+    mixed = [share * whole + (1 - share) * zeros for share in NONZERO_SHARES]
     prior = -np.log1p(np.log10(magnitudes) ** 2)
+    priors = [prior + (0.0 if share == 1 else SOME_ZEROS_PRIOR) for share in NONZERO_SHARES]
     return MagnitudeTemplates(
-        np.concatenate([magnitudes, magnitudes, [0.0]]),
-        Templates(
-            np.concatenate([whole, (whole + zeros) / 2, zeros]),
-            np.concatenate([prior, prior + HALF_ZEROS_PRIOR, [ALL_ZEROS_PRIOR]]),
-        ),
+        np.concatenate([np.tile(magnitudes, len(mixed)), [0.0]]),
+        np.concatenate([np.repeat(NONZERO_SHARES, len(magnitudes)), [0.0]]),
+        Templates(np.concatenate([*mixed, zeros]), np.concatenate([*priors, [ALL_ZEROS_PRIOR]])),
     )
 
 
-def read_magnitudes(shares: Floats, noise: Floats) -> tuple[Floats, Floats]:
+def read_magnitudes(shares: Floats, noise: float) -> tuple[Floats, Floats]:
     """The likeliest magnitude of each column, 0 if only zeros were seen, and the probability that it is near that."""
-    known = magnitude_templates()
+    known = magnitude_templates().seen_with(noise)
     posterior = known.templates.posterior(shares, noise)
     likeliest = known.magnitudes[posterior.argmax(axis=1)][:, None]
     near = (known.magnitudes <= NEAR_MAGNITUDE * likeliest) & (known.magnitudes * NEAR_MAGNITUDE >= likeliest)
@@ -112,7 +121,7 @@ def _place_templates() -> tuple[Floats, Floats, Templates]:
     return centres, spreads, Templates(_template(cells, centres + spreads * _law()[:, None]), np.zeros(len(centres)))
 
 
-def read_places(shares: Floats, noise: Floats) -> Places:
+def read_places(shares: Floats, noise: float) -> Places:
     """Normal columns on a grid of centres and spreads: posterior means."""
     centres, spreads, templates = _place_templates()
     posterior, logs = templates.posterior(shares, noise), np.log(spreads)

@@ -76,13 +76,14 @@ class Tail:
     weight: Floats  # (M,) posterior probability
 
     @classmethod
-    def fitted(cls, seen: LengthCounts, predicted: float) -> "Tail":
+    def fitted(cls, seen: LengthCounts, rank: float, predicted: float) -> "Tail":
         """The posterior given the counts, flat in log scale before: what noise hides stays possible.
 
         Laws begin where the records beyond, m, are so many deviations of noise and sampling: m² = k²(noise² + m).
         """
         k, beyond, edges = c.TAIL_DEVIATIONS, seen.beyond(), seen.edges
-        least = min(c.TAIL_SHARE * beyond[0], k * (k / 2 + math.hypot(k / 2, seen.noise)))
+        share = c.TAIL_SHARE * rank / (rank + c.TAIL_SHARE_RANK)
+        least = min(share * beyond[0], k * (k / 2 + math.hypot(k / 2, seen.noise)))
         first = int(np.clip(np.count_nonzero(beyond > least) - 1, 1, len(edges) - 1))  # the first cell beyond start
         start, ends = float(edges[first - 1]), np.append(edges[first:], edges[-1] ** 2 / edges[-2])
         # A law narrower than half a cell would place a lump of records that may lie anywhere in its cell.
@@ -129,20 +130,31 @@ def _survival(shape: Floats, distance: Floats) -> Floats:
 
 
 def _posterior_and_bumps(cells: Floats, counts: Floats, noise: float, prior: Floats) -> tuple[Floats, Floats, Floats]:
-    """(weight, amount, bumps); cells far above a first posterior (outliers, atoms) are left out of the second."""
-    weight, amount = _posterior(cells, counts, noise, np.ones(len(counts)), prior)
-    mean = (weight * amount) @ cells
-    smooth = counts - mean <= c.BUMP_DEVIATIONS * np.sqrt(noise**2 + mean)
-    weight, amount = _posterior(cells, counts, noise, smooth.astype(float), prior)
-    return weight, amount, np.where(smooth, 0.0, np.maximum(counts - (weight * amount) @ cells, 0.0))
+    """(weight, amount, bumps): cells far above the laws (outliers, atoms) are left out, one by one.
+
+    The outermost first: a law bent by far records misses the near ones, too.
+    """
+    used = np.ones(len(counts))
+    for _ in counts:
+        weight, amount = _posterior(cells, counts, noise, used, prior)
+        mean = (weight * amount) @ cells
+        above = counts - mean > c.BUMP_DEVIATIONS * np.sqrt(noise**2 + mean)
+        if not (used * above).any():
+            break
+        used[np.flatnonzero(used * above)[-1]] = 0.0
+    return weight, amount, above * (counts - mean)
 
 
 def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats, prior: Floats) -> tuple[Floats, Floats]:
-    """(weight, amount) of each law: the amount by least squares, the weight by a Gaussian likelihood of used counts."""
-    expected = max(noise, float(counts @ used)) * cells
-    variance = noise**2 + expected + (c.TAIL_MODEL_ERROR * expected) ** 2
+    """(weight, amount) of each law: the amount by least squares, the weight by a Gaussian likelihood of used counts.
+
+    Without bumps an amount is at least its own standard deviation: noise may hide so many records.
+    """
+    crowd = max(noise, float(counts @ used))
+    variance = noise**2 + crowd * cells + (c.TAIL_MODEL_ERROR * crowd * cells) ** 2
     ours = used * cells / variance
-    amount = np.maximum(ours @ counts, 0.0) / np.maximum((ours * cells).sum(axis=1), 1e-9 / noise**2)
+    precision = (ours * cells).sum(axis=1) + crowd**-2.0
+    amount = np.maximum(ours @ counts / precision, used.all() * precision**-0.5)
     misfit = used * ((counts - amount[:, None] * cells) ** 2 / variance + np.log(variance))
     log_weight = prior - misfit.sum(axis=1) / 2
     weight = np.exp(log_weight - log_weight.max())

@@ -1,0 +1,184 @@
+"""Odd tables, by every objective: an answer, a public refusal or a clear error; no crash, no warning, no value told."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from dimfree import release_mean
+from dimfree.errors import DimfreeError
+from dimfree.noise import SeededNoise
+
+ROWS = 1501
+BUDGET = {"epsilon": 4.0, "delta": 1e-6}
+OBJECTIVES = ("relative", "total", "auto")
+RELATIONS = ("add-remove", "replace-one")
+TINY, SUBNORMAL = 1e-300, 5e-324
+
+
+def normal(rows=ROWS, columns=3):
+    return np.random.default_rng(9).normal(size=(rows, columns))
+
+
+def with_nan():
+    rows = normal()
+    rows[::7, 1] = np.nan
+    rows[3] = np.inf
+    rows[5, 0] = -np.inf
+    return rows
+
+
+def beside_ordinary(*columns):
+    """Odd columns between ordinary ones."""
+    return np.column_stack([normal()[:, 0], *columns, normal()[:, 1]])
+
+
+ODD = {
+    "constant": np.full((ROWS, 3), 7.25),
+    "constant and large": np.full((ROWS, 3), -1e15),
+    "zeros": np.zeros((ROWS, 3)),
+    "negative zeros": np.full((ROWS, 3), -0.0),
+    "ones": np.ones((ROWS, 3)),
+    "one constant among others": beside_ordinary(np.full(ROWS, 3.0)),
+    "zeros among others": beside_ordinary(np.zeros(ROWS), np.zeros(ROWS)),
+    "nearly zeros": beside_ordinary(np.arange(ROWS) == 17),
+    "one column": normal(columns=1),
+    "one column of zeros": np.zeros((ROWS, 1)),
+    "nobody": normal(0),
+    "one person": normal(1),
+    "two persons": normal(2),
+    "not finite": with_nan(),
+    "nothing but NaN": np.full((ROWS, 3), np.nan),
+    "huge": normal() * 1e300,
+    "the largest numbers": np.copysign(np.finfo(float).max, normal()),
+    "tiny": normal() * TINY,
+    "subnormal": np.copysign(SUBNORMAL, normal()),
+    "subnormal magnitudes": normal() * 1e-310,
+    "all magnitudes": beside_ordinary(10.0 ** np.linspace(-300, 300, ROWS)),
+    "huge beside tiny": normal() * [1e300, 1.0, TINY],
+    "far from zero": 1e15 + normal(),
+    "integers beyond 2**53": np.arange(ROWS * 3).reshape(-1, 3) + 2**60,
+    "unsigned integers": np.arange(ROWS * 3, dtype=np.uint64).reshape(-1, 3) + np.uint64(2**63),
+    "small integers": (np.arange(ROWS * 3).reshape(-1, 3) % 5).astype(np.int8),
+    "booleans": normal() > 0.5,
+    "half precision": normal().astype(np.float16),
+    "two far lumps": np.where(np.arange(ROWS)[:, None] % 2, 1e12, -1e12) + normal(),
+    "one record far away": np.concatenate([normal(ROWS - 1), np.full((1, 3), 1e300)]),
+    "many columns, few people": normal(12, 400),
+}
+
+
+def as_frame(rows):
+    return pd.DataFrame(rows, columns=[f"c{place}" for place in range(rows.shape[1])])
+
+
+def as_sparse(rows):
+    return sparse.csr_array(rows)
+
+
+KINDS = {"array": np.asarray, "frame": as_frame, "sparse": as_sparse}
+
+
+@contextmanager
+def strictly() -> Iterator[None]:
+    """Warnings and floating-point errors end a call."""
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        yield
+
+
+def released(table, objective, **changes):
+    given = {**BUDGET, "objective": objective, "on_invalid": "neutral", "noise": SeededNoise(1), **changes}
+    with strictly():
+        return release_mean(table, **given)
+
+
+def check_outcome(release, width):
+    """Everything that is told is finite and of the right size, and can be written and read back."""
+    assert release.dimension == width
+    assert type(release).from_json(release.to_json()) == release
+    if release.refused:
+        return
+    assert np.isfinite(release.mean).all()
+    assert np.isfinite(release.noise_stddev).all()
+    assert (release.noise_stddev > 0).all()
+    assert release.resolved.shape == (width,)
+    with strictly():
+        low, high = release.interval(0.95)
+        repr(release), release.error_radius(0.95), release.noise_over_spread(), release.to_frame()
+    assert (low <= high).all()  # equal where the noise is below the resolution of a float
+    if release.reach is not None:
+        assert release.reach.radius > 0
+        assert (release.reach.columns > 0).all()
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("name", ODD)
+def test_an_answer_or_a_public_refusal(name, objective, relation):
+    release = released(ODD[name], objective, neighbours=relation)
+    check_outcome(release, ODD[name].shape[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [name for name in ODD if ODD[name].dtype != np.float16])
+def test_every_kind_of_table_has_the_same_answer(name, kind):
+    """A frame has names, which "auto" would look at; the objective is said."""
+    wanted, found = released(ODD[name], "relative"), released(KINDS[kind](ODD[name]), "relative")
+    check_outcome(found, ODD[name].shape[1])
+    assert found.refused == wanted.refused
+    if not found.refused:
+        assert np.array_equal(found.mean, wanted.mean)
+        assert np.array_equal(found.noise_stddev, wanted.noise_stddev)
+
+
+@pytest.mark.parametrize("name", ["nobody", "one person", "two persons", "many columns, few people"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_too_few_people_are_refused_in_words_that_public_numbers_decide(name, relation):
+    release = released(ODD[name], "relative", neighbours=relation)
+    assert release.refused
+    assert "Too few records for objective='relative'" in release.refusal
+    other = np.where(np.isfinite(ODD[name]), 1e9 - 5 * ODD[name], 0.0)  # other values, the same noise: the same words
+    assert released(other, "relative", neighbours=relation).refusal == release.refusal
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("name", [name for name in ODD if not np.isfinite(ODD[name].astype(float)).all()])
+def test_errors_about_invalid_rows_tell_no_value_and_draw_no_noise(name, objective):
+    noise = SeededNoise(1)
+    before = noise.gaussian(10.0, 3)
+    fresh = SeededNoise(1)
+    with pytest.raises(DimfreeError, match="finite") as caught:
+        released(ODD[name], objective, on_invalid="raise", noise=fresh)
+    assert "nan" not in str(caught.value).lower().replace("nan, infinity", "")
+    assert np.array_equal(fresh.gaussian(10.0, 3), before)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("value", [0.0, 1.0, 7.25, -1e15, 1e6])
+def test_constant_columns_come_out_right(value, relation):
+    release = released(np.full((ROWS, 3), value), "relative", neighbours=relation)
+    assert not release.refused
+    assert np.abs(release.mean - value).max() <= 8 * release.noise_stddev.max()
+    assert release.noise_stddev.max() <= max(abs(value), 1.0) / 50
+
+
+def test_an_ordinary_column_is_as_good_beside_odd_ones():
+    alone = released(normal(columns=3), "relative")
+    beside = released(np.column_stack([normal(columns=3), np.zeros(ROWS), np.full(ROWS, 3.0)]), "relative")
+    assert (beside.noise_stddev[:3] < 3 * alone.noise_stddev).all()
+    assert beside.resolved[:3].all()
+    assert not beside.resolved[3]  # only zeros were seen
+    assert beside.mean[4] == pytest.approx(3.0, abs=0.1)
+
+
+def test_one_record_far_away_moves_no_more_than_the_reach():
+    rows = np.concatenate([normal(ROWS - 1), np.full((1, 3), 1e300)])
+    near, far = released(normal(ROWS), "relative"), released(rows, "relative")
+    assert np.abs(far.mean - near.mean).max() < 1.0
+    assert math.isfinite(far.reach.radius)

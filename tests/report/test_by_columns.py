@@ -1,0 +1,149 @@
+"""A release that read every column by itself is told by noise / spread, objective, unresolved columns and reach."""
+
+import re
+
+import numpy as np
+import pytest
+from pages import HOSTILE, Page, by_columns, refused, released
+
+from dimfree import SeededNoise, release_mean
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.events import Costs, Gaussian, OnlyGaussian
+from dimfree.report.by_columns import MOST_NAMED, column_rows
+from dimfree.report.charges import gathered
+from dimfree.report.page import report_html
+from dimfree.report.reading import Reading, drawn_places
+
+MIXED = (0.02, 1.0, 5000.0)
+NAMES = ("trace", "score", "cells")
+
+
+def rows_of(release):
+    return dict(column_rows(release))
+
+
+def test_noise_over_spread_leads_and_is_at_the_unfavourable_end():
+    release = by_columns(MIXED, over=np.array([0.05, 0.1, 0.2]), columns=NAMES)
+    rows = column_rows(release)
+    assert [what for what, _ in rows] == ["noise / spread", "objective", "unresolved", "reach"]
+    low, most = 0.1 * np.exp(0.2), 0.2 * np.exp(0.2)
+    assert rows[0][1] == f"at most {low:.2g} of the spread in half of the columns, {most:.2g} in the worst (cells)"
+    assert rows[1][1].startswith("relative: every column")
+    assert rows[2][1] == "no column"
+
+
+def test_the_total_objective_is_told_as_such():
+    assert rows_of(by_columns(MIXED, objective="total"))["objective"].startswith("total: the error over all columns")
+
+
+def test_unresolved_columns_are_named_and_left_out_of_the_figures():
+    release = by_columns(MIXED, over=np.array([0.05, 0.1, 0.2]), columns=NAMES, unresolved=[2])
+    rows = rows_of(release)
+    assert rows["unresolved"].startswith("cells: spread not learned, or only zeros seen")
+    assert rows["noise / spread"].endswith("0.12 in the worst (score)")
+    assert "of the 2 columns whose spread was learned" in rows["noise / spread"]
+    every = rows_of(by_columns(MIXED, unresolved=[0, 1, 2]))
+    assert every["noise / spread"] == "not known: no column's spread was learned"
+
+
+def test_many_unresolved_columns_are_cut_short():
+    rows = rows_of(by_columns(np.geomspace(1e-4, 1e4, 300), unresolved=range(100)))
+    assert rows["unresolved"].count("column ") == MOST_NAMED
+    assert f"and {100 - MOST_NAMED} more (release.resolved)" in rows["unresolved"]
+
+
+def test_the_reach_is_told_beside_a_usual_record():
+    assert rows_of(by_columns((1.0, 1.0, 1.0, 1.0)))["reach"] == (
+        "the mean of these records, each farther than 6 from the centre drawn in to 6 (distances over all columns, "
+        "each divided by its scale; a usual record lies at about 2)"
+    )
+
+
+@pytest.mark.parametrize("release", [released([1.0]), refused("Too few.")], ids=["core", "refused"])
+def test_other_releases_have_no_such_rows(release):
+    assert column_rows(release) == []
+
+
+def test_page_leads_with_noise_over_spread_and_shows_the_reach_of_every_column():
+    page = Page(report_html(by_columns(MIXED, columns=NAMES)))
+    assert page.text.index("noise / spread ≤ 0.061") < page.text.index("privacy loss")
+    assert "Noise: at most 0.061 of the spread in half of the columns, 0.061 in the worst" in page.text
+    assert "counts in full within" in page.text
+    assert "score ≤ 0.061 precise 3.000 ± 0.098 −3.0 to 9.0" in page.text
+    assert "|mean| / noise" not in page.text.split("Noise against spread")[1].split("Signs")[0]
+    assert "allowance for clipping" not in page.text  # there is none: the reach says what was drawn in
+
+
+def test_mixed_units_are_drawn_in_spreads_and_no_distance_over_all_is_stated():
+    mixed, alike = by_columns(MIXED, columns=NAMES), by_columns((1.0, 2.0, 3.0), columns=NAMES)
+    assert Reading.of(mixed, 0.95).mixed
+    assert not Reading.of(alike, 0.95).mixed
+    page = Page(report_html(mixed))
+    assert "no distance over all of them is stated" in page.text
+    assert "off the mean, in spreads of the column" in page.text
+    assert "15 000" in page.text.replace("\u202f", " ").split("The released mean")[1].split("Columns differ in")[0]
+    assert "in Euclidean distance" in Page(report_html(alike)).text
+
+
+def test_bars_in_spreads_are_those_of_the_release_over_the_low_end_of_the_spread():
+    release = by_columns(MIXED, over=np.array([0.05, 0.1, 0.2]), unresolved=[1])
+    drawn = Reading.of(release, 0.95).in_spreads()
+    low, high = release.interval(0.95)
+    half = (high - low) / 2 / (np.array(MIXED) * np.exp(-0.2))
+    np.testing.assert_allclose(drawn.high, np.where([True, False, True], half, 0.0))
+    np.testing.assert_allclose(drawn.low, -drawn.high)
+    np.testing.assert_allclose(drawn.mean, 0.0, atol=1e-9)
+
+
+def test_units_of_few_known_columns_decide_nothing():
+    assert not Reading.of(by_columns((1.0, 1e3, 1.0, 1.0, 1.0), unresolved=[0, 2, 3]), 0.95).mixed
+    assert not Reading.of(released([1.0, 1e9]), 0.95).mixed
+
+
+def test_the_noisiest_columns_come_first_where_not_all_are_shown():
+    over = np.full(300, 0.05)
+    over[77] = 0.5
+    release = by_columns(np.geomspace(1e-4, 1e4, 300), over=over, unresolved=[200])
+    reading = Reading.of(release, 0.95)
+    assert reading.foremost()[:2].tolist() == [200, 77]
+    assert {77, 200} <= set(drawn_places(reading, 20).tolist())
+    text = report_html(release)
+    assert len(text) < 400_000
+    assert "60 of 300 coordinates: the noisiest beside their spread." in Page(text).text
+
+
+def test_hostile_names_are_text_here_too():
+    spread = np.geomspace(1e-3, 1e3, len(HOSTILE))
+    tame = Page(report_html(by_columns(spread, columns=tuple("abcdefghijklmnop"), unresolved=range(9))))
+    page = Page(report_html(by_columns(spread, columns=HOSTILE, unresolved=range(9))))
+    assert [tag for tag, _ in page.tags] == [tag for tag, _ in tame.tags]
+
+
+def test_charges_of_this_way_have_their_own_names():
+    events = (Gaussian("places of the columns", 1e7, 1e8, 3, 1.0), Gaussian("mean", 1e7, 1e8, 3, 1.0))
+    costs = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), (OnlyGaussian(0.2),), chosen=0, after=events)
+    assert [what for what, *_ in gathered(costs)] == [
+        "everything below, together",
+        "where the records lie in each column",
+        "mean of all records, within reach",
+    ]
+
+
+def test_a_refusal_says_what_helps_this_way():
+    page = Page(report_html(refused("Too few records for objective='relative'.", method="columns")))
+    assert "--objective total" in page.text
+    assert re.search(r"square root of their number", page.text)
+
+
+def test_a_real_release_says_all_of_it():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(60, 12, 800), rng.lognormal(1, 1, 800), rng.normal(2e5, 5e4, 800), np.zeros(800)])
+    release = release_mean(X, epsilon=4.0, delta=1e-6, objective="relative", noise=SeededNoise(1))
+    rows = rows_of(release)
+    assert rows["unresolved"].startswith("column 3: spread not learned")
+    assert re.match(r"at most 0\.\d+ of the spread in half of the 3 columns", rows["noise / spread"])
+    page = Page(report_html(release))
+    assert "no refusal that depends on their values" in page.text
+    assert "what is kept small" in page.text
+    for purpose in ("magnitudes of the columns", "distances of the records from the centre"):
+        assert purpose in page.text
