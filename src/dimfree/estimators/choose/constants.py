@@ -255,6 +255,8 @@ TOTAL_STRENGTH, TOTAL_STRENGTHS = 10.0, (50.0, 300.0)
 LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.015, 0.08)
 # [share of P] All looks closer than the first one, together.
 CLOSER_SHARE = 0.20
+# [number] Looks at places, whatever they show: far more than lead from a magnitude to the last bits of a float.
+MOST_LOOKS = 100
 # [cells of a histogram over the number of records] Error of the templates: laws that no template has.
 TEMPLATE_ERROR = 0.03
 # [points] Of a law, in a template.

@@ -18,6 +18,7 @@ from dimfree.estimators.choose.constants import (
     FLOAT_RESOLUTION,
     LOOK_SHARES,
     LOOK_STRENGTH,
+    MOST_LOOKS,
     NARROW,
     NEARLY_ONE_STDDEV,
     RARE_STDDEV,
@@ -82,7 +83,9 @@ def _places(state: ColumnState, magnitudes: Floats) -> ColumnState:
     which, width = np.flatnonzero(magnitudes), magnitudes.copy()
     behind, looks, least = np.zeros(d), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
     noise = np.inf
-    while len(which) and state.left - share * len(which) / d * state.precision >= least:
+    for _ in range(MOST_LOOKS):
+        if not len(which) or state.left - share * len(which) / d * state.precision < least:
+            break
         cells = Offsets(state.centre[which], width[which])
         state, shares, noise = _look(state, cells, which, share * len(which) / d, "places of the columns")
         seen = read_places(shares, noise)
