@@ -125,7 +125,7 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
         "columns, relative",
     ),
     "a radius from the records": (
-        last._radius,
+        last.clipping_radius,
         "return max(outer_radius(tail, state.rank, mu), least)",
         "return max(least, min(1e6, float(next(state.setting.space.valid_blocks())[:, 0].max())))",
         "columns, one",
