@@ -27,7 +27,6 @@ SHARP = {  # how near to their charge the extreme neighbours bring the statistic
 BY_COLUMNS = {  # likewise, where every column is read by itself
     "number of records": 0.9999,
     "magnitudes of the columns": 0.999,
-    "magnitudes of columns in doubt": 0.999,
     "places of the columns": 0.999,
     "centre": 0.999,
     "variances": 0.7,

@@ -24,6 +24,7 @@ from dimfree.mechanisms.centred import Centred
 from dimfree.noise import Noise
 
 STEP = 2**20  # the norm of one entry's weights, in whole numbers
+_LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
 PARTS = 64  # between two cells: entries are rounded down to these
 _TURN = np.pi / 2 * np.arange(PARTS) / PARTS
 _HERE, _NEXT = np.floor(STEP * np.cos(_TURN)), np.floor(STEP * np.sin(_TURN))  # cos² + sin² = 1, rounded down
@@ -75,7 +76,8 @@ class Offsets(Centred):
 
 def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Integers:
     """Σ of the weights of all valid records, (columns, cells), in 1/STEP. Private; exact, in any order of blocks."""
-    total = space.summed(partial(_sums_of, cells, which), len(which) * cells.cells)
+    size = len(which) * cells.cells
+    total = space.summed(partial(_sums_of, cells, which), size, tiles=size < _LARGE)
     return total.reshape(len(which), cells.cells)
 
 
