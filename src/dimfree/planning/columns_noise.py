@@ -13,10 +13,9 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.events import OnlyGaussian
-from dimfree.estimators.choose.constants import LENGTH_QUANTILES, RECENTRE_STRENGTH
-from dimfree.estimators.columns import last
-from dimfree.estimators.columns.opening import learn_columns
-from dimfree.estimators.columns.refine import measure_spreads, recentre
+from dimfree.estimators.choose.constants import LENGTH_QUANTILES
+from dimfree.estimators.columns.last import clipping_radius, look_at_lengths
+from dimfree.estimators.columns.run import learned
 from dimfree.estimators.columns.state import ColumnState
 from dimfree.estimators.columns.tail import LengthCounts, Tail, length_edges
 from dimfree.estimators.learn.state import StageSetting
@@ -46,7 +45,7 @@ def _one_run(question: Question, seen: Outlook, draw: int) -> Simulated:
     state = replace(thinned, setting=setting, left=left, precision=precision)
     offsets = (table.rows - state.centre) / state.scale
     lengths = np.linalg.norm(offsets, axis=1)
-    radius = last._radius(state, _seen_tail(state, lengths, table.factor, draw))
+    radius = clipping_radius(state, _seen_tail(state, lengths, table.factor, draw))
     clipped = (offsets * np.minimum(1.0, radius / np.maximum(lengths, radius))[:, None]).mean(axis=0)
     noise = np.hypot(radius * setting.moves / math.sqrt(left), clipped * setting.count_stddev) / setting.count
     shift = state.centre + clipped * state.scale - table.mean
@@ -59,10 +58,8 @@ def _learned(question: Question, seen: Outlook, table: Table, noise: SeededNoise
     assert isinstance(seen.choice, OnlyGaussian)
     relative = question.objective == "relative"
     setting = StageSetting(table.space, seen.size.count / table.factor, question.relation, noise)
-    state = learn_columns(ColumnState.at_start(setting, seen.choice.mu * table.factor, relative=relative))
-    if not relative or state.strength > RECENTRE_STRENGTH:
-        state = recentre(state)
-    return last.look_at_lengths(measure_spreads(state))[0]
+    state = learned(ColumnState.at_start(setting, seen.choice.mu * table.factor, relative=relative))
+    return look_at_lengths(state)[0]
 
 
 def _seen_tail(state: ColumnState, lengths: Floats, factor: float, draw: int) -> Tail:
@@ -73,4 +70,4 @@ def _seen_tail(state: ColumnState, lengths: Floats, factor: float, draw: int) ->
     stddev = look.stddev * look.step * factor
     counts = counts + stddev * public_simulation([SEED, draw, 1]).normal(size=len(counts))
     seen = LengthCounts(edges, counts, stddev, state.setting.count, state.setting.count_stddev)
-    return Tail.fitted(seen, state.length)
+    return Tail.fitted(seen, state.rank, state.length)

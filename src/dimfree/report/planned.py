@@ -15,7 +15,13 @@ from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
 from dimfree.results.release import Release
 
-KNOWLEDGE = {"auto": "nothing", "recentred": "covariance", "stable": "covariance", "soft": "covariance"}
+KNOWLEDGE = {
+    "auto": "nothing",
+    "columns": "nothing",
+    "recentred": "covariance",
+    "stable": "covariance",
+    "soft": "covariance",
+}
 MOST_SIMULATED = 10_000  # columns; more would take longer than the rest of the report
 RULES = ("outliers", "tails", "failure_probability")
 
@@ -39,10 +45,12 @@ def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | st
     """The prediction, or the reason why there is none. `rules` are the options of the release where they are known."""
     if release.method not in KNOWLEDGE:
         return f"The plan does not speak of the method “{release.method}”."
+    if release.parameters.get("objective") == "relative":
+        return "Columns have units of their own: there is no length to compare. See dimfree plan --objective relative."
     model, count = release.error_model, release.parameters.get("count")
     if model.record_stddev is None or not isinstance(count, int | float):
         return "A plan needs the number of records and their spread; this release made neither public."
-    if release.method == "auto" and release.dimension > MOST_SIMULATED:
+    if release.method in ("auto", "columns") and release.dimension > MOST_SIMULATED:
         return f"Beyond {MOST_SIMULATED} columns the simulation takes too long for a report; `dimfree plan` does it."
     spread = model.record_stddev if model.record_principal is None else np.sqrt(model.record_principal)
     return _compared(release, spread, max(1, round(count)), rules)

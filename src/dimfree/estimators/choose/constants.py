@@ -207,7 +207,7 @@ LENGTH_STEP_LEAST = 0.025
 LENGTH_STEP_GROWTH = 0.05
 # [standard deviations] Of noise and sampling: the records from which a tail is fitted stand so far above 0.
 TAIL_DEVIATIONS = 20.0
-# [share of records; rank] A tail is fitted to no more than these; at low rank to fewer: many lengths may be equal there.
+# [share of records; rank] A tail is fitted to these at most; at low rank to fewer: many lengths may be equal.
 TAIL_SHARE, TAIL_SHARE_RANK = 0.5, 2.5
 # [shape of a generalised Pareto law] Candidates, 0 left out: from bounded lengths to a variance that is barely finite.
 TAIL_SHAPES = np.arange(-0.25, 0.5, 0.1)

@@ -55,7 +55,7 @@ def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
 def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
     """The mean of all records, clipped at the radius that the tail suggests, with everything that is left (P8)."""
     setting, scale = state.setting, state.scale
-    ball = Ball(state.centre, scale, _radius(state, tail))
+    ball = Ball(state.centre, scale, clipping_radius(state, tail))
     state, offset = state.release(
         state.left / state.precision,
         lambda mu: noisy_clipped_mean(
@@ -67,7 +67,7 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
     return state, Answer(state.centre + offset * scale, (noise * scale) ** 2, ball)
 
 
-def _radius(state: ColumnState, tail: Tail) -> float:
+def clipping_radius(state: ColumnState, tail: Tail) -> float:
     """R: by the tail; at least the expected length; wider where the noise stays far below the sampling error, since
     a tail is no guide to rare large records."""
     mu = math.sqrt(state.left) / state.setting.moves

@@ -67,14 +67,19 @@ def refuse_columns(run: Run) -> Release | None:
 def release_by_columns(run: Run, size: Size, ledger: Costs, *, relative: bool) -> Release:
     """The release of the columns route; a branch of Gaussian releases alone is the chosen one (P17, P18)."""
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    state = learn_columns(ColumnState.at_start(setting, _chosen(ledger).mu, relative=relative))
-    if not relative or state.strength > RECENTRE_STRENGTH:
-        state = recentre(state)
-    state, tail = look_at_lengths(measure_spreads(state))
+    state, tail = look_at_lengths(learned(ColumnState.at_start(setting, _chosen(ledger).mu, relative=relative)))
     state, answer = last_mean(state, tail)
     words = {"objective": "relative" if relative else "total"}
     ledger = replace(ledger, after=state.events)
     return run.answered(_stated(state, answer), METHOD, ledger, size.public, words, reach=answer.reach())
+
+
+def learned(state: ColumnState) -> ColumnState:
+    """Centre and spread of every column: all that is known before the records' lengths are looked at."""
+    state = learn_columns(state)
+    if not state.relative or state.strength > RECENTRE_STRENGTH:
+        state = recentre(state)
+    return measure_spreads(state)
 
 
 def _chosen(ledger: Costs) -> Branch:
