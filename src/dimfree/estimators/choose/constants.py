@@ -255,6 +255,8 @@ TOTAL_STRENGTH, TOTAL_STRENGTHS = 10.0, (50.0, 300.0)
 LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.015, 0.08)
 # [share of P] All looks closer than the first one, together.
 CLOSER_SHARE = 0.20
+# [looks] At the columns, at most, however little they cost: each is a pass over the records; usual tables need 20.
+MOST_LOOKS = 60
 # [cells of a histogram over the number of records] Error of the templates: laws that no template has.
 TEMPLATE_ERROR = 0.03
 # [points] Of a law, in a template.

@@ -18,6 +18,7 @@ from dimfree.estimators.choose.constants import (
     FLOAT_RESOLUTION,
     LOOK_SHARES,
     LOOK_STRENGTH,
+    MOST_LOOKS,
     NARROW,
     NEARLY_ONE_STDDEV,
     RARE_STDDEV,
@@ -82,9 +83,12 @@ def _places(state: ColumnState, magnitudes: Floats) -> ColumnState:
     which, width = np.flatnonzero(magnitudes), magnitudes.copy()
     behind, looks, least = np.zeros(d), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
     noise = np.inf
-    while len(which) and state.left - share * len(which) / d * state.precision >= least:
+    while len(which) and len(state.events) < MOST_LOOKS:
+        part = share * len(which) / d
+        if state.left - part * state.precision < least:
+            break
         cells = Offsets(state.centre[which], width[which])
-        state, shares, noise = _look(state, cells, which, share * len(which) / d, "places of the columns")
+        state, shares, noise = _look(state, cells, which, part, "places of the columns")
         seen = read_places(shares, noise)
         state = _moved(state, which, width[which], seen)
         width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
