@@ -12,6 +12,7 @@ from dimfree.estimators.learn.state import StageSetting
 from dimfree.geometry.shape import Diagonal
 from dimfree.geometry.space import Space
 from dimfree.noise import Noise
+from dimfree.results.reach import Reach
 
 
 def at_start(
@@ -39,3 +40,14 @@ def spent(state: ColumnState) -> dict[str, float]:
     for event in state.events:
         found[event.purpose] = found.get(event.purpose, 0.0) + event.mu**2 / state.precision
     return found
+
+
+def drawn_in(rows: np.ndarray, reach: Reach) -> np.ndarray:
+    """The mean of the records, each farther than R from the centre drawn in to R.
+
+    Coordinates beyond 4 R are held there first: the cap of geometry/clip.
+    """
+    offsets = np.clip((rows - reach.centre) / reach.scale, -4 * reach.radius, 4 * reach.radius)
+    lengths = np.linalg.norm(offsets, axis=1, keepdims=True)
+    shortened = offsets * np.minimum(1.0, reach.radius / np.maximum(lengths, 1e-300))
+    return np.asarray(reach.centre + reach.scale * shortened.mean(axis=0))

@@ -21,17 +21,18 @@ def length_edges(rank: float) -> Floats:
 
     Lengths of high effective rank are alike: cells are narrow about 1, and grow wider (in logarithms) on both sides.
     """
-    step = max(c.LENGTH_STEP_LEAST, c.LENGTH_STEP / math.sqrt(rank))
+    first = max(c.LENGTH_STEP_LEAST, c.LENGTH_STEP / math.sqrt(rank))
     farthest = max(c.LENGTH_FARTHEST_LEAST, c.LENGTH_FARTHEST / math.sqrt(rank))
-    below, above = (_growing_steps(step, math.log(end)) for end in (1 / c.LENGTH_NEAREST, farthest))
+    below, above = (_growing_steps(first, math.log(end)) for end in (1 / c.LENGTH_NEAREST, farthest))
     return np.asarray(np.exp(np.concatenate([-below[:0:-1], above])))
 
 
 def _growing_steps(first: float, end: float) -> Floats:
-    """From 0 to `end`: the first step is at most `first`, each other step longer than the one before by one factor."""
-    growth = math.log1p(c.LENGTH_STEP_GROWTH)
-    steps = np.arange(1 + math.ceil(math.log1p(c.LENGTH_STEP_GROWTH * end / first) / growth))
-    return np.asarray(np.expm1(growth * steps) * (end / math.expm1(growth * steps[-1])))
+    """From 0 to `end`: each step is longer than the one before by one factor, up to the longest."""
+    steps = np.minimum(c.LENGTH_STEP_MOST, first * c.LENGTH_STEP_GROWTH ** np.arange(math.ceil(end / first)))
+    places = np.concatenate([[0.0], np.cumsum(steps)])
+    places = places[: np.count_nonzero(places < end) + 1]
+    return np.asarray(places * (end / places[-1]))
 
 
 @dataclass(frozen=True)
