@@ -55,10 +55,10 @@ def test_the_stated_variance_is_that_of_the_draw_and_of_the_count(relation, rela
     state = before_lengths("normal", SeededNoise(3), relation, relative=relative, count=1990.0, count_stddev=stddev)
     state, answer = last_mean(*look_at_lengths(state))
     event, scale = state.events[-1], answer.ball.scale
-    of_draw = (event.stddev * event.step / 1990.0) ** 2 * scale**2
+    of_draw = (event.stddev * event.step / 1990.0 * scale) ** 2
     of_count = ((answer.mean - answer.ball.centre) * stddev / 1990.0) ** 2
     np.testing.assert_allclose(answer.variance, of_draw + of_count, rtol=1e-12)
-    assert (of_count.max() > 1e-3 * of_draw.max()) == (stddev > 0)  # and both count
+    assert (of_count > 1e-9 * of_draw).any() == (stddev > 0)  # and both count
     np.testing.assert_allclose(event.stddev * event.step * event.mu, answer.ball.radius * state.setting.moves)
 
 
@@ -107,7 +107,8 @@ def test_without_noise_the_answer_is_the_mean_of_records_drawn_in(name, relative
     state = before_lengths(name, SeededNoise(2), relative=relative)
     state, answer = last_mean(*look_at_lengths(with_noise(state, RecordingNoise())))
     reach = answer.reach()
-    np.testing.assert_allclose(answer.mean, drawn_in(rows, reach), rtol=1e-12, atol=1e-6 * reach.columns.min())
+    off = np.abs(answer.mean - drawn_in(rows, reach))
+    assert (off <= 1e-6 * reach.columns + 1e-12 * np.abs(answer.mean)).all()  # records are rounded to a grid
     assert reach.radius == answer.ball.radius
 
 

@@ -7,6 +7,7 @@ from scipy.special import ndtri
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.estimators.choose.constants import (
+    LEAST_BEHIND,
     MAGNITUDE_SPREAD,
     NARROW,
     NONZERO_SHARES,
@@ -145,10 +146,11 @@ def test_places_are_found_within_a_cell_and_within_their_uncertainty(noise, most
     assert (seen.spread < NARROW)[SPREADS < 0.1].all()
 
 
-def test_the_share_of_records_that_a_place_accounts_for():
-    """A third of the records lies far away: the likeliest template accounts for the others."""
-    values = np.where(np.arange(COUNT)[:, None] % 3 == 0, 4.0, -2.0) + 0.05 * NORMAL
-    some = read_places(shares_of(Offsets(np.zeros(1), 1.0), values), 0.01)
-    all_of_them = read_places(shares_of(Offsets(np.zeros(1), 1.0), -2.0 + 0.05 * NORMAL), 0.01)
-    assert all_of_them.share[0] == pytest.approx(1.0, abs=0.05)
-    assert some.share[0] < 0.85
+def test_records_aside_are_those_that_no_template_expects_in_the_end_cells():
+    """A tenth of the records far away, on either side; and none in columns that templates describe."""
+    far = np.where(np.arange(COUNT)[:, None] % 10 == 0, [-500.0, 500.0], 0.3 * NORMAL)
+    cells = Offsets(np.zeros(2), 1.0)
+    assert read_places(shares_of(cells, far), 0.001).aside == pytest.approx([0.1, 0.1], abs=0.02)
+    seen = read_places(shares_of(Offsets(np.zeros(len(CENTRES)), 1.0), CENTRES + SPREADS * NORMAL), 0.001)
+    counted = (np.abs(CENTRES) < 1) & (SPREADS < NARROW)  # wider columns are not looked at more closely
+    assert np.abs(seen.aside[counted]).max() < LEAST_BEHIND

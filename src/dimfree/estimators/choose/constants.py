@@ -279,8 +279,8 @@ NARROW, CLOSER = 0.6, 0.8
 UNCERTAIN_LOG_VARIANCE = 0.25
 # [|centre|] Cells are never narrower: there the numbers of a column end.
 FLOAT_RESOLUTION = 1e-13
-# [noise of a cell] A share of records left behind by a closer look is believed from here on.
-STAYED_BEHIND = 4.0
+# [noise of a cell; share of records] Records left behind by closer looks are believed from here on: noise; odd tails.
+STAYED_BEHIND, LEAST_BEHIND = 5.0, 0.025
 # [σ] Of a column in which only zeros were seen, and of one of nearly all ones: both may be rare events.
 RARE_STDDEV, NEARLY_ONE_STDDEV = 0.2, 0.15
 # [expected length; share of P; σ] The clipped mean that improves the centre: its radius, its share, its bias.

@@ -16,6 +16,7 @@ from dimfree.estimators.choose.constants import (
     CLOSER,
     CLOSER_SHARE,
     FLOAT_RESOLUTION,
+    LEAST_BEHIND,
     LOOK_SHARES,
     LOOK_STRENGTH,
     MOST_LOOKS,
@@ -97,7 +98,7 @@ def _places(state: ColumnState, magnitudes: Floats) -> ColumnState:
         away = np.abs(state.centre[which]) > 1.5 * width[which]
         narrow = away & (seen.spread < NARROW)
         looks[which[narrow]] += 1
-        behind[which[narrow]] += 1 - seen.share[narrow]
+        behind[which[narrow]] += seen.aside[narrow]
         again = away & ((seen.spread < NARROW) | (seen.log_variance > UNCERTAIN_LOG_VARIANCE))
         which = which[again & (width[which] > FLOAT_RESOLUTION * np.abs(state.centre[which]))]
     return _with_rare(_with_atoms(state, behind / np.maximum(looks, 1), looks, noise, magnitudes))
@@ -115,7 +116,8 @@ def _moved(state: ColumnState, which: Which, width: Floats, seen: Places) -> Col
 
 def _with_atoms(state: ColumnState, share: Floats, looks: Floats, noise: float, magnitudes: Floats) -> ColumnState:
     """Where a share of the records was left behind while looking closer, they may lie a whole magnitude away."""
-    left = (looks > 0) & (share * np.sqrt(looks) > STAYED_BEHIND * noise)
+    noise_of_mean = noise / np.sqrt(np.maximum(looks, 1))
+    left = (looks > 0) & (share > np.hypot(STAYED_BEHIND * noise_of_mean, LEAST_BEHIND))
     wide = np.maximum(state.stddev, np.sqrt(np.maximum(share, 0.0)) * magnitudes)
     return replace(state, stddev=np.where(left, wide, state.stddev))
 
