@@ -66,7 +66,7 @@ def test_a_centre_at_the_mode_is_moved_towards_the_mean():
 def test_recentring_changes_the_centre_alone():
     opened = learn_columns(at_start(table(2), 100.0, SeededNoise(2)))
     moved = recentre(opened)
-    for name in ("stddev", "log_variance", "zeros"):
+    for name in ("stddev", "log_variance", "unseen"):
         np.testing.assert_array_equal(getattr(moved, name), getattr(opened, name))
     assert (moved.centre != opened.centre).all()
 
