@@ -104,14 +104,15 @@ _STEP_VARIANCE = 0.25**2 / 12  # of a place between two grid points
 
 
 class Places(NamedTuple):
-    """Of each column, in cells: centre and its variance, spread, variance of ln spread, and the share of records that
-    the likeliest template accounts for."""
+    """Of each column, in cells: centre and its variance, spread, variance of ln spread, the share of records that the
+    likeliest template accounts for, and the probability that the column is as narrow as the narrowest or narrower."""
 
     centre: Floats
     variance: Floats
     spread: Floats
     log_variance: Floats
     share: Floats
+    narrowest: Floats
 
 
 @lru_cache(maxsize=1)
@@ -131,4 +132,5 @@ def read_places(shares: Floats, noise: float) -> Places:
     spread = np.exp(log_spread + 0.5 * np.minimum(log_variance, 0.5))
     likeliest = templates.histograms[posterior.argmax(axis=1)]
     share = (shares * likeliest).sum(axis=1) / (likeliest**2).sum(axis=1)
-    return Places(centre, variance, spread, log_variance, share)
+    narrowest = posterior @ (spreads == spreads.min())
+    return Places(centre, variance, spread, log_variance, share, narrowest)

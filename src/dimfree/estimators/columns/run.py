@@ -13,6 +13,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
 from dimfree.accounting.events import Branch, Costs, OnlyGaussian
 from dimfree.estimators.choose.constants import (
+    FLOAT_RESOLUTION,
     LEAST_STRENGTH,
     NAMED_STRENGTH,
     RECENTRE_STRENGTH,
@@ -21,7 +22,7 @@ from dimfree.estimators.choose.constants import (
 )
 from dimfree.estimators.choose.core import Size
 from dimfree.estimators.columns.last import Answer, last_mean, look_at_lengths
-from dimfree.estimators.columns.opening import learn_columns
+from dimfree.estimators.columns.opening import count_valid, learn_columns
 from dimfree.estimators.columns.refine import measure_spreads, recentre
 from dimfree.estimators.columns.state import ColumnState, strength
 from dimfree.estimators.learn import restore
@@ -33,6 +34,7 @@ from dimfree.estimators.run import Run
 from dimfree.results.release import Release
 
 METHOD = "columns"
+TOO_FEW_VALID = "Too few valid records for this many columns at this budget, by their released number."
 
 
 def release_columns(run: Run) -> Release:
@@ -67,11 +69,21 @@ def refuse_columns(run: Run) -> Release | None:
 def release_by_columns(run: Run, size: Size, ledger: Costs, *, relative: bool) -> Release:
     """The release of the columns route; a branch of Gaussian releases alone is the chosen one (P17, P18)."""
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    state, tail = look_at_lengths(learned(ColumnState.at_start(setting, _chosen(ledger).mu, relative=relative)))
+    state = ColumnState.at_start(setting, _chosen(ledger).mu, relative=relative)
+    state = count_valid(state) if run.some_invalid else state
+    if run.some_invalid and state.strength < LEAST_STRENGTH:
+        return run.refused(TOO_FEW_VALID, METHOD, replace(ledger, after=state.events), count=size.count)
+    state, tail = look_at_lengths(learned(state))
     state, answer = last_mean(state, tail)
     words = {"objective": "relative" if relative else "total"}
     ledger = replace(ledger, after=state.events)
-    return run.answered(_stated(state, answer), METHOD, ledger, size.public, words, reach=answer.reach())
+    public = size.public | (_averaged(state) if run.some_invalid else {})
+    return run.answered(_stated(state, answer), METHOD, ledger, public, words, reach=answer.reach())
+
+
+def _averaged(state: ColumnState) -> dict[str, float]:
+    """What the number of valid records, where it was released, exceeds with high probability."""
+    return {"averaged_at_least": max(1.0, state.setting.count - 2 * state.setting.count_stddev)}
 
 
 def learned(state: ColumnState) -> ColumnState:
@@ -104,6 +116,8 @@ def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
     """What the release says of the mean and of the spread of each column."""
     assert state.scores is not None  # every path measures them
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
+    constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
+    shape = replace(shape, log_stddev=np.where(constant, np.inf, shape.log_stddev))
     return restore.Answer(answer.mean, _shrunk(state, answer), answer.variance, np.zeros_like(answer.mean), shape)
 
 
