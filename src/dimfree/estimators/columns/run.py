@@ -1,6 +1,6 @@
-"""Every column by itself: centre, spread, then one clipped mean. Gaussian releases alone: no test, no refusal by data.
+"""Every column by itself: centre, spread, then one clipped mean. Gaussian releases alone: no test, no refusal by values.
 
-count → magnitudes → places → centre → spreads → lengths → mean. Everything after the count is one filter: Gaussian
+count (→ valid records) → magnitudes → places → centre → spreads → lengths → mean. Everything after the count is one filter: Gaussian
 releases chosen by released values, their precisions summing to at most P (P17). Proof: proofs/estimators/columns.md.
 """
 
