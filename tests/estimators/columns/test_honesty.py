@@ -1,5 +1,7 @@
 """What a release by columns says of itself holds: with invalid records, for constant columns, down to the last bit."""
 
+import re
+
 import numpy as np
 import pytest
 from mechanisms.kept import space_of
@@ -78,3 +80,24 @@ def test_noise_is_never_stated_below_the_last_bit_of_a_mean():
     release = release_mean(table, **BUDGET, objective="relative", noise=SeededNoise(0))
     assert (release.noise_stddev >= 0.9 * np.spacing(np.abs(table[0])) / 2).all()
     assert (np.abs(release.mean - table[0]) < 5 * release.noise_stddev).all()
+
+
+@relations
+@pytest.mark.parametrize(("epsilon", "rows", "columns"), [(4.0, 60, 60), (0.3, 120, 3)])
+def test_what_a_refusal_asks_for_would_do(relation, epsilon, rows, columns):
+    """mu grows more slowly than epsilon, so no multiple of it would."""
+    table = np.random.default_rng(0).normal(size=(20 * rows, columns))
+    given = {"delta": 1e-6, "objective": "relative", "neighbours": relation, "noise": SeededNoise(0)}
+    refused = release_mean(table[:rows], epsilon=epsilon, **given)
+    assert refused.refused
+    more, other = re.search(
+        r"about (\d+) are needed, or for as many an epsilon of about ([\d.]+\d)", refused.refusal
+    ).groups()
+    assert not release_mean(table[: int(1.2 * int(more))], epsilon=epsilon, **given).refused
+    assert release_mean(table[: int(0.8 * int(more))], epsilon=epsilon, **given).refused
+    assert not release_mean(table[:rows], epsilon=1.1 * float(other), **given).refused
+
+
+def test_a_refusal_asks_for_no_epsilon_where_none_would_do():
+    refused = release_mean(np.zeros((0, 400)), epsilon=1.0, delta=1e-6, objective="relative", noise=SeededNoise(1))
+    assert "epsilon" not in refused.refusal

@@ -1,17 +1,20 @@
-"""Every column by itself: centre, spread, then one clipped mean. Gaussian releases alone: no test, no refusal by values.
+"""Every column by itself: centre, spread, then one clipped mean. Gaussian releases: no test, no refusal by values.
 
-count (→ valid records) → magnitudes → places → centre → spreads → lengths → mean. Everything after the count is one filter: Gaussian
-releases chosen by released values, their precisions summing to at most P (P17). Proof: proofs/estimators/columns.md.
+count (→ valid records) → magnitudes → places → centre → spreads → lengths → mean. Everything after the count is one
+filter: Gaussian releases chosen by released values, their precisions summing to at most P (P17). Proof:
+proofs/estimators/columns.md.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import LARGEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
 from dimfree.accounting.events import Branch, Costs, OnlyGaussian
+from dimfree.accounting.precision import largest_mu
 from dimfree.estimators.choose.constants import (
     FLOAT_RESOLUTION,
     LEAST_STRENGTH,
@@ -104,12 +107,24 @@ def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> R
     found = strength(size.count, run.relation, calibration.menu[0].mu ** 2, run.space.dimension)
     if found >= LEAST_STRENGTH:
         return None
-    factor = LEAST_STRENGTH / max(found, 1e-3)
+    needed = LEAST_STRENGTH / strength(1.0, run.relation, calibration.menu[0].mu ** 2, run.space.dimension)
     reason = (
         f"Too few records for objective='relative' with {run.space.dimension} columns at this budget: about "
-        f"{factor:.2g} times as many, or about {factor:.2g} times the epsilon, would do. objective='total' may work."
+        f"{math.ceil(needed)} are needed{_or_epsilon(run.budget, found)}. objective='total' may work."
     )
     return run.refused(reason, METHOD, ledger, count=size.count)
+
+
+def _or_epsilon(budget: Budget, found: float) -> str:
+    """With which epsilon as many records would do; nothing where none would. mu grows more slowly than epsilon."""
+    least = largest_mu(budget.usable_epsilon, budget.delta) * LEAST_STRENGTH / max(found, 1e-300)
+    low, high = math.log(budget.usable_epsilon), math.log(LARGEST_EPSILON)
+    if largest_mu(LARGEST_EPSILON, budget.delta) < least:
+        return ""
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (low, middle) if largest_mu(math.exp(middle), budget.delta) >= least else (middle, high)
+    return f", or for as many an epsilon of about {math.exp(high):.3g}"
 
 
 def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
