@@ -17,9 +17,11 @@ from dimfree.estimators.choose.constants import LENGTH_QUANTILES
 from dimfree.estimators.columns.last import clipping_radius, look_at_lengths
 from dimfree.estimators.columns.run import learned
 from dimfree.estimators.columns.state import ColumnState
-from dimfree.estimators.columns.tail import LengthCounts, Tail, length_edges
+from dimfree.estimators.learn.radius import read_edges
 from dimfree.estimators.learn.state import StageSetting
-from dimfree.noise import SeededNoise, public_simulation
+from dimfree.estimators.learn.tail import Tail
+from dimfree.noise import SeededNoise
+from dimfree.planning.looks import seen_tail
 from dimfree.planning.outlook import Outlook, outlook
 from dimfree.planning.question import Question
 from dimfree.planning.thinned import Simulated, averaged, simulated
@@ -64,10 +66,6 @@ def _learned(question: Question, seen: Outlook, table: Table, noise: SeededNoise
 
 def _seen_tail(state: ColumnState, lengths: Floats, factor: float, draw: int) -> Tail:
     """What a histogram of the lengths of n records would say of their tail."""
-    edges = length_edges(state.rank) * state.length
-    counts = factor * np.histogram(lengths, np.concatenate([[0.0], edges, [np.inf]]))[0]
-    look = state.events[-1]
-    stddev = look.stddev * look.step * factor
-    counts = counts + stddev * public_simulation([SEED, draw, 1]).normal(size=len(counts))
-    seen = LengthCounts(edges, counts, stddev, state.setting.count, state.setting.count_stddev)
-    return Tail.fitted(seen, state.rank, state.length)
+    edges, look = read_edges(state.rank, state.length), state.events[-1]
+    count = (state.setting.count, state.setting.count_stddev)
+    return seen_tail(lengths, edges, state.rank, state.length, look.stddev * look.step * factor, count, draw)

@@ -71,7 +71,7 @@ def release_by_columns(run: Run, size: Size, ledger: Costs, *, relative: bool) -
     state, answer = last_mean(state, tail)
     words = {"objective": "relative" if relative else "total"}
     ledger = replace(ledger, after=state.events)
-    return run.answered(_stated(state, answer), METHOD, ledger, size.public, words, reach=answer.reach())
+    return run.answered(_stated(state, answer), METHOD, ledger, size.public, words)
 
 
 def learned(state: ColumnState) -> ColumnState:
@@ -104,7 +104,7 @@ def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
     """What the release says of the mean and of the spread of each column."""
     assert state.scores is not None  # every path measures them
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
-    return restore.Answer(answer.mean, _shrunk(state, answer), answer.variance, np.zeros_like(answer.mean), shape)
+    return restore.Answer(answer.mean, _shrunk(state, answer), answer.variance, shape, reach=answer.reach())
 
 
 def _shrunk(state: ColumnState, answer: Answer) -> Floats:
