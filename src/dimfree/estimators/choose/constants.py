@@ -179,8 +179,8 @@ LENGTH_FARTHEST_LEAST = 6.0
 LENGTH_STEP = 0.3
 # [logarithm of a length] Least width: the predicted length is not known better.
 LENGTH_STEP_LEAST = 0.025
-# [share] Each cell is wider than the next nearer one by so much.
-LENGTH_STEP_GROWTH = 0.05
+# [factor; logarithm of a length] Each cell is wider than the next nearer one, up to a width.
+LENGTH_STEP_GROWTH, LENGTH_STEP_MOST = 1.3, 0.5
 # [standard deviations] Of noise and sampling: the records from which a tail is fitted stand so far above 0.
 TAIL_DEVIATIONS = 20.0
 # [share of records; rank] A tail is fitted to these at most; at low rank to fewer: many lengths may be equal.
@@ -245,6 +245,8 @@ STANDS_OUT = 3.0
 SOME_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
 # [factor; probability] A magnitude is doubtful if it lies within this factor with less than this probability.
 NEAR_MAGNITUDE, SURE_MAGNITUDE = 8.0, 0.98
+# [looks] At the magnitude of a column, at most.
+MOST_MAGNITUDE_LOOKS = 4
 # [cells] A narrower column is looked at again; [factor] the next cells over the spread about the centre.
 NARROW, CLOSER = 0.6, 0.8
 # [variance of ln σ] A column less certain than this is looked at again.

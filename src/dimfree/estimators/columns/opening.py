@@ -18,6 +18,7 @@ from dimfree.estimators.choose.constants import (
     FLOAT_RESOLUTION,
     LOOK_SHARES,
     LOOK_STRENGTH,
+    MOST_MAGNITUDE_LOOKS,
     NARROW,
     NEARLY_ONE_STDDEV,
     RARE_STDDEV,
@@ -64,15 +65,16 @@ def _look(
 
 
 def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats]:
-    """Of every column; those in doubt, and those in which only zeros were seen, are looked at once more."""
-    every, share = np.arange(state.setting.space.dimension), look_share(state)
-    state, shares, noise = _look(state, Magnitudes(), every, share, "magnitudes of the columns")
-    magnitudes, sureness = read_magnitudes(shares, noise)
-    which = np.flatnonzero((sureness < SURE_MAGNITUDE) | (magnitudes == 0))
-    if len(which):
-        part = share * len(which) / len(every)  # as noisy as the first look
-        state, again, _ = _look(state, Magnitudes(), which, part, "magnitudes of columns in doubt")
-        magnitudes[which], _ = read_magnitudes((shares[which] + again) / 2, noise / np.sqrt(2))
+    """Of every column; those in doubt are looked at again, and once more those in which only zeros were seen."""
+    d, share = state.setting.space.dimension, look_share(state)
+    which, total, magnitudes = np.arange(d), np.zeros((d, Magnitudes.cells)), np.zeros(d)
+    for look in range(1, MOST_MAGNITUDE_LOOKS + 1):
+        state, seen, noise = _look(state, Magnitudes(), which, share * len(which) / d, "magnitudes of the columns")
+        total[which] += seen  # every look is as noisy as the first
+        magnitudes[which], sureness = read_magnitudes(total[which] / look, noise / np.sqrt(look))
+        which = which[(sureness < SURE_MAGNITUDE) | ((magnitudes[which] == 0) & (look == 1))]
+        if not len(which):
+            break
     return state, magnitudes
 
 

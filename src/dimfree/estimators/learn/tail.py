@@ -21,17 +21,18 @@ def length_edges(rank: float) -> Floats:
 
     Lengths of high effective rank are alike: cells are narrow about 1, and grow wider (in logarithms) on both sides.
     """
-    step = max(c.LENGTH_STEP_LEAST, c.LENGTH_STEP / math.sqrt(rank))
+    first = max(c.LENGTH_STEP_LEAST, c.LENGTH_STEP / math.sqrt(rank))
     farthest = max(c.LENGTH_FARTHEST_LEAST, c.LENGTH_FARTHEST / math.sqrt(rank))
-    below, above = (_growing_steps(step, math.log(end)) for end in (1 / c.LENGTH_NEAREST, farthest))
+    below, above = (_growing_steps(first, math.log(end)) for end in (1 / c.LENGTH_NEAREST, farthest))
     return np.asarray(np.exp(np.concatenate([-below[:0:-1], above])))
 
 
 def _growing_steps(first: float, end: float) -> Floats:
-    """From 0 to `end`: the first step is at most `first`, each other step longer than the one before by one factor."""
-    growth = math.log1p(c.LENGTH_STEP_GROWTH)
-    steps = np.arange(1 + math.ceil(math.log1p(c.LENGTH_STEP_GROWTH * end / first) / growth))
-    return np.asarray(np.expm1(growth * steps) * (end / math.expm1(growth * steps[-1])))
+    """From 0 to `end`: each step is longer than the one before by one factor, up to the longest."""
+    steps = np.minimum(c.LENGTH_STEP_MOST, first * c.LENGTH_STEP_GROWTH ** np.arange(math.ceil(end / first)))
+    places = np.concatenate([[0.0], np.cumsum(steps)])
+    places = places[: np.count_nonzero(places < end) + 1]
+    return np.asarray(places * (end / places[-1]))
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Tail:
 
     start: float  # the laws hold beyond this radius
     knots: Floats  # radii from 0 to start
-    inside: Floats  # likely number of records between a knot and start
+    number: Floats  # likely number of records beyond each knot, bumps included
     ends: Floats  # (J,) outer ends of the cells: where their bumps are taken to lie
     bumps: Floats  # (J,) records that the laws do not explain
     shape: Floats  # (M,)
@@ -94,8 +95,8 @@ class Tail:
         middle, spread = c.TAIL_SHAPE_PRIOR
         prior = -0.5 * ((shape - middle) / spread) ** 2
         weight, amount, bumps = _posterior_and_bumps(cells, seen.counts[first:], seen.noise, prior)
-        knots, inside = np.append(0.0, edges[:first]), beyond[: first + 1] - beyond[first]
-        return cls(start, knots, inside, ends, bumps, shape, scale, amount, weight)
+        knots, number = np.append(0.0, edges[:first]), np.maximum(beyond[: first + 1], 1e-3)
+        return cls(start, knots, number, ends, bumps, shape, scale, amount, weight)
 
     @property
     def last_edge(self) -> float:
@@ -103,19 +104,28 @@ class Tail:
         return float(self.ends[-2])
 
     def excess(self, radii: Floats, level: float) -> Floats:
-        """The `level` quantile of the posterior of E(R), for each R."""
-        past, short = (np.maximum(way * (radii - self.start), 0.0)[:, None] for way in (1, -1))
+        """The `level` quantile of the posterior of E(R), for each R; within `start`, by the counts."""
+        outer = np.append(np.maximum(radii, self.start), self.start)
+        past = (outer - self.start)[:, None]
         mean = np.maximum(self.scale + self.shape * past, 0.0) / (1 - self.shape)  # of |z| - R, given that it is > 0
-        laws = self._quantile(self.amount * (_survival(self.shape, past / self.scale) * mean + short), level)
-        areas = np.diff(self.knots) * (self.inside[1:] + self.inside[:-1]) / 2
-        inner = np.interp(radii, self.knots, np.append(np.cumsum(areas[::-1])[::-1], 0.0))
-        return laws + inner + np.maximum(self.ends - radii[:, None], 0.0) @ self.bumps
+        laws = self._quantile(self.amount * _survival(self.shape, past / self.scale) * mean, level)
+        far = laws + np.maximum(self.ends - outer[:, None], 0.0) @ self.bumps
+        near = np.interp(radii, self.knots, np.log(np.maximum(far[-1] + self._inner(), 1e-300)))
+        return np.where(radii < self.start, np.exp(near), far[:-1])
+
+    def _inner(self) -> Floats:
+        """The part of E(R) between each knot and `start`: numbers fall like exponentials between knots."""
+        falls = np.log(self.number[:-1] / self.number[1:])
+        means = np.where(falls > 1e-9, -np.diff(self.number) / np.maximum(falls, 1e-9), self.number[1:])
+        return np.append(np.cumsum((np.diff(self.knots) * means)[::-1])[::-1], 0.0)
 
     def beyond(self, radii: Floats, level: float) -> Floats:
         """The `level` quantile of the posterior of the number of records beyond R, for each R."""
         past = np.maximum(radii - self.start, 0.0)[:, None]
         laws = self._quantile(self.amount * _survival(self.shape, past / self.scale), level)
-        return laws + np.interp(radii, self.knots, self.inside) + (self.ends > radii[:, None]) @ self.bumps
+        far = laws + (self.ends > radii[:, None]) @ self.bumps
+        near = np.exp(np.interp(radii, self.knots, np.log(self.number)))
+        return np.where(radii < self.start, np.maximum(near, far), far)
 
     def _quantile(self, laws: Floats, level: float) -> Floats:
         order = np.argsort(laws, axis=1)
