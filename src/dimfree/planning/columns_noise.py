@@ -21,7 +21,7 @@ from dimfree.estimators.learn.radius import read_edges
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import Tail
 from dimfree.noise import SeededNoise
-from dimfree.planning.looks import seen_tail
+from dimfree.planning.looks import seen_lengths
 from dimfree.planning.outlook import Outlook, outlook
 from dimfree.planning.question import Question
 from dimfree.planning.thinned import Simulated, averaged, simulated
@@ -66,6 +66,7 @@ def _learned(question: Question, seen: Outlook, table: Table, noise: SeededNoise
 
 def _seen_tail(state: ColumnState, lengths: Floats, factor: float, draw: int) -> Tail:
     """What a histogram of the lengths of n records would say of their tail."""
-    edges, look = read_edges(state.rank, state.length), state.events[-1]
-    count = (state.setting.count, state.setting.count_stddev)
-    return seen_tail(lengths, edges, state.rank, state.length, look.stddev * look.step * factor, count, draw)
+    setting, look, edges = state.setting, state.events[-1], read_edges(state.rank, state.length)
+    noise = look.stddev * look.step * factor
+    seen = seen_lengths(lengths, edges, noise, setting.count, setting.count_stddev, draw)
+    return Tail.fitted(seen, state.rank, state.length)

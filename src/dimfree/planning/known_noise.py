@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
-from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.accounting.budget import CHANGED_RECORDS
 from dimfree.core import soft
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
@@ -21,13 +21,14 @@ from dimfree.estimators.choose.constants import (
     LENGTH_QUANTILES,
     SIMULATED_LOOKS,
 )
-from dimfree.estimators.choose.core import BoundedChoice, Size
+from dimfree.estimators.choose.core import BoundedChoice
 from dimfree.estimators.choose.stages import Moments, Schedule
 from dimfree.estimators.known import level_of
 from dimfree.estimators.learn.radius import read_edges
 from dimfree.estimators.learn.stages import Honest, schedule_radius
+from dimfree.estimators.learn.state import StageSetting
 from dimfree.noise import public_simulation
-from dimfree.planning.looks import seen_tail
+from dimfree.planning.looks import seen_lengths
 from dimfree.planning.outlook import Outlook
 
 
@@ -63,13 +64,14 @@ def _recentred(seen: Outlook, schedule: Schedule) -> tuple[Floats, Floats]:
     """
     run, core = seen.run, schedule.core
     honest = Honest(run.spectrum, run.coordinate_variances, run.looks, 2 * core.radius)
-    stages = _Stages(honest, schedule, level_of(run, seen.size, schedule.branch.mu), seen.size, run.relation)
+    setting = StageSetting(run.space, seen.size.count, run.relation, run.noise, seen.size.stddev or 0.0)
+    stages = _Stages(honest, schedule, level_of(run, seen.size, schedule.branch.mu), setting)
     dimension, outputs = run.space.dimension, len(schedule.stage_mus) + 1
     variances = np.full((outputs, dimension), 1e300)  # says nothing
     variances[0] = (core.radius * core.sensitivity / schedule.core_mu) ** 2
     errors, shifts = np.zeros((outputs, outputs, dimension)), np.zeros((outputs, dimension))
     errors[np.arange(outputs), np.arange(outputs)] = 1.0
-    miscount = (seen.size.stddev or 0.0) / seen.size.count  # offsets are divided by n̂: so much of the centre's error
+    miscount = setting.count_stddev / setting.count  # offsets are divided by n̂: so much of the centre's error
     for index, radius in enumerate(stages.radii(variances)):
         before = 1 / variances[: index + 1]
         weights, centre = before / before.sum(axis=0), 1 / before.sum(axis=0)
@@ -90,8 +92,7 @@ class _Stages:
     honest: Honest
     schedule: Schedule
     level: float
-    size: Size
-    relation: Neighbours
+    setting: StageSetting
 
     @property
     def moments(self) -> Moments:
@@ -115,14 +116,14 @@ class _Stages:
 
     def radii(self, variances: Floats) -> Iterator[float]:
         """The clipping radius of each stage as expected; its output's variance is written into `variances` first."""
-        moments, moves, ratio = self.moments, 1 if self.relation is Neighbours.ADD_REMOVE else 2, None
+        moments, moves, ratio = self.moments, self.setting.moves, None
         for index, mu in enumerate(self.schedule.stage_mus):
             spread = float((1 / (1 / variances[: index + 1, self.block]).sum(axis=0)).mean())
             radius = float(moments.radius(self.level, spread))
             if self.honest.looked and self.schedule.weights[index + 1] and ratio is None:
                 ratio = self._looked(spread) / radius
             radius *= ratio or 1.0
-            variances[index + 1, self.block] = (radius * moves / (self.size.count * mu)) ** 2
+            variances[index + 1, self.block] = (radius * moves / (self.setting.count * mu)) ** 2
             yield radius
 
     def _looked(self, spread: float) -> float:
@@ -131,13 +132,13 @@ class _Stages:
         with np.errstate(invalid="ignore"):  # with few columns the fitted law of |z|² begins a little below 0
             lengths = np.nan_to_num(moments.radius((np.arange(LENGTH_QUANTILES) + 0.5) / LENGTH_QUANTILES, spread))
         predicted, off = math.sqrt(moments.first + moments.size * spread), math.sqrt(len(self.outside) * spread)
-        edges, noise = (
-            read_edges(rank, predicted, self.honest.farthest + off),
-            math.sqrt(CHANGED_RECORDS[self.relation]) / mu,
+        edges = read_edges(rank, predicted, self.honest.farthest + off)
+        noise, count = math.sqrt(CHANGED_RECORDS[self.setting.relation]) / mu, self.setting.count
+        looks = (
+            seen_lengths(lengths, edges, noise, count, self.setting.count_stddev, draw)
+            for draw in range(SIMULATED_LOOKS)
         )
-        count = (self.size.count, self.size.stddev or 0.0)
-        tails = [seen_tail(lengths, edges, rank, predicted, noise, count, draw) for draw in range(SIMULATED_LOOKS)]
-        found = [schedule_radius(tail, self.size.count, self.relation, self.schedule, moments) for tail in tails]
+        found = [schedule_radius(seen, self.setting, self.schedule, self.honest) for seen in looks]
         return float(np.sqrt(np.mean(np.square(found))))
 
     def clipped(self, radius: float, centre: Floats) -> tuple[Floats, Floats]:
@@ -152,7 +153,7 @@ class _Stages:
         lengths = np.sqrt((z**2).sum(axis=1))[:, None]
         shrink = np.minimum(1.0, radius / lengths)
         slope = (shrink * np.where(shrink < 1, 1 - (z / lengths) ** 2, 1.0)).mean(axis=0)
-        left = ((shrink**2 - slope**2) * z**2).mean(axis=0) / self.size.count
+        left = ((shrink**2 - slope**2) * z**2).mean(axis=0) / self.setting.count
         kept, own = np.zeros((2, len(centre)))
         kept[block], own[block] = 1 - slope, np.sqrt(np.maximum(left, 0.0))
         return kept, own

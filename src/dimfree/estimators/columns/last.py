@@ -13,8 +13,8 @@ from dimfree._types import Floats
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import WIDE_REACH
 from dimfree.estimators.columns.state import ColumnState
-from dimfree.estimators.learn.radius import looked_radius, look_precision, noisy_tail
-from dimfree.estimators.learn.tail import Tail
+from dimfree.estimators.learn.radius import look_precision, noisy_lengths
+from dimfree.estimators.learn.tail import Tail, outer_radius
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.results.reach import Reach
 
@@ -36,7 +36,8 @@ def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
     """A histogram of the records' lengths, and what it says of their tail (P20)."""
     setting, ball, rank = state.setting, Ball(state.centre, state.scale, state.length), state.rank
     look = look_precision(rank, state.precision, state.left)
-    return state.release(look / state.precision, lambda mu: noisy_tail(setting, ball, rank, mu))
+    state, seen = state.release(look / state.precision, lambda mu: noisy_lengths(setting, ball, rank, mu))
+    return state, Tail.fitted(seen, rank, state.length)
 
 
 @during("last stage")
@@ -56,8 +57,9 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
 
 
 def clipping_radius(state: ColumnState, tail: Tail) -> float:
-    """R: by the tail; at least the expected length; wider where the noise stays far below the sampling error."""
+    """R: by the tail; at least the expected length; wider where the noise stays far below the sampling error, since
+    a tail is no guide to rare large records."""
     mu = math.sqrt(state.left) / state.setting.moves
     widest = float((state.about_centre / state.scale).max())
     wide = WIDE_REACH * math.sqrt(state.setting.count) * mu * widest
-    return max(state.length, looked_radius(tail, state.rank, mu, wide))
+    return max(outer_radius(tail, state.rank, mu), state.length, min(wide, tail.last_edge))

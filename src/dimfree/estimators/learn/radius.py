@@ -1,8 +1,8 @@
 """Clipping radii: one look at the records' lengths, and the radius that it suggests.
 
-One private step: `noisy_tail`, a histogram of lengths (P20). The rest is a function of public and released numbers.
+One private step: `noisy_lengths`, a histogram of lengths (P20). The rest is a function of public and released numbers.
 Proof: proofs/estimators/learn/stages.md (S2). Letters: z = a record's offset from the centre, rescaled; R = clipping
-radius.
+radius; σ = standard deviations of the coordinates.
 """
 
 import math
@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.estimators.choose.constants import LENGTH_LOOK_MOST, LENGTH_READ_LEAST
+from dimfree.estimators.choose.constants import CORE_BIAS_MOST, CORE_TAILS, LENGTH_LOOK_MOST, LENGTH_READ_LEAST
 from dimfree.estimators.choose.stages import look_share
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import LengthCounts, Tail, length_edges, outer_radius
@@ -24,21 +24,19 @@ def look_precision(rank: float, precision: float, left: float) -> float:
     return min(look_share(rank) * precision, LENGTH_LOOK_MOST * left)
 
 
-def noisy_tail(
+def noisy_lengths(
     setting: StageSetting, ball: Ball, rank: float, mu: float, *, farthest: float = math.inf, times: float = 1.0
-) -> Measured[Tail]:
-    """What a noisy histogram of the lengths |z| says of their tail (P20); the ball's radius is the expected length.
+) -> Measured[LengthCounts]:
+    """A noisy histogram of the lengths |z| (P20); the ball's radius is the expected length.
 
-    `farthest`: records of a larger |z| are not honest ones, and no radius is drawn out to them. `times`: for how many
-    records each one of a simulated table stands.
+    `farthest`: records of a larger |z| are not honest ones; they are left out, so that no radius is drawn out to them.
+    `times`: for how many records each one of a simulated table stands.
     """
     edges = read_edges(rank, ball.radius, farthest)
     found = noisy_length_counts(setting.space, ball, edges, mu, setting.relation, noise=setting.noise)
     stddev = found.event.stddev * found.event.step
-    counts = found.value if math.isinf(farthest) else np.append(found.value[:-1], 0.0)
-    total = setting.count - (found.value - counts).sum()
-    seen = LengthCounts(edges, counts * times, stddev * times, total * times, setting.count_stddev * times)
-    return Measured(Tail.fitted(seen, rank, ball.radius), found.event)
+    seen = LengthCounts(edges, found.value * times, stddev * times, setting.count * times, setting.count_stddev * times)
+    return Measured(seen if math.isinf(farthest) else seen.without_last(), found.event)
 
 
 def read_edges(rank: float, predicted: float, farthest: float = math.inf) -> Floats:
@@ -47,7 +45,13 @@ def read_edges(rank: float, predicted: float, farthest: float = math.inf) -> Flo
     return edges if end >= edges[-1] else np.append(edges[edges < end], end)
 
 
-def looked_radius(tail: Tail, rank: float, mu: float, wide: float) -> float:
-    """R: by the tail; at least `wide`, where noise stays far below the sampling error, as far as lengths were looked
-    at: a tail is no guide to rare large records."""
-    return max(outer_radius(tail, rank, mu), min(wide, tail.last_edge))
+def looked_radius(seen: LengthCounts, rank: float, predicted: float, mu: float, widest: float, wide: float) -> float:
+    """R after a core: where the likely bias is at most a part of the noise, all of it along the widest coordinate.
+
+    `widest` is Σσ over the largest σ: the squared length of the noise in the records' units, over what one coordinate
+    of the ball has in the widest one. At least `wide`, as far as lengths were looked at.
+    """
+    along = mu * math.sqrt(rank / widest)
+    tails = [(Tail.fitted(seen, rank, predicted, k), level) for k, level in CORE_TAILS]
+    radii = [outer_radius(tail, rank, along, level, CORE_BIAS_MOST) for tail, level in tails]
+    return max(*radii, min(wide, float(seen.edges[-1])))

@@ -1,6 +1,6 @@
 """Recentring (P8): each stage clips around everything released so far. The answer is made of the last stages (P21).
 
-Works on released values; the records are seen by `noisy_clipped_mean` and `noisy_tail` alone. Proofs:
+Works on released values; the records are seen by `noisy_clipped_mean` and `noisy_lengths` alone. Proofs:
 proofs/estimators/learn/stages.md (known shape), proofs/estimators/learn/variances.md (learned shape).
 """
 
@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import MOST_STAGES, WIDE_REACH
 from dimfree.estimators.choose.stages import Moments, Schedule
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.plan_stages import plan_stages
-from dimfree.estimators.learn.radius import looked_radius, look_precision, noisy_tail
+from dimfree.estimators.learn.radius import look_precision, looked_radius, noisy_lengths
 from dimfree.estimators.learn.state import StageSetting, State
-from dimfree.estimators.learn.tail import Tail
+from dimfree.estimators.learn.tail import LengthCounts
 from dimfree.mechanisms.clipped_sum import Ball, Block, noisy_clipped_mean
 
 
@@ -69,20 +68,21 @@ def run_schedule(
         if weight and ratio is None and honest.looked:
             farthest = honest.farthest + math.sqrt(float(variance.sum()))
             expected = replace(ball, radius=math.sqrt(moments.first + moments.size * spread))
-            rank = moments.effective_rank
-            tail = noisy_tail(setting, expected, rank, schedule.look_mu, farthest=farthest)
-            known = known.charge(tail.event)
-            ratio = schedule_radius(tail.value, setting.count, setting.relation, schedule, moments) / ball.radius
+            seen = noisy_lengths(setting, expected, moments.effective_rank, schedule.look_mu, farthest=farthest)
+            known, radius = known.charge(seen.event), schedule_radius(seen.value, setting, schedule, honest)
+            ratio = radius / ball.radius
         ball = replace(ball, radius=(ratio or 1.0) * ball.radius)
         known = stage(setting, known, ball, mu, f"stage {index + 1}", weight)
     return known, ball
 
 
-def schedule_radius(tail: Tail, count: float, relation: Neighbours, schedule: Schedule, moments: Moments) -> float:
-    """The clipping radius of the stages of a schedule that count, about the same centre as the tail."""
-    mu = math.sqrt(schedule.counted_precision) / CHANGED_RECORDS[relation]
-    wide = WIDE_REACH * math.sqrt(moments.first / moments.size * count) * mu
-    return looked_radius(tail, moments.effective_rank, mu, wide)
+def schedule_radius(seen: LengthCounts, setting: StageSetting, schedule: Schedule, honest: Honest) -> float:
+    """The clipping radius of the stages of a schedule that count, about the centre that lengths were seen from."""
+    spectrum, mu = honest.spectrum[: schedule.block], math.sqrt(schedule.counted_precision) / setting.moves
+    moments = Moments.of(spectrum)
+    wide = WIDE_REACH * math.sqrt(moments.first / moments.size * setting.count) * mu
+    predicted, widest = math.sqrt(moments.first), moments.first / float(spectrum[0])
+    return looked_radius(seen, moments.effective_rank, predicted, mu, widest, wide)
 
 
 def run_stages(state: State, share: float, most: int = MOST_STAGES, *, spherical: bool = False) -> State:
@@ -134,15 +134,9 @@ def _look(state: State, precision: float, counted: float) -> tuple[State, float]
     """
     setting, ball, rank = state.setting, expected_ball(state), state.rank
     farthest = state.start.farthest + math.sqrt(float(state.centre()[1].sum()))
-    tail = noisy_tail(
-        setting,
-        ball,
-        rank,
-        math.sqrt(precision),
-        farthest=farthest / float(np.max(ball.scale)),
-        times=state.stands_for,
-    )
+    widest = float(np.max(ball.scale))
+    seen = noisy_lengths(setting, ball, rank, math.sqrt(precision), farthest=farthest / widest, times=state.stands_for)
     mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(ball.scale))
     wide = WIDE_REACH * state.sampling_error * setting.count * mu / stretch
-    radius = looked_radius(tail.value, rank, mu / state.stands_for, wide)
-    return replace(state.charge(tail), left=state.left - precision), radius / ball.radius
+    radius = looked_radius(seen.value, rank, ball.radius, mu / state.stands_for, (stretch / widest) ** 2, wide)
+    return replace(state.charge(seen), left=state.left - precision), radius / ball.radius
