@@ -5,7 +5,7 @@ import textwrap
 
 from dimfree.accounting import events
 from dimfree.core import soft
-from dimfree.mechanisms import bit, directions, gaussian, outer_sum, search
+from dimfree.mechanisms import bit, directions, gaussian, length_histogram, outer_sum, search, soft_histogram
 from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histogram
 
 _CLIPPED = "clipped_total(directions, EVEN, _squared)"
@@ -31,6 +31,28 @@ LINES = {  # name -> function, a line of it, what is written there instead
     "a weight without an end": (directions._weights, "where=lengths > 0), 1.0)", "where=lengths > 0), 9.0)"),
     "half the noise of a number": (directions.noisy_number, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
     "an exchange for an arrival": (outer_sum.noisy_togetherness, "MOVES[relation]", "1.0"),
+    "half the noise of a soft histogram": (
+        soft_histogram.noisy_histograms,
+        "gaussian(event.stddev,",
+        "gaussian(event.stddev / 2,",
+    ),
+    "√k for √(2k)": (soft_histogram.noisy_histograms, "len(which) * CHANGED_RECORDS[relation]", "len(which)"),
+    "soft cells of norm √2": (soft_histogram._tallied, "_NEXT[part]", "_HERE[part]"),
+    "half the noise of the lengths": (
+        length_histogram.noisy_length_counts,
+        "gaussian(event.stddev,",
+        "gaussian(event.stddev / 2,",
+    ),
+    "an exchange of lengths for an arrival": (
+        length_histogram.noisy_length_counts,
+        "CHANGED_RECORDS[relation]",
+        "1",
+    ),
+    "a record is in all cells up to its length": (
+        length_histogram._counts_of,
+        'np.bincount(np.searchsorted(edges, lengths, side="left"), minlength=len(edges) + 1)',
+        "np.append((lengths[:, None] > edges).sum(axis=0), len(lengths))",
+    ),
     "one rung too high": (bit.passes, "numerator(statistic)", "numerator(statistic + 1)"),
 }
 

@@ -56,9 +56,10 @@ def test_every_mechanism_is_sampled_under_every_relation_it_knows():
     assert len(set(names)) == len(names)
     for word in (
         *("clipped mean", "scores", "group means", "search", "friend radius", "unit of scores", "excess search"),
-        *("directions", "togetherness", "outer products"),
+        *("directions", "togetherness", "outer products", "soft histograms", "lengths of records"),
         *("k-th largest variance", "variance sum", "coordinate variances", "top variances", "variance profile"),
         *("stable", "recentred", "cheapest", "unknown scale", "auto", "paper", "sampled core"),
+        *("columns, relative", "columns, total"),
     ):
         assert {name.rsplit(", ", 1)[-1] for name in names if word in name} >= {"add-remove", "replace-one"}, word
     for word in ("grouping", "grouped variances", "sample", "soft core", "stable core", "release: soft", "basic"):
@@ -95,7 +96,7 @@ def test_pairs_of_releases_are_neighbours_and_are_answered(call):
 def test_lengths_are_in_units_of_the_radius_that_is_used(call):
     given = releases.table_size(call, EPSILON)
     table = suite_of(titled(call))[0].here
-    radius = call.release(table, EPSILON, ZeroNoise()).parameters["radius"]
+    radius = releases.deciding_radius(call.release(table, EPSILON, ZeroNoise()))
     assert radius == pytest.approx(given.radius, rel=1e-9 if call.tables == KNOWN else 0.1)
 
 

@@ -234,7 +234,7 @@ def test_noise_off_the_grid_is_caught_in_every_mechanism(seed):
     vectors -= {name for name in vectors if name.startswith("friend radius")}  # from a public list
     complaints = lattice(FloatNoise(seed))
     assert {line.split(":")[0] for line in complaints} >= vectors
-    assert len(vectors) == 10
+    assert len(vectors) == 20
 
 
 def test_a_float_sum_is_caught():

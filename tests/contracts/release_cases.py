@@ -1,4 +1,4 @@
-"""About sixty seeded releases, over all estimators, relations, sources, bases and groups; a table of what each said.
+"""About eighty seeded releases, over all estimators, relations, sources, bases and groups; a table of what each said.
 
 The tables are made from integers by exact arithmetic, so that they are the same on every machine.
 
@@ -10,6 +10,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +36,7 @@ RELATIONS = ("add-remove", "replace-one")
 DEVIATIONS = np.array([4.0, 2.0, 1.0, 0.5, 0.25, 0.25, 0.125, 0.125])
 CORRELATED = np.diag(DEVIATIONS[:4] ** 2) + 0.05
 STRONG = {"epsilon": 6.0, "delta": 1e-6}
+CORE = " core"  # ends the name of a twin: the same release, with the same seed, by the stable core
 
 
 def uniform(rows: int, columns: int, seed: int = 1) -> np.ndarray:
@@ -97,17 +99,25 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
     found: dict[str, Callable[[], object]] = {}
 
     def add(name: str, make: Callable[[], object], release: Callable[..., object] = release_mean, **given: object):
-        found[name] = lambda: release(make(), **{**STRONG, "noise": SeededNoise(len(name)), **given})
+        seed = len(name.removesuffix(CORE))
+        found[name] = lambda: release(make(), **{**STRONG, "noise": SeededNoise(seed), **given})
+
+    def twice(name: str, make: Callable[[], object], **given: object):
+        """As it comes, which may be column by column, and by the stable core."""
+        add(name, make, **given)
+        add(name + CORE, make, **given | {"options": replace(given.get("options", Options()), core="stable")})
 
     known = {"covariance": DEVIATIONS**2}
     for relation in RELATIONS:
         here = partial(add, neighbours=relation)  # type: ignore[arg-type]
-        here(f"auto {relation}", table)
-        here(f"auto own axes {relation}", table, basis=None)
-        here(f"auto small epsilon {relation}", partial(table, 1500), epsilon=1.5)
-        here(f"auto few {relation}", partial(table, 60))
-        here(f"auto denoised {relation}", table, **DENOISED)
-        here(f"auto wide {relation}", partial(bell, 600, 40))
+        here_twice = partial(twice, neighbours=relation)  # type: ignore[arg-type]
+        here_twice(f"auto {relation}", table)
+        here_twice(f"auto own axes {relation}", table, basis=None)
+        here_twice(f"auto small epsilon {relation}", partial(table, 1500), epsilon=1.5)
+        here_twice(f"auto few {relation}", partial(table, 60))
+        here_twice(f"auto denoised {relation}", table, **DENOISED)
+        here_twice(f"auto wide {relation}", partial(bell, 600, 40))
+        here(f"relative {relation}", table, objective="relative")
         for basis in ("dct", "haar", "hadamard"):
             here(f"auto {basis} {relation}", table, basis=basis)
         here(f"known diagonal {relation}", table, **known)
@@ -119,11 +129,11 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
         here(f"dense {relation}", lambda: table()[:, :4], shape=Dense(CORRELATED))
         here(f"low rank {relation}", lambda: table()[:, :4], shape=LowRank(np.eye(4)[:, :2], [16.0, 4.0], 1.0))
         here(f"sampled core {relation}", partial(table, 1500), **known, **SAMPLED)
-        here(f"persons {relation}", table, unit=keys())
-        here(f"persons totals {relation}", table, unit=keys(), unit_rows=2)
+        here_twice(f"persons {relation}", table, unit=keys())
+        here_twice(f"persons totals {relation}", table, unit=keys(), unit_rows=2)
         here(f"sparse {relation}", lambda: sparse.csr_array(np.where(table() > 0, table(), 0.0)), **known)
-        here(f"sparse auto {relation}", lambda: sparse.csr_array(np.where(table() > 0, table(), 0.0)))
-        here(f"invalid rows {relation}", with_gaps, on_invalid="neutral")
+        here_twice(f"sparse auto {relation}", lambda: sparse.csr_array(np.where(table() > 0, table(), 0.0)))
+        here_twice(f"invalid rows {relation}", with_gaps, on_invalid="neutral")
         here(f"profile {relation}", partial(table, 1500), variance_profile)
     halves = {"groups": [row % 2 for row in range(1600)], "keys": [0, 1]}
     add("groups", partial(table, 1600), release_means, **halves)
@@ -135,8 +145,8 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
     add("diagonal shape", table, shape=Diagonal(DEVIATIONS**2))
     add("frame", lambda: pd.DataFrame(table()), **known)
     for ending in (".npy", ".csv", ".parquet"):
-        add(f"file {ending}", partial(streamed, ending, folder))
-    add("dask", in_parts)
+        twice(f"file {ending}", partial(streamed, ending, folder))
+    twice("dask", in_parts)
     return found
 
 

@@ -21,7 +21,7 @@ from dimfree.geometry.shape import Isotropic
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.release_groups import NO_SHAPE, release_means
+from dimfree.release_groups import NO_SHAPE, _learning, release_means
 from dimfree.results.composed import compose
 from dimfree.results.grouped import Means
 
@@ -313,6 +313,13 @@ def test_a_learned_shape_is_paid_for(learned):
     assert sum(part.epsilon for part in parts) > 1.05 * 4.0  # composed, not added
     assert means["north"].ledger.delta() <= 1e-4
     assert {release.guarantee for release in means.values()} == {means.guarantee}
+
+
+def test_the_overall_run_has_the_branches_that_were_priced(learned):
+    """Its budget, and what a persistent ledger is charged, were computed for the menu that n̂ chooses from (P18)."""
+    overall = learned[2].overall.ledger
+    priced = _learning(1e-6)(overall.budget)
+    assert (priced.before, priced.menu) == (overall.before, overall.menu)
 
 
 def test_one_mean_alone_promises_no_less_than_all(learned):

@@ -9,15 +9,31 @@ from replay.ways import ADDED, BOTH, WAYS, Way, grouped, ordinary
 from dimfree.accounting import events
 from dimfree.core import basic, stable
 from dimfree.estimators import opening
+from dimfree.estimators.columns import last
+from dimfree.estimators.columns import opening as columns_opening
 from dimfree.estimators.learn import variances
 from dimfree.geometry import clip
-from dimfree.mechanisms import clipped_sum, count, directions, friend_radius, outer_sum, scores, search
+from dimfree.mechanisms import (
+    clipped_sum,
+    count,
+    directions,
+    friend_radius,
+    length_histogram,
+    outer_sum,
+    scores,
+    search,
+    soft_histogram,
+)
 from dimfree.mechanisms.paper import group_means
 
 SEEN = "clipped_total(ball.seen(rows),"
 ABOUT_THE_BATCH = "clipped_total(ball.seen(rows - np.nanmean(np.where(np.isfinite(rows), rows, np.nan), axis=0)),"
 COUNTED = "noisy_count(run.records.count,"
 NAN_TWICE = "noisy_count(2 * run.records.count - sum(len(rows) for rows in run.space.valid_blocks()),"
+
+INVALID_EVERYWHERE = (
+    "return total.reshape(len(which), cells.cells) + STEP * (space.count - sum(map(len, space.valid_blocks())))"
+)
 
 LINES = {  # name -> function, a line of it, what is written there instead, where it shows
     "0.7 of a clipped sum": (
@@ -77,6 +93,49 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
         "charge(measured)",
         "auto",
     ),
+    "0.7 of a soft histogram": (
+        soft_histogram.noisy_histograms,
+        "charged_gaussian(moves * 2**bits,",
+        "charged_gaussian(0.7 * moves * 2**bits,",
+        "columns, relative",
+    ),
+    "soft cells of norm √2": (soft_histogram._tallied, "_NEXT[part]", "_HERE[part]", "columns, relative"),
+    "an invalid row is in every cell": (
+        soft_histogram.soft_histograms,
+        "return total.reshape(len(which), cells.cells)",
+        INVALID_EVERYWHERE,
+        "columns, relative",
+    ),
+    "magnitudes in units of the largest entry": (
+        soft_histogram._sums_of,
+        "cells.places(seen, ALL)",
+        "cells.places(seen / np.abs(seen).max(), ALL)",
+        "columns, relative",
+    ),
+    "0.7 of the lengths": (
+        length_histogram.noisy_length_counts,
+        "charged_gaussian(moves * 2**bits,",
+        "charged_gaussian(0.7 * moves * 2**bits,",
+        "columns, relative",
+    ),
+    "a record is in all cells up to its length": (
+        length_histogram._counts_of,
+        'np.bincount(np.searchsorted(edges, lengths, side="left"), minlength=len(edges) + 1)',
+        "np.append((lengths[:, None] > edges).sum(axis=0), len(lengths))",
+        "columns, relative",
+    ),
+    "a radius from the records": (
+        last.clipping_radius,
+        "return max(outer_radius(tail, state.rank, mu), least)",
+        "return max(least, min(1e6, float(next(state.setting.space.valid_blocks())[:, 0].max())))",
+        "columns, one",
+    ),
+    "columns chosen by the records": (
+        columns_opening._places,
+        "np.flatnonzero(magnitudes), magnitudes.copy()",
+        "np.flatnonzero(np.vstack(list(state.setting.space.valid_blocks())).any(axis=0)), magnitudes + 1",
+        "columns, few",
+    ),
     "a steeper filter": (basic.keep, "2 * counts - n", "5 * counts - 3 * n", "basic"),
 }
 EXCHANGED = {
@@ -85,6 +144,18 @@ EXCHANGED = {
         "CHANGED_RECORDS[relation]",
         "1",
         "stable, diagonal",
+    ),
+    "√k for √(2k)": (
+        soft_histogram.noisy_histograms,
+        "len(which) * CHANGED_RECORDS[relation]",
+        "len(which)",
+        "columns, relative",
+    ),
+    "an exchange of lengths for an arrival": (
+        length_histogram.noisy_length_counts,
+        "CHANGED_RECORDS[relation]",
+        "1",
+        "columns, relative",
     ),
     "an exchange of scores for an arrival": (scores.noisy_scores, "MOVES[relation]", "1.0", "menu, uneven"),
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from replay.neighbours import QUICK, emptied, neighbours, scattered
 from replay.transcript import FirstRun, SecondRun
-from replay.ways import WAYS, Way, kinds, ordinary, replayed
+from replay.ways import BOTH, WAYS, Way, kinds, ordinary, replayed
 
 from dimfree.accounting.events import COUNT_STEPS
 
@@ -23,6 +23,15 @@ SHARP = {  # how near to their charge the extreme neighbours bring the statistic
     "variances": 0.99,
     "clipping radius": 0.9999,
     "stage 1": 0.9999,
+}
+BY_COLUMNS = {  # likewise, where every column is read by itself
+    "number of records": 0.9999,
+    "magnitudes of the columns": 0.999,
+    "places of the columns": 0.999,
+    "centre": 0.999,
+    "variances": 0.7,
+    "lengths of the records": 0.9999,
+    "mean": 0.9999,
 }
 
 
@@ -64,6 +73,17 @@ def test_the_neighbours_are_extreme():
     assert [purpose for purpose, share in SHARP.items() if largest.get(purpose, 0.0) < share] == []
 
 
+@pytest.mark.parametrize("relation", BOTH)
+def test_the_neighbours_are_extreme_for_columns_too(relation):
+    """Of every release of the route; exchanges move each of them by more than an arrival could."""
+    way = WAYS["columns, scarce"]
+    table = way.table(np.random.default_rng(1))
+    largest = shares_of(way, relation, neighbours(table, relation, 17), FIXED)
+    asked = {purpose: share for purpose, share in BY_COLUMNS.items() if purpose in largest}
+    assert len(asked) == len(BY_COLUMNS) - (relation == "replace-one")
+    assert [purpose for purpose, share in asked.items() if largest[purpose] < share] == []
+
+
 @pytest.mark.parametrize(("name", "basis"), COURSES.items())
 def test_the_menu_takes_every_course(name, basis):
     """Otherwise the replays above would pass some of the mechanisms by."""
@@ -89,6 +109,14 @@ def test_one_record_or_none_where_the_count_seems_large(name, seed):
     way = WAYS[name]
     pairs = emptied(way.table(np.random.default_rng(1)))
     assert "stability" in shares_of(way, "add-remove", pairs, seed, first=300 * COUNT_STEPS)
+
+
+@pytest.mark.parametrize("name", ["columns, relative", "columns, total", "sparse, relative"])
+def test_one_record_or_none_by_columns(name, seed):
+    """The whole route on a table of one record, and on an empty one."""
+    way = WAYS[name]
+    found = shares_of(way, "add-remove", emptied(way.table(np.random.default_rng(1))), seed, first=300 * COUNT_STEPS)
+    assert {"magnitudes of the columns", "lengths of the records", "mean"} <= set(found)
 
 
 @pytest.mark.parametrize("heads", [True, False])

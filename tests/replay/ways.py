@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from flat_options import with_options
 from replay.moves import Moves, compared
 from replay.neighbours import Pair
@@ -99,6 +100,35 @@ def as_sparse(**options):
     return call
 
 
+def mixed(rng, rows=300):
+    """Units of their own: far from zero and narrow, mostly zeros, an indicator, a constant, skewed, tiny."""
+    return np.column_stack(
+        [
+            1e4 + rng.normal(size=rows),
+            np.where(rng.random(rows) < 0.7, 0.0, rng.normal(size=rows)),
+            (rng.random(rows) < 0.3) * 1.0,
+            np.full(rows, 7.25),
+            np.exp(3 * rng.normal(size=rows)),
+            1e-9 * rng.normal(size=rows),
+        ]
+    )
+
+
+def blank(rng, rows=200):
+    """A column in which only zeros are, and an ordinary one."""
+    return np.column_stack([np.zeros(rows), rng.normal(size=rows)])
+
+
+def named(**options):
+    """A table with names of columns, invalid rows and all."""
+
+    def call(table, **rest):
+        frame = pd.DataFrame(table, columns=[f"column {k}" for k in range(table.shape[1])])
+        return release_mean(frame, on_invalid="neutral", **with_options(**{**BUDGET, **options}), **rest)
+
+    return call
+
+
 def thin(rng):
     table = ordinary(rng, columns=6)
     table[np.abs(table) < 0.4] = 0.0
@@ -156,10 +186,17 @@ WAYS: Mapping[str, Way] = {
     "cheapest core": Way(mean(covariance=VARIANCES), ordinary),
     "soft": Way(mean(covariance=VARIANCES, core="soft"), ordinary, ADDED),
     "basic": Way(mean(covariance=VARIANCES, core="basic"), ordinary, ADDED),
-    "auto": Way(mean(), ordinary),
-    "auto, one column": Way(mean(), partial(ordinary, columns=1)),
-    "auto, own axes only": Way(mean(basis=None), ordinary),
-    "auto, a sample": Way(mean(core_sample=100), ordinary),
+    "auto": Way(mean(core="stable"), ordinary),
+    "auto, one column": Way(mean(core="stable"), partial(ordinary, columns=1)),
+    "auto, own axes only": Way(mean(core="stable", basis=None), ordinary),
+    "auto, a sample": Way(mean(core="stable", core_sample=100), ordinary),
+    "columns, relative": Way(mean(objective="relative"), mixed),
+    "columns, scarce": Way(mean(objective="relative", **SCARCE), mixed),
+    "columns, one": Way(mean(objective="relative"), partial(ordinary, columns=1)),
+    "columns, few": Way(mean(objective="relative"), blank),
+    "columns, total": Way(mean(objective="total"), ordinary),
+    "columns, by default": Way(mean(), ordinary),
+    "columns, named": Way(named(), mixed),
     **{f"auto, {name}": Way(mean(basis=name), partial(ordinary, columns=5)) for name in ("dct", "haar", "hadamard")},
     "auto, given basis": Way(mean(basis=TURN.T), ordinary),
     "menu, correlated": Way(mean(epsilon=2.0, delta=1e-2), correlated),
@@ -169,10 +206,12 @@ WAYS: Mapping[str, Way] = {
     "paper": Way(mean(shape="paper"), partial(ordinary, rows=400)),
     "paper, many groups": Way(mean(shape="paper", epsilon=60.0), partial(ordinary, rows=1500)),
     "variance profile": Way(profile, ordinary),
-    "sparse, auto": Way(as_sparse(), thin),
+    "sparse, auto": Way(as_sparse(core="stable"), thin),
+    "sparse, relative": Way(as_sparse(objective="relative"), thin),
     "sparse, known": Way(as_sparse(covariance=np.ones(6), core="stable"), thin),
-    "persons": Way(persons(), ordinary),
-    "persons, a sample": Way(persons(core_sample=100), ordinary, ADDED),
+    "persons": Way(persons(core="stable"), ordinary),
+    "persons, a sample": Way(persons(core="stable", core_sample=100), ordinary, ADDED),
+    "persons, relative": Way(persons(objective="relative"), mixed),
     "persons, totals": Way(persons(unit_rows=1, covariance=VARIANCES), ordinary),
     "groups": Way(grouped(), partial(ordinary, rows=400), ADDED),
     "groups, known": Way(grouped(covariance=VARIANCES), partial(ordinary, rows=300), ADDED),

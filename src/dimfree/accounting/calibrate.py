@@ -4,7 +4,7 @@ Letters: f = how much smaller a branch's mu is than that of the best single Gaus
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from scipy.special import ndtri
@@ -21,7 +21,8 @@ SLACKS = (1.01, 1.03, 1.07, 1.15)  # values of f: from a long ladder and little 
 _SEARCH_GROWTH = (0.5, 0.8, 1.3, 2.0)  # factor on the share of the searches, for each f
 COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's mu: 1.6 % of the precision
 BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
-UNTESTED_SLACK = 1.005  # f of a branch without a test beside tested ones
+UNTESTED_SLACKS = (1.005, 1.01, 1.02, 1.05)  # f of a branch without a test beside tested ones: the first that fits
+ALONE_SLACKS = (1.0, 1.0001, 1.001, *UNTESTED_SLACKS)  # … and where it is the only branch
 _MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the maximum over the branches fits
 
 
@@ -45,7 +46,8 @@ def calibrate_private_count(
 ) -> Calibration:
     """Add/remove: a noisy count, then the branch chosen by it. The maximum over all branches fits the budget (P9, P18).
 
-    `bounded`, `untested`: with a branch for the soft core, and one of Gaussian releases alone.
+    `bounded`, `untested`: with a branch for the soft core, and one of Gaussian releases alone. The latter gives way:
+    its precision is the largest that fits beside the others, which are the same with and without it.
     """
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
@@ -53,11 +55,25 @@ def calibrate_private_count(
     for margin in _MARGINS:
         tested = _tested(epsilon, delta * margin, mu_full, count_mu, search_share, failure)
         gentle = _bounded(epsilon, delta * margin, count_mu) if bounded else None
-        alone = OnlyGaussian(math.sqrt((mu_full / UNTESTED_SLACK) ** 2 - count_mu**2)) if untested else None
-        plan = Calibration(1 / count_mu, tested, gentle, alone)
-        if plan.menu and total_delta(epsilon, count_mu, partial(branches_profile, plan.menu)) <= delta:
-            return plan
-    return Calibration(1 / count_mu, ())
+        plan = Calibration(1 / count_mu, tested, gentle)
+        if plan.menu and (fitting := _fitted(plan, epsilon, delta, UNTESTED_SLACKS if untested else ())):
+            return fitting
+    nothing = Calibration(1 / count_mu, ())
+    return _fitted(nothing, epsilon, delta, ALONE_SLACKS if untested else ()) or nothing
+
+
+def _fitted(plan: Calibration, epsilon: float, delta: float, slacks: tuple[float, ...]) -> Calibration | None:
+    """The plan with a branch without a test of the largest precision that fits; without, if none does; None: too much.
+
+    The one place where a menu is accepted: its profile, behind the count, is at most delta (P9, P18).
+    """
+    count_mu = 0.0 if plan.count_stddev is None else 1 / plan.count_stddev
+    mu_full = largest_mu(epsilon, delta)
+    alone = [OnlyGaussian(math.sqrt((mu_full / slack) ** 2 - count_mu**2)) for slack in slacks]
+    for each in (*(replace(plan, untested=branch) for branch in alone), plan):
+        if total_delta(epsilon, count_mu, partial(branches_profile, each.menu)) <= delta:
+            return each
+    return None
 
 
 @lru_cache(maxsize=64)
@@ -75,12 +91,11 @@ def calibrate_public_count(budget: Budget, failure: float, *, search_share: floa
 def calibrate_gaussian(budget: Budget, *, private_count: bool) -> Calibration:
     """Gaussian releases alone: the noisy count, if the number of records is private, and one branch without a test.
 
-    The precisions add up to that of the best single Gaussian, rounded down (P17).
+    The precisions add up to that of the best single Gaussian, or a little less (P17, P18).
     """
-    mu_full = largest_mu(*idealised(budget.usable_epsilon, budget.delta)) * (1 - 1e-9)
-    count_mu = mu_full / COUNT_STDDEV if private_count else 0.0
-    rest = OnlyGaussian(math.sqrt(mu_full**2 - count_mu**2) * (1 - 1e-12))
-    return Calibration(1 / count_mu if private_count else None, (), None, rest)
+    epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
+    plan = Calibration(COUNT_STDDEV / largest_mu(epsilon, delta) if private_count else None, ())
+    return _fitted(plan, epsilon, delta, ALONE_SLACKS) or plan
 
 
 def _tested(

@@ -81,8 +81,13 @@ def release_calls(epsilon: float) -> list[ReleaseCall]:
         ReleaseCall("cheapest", known, few, replaced),
         ReleaseCall("unknown scale", known, unknown, tables=SPREAD, weight=4.0, options=learn),
         ReleaseCall("unknown scale", known, unknown, replaced, tables=SPREAD, weight=4.0, options=learn),
-        ReleaseCall("auto", {}, unknown, tables=SPREAD, weight=6.0),
-        ReleaseCall("auto", {}, unknown, replaced, tables=SPREAD, weight=6.0),
+        ReleaseCall("auto", {}, unknown, tables=SPREAD, weight=6.0, options=Options(core="stable")),
+        ReleaseCall("auto", {}, unknown, replaced, tables=SPREAD, weight=6.0, options=Options(core="stable")),
+        *(
+            ReleaseCall(f"columns, {aim}", {"objective": aim}, unknown, relation, SPREAD, weight=4.0)
+            for aim in ("relative", "total")
+            for relation in Neighbours
+        ),
         *(ReleaseCall("paper", {"shape": "paper"}, paper_size(epsilon, r), r, PAPER) for r in Neighbours),
         ReleaseCall("denoised", known, few, replaced, options=replace(stages, denoise=True)),
         ReleaseCall("sampled core", known, 2 * many, options=replace(stages, core_sample=many)),

@@ -24,6 +24,7 @@ from dimfree.mechanisms.centred import Centred
 from dimfree.noise import Noise
 
 STEP = 2**20  # the norm of one entry's weights, in whole numbers
+_LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
 PARTS = 64  # between two cells: entries are rounded down to these
 _TURN = np.pi / 2 * np.arange(PARTS) / PARTS
 _HERE, _NEXT = np.floor(STEP * np.cos(_TURN)), np.floor(STEP * np.sin(_TURN))  # cos² + sin² = 1, rounded down
@@ -75,7 +76,8 @@ class Offsets(Centred):
 
 def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Integers:
     """Σ of the weights of all valid records, (columns, cells), in 1/STEP. Private; exact, in any order of blocks."""
-    total = space.summed(partial(_sums_of, cells, which), len(which) * cells.cells)
+    size = len(which) * cells.cells
+    total = space.summed(partial(_sums_of, cells, which), size, tiles=size < _LARGE)
     return total.reshape(len(which), cells.cells)
 
 
@@ -97,8 +99,8 @@ def noisy_histograms(
     moves = STEP * math.sqrt(len(which) * CHANGED_RECORDS[relation]) * (1 + 1e-15)  # P19
     bits = refining_bits(moves, mu)
     event = charged_gaussian(moves * 2**bits, mu, total.size, 1 / STEP / 2**bits, purpose)
-    noisy = total * 2**bits + noise.gaussian(event.stddev, total.size).reshape(total.shape)
-    return Measured(noisy * event.step, event)
+    noisy = total.ravel() * 2**bits + noise.gaussian(event.stddev, total.size)
+    return Measured(noisy.reshape(total.shape) * event.step, event)
 
 
 def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:

@@ -15,7 +15,8 @@ from dimfree.results.error_model import frozen_numbers
 class Reach:
     """What a release averages: these records, each farther than `radius` from `centre` drawn in to it.
 
-    Distances are Euclidean, in columns divided by `scale`. No private method could average records without any limit:
+    Distances are Euclidean, in columns divided by `scale`; a column in which a record lies more than four radii away
+    is first held there. No private method could average records without any limit:
     one record far enough away would show. All three were released or follow from what was.
 
     Attributes

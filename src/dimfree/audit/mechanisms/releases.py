@@ -48,11 +48,13 @@ def released_row(release: Release) -> Floats:
     known = [float(release.parameters.get(name, math.nan)) for name in _RELEASED]
     if release.refused:
         reason = sum(map(ord, release.refusal or "")) % _REASONS
-        return np.array([1.0 + reason, *[math.nan] * 6, *known])
+        return np.array([1.0 + reason, *[math.nan] * 7, *known])
     mean, unbiased = release.mean, release.unbiased_mean
     noise = float(np.log(release.noise_stddev[0]))
     learned = math.nan if release.shape is None else float(np.log(release.shape.variances[0]))
-    return np.array([0.0, mean[0], mean.mean(), float(np.linalg.norm(mean)), unbiased[0], noise, learned, *known])
+    reach = math.nan if release.reach is None else float(np.log(release.reach.radius))
+    length = float(np.linalg.norm(mean))
+    return np.array([0.0, mean[0], mean.mean(), length, unbiased[0], noise, learned, reach, *known])
 
 
 def release_pairs(call: ReleaseCall, epsilon: float) -> Iterator[Pair]:
@@ -68,11 +70,17 @@ def release_pairs(call: ReleaseCall, epsilon: float) -> Iterator[Pair]:
 
 
 def table_size(call: ReleaseCall, epsilon: float) -> TableSize:
-    """With the radius at which the code decides friendship: released with a mean, or known from the paper."""
+    """With the radius at which the code decides friendship, or clips: released with a mean, or known from the paper."""
     if call.tables == PAPER:
         return TableSize(call.size, _paper_radius(call.size))
     table = TableSize(call.size).table((call.size, 0.0)) if call.tables == KNOWN else spread_points(call.size)
-    return TableSize(call.size, float(call.release(table, epsilon, ZeroNoise()).parameters["radius"]))
+    return TableSize(call.size, deciding_radius(call.release(table, epsilon, ZeroNoise())))
+
+
+def deciding_radius(release: Release) -> float:
+    """Of friendship, or, where every column is read by itself, how far a record may lie in one column and count."""
+    radius = release.parameters["radius"] if release.reach is None else release.reach.columns.max()
+    return float(radius)
 
 
 def _paper_radius(size: int) -> float:
@@ -164,6 +172,7 @@ def _off_lattice(noise: Noise) -> Iterator[tuple[str, int]]:
 
 _OPTIONS = Options(failure_probability=0.02)  # accepted chance of a refusal: after a refusal no guess is right
 _STABLE: dict[str, Any] = {"shape": Isotropic(1.0), "options": replace(_OPTIONS, core="stable")}
+_CORE: dict[str, Any] = {"options": replace(_OPTIONS, core="stable")}
 _ALONE: dict[str, Any] = {"shape": Isotropic(1.0), "options": replace(_OPTIONS, core="stable", stages=0)}
 
 
@@ -210,6 +219,6 @@ AUDIT = Audited(
     canaries={  # inside the radius, which moves with the noisy count; further inside where a scale is learned
         "release: stable, add-remove": partial(_canary_run, at_the_origin, 0.97, _ALONE),
         "release: recentred, add-remove": partial(_canary_run, at_the_origin, 0.97, _STABLE),
-        "release: auto, add-remove": partial(_canary_run, normal_records, 0.7, {}),
+        "release: auto, add-remove": partial(_canary_run, normal_records, 0.7, _CORE),
     },
 )

@@ -38,6 +38,7 @@ def ways() -> Mapping[str, dict[str, Any]]:
     """What `release_mean` is called with."""
     known = {"shape": known_shapes()["Isotropic"]}
     stable, replaced = {**known, "options": Options(core="stable")}, {"neighbours": "replace-one"}
+    core: dict[str, Any] = {"options": Options(core="stable")}
     alone = {**known, "options": Options(core="stable", stages=0)}
     shaped = {f"recentred, {name}": {**stable, "shape": shape} for name, shape in known_shapes().items()}
     return {
@@ -47,8 +48,11 @@ def ways() -> Mapping[str, dict[str, Any]]:
         "stable, replace-one": {**alone, **replaced},
         **shaped,
         "unknown scale": {**known, "options": Options(core="stable", scale="learn")},
-        "auto": {},
-        "auto, replace-one": replaced,
+        "auto": core,
+        "auto, replace-one": {**core, **replaced},
+        "relative": {"objective": "relative"},
+        "relative, replace-one": {"objective": "relative", **replaced},
+        "total": {"objective": "total"},
         "paper": {"shape": "paper"},
     }
 

@@ -231,11 +231,13 @@ LEAST_STRENGTH, RECENTRE_STRENGTH = 20.0, 50.0
 # [n̂·√(P/d)] From here on a table with named columns is read column by column, where nobody has said what counts.
 NAMED_STRENGTH = 25.0
 # [n̂·√(P/d) per column: factor, least, most] From here on that pays for the total error, too, beside the core.
-TOTAL_STRENGTH, TOTAL_STRENGTHS = 10.0, (50.0, 300.0)
+TOTAL_STRENGTH, TOTAL_STRENGTHS = 5.0, (50.0, 300.0)
 # [n̂·√(P/d); share of P: least and most] One look at all columns: a ninth of the records stands one deviation out.
 LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.015, 0.08)
 # [share of P] All looks closer than the first one, together.
 CLOSER_SHARE = 0.20
+# [looks] At the columns, at most, however little they cost: each is a pass over the records; usual tables need 20.
+MOST_LOOKS = 60
 # [cells of a histogram over the number of records] Error of the templates: laws that no template has.
 TEMPLATE_ERROR = 0.03
 # [points] Of a law, in a template.
@@ -258,8 +260,12 @@ NARROW, CLOSER = 0.6, 0.8
 UNCERTAIN_LOG_VARIANCE = 0.25
 # [|centre|] Cells are never narrower: there the numbers of a column end.
 FLOAT_RESOLUTION = 1e-13
-# [noise of a cell] A share of records left behind by a closer look is believed from here on.
-STAYED_BEHIND = 4.0
+# [noise of a cell; share of records] Records left behind by closer looks are believed from here on: noise; odd tails.
+STAYED_BEHIND, LEAST_BEHIND = 5.0, 0.025
+# [units of the column] Columns as large as this may lie beyond the cells; they are taken for as large as the second.
+LARGEST_MAGNITUDE, FAR_MAGNITUDE = 2.0**86, 1e150
+# [σ] A column of ones with less spread than this shows nothing but ones.
+NOTHING_BUT = 1e-3
 # [σ] Of a column in which only zeros were seen, and of one of nearly all ones: both may be rare events.
 RARE_STDDEV, NEARLY_ONE_STDDEV = 0.2, 0.15
 # [expected length; share of P; σ] The clipped mean that improves the centre: its radius, its share, its bias.

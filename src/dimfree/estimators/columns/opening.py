@@ -15,12 +15,17 @@ from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import (
     CLOSER,
     CLOSER_SHARE,
+    FAR_MAGNITUDE,
     FLOAT_RESOLUTION,
+    LARGEST_MAGNITUDE,
+    LEAST_BEHIND,
     LOOK_SHARES,
     LOOK_STRENGTH,
+    MOST_LOOKS,
     MOST_MAGNITUDE_LOOKS,
     NARROW,
     NEARLY_ONE_STDDEV,
+    NOTHING_BUT,
     RARE_STDDEV,
     STAYED_BEHIND,
     SURE_MAGNITUDE,
@@ -37,11 +42,13 @@ Which = NDArray[np.intp]
 def learn_columns(state: ColumnState) -> ColumnState:
     """Centre, spread and their uncertainty, of every column (P19)."""
     state, magnitudes = _magnitudes(state)
+    off = (magnitudes == 0) | (magnitudes >= LARGEST_MAGNITUDE)
+    magnitudes[off & (magnitudes > 0)] = FAR_MAGNITUDE  # so that such a column leaves the length of a record alone
     state = replace(
         state,
         stddev=np.where(magnitudes > 0, magnitudes, RARE_STDDEV),
         log_variance=np.full(len(magnitudes), 2 * UNCERTAIN_LOG_VARIANCE),
-        zeros=magnitudes == 0,
+        unseen=off,
     )
     return _places(state, magnitudes)
 
@@ -81,19 +88,22 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats]:
 def _places(state: ColumnState, magnitudes: Floats) -> ColumnState:
     """Look after look, each closer, at narrow columns away from zero, until a share of P is spent."""
     d, share = len(magnitudes), look_share(state)
-    which, width = np.flatnonzero(magnitudes), magnitudes.copy()
+    which, width = np.flatnonzero(~state.unseen), magnitudes.copy()
     behind, looks, least = np.zeros(d), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
     noise = np.inf
-    while len(which) and state.left - share * len(which) / d * state.precision >= least:
+    while len(which) and len(state.events) < MOST_LOOKS:
+        part = share * len(which) / d
+        if state.left - part * state.precision < least:
+            break
         cells = Offsets(state.centre[which], width[which])
-        state, shares, noise = _look(state, cells, which, share * len(which) / d, "places of the columns")
+        state, shares, noise = _look(state, cells, which, part, "places of the columns")
         seen = read_places(shares, noise)
         state = _moved(state, which, width[which], seen)
         width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
         away = np.abs(state.centre[which]) > 1.5 * width[which]
         narrow = away & (seen.spread < NARROW)
         looks[which[narrow]] += 1
-        behind[which[narrow]] += 1 - seen.share[narrow]
+        behind[which[narrow]] += seen.aside[narrow]
         again = away & ((seen.spread < NARROW) | (seen.log_variance > UNCERTAIN_LOG_VARIANCE))
         which = which[again & (width[which] > FLOAT_RESOLUTION * np.abs(state.centre[which]))]
     return _with_rare(_with_atoms(state, behind / np.maximum(looks, 1), looks, noise, magnitudes))
@@ -111,15 +121,16 @@ def _moved(state: ColumnState, which: Which, width: Floats, seen: Places) -> Col
 
 def _with_atoms(state: ColumnState, share: Floats, looks: Floats, noise: float, magnitudes: Floats) -> ColumnState:
     """Where a share of the records was left behind while looking closer, they may lie a whole magnitude away."""
-    left = (looks > 0) & (share * np.sqrt(looks) > STAYED_BEHIND * noise)
+    noise_of_mean = noise / np.sqrt(np.maximum(looks, 1))
+    left = (looks > 0) & (share > np.hypot(STAYED_BEHIND * noise_of_mean, LEAST_BEHIND))
     wide = np.maximum(state.stddev, np.sqrt(np.maximum(share, 0.0)) * magnitudes)
     return replace(state, stddev=np.where(left, wide, state.stddev))
 
 
 def _with_rare(state: ColumnState) -> ColumnState:
-    """A column of nearly all ones may be an indicator whose few zeros were not seen."""
+    """A column that shows nothing but ones may be an indicator whose few zeros were not seen."""
     error = np.sqrt(state.centre_variance)
-    ones = (np.abs(state.centre - 1) < np.maximum(4 * error, 0.02)) & (state.stddev < 0.03)
+    ones = (np.abs(state.centre - 1) < np.maximum(4 * error, 0.02)) & (state.stddev < NOTHING_BUT)
     return replace(
         state,
         stddev=np.where(ones, NEARLY_ONE_STDDEV, state.stddev),

@@ -104,14 +104,14 @@ _STEP_VARIANCE = 0.25**2 / 12  # of a place between two grid points
 
 
 class Places(NamedTuple):
-    """Of each column, in cells: centre and its variance, spread, variance of ln spread, and the share of records that
-    the likeliest template accounts for."""
+    """Of each column, in cells: centre and its variance, spread, variance of ln spread, and the share of records in
+    the first and last cell that the likeliest template does not expect there."""
 
     centre: Floats
     variance: Floats
     spread: Floats
     log_variance: Floats
-    share: Floats
+    aside: Floats
 
 
 @lru_cache(maxsize=1)
@@ -129,6 +129,5 @@ def read_places(shares: Floats, noise: float) -> Places:
     variance = posterior @ centres**2 - centre**2 + _STEP_VARIANCE
     log_variance = np.maximum(posterior @ logs**2 - log_spread**2, 0.0)
     spread = np.exp(log_spread + 0.5 * np.minimum(log_variance, 0.5))
-    likeliest = templates.histograms[posterior.argmax(axis=1)]
-    share = (shares * likeliest).sum(axis=1) / (likeliest**2).sum(axis=1)
-    return Places(centre, variance, spread, log_variance, share)
+    unexpected = shares - templates.histograms[posterior.argmax(axis=1)]
+    return Places(centre, variance, spread, log_variance, unexpected[:, 0] + unexpected[:, -1])

@@ -101,9 +101,13 @@ def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> R
 
 
 def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
-    """What the release says of the mean and of the spread of each column."""
+    """What the release says of the mean and of the spread of each column.
+
+    Where only zeros were seen, a score cannot tell how large the other entries are: such a spread is not learned.
+    """
     assert state.scores is not None  # every path measures them
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
+    shape = replace(shape, log_stddev=np.where(state.unseen, np.inf, shape.log_stddev))
     return restore.Answer(answer.mean, _shrunk(state, answer), answer.variance, shape, reach=answer.reach())
 
 

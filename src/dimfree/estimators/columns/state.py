@@ -35,7 +35,7 @@ class ColumnState:
     centre_variance: Floats
     stddev: Floats
     log_variance: Floats  # of ln stddev
-    zeros: Mask  # columns in which only zeros were seen
+    unseen: Mask  # columns in which only zeros were seen, or entries beyond all cells
     events: tuple[Gaussian, ...] = ()
     scores: VarianceRelease | None = None
     earlier: EarlierSpreads | None = None  # before the scores

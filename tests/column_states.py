@@ -1,0 +1,53 @@
+"""States of a run that reads every column by itself, made by hand: a table, a strength, a source of noise."""
+
+import math
+
+import numpy as np
+from recording import RecordingNoise
+
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.data.records import as_records
+from dimfree.estimators.columns.state import ColumnState
+from dimfree.estimators.learn.state import StageSetting
+from dimfree.geometry.shape import Diagonal
+from dimfree.geometry.space import Space
+from dimfree.noise import Noise
+from dimfree.results.reach import Reach
+
+
+def at_start(
+    table: np.ndarray,
+    strength: float = 100.0,
+    noise: Noise | None = None,
+    relation: str = "add-remove",
+    *,
+    relative: bool = True,
+    count: float | None = None,
+    count_stddev: float = 0.0,
+) -> ColumnState:
+    """Nothing is known yet, n̂·√(P/d) is `strength`; without `noise`, all noise is 0."""
+    rows, d = table.shape
+    count = float(rows) if count is None else count
+    drawn = RecordingNoise() if noise is None else noise
+    space, changed = Space(as_records(table), Diagonal(np.ones(d))), CHANGED_RECORDS[Neighbours(relation)]
+    setting = StageSetting(space, count, Neighbours(relation), drawn, count_stddev)
+    return ColumnState.at_start(setting, strength / count * math.sqrt(d * changed), relative=relative)
+
+
+def spent(state: ColumnState) -> dict[str, float]:
+    """Purpose → its share of P, over all events."""
+    found: dict[str, float] = {}
+    for event in state.events:
+        found[event.purpose] = found.get(event.purpose, 0.0) + event.mu**2 / state.precision
+    return found
+
+
+def drawn_in(rows: np.ndarray, reach: Reach) -> np.ndarray:
+    """The mean of the records, each farther than R from the centre drawn in to R.
+
+    Coordinates beyond 4 R are held there first: the cap of geometry/clip.
+    """
+    offsets = np.clip((rows - reach.centre) / reach.scale, -4 * reach.radius, 4 * reach.radius)
+    lengths = np.linalg.norm(offsets, axis=1, keepdims=True)
+    shortened = offsets * np.minimum(1.0, reach.radius / np.maximum(lengths, 1e-300))
+    return np.asarray(reach.centre + reach.scale * shortened.mean(axis=0))

@@ -1,0 +1,212 @@
+"""Whole releases column by column: charges, refusals, objectives, flags, constants, units."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from charges import precision, uncharged
+from column_states import drawn_in
+from flat_options import with_options
+from recording import RecordingNoise
+
+from dimfree import Isotropic, SeededNoise, release_mean
+from dimfree.errors import InvalidParameter
+from dimfree.results.release import Release
+
+ADD, REPLACE = "add-remove", "replace-one"
+BUDGET = {"epsilon": 2.0, "delta": 1e-6}
+COUNT, COLUMNS = 2000, 6
+both = pytest.mark.parametrize("relation", [ADD, REPLACE])
+CONSTANTS = np.array([-3.5, 1e6, 1e-5, 4e20, -0.1])
+
+
+def ordinary(rng, count=COUNT):
+    """Units from 1e-5 to 1e6, no column alike."""
+    columns = [
+        1e6 + rng.normal(size=count),
+        rng.lognormal(8, 0.6, count),
+        rng.poisson(4, count),
+        rng.random(count) < 0.4,
+        1e-5 * rng.normal(3, 1, count),
+        -70 + 12 * rng.normal(size=count),
+    ]
+    return np.column_stack(columns).astype(float)
+
+
+TABLES = {
+    "ordinary": ordinary,
+    "constant": lambda rng: np.full((COUNT, COLUMNS), 7.25),
+    "zeros": lambda rng: np.zeros((COUNT, COLUMNS)),
+    "largest numbers": lambda rng: rng.choice([-1.7e308, 1.7e308], (COUNT, COLUMNS)),
+    "all decades": lambda rng: 10 ** rng.uniform(-15, 25, (COUNT, COLUMNS)),
+    "one far record": lambda rng: np.vstack([ordinary(rng), np.full(COLUMNS, 1e300)]),
+}
+
+
+def release(X, relation=ADD, **given):
+    return release_mean(X, **with_options(**{**BUDGET, "neighbours": relation, "objective": "relative", **given}))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return ordinary(np.random.default_rng(3))
+
+
+# --- charges ----------------------------------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("objective", ["relative", "total"])
+def test_every_draw_is_charged_in_order(table, relation, objective):
+    noise = RecordingNoise()
+    found = release(table, relation, objective=objective, noise=noise)
+    assert found.method == "columns"
+    assert uncharged(noise, (*found.ledger.before, *found.ledger.after)) == []
+    assert {asked[0] for asked in noise.asked} == {"gaussian"}  # no test, no sample
+    assert [event.purpose for event in found.ledger.before] == ([] if relation == REPLACE else ["number of records"])
+    assert found.ledger.searches == ()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_totals_stay_within_the_branch(name):
+    """Whatever was seen, for 30 seeds: all of the precision is used, and no more."""
+    rows = TABLES[name](np.random.default_rng(1))
+    for seed in range(30):
+        relation = (ADD, REPLACE)[seed % 2]
+        found = release(rows, relation, noise=SeededNoise(seed))
+        branch = found.ledger.menu[found.ledger.chosen]
+        assert 0.999 * branch.mu**2 < precision(found.ledger.after) <= branch.mu**2
+        assert found.ledger.delta() <= BUDGET["delta"]
+        assert not found.refused
+        assert np.isfinite([found.mean, found.noise_stddev]).all()
+
+
+@both
+def test_under_the_default_objective_the_whole_menu_is_charged_or_a_branch(table, relation):
+    found = release(table, relation, objective="auto", noise=SeededNoise(0))
+    assert found.method == "columns"
+    assert (len(found.ledger.menu) > 1) == (relation == ADD)
+    assert precision(found.ledger.after) <= found.ledger.menu[found.ledger.chosen].mu ** 2
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_the_refusal_is_public_and_names_no_number_of_records(relation):
+    noise = RecordingNoise()
+    found = release(np.zeros((73, 9)), relation, epsilon=0.5, noise=noise)
+    assert found.refusal.startswith("Too few records for objective='relative' with 9 columns at this budget")
+    assert "73" not in found.refusal
+    assert found.ledger.after == ()
+    assert found.ledger.chosen is None
+    assert len(noise.asked) == (1 if relation == ADD else 0)
+    assert found.refusal == release(1e9 * np.ones((73, 9)), relation, epsilon=0.5, noise=RecordingNoise()).refusal
+
+
+def test_under_replace_one_a_refusal_costs_nothing():
+    found = release(np.zeros((73, 9)), REPLACE, epsilon=0.5, noise=RecordingNoise())
+    assert found.ledger.events == ()
+    assert found.ledger.delta() == 0
+
+
+@both
+def test_as_many_times_as_the_refusal_says_are_enough(relation):
+    few = release(np.zeros((73, 9)), relation, epsilon=0.5, noise=RecordingNoise())
+    factor = float(few.refusal.split("about ")[1].split(" times")[0])
+    assert not release(np.zeros((int(73 * factor * 1.1) + 1, 9)), relation, epsilon=0.5, noise=RecordingNoise()).refused
+
+
+# --- what was done ----------------------------------------------------------------------------------------------------
+
+
+@both
+def test_named_columns_are_weighed_by_their_spread_and_arrays_by_the_total_error(table, relation):
+    named = pd.DataFrame(table, columns=list("abcdef"))
+    for X, objective in ((named, "relative"), (table, "total")):
+        found = release(X, relation, objective="auto", noise=SeededNoise(1))
+        assert found.method == "columns"
+        assert found.parameters["objective"] == objective
+        core = release(X[:700], relation, objective="auto", core="stable", noise=SeededNoise(1))
+        assert core.method == "auto"
+        assert core.reach is None
+    assert release(table, relation, noise=SeededNoise(1)).parameters["objective"] == "relative"
+    assert release(named, relation, objective="total", noise=SeededNoise(1)).parameters["objective"] == "total"
+
+
+KNOWN = {
+    "covariance": {"covariance": np.ones(COLUMNS)},
+    "shape": {"shape": Isotropic(1.0)},
+    "basis": {"basis": "dct"},
+    "core": {"core": "stable"},
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_relative_with_other_knowledge_is_refused_before_anything_is_read(name):
+    with pytest.raises(InvalidParameter, match="objective='relative'"):
+        release(None, **KNOWN[name])
+    with pytest.raises(InvalidParameter, match="objective"):
+        release(None, objective="absolute")
+
+
+@both
+def test_a_release_survives_json(table, relation):
+    found = release(table, relation, noise=SeededNoise(2))
+    text = found.to_json()
+    read = Release.from_json(text)
+    assert read.to_json() == text
+    np.testing.assert_array_equal(read.mean, found.mean)
+    np.testing.assert_array_equal(read.reach.scale, found.reach.scale)
+    np.testing.assert_array_equal(read.resolved, found.resolved)
+    assert read.parameters["objective"] == "relative"
+
+
+def test_the_mean_is_that_of_the_records_drawn_in(table):
+    """Without any noise, but for the grid of the sum."""
+    for objective in ("relative", "total"):
+        found = release(table, REPLACE, objective=objective, noise=RecordingNoise())
+        off = np.abs(found.mean - drawn_in(table, found.reach))
+        assert (off <= 1e-6 * found.reach.columns + 1e-12 * np.abs(found.mean)).all()
+
+
+# --- flags, constants, units ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_ordinary_columns_are_resolved_and_zeros_are_not(table, seed):
+    rows = np.column_stack([table, np.zeros(COUNT)])
+    found = release(rows, noise=SeededNoise(seed))
+    assert found.resolved.tolist() == [True] * COLUMNS + [False]
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05])
+def test_a_column_of_nearly_all_zeros_is_not_resolved_by_its_scores(share):
+    """How large its rare entries are was not seen, and a score cannot tell."""
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(COUNT, COLUMNS))
+    rows[:, 2] *= 1e3 * (rng.random(COUNT) < share)
+    for seed in range(5):
+        found = release(rows, noise=SeededNoise(seed))
+        assert np.flatnonzero(~found.resolved).tolist() == [2]
+
+
+@both
+def test_constant_columns_are_exact(table, relation):
+    rows = np.column_stack([np.tile(CONSTANTS, (COUNT, 1)), table])
+    for seed in range(5):
+        found = release(rows, relation, epsilon=4.0, noise=SeededNoise(seed)).mean[: len(CONSTANTS)]
+        assert (np.abs(found / CONSTANTS - 1) < 1e-9).all()
+
+
+@pytest.mark.parametrize("objective", ["relative", "total"])
+def test_noise_over_spread_does_not_depend_on_the_units(objective):
+    """Of columns multiplied by powers of 8: under "total" by one power, since columns are compared there."""
+    rng = np.random.default_rng(6)
+    rows = ordinary(rng, 8000)[:, [0, 1, 2, 5]]
+    powers = 8.0 ** np.array([5, -4, 3, -2]) if objective == "relative" else np.full(4, 8.0**4)
+    ratios = [
+        np.array([release(X, epsilon=4.0, objective=objective, noise=SeededNoise(s)).noise_stddev for s in range(6)])
+        for X in (rows, rows * powers)
+    ]
+    changed = np.median(ratios[1] / powers / ratios[0], axis=0)
+    assert (np.abs(changed - 1) < 0.2).all()
