@@ -98,17 +98,16 @@ def run_stages(state: State, share: float, most: int = MOST_STAGES, *, spherical
 def last_stages(state: State) -> State:
     """Learned shape: the look at the records' lengths, and the stages of the answer, with all that is left.
 
-    The weights of the answer are shares of precision, fixed with the plan (P21).
+    The weights of the answer are fixed with the plan (P21).
     """
     look = look_precision(state.rank, state.precision, state.left)
     plan = plan_stages(state, state.left - look, answer=True)
-    counted = sum(planned.mu**2 for planned in plan if planned.counts)
+    counted = sum(planned.mu**2 for planned in plan if planned.weight)
     ratio: float | None = None
     for planned in plan:
-        if planned.counts and ratio is None:
+        if planned.weight and ratio is None:
             state, ratio = _look(state, look, counted)
-        weight = planned.mu**2 / counted if planned.counts else 0.0
-        state = _run_stage(state, planned.mu, ratio or 1.0, weight)
+        state = _run_stage(state, planned.mu, ratio or 1.0, planned.weight)
     return state
 
 
