@@ -13,7 +13,6 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.events import OnlyGaussian
-from dimfree.estimators.choose.constants import LENGTH_QUANTILES
 from dimfree.estimators.columns.last import clipping_radius, look_at_lengths
 from dimfree.estimators.columns.run import learned
 from dimfree.estimators.columns.state import ColumnState
@@ -40,7 +39,7 @@ def simulated_columns(question: Question) -> Simulated:
 
 
 def _one_run(question: Question, seen: Outlook, draw: int) -> Simulated:
-    table = Table.of(question, draw, most_rows=LENGTH_QUANTILES)
+    table = Table.of(question, draw)
     thinned = _learned(question, seen, table, SeededNoise(SEED + draw))
     setting = replace(thinned.setting, count=seen.size.count, count_stddev=seen.size.stddev or 0.0)
     left, precision = thinned.left / table.factor**2, thinned.precision / table.factor**2

@@ -19,7 +19,6 @@ from dimfree._types import Floats
 from dimfree.accounting.events import Gaussian
 from dimfree.estimators.choose.constants import (
     FEWEST_RUNS,
-    LENGTH_QUANTILES,
     MOST_RUNS,
     RUNS_CERTAINTY,
     SIMULATED_COLUMNS,
@@ -63,7 +62,7 @@ def simulated(question: Question) -> Simulated:
 
     def answer(draw: int) -> Simulated | None:
         learned = radii[int((0.5 + draw * _SILVER) % 1 * len(radii))]
-        run = _Run.of(Table.of(question, draw, most_rows=LENGTH_QUANTILES), seen, learned, draw)
+        run = _Run.of(Table.of(question, draw), seen, learned, draw)
         return run.answer() if run else None
 
     return averaged(question, answer)

@@ -166,9 +166,8 @@ ANGLE_DEVIATIONS = 2.0
 LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.25, (0.01, 0.2), 0.3
 # [share of the sampling error] The ball is widened until its noise reaches this.
 WIDE_REACH = 0.2
-# [standard deviations; probability] After a core the tail is fitted twice, from many records and from the farthest
-# alone: along few directions records may reach far beyond the bulk that all others make. Each with a level.
-CORE_TAILS = ((20.0, 0.75), (6.0, 0.5))
+# [standard deviations; probability] After a core the tail is fitted twice: along few directions some lie far out.
+CORE_TAILS = ((20.0, 0.6), (6.0, 0.5))
 # [deviations of the noise] After a core: most of the target bias. Columns that move together have become a direction.
 CORE_BIAS_MOST = 1.0
 # [predicted length] Lengths are read up to here at least, however near the core's records lie to each other.
@@ -315,9 +314,9 @@ FEWEST_RUNS, MOST_RUNS, SIMULATED_COLUMNS = 3, 32, 32_000
 RUNS_CERTAINTY = 0.03
 # [searches] Simulated searches of λ, from which the runs take theirs at even steps.
 SIMULATED_SEARCHES = 200
-# [entries; records: least, most] Of a simulated table.
-TABLE_ENTRIES, LEAST_ROWS, MOST_ROWS = 2**17, 96, 256
-# [quantiles] Of a record's length.
+# [entries; least records] Of a simulated table.
+TABLE_ENTRIES, LEAST_ROWS = 2**17, 96
+# [quantiles] Of a record's length; at most so many records are simulated.
 LENGTH_QUANTILES = 2048
 # [looks] Simulated looks at the lengths of Gaussian records.
 SIMULATED_LOOKS = 8

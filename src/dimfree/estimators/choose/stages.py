@@ -183,7 +183,7 @@ def _try(
         variance = 1 / (1 / variance + 1 / stage)
         precisions.append(1 / stage)
     counted = np.array(precisions)
-    counted[: len(counted) - COUNTED_STAGES if look else 0] = 0.0
+    counted[: max(1, len(counted) - COUNTED_STAGES) if look else 0] = 0.0
     error = moments.first / counted.sum(axis=0) + first * float(spectrum[size:].sum())
     best = int(np.argmin(error))
     mus = tuple(float(math.sqrt(rest[best] * weight)) for weight in weights)
