@@ -61,5 +61,6 @@ def clipping_radius(state: ColumnState, tail: Tail) -> float:
     a tail is no guide to rare large records."""
     mu = math.sqrt(state.left) / state.setting.moves
     widest = float((state.about_centre / state.scale).max())
-    wide = WIDE_REACH * math.sqrt(state.setting.count) * mu * widest
-    return max(outer_radius(tail, state.rank, mu), state.length, min(wide, tail.last_edge))
+    unseen = WIDE_REACH * math.sqrt(state.setting.count) * mu * widest
+    least = max(state.length, min(unseen, tail.last_edge))
+    return max(outer_radius(tail, state.rank, mu), least)
