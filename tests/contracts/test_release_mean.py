@@ -460,7 +460,7 @@ def test_neither_covariance_nor_shape_means_that_the_shape_is_learned(table):
         for options in ({}, {"shape": "auto"})
     )
     assert one == other
-    assert one.method == "auto"
+    assert one.method == "columns"
 
 
 def test_both_covariance_and_shape_is_one_too_many(table):

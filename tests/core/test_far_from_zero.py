@@ -35,10 +35,16 @@ def released(table, **options):
 
 
 def is_right(found, table):
-    """Within eight deviations of the noise, and a few units in the last place of a float."""
+    """Within eight deviations of the noise, and a few units in the last place of a float.
+
+    A column marked unresolved may lie farther away than the release says that records count in full.
+    """
     scale = float(np.abs(table).max())
     truth = (table / scale).mean(axis=0) * scale if scale > 1e290 else table.mean(axis=0)
-    return bool((np.abs(found.mean - truth) <= 8 * found.noise_stddev + 1e-13 * np.abs(truth)).all())
+    near = np.abs(found.mean - truth) <= 8 * found.noise_stddev + 1e-13 * np.abs(truth)
+    if found.reach is not None:
+        near |= ~found.resolved & (np.abs(truth - found.reach.centre) > found.reach.columns)
+    return bool(near.all())
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

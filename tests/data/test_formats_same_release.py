@@ -270,7 +270,7 @@ def counts():
     return sparse.csr_matrix(rng.poisson(0.7, size=(ROWS, 4)).astype(np.float32))
 
 
-@pytest.mark.parametrize("options", [{"covariance": np.full(4, 0.7)}, {}], ids=["known", "learned"])
+@pytest.mark.parametrize("options", [{"covariance": np.full(4, 0.7)}, {"objective": "total"}], ids=["known", "learned"])
 def test_sparse_h5ad(tmp_path, streaming, monkeypatch, counts, options):
     needs("h5py")
     monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", 300)

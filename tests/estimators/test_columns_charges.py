@@ -66,7 +66,7 @@ def test_a_refusal_by_the_public_count_costs_and_draws_nothing():
 def undecided(shares, noise):
     """A reading that stays in doubt for ever, and never comes nearer."""
     one = np.ones(len(shares))
-    return Places(10 * one, one, 2 * one, one, one)
+    return Places(10 * one, one, 2 * one, one, one, 0 * one)
 
 
 def test_a_column_that_stays_in_doubt_ends_the_looks(monkeypatch):

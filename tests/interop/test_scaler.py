@@ -322,7 +322,7 @@ def test_columns_that_were_not_learned_are_named_and_warned_of():
 
 def test_too_few_records_for_so_many_columns_say_what_to_do():
     rows = np.random.default_rng(42).normal(size=(100, 60))
-    with pytest.raises(RefusedRelease, match=r"objective='relative' with 60 columns.*times as many.*fewer columns"):
+    with pytest.raises(RefusedRelease, match=r"objective='relative' with 60 columns.*are needed.*fewer columns"):
         PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(rows)
 
 

@@ -58,6 +58,7 @@ class Run:
     denoise: bool
     noise: Noise
     menu: bool = False  # whether the coordinates that the noise is shaped in are chosen on the way
+    counts_valid: bool = False  # whether invalid records are counted rather than refused (on_invalid="neutral")
     by_columns: str | None = None  # "relative" or "total": what reading every column by itself would aim at; None: not
 
     @classmethod
@@ -83,6 +84,7 @@ class Run:
             denoise=options.denoise,
             noise=request.noise,
             menu=request.chooses_basis,
+            counts_valid=request.on_invalid == "neutral",
             by_columns=request.by_columns(named=records.columns is not None),
         )
 

@@ -2,7 +2,12 @@
 
 from fractions import Fraction
 
-from dimfree.accounting.events import COUNT_STEPS, charged_gaussian, counted_records
+import numpy as np
+
+from dimfree._types import Integers
+from dimfree.accounting.events import COUNT_STEPS, charged_gaussian, counted_records, refining_bits
+from dimfree.data.blocks import Rows
+from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
 
@@ -12,6 +17,18 @@ def noisy_count(count: int, stddev: float, *, noise: Noise) -> Measured[float]:
     event = counted_records(stddev)
     drawn = int(noise.gaussian(event.stddev, 1)[0])
     return Measured((count * COUNT_STEPS + drawn) / COUNT_STEPS, event)
+
+
+def noisy_valid_count(space: Space, mu: float, *, noise: Noise) -> Measured[float]:
+    """The number of valid records plus Gaussian noise; one record moves it by at most one, an exchange too."""
+    total, bits = space.summed(_number_of, 1), refining_bits(1.0, mu)
+    event = charged_gaussian(2.0**bits, mu, 1, 1 / 2**bits, "number of valid records")
+    noisy = total * 2**bits + noise.gaussian(event.stddev, 1)
+    return Measured(float(noisy[0]) * event.step, event)
+
+
+def _number_of(rows: Rows) -> Integers:
+    return np.array([len(rows)], dtype=np.int64)
 
 
 def noisy_total(total: Fraction, sensitivity: float, mu: float, purpose: str, *, noise: Noise) -> Measured[float]:

@@ -23,7 +23,8 @@ _OTHER_WAY = (
 )
 
 _BY_COLUMNS = (  # too few records for every column to be read by itself
-    "Add records, or agree on a larger epsilon: the refusal says how many times as much would do.",
+    "Add records, or agree on a larger epsilon: `dimfree plan --objective relative` says which of the two would do.",
+    "If many rows are incomplete, leave out the columns in which entries are missing: a row with a gap has no weight.",
     "Leave out columns that nobody needs: how many records are needed grows with the square root of their number.",
     "Take `objective='total'` (`--objective total`) if the widest columns are those that matter.",
     "Divide every column by a public guess of its spread and pass `shape=Isotropic(1.0)`, if you have such guesses.",

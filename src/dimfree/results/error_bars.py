@@ -147,8 +147,9 @@ class ErrorBars(ABC):
         -------
         (low, high) : pair of ndarray of shape (d,), or None
             Where the user stated the covariance, both are its standard deviations. Where it was learned, each pair of
-            bounds holds with about 95 % confidence, and low is 0 if the spread of that column was not learned. None
-            if nothing is known.
+            bounds holds with about 95 % confidence for columns not far from normal, and low is 0 if the spread of that
+            column was not learned. Large entries count little in what is learned: a column with a heavy tail, or with
+            a few entries far from all others, may be wider than high. None if nothing is known.
         """
         if self.shape is not None:
             return self.shape.stddev_bounds()

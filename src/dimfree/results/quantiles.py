@@ -18,6 +18,7 @@ _NODES = 320
 _DECAY = 38.0  # the integrand is followed until it has fallen by e^-38
 _BEND = 0.3
 _GROUP = 0.01  # variances within 1 % of each other are counted at their mean: 1e-5 of the variance of Q, its mean exact
+_NEGLIGIBLE = 1e-60  # of the whole; smaller ones would leave the range of floats when squared
 _HALVINGS = 50
 _NEAR = 25  # halvings that bring the path near enough to the saddle; any path gives the same integral
 _HERMITE = 15  # nodes for an uncertain logarithm; the outermost lie 6 standard deviations out
@@ -49,8 +50,8 @@ class QuadraticLaw:
 
     @classmethod
     def of(cls, variances: Floats, squares: Floats) -> "QuadraticLaw":
-        """Positive variances only; nearly equal ones as their mean."""
-        order = np.argsort(variances)[(variances <= 0).sum() :]
+        """Of variances that sum to about 1: without negligible ones; nearly equal ones as their mean."""
+        order = np.argsort(variances)[(variances <= _NEGLIGIBLE).sum() :]
         keys = np.floor(np.log(variances[order]) / _GROUP)
         _, starts, counts = np.unique(keys, return_index=True, return_counts=True)
         values = np.add.reduceat(variances[order], starts) / counts

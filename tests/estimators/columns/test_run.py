@@ -110,10 +110,11 @@ def test_under_replace_one_a_refusal_costs_nothing():
 
 
 @both
-def test_as_many_times_as_the_refusal_says_are_enough(relation):
+def test_as_many_as_the_refusal_says_are_enough(relation):
     few = release(np.zeros((73, 9)), relation, epsilon=0.5, noise=RecordingNoise())
-    factor = float(few.refusal.split("about ")[1].split(" times")[0])
-    assert not release(np.zeros((int(73 * factor * 1.1) + 1, 9)), relation, epsilon=0.5, noise=RecordingNoise()).refused
+    needed = int(few.refusal.split("about ")[1].split(" are")[0])
+    assert not release(np.zeros((needed + 1, 9)), relation, epsilon=0.5, noise=RecordingNoise()).refused
+    assert release(np.zeros((needed - 1, 9)), relation, epsilon=0.5, noise=RecordingNoise()).refused
 
 
 # --- what was done ----------------------------------------------------------------------------------------------------

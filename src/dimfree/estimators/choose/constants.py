@@ -227,10 +227,14 @@ SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048
 
 # [n̂·√(P/d)] Below the first the route is refused; below the second the centre is not improved before the last stage.
 LEAST_STRENGTH, RECENTRE_STRENGTH = 20.0, 50.0
+# [standard deviations of n̂] Fewer records cannot be told from none: they are refused.
+SURE_COUNT = 4.0
 # [n̂·√(P/d)] From here on a table with named columns is read column by column, where nobody has said what counts.
 NAMED_STRENGTH = 25.0
 # [n̂·√(P/d) per column: factor, least, most] From here on that pays for the total error, too, beside the core.
 TOTAL_STRENGTH, TOTAL_STRENGTHS = 5.0, (50.0, 300.0)
+# [share of P] The number of valid records, where some may be invalid.
+VALID_COUNT_SHARE = 1 / 64
 # [n̂·√(P/d); share of P: least and most] One look at all columns: a ninth of the records stands one deviation out.
 LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.015, 0.08)
 # [share of P] All looks closer than the first one, together.

@@ -53,7 +53,8 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
     )
     event = state.events[-1]
     noise = np.hypot(event.stddev * event.step, offset * setting.count_stddev) / setting.count  # of sum, and of n̂
-    return state, Answer(state.centre + offset * scale, (noise * scale) ** 2, ball)
+    mean = state.centre + offset * scale
+    return state, Answer(mean, (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2, ball)  # and of its last bit
 
 
 def clipping_radius(state: ColumnState, tail: Tail) -> float:

@@ -27,15 +27,28 @@ from dimfree.estimators.choose.constants import (
     NEARLY_ONE_STDDEV,
     NOTHING_BUT,
     RARE_STDDEV,
+    SPREAD_TAIL,
     STAYED_BEHIND,
     SURE_MAGNITUDE,
     UNCERTAIN_LOG_VARIANCE,
+    VALID_COUNT_SHARE,
 )
 from dimfree.estimators.columns.reading import Places, read_magnitudes, read_places
 from dimfree.estimators.columns.state import ColumnState
+from dimfree.mechanisms.count import noisy_valid_count
 from dimfree.mechanisms.soft_histogram import Cells, Magnitudes, Offsets, noisy_histograms
 
 Which = NDArray[np.intp]
+
+
+def count_valid(state: ColumnState) -> ColumnState:
+    """The state whose number of records is that of the valid ones: invalid ones are in no histogram and no sum."""
+    setting = state.setting
+    state, found = state.release(
+        VALID_COUNT_SHARE, lambda mu: noisy_valid_count(setting.space, mu, noise=setting.noise)
+    )
+    stddev = state.events[-1].stddev * state.events[-1].step
+    return replace(state, setting=replace(setting, count=max(found, stddev, 1.0), count_stddev=stddev))
 
 
 @during("columns")
@@ -116,7 +129,10 @@ def _moved(state: ColumnState, which: Which, width: Floats, seen: Places) -> Col
     centre[which] += width * seen.centre
     variance[which] = width**2 * seen.variance
     stddev[which], log_variance[which] = width * seen.spread, seen.log_variance
-    return replace(state, centre=centre, centre_variance=variance, stddev=stddev, log_variance=log_variance)
+    narrow = state.narrow.copy()
+    narrow[which] = seen.narrowest > SPREAD_TAIL
+    state = replace(state, centre=centre, centre_variance=variance, narrow=narrow)
+    return replace(state, stddev=stddev, log_variance=log_variance)
 
 
 def _with_atoms(state: ColumnState, share: Floats, looks: Floats, noise: float, magnitudes: Floats) -> ColumnState:
@@ -134,5 +150,6 @@ def _with_rare(state: ColumnState) -> ColumnState:
     return replace(
         state,
         stddev=np.where(ones, NEARLY_ONE_STDDEV, state.stddev),
+        narrow=state.narrow | ones,
         centre_variance=np.where(ones, np.minimum(state.centre_variance, 0.02**2), state.centre_variance),
     )

@@ -104,14 +104,16 @@ _STEP_VARIANCE = 0.25**2 / 12  # of a place between two grid points
 
 
 class Places(NamedTuple):
-    """Of each column, in cells: centre and its variance, spread, variance of ln spread, and the share of records in
-    the first and last cell that the likeliest template does not expect there."""
+    """Of each column, in cells: centre and its variance, spread, variance of ln spread, the share of records in the
+    first and last cell that the likeliest template does not expect there, and the probability that the column is as
+    narrow as the narrowest template or narrower."""
 
     centre: Floats
     variance: Floats
     spread: Floats
     log_variance: Floats
     aside: Floats
+    narrowest: Floats
 
 
 @lru_cache(maxsize=1)
@@ -130,4 +132,5 @@ def read_places(shares: Floats, noise: float) -> Places:
     log_variance = np.maximum(posterior @ logs**2 - log_spread**2, 0.0)
     spread = np.exp(log_spread + 0.5 * np.minimum(log_variance, 0.5))
     unexpected = shares - templates.histograms[posterior.argmax(axis=1)]
-    return Places(centre, variance, spread, log_variance, unexpected[:, 0] + unexpected[:, -1])
+    narrowest = posterior @ (spreads == spreads.min())
+    return Places(centre, variance, spread, log_variance, unexpected[:, 0] + unexpected[:, -1], narrowest)

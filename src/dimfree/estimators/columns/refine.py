@@ -74,5 +74,5 @@ def _with_spreads(state: ColumnState, scores: Floats, noise: float, unit: Floats
     stddev = np.sqrt(np.maximum(moments - state.centre_variance, VARIANCE_FLOOR * moments))
     stddev = np.maximum(stddev, np.where(state.unseen, 1.0, HELD_STDDEV) * state.stddev)
     release = VarianceRelease(stddev**2, state.centre, scores, noise, unit)
-    earlier = EarlierSpreads(state.stddev, np.where(state.unseen, np.inf, state.log_variance))
+    earlier = EarlierSpreads(state.stddev, np.where(state.unseen | state.narrow, np.inf, state.log_variance))
     return replace(state, stddev=stddev, log_variance=learned.log_stddev_variance, scores=release, earlier=earlier)

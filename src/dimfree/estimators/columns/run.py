@@ -1,27 +1,32 @@
-"""Every column by itself: centre, spread, then one clipped mean. Gaussian releases alone: no test, no refusal by data.
+"""Every column by itself: centre, spread, then one clipped mean. Gaussian releases: no test, no refusal by values.
 
-count → magnitudes → places → centre → spreads → lengths → mean. Everything after the count is one filter: Gaussian
-releases chosen by released values, their precisions summing to at most P (P17). Proof: proofs/estimators/columns.md.
+count (→ valid records) → magnitudes → places → centre → spreads → lengths → mean. Everything after the count is one
+filter: Gaussian releases chosen by released values, their precisions summing to at most P (P17). Proof:
+proofs/estimators/columns.md.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import LARGEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
 from dimfree.accounting.events import Branch, Costs, OnlyGaussian
+from dimfree.accounting.precision import largest_mu
 from dimfree.estimators.choose.constants import (
+    FLOAT_RESOLUTION,
     LEAST_STRENGTH,
     NAMED_STRENGTH,
     RECENTRE_STRENGTH,
+    SURE_COUNT,
     TOTAL_STRENGTH,
     TOTAL_STRENGTHS,
 )
 from dimfree.estimators.choose.core import Size
 from dimfree.estimators.columns.last import Answer, last_mean, look_at_lengths
-from dimfree.estimators.columns.opening import learn_columns
+from dimfree.estimators.columns.opening import count_valid, learn_columns
 from dimfree.estimators.columns.refine import measure_spreads, recentre
 from dimfree.estimators.columns.state import ColumnState, strength
 from dimfree.estimators.learn import restore
@@ -33,6 +38,7 @@ from dimfree.estimators.run import Run
 from dimfree.results.release import Release
 
 METHOD = "columns"
+TOO_FEW_VALID = "Too few valid records for this many columns at this budget, by their released number."
 
 
 def release_columns(run: Run) -> Release:
@@ -54,7 +60,12 @@ def untested_branch(run: Run, calibration: Calibration, size: Size, *, alone: bo
         return None
     pays = NAMED_STRENGTH if run.by_columns == "relative" else float(np.clip(TOTAL_STRENGTH * d, *TOTAL_STRENGTHS))
     least = LEAST_STRENGTH if alone else pays
-    return branch if strength(size.count, run.relation, branch.mu**2, d) >= least else None
+    return branch if _certain(size) and strength(size.count, run.relation, branch.mu**2, d) >= least else None
+
+
+def _certain(size: Size) -> bool:
+    """Whether the released number of records is surely not that of an empty table."""
+    return size.count >= SURE_COUNT * (size.stddev or 0.0)
 
 
 def refuse_columns(run: Run) -> Release | None:
@@ -67,11 +78,21 @@ def refuse_columns(run: Run) -> Release | None:
 def release_by_columns(run: Run, size: Size, ledger: Costs, *, relative: bool) -> Release:
     """The release of the columns route; a branch of Gaussian releases alone is the chosen one (P17, P18)."""
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    state, tail = look_at_lengths(learned(ColumnState.at_start(setting, _chosen(ledger).mu, relative=relative)))
+    state = ColumnState.at_start(setting, _chosen(ledger).mu, relative=relative)
+    state = count_valid(state) if run.counts_valid else state
+    if run.counts_valid and state.strength < LEAST_STRENGTH:
+        return run.refused(TOO_FEW_VALID, METHOD, replace(ledger, after=state.events), count=size.count)
+    state, tail = look_at_lengths(learned(state))
     state, answer = last_mean(state, tail)
     words = {"objective": "relative" if relative else "total"}
     ledger = replace(ledger, after=state.events)
-    return run.answered(_stated(state, answer), METHOD, ledger, size.public, words)
+    public = size.public | (_averaged(state) if run.counts_valid else {})
+    return run.answered(_stated(state, answer), METHOD, ledger, public, words)
+
+
+def _averaged(state: ColumnState) -> dict[str, float]:
+    """What the number of valid records, where it was released, exceeds with high probability."""
+    return {"averaged_at_least": max(1.0, state.setting.count - 2 * state.setting.count_stddev)}
 
 
 def learned(state: ColumnState) -> ColumnState:
@@ -90,14 +111,27 @@ def _chosen(ledger: Costs) -> Branch:
 def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> Release | None:
     """A public refusal: the released number of records is too small for this many columns."""
     found = strength(size.count, run.relation, calibration.menu[0].mu ** 2, run.space.dimension)
-    if found >= LEAST_STRENGTH:
+    if found >= LEAST_STRENGTH and _certain(size):
         return None
-    factor = LEAST_STRENGTH / max(found, 1e-3)
+    needed = LEAST_STRENGTH / strength(1.0, run.relation, calibration.menu[0].mu ** 2, run.space.dimension)
+    needed = max(needed, SURE_COUNT * (size.stddev or 0.0))
     reason = (
         f"Too few records for objective='relative' with {run.space.dimension} columns at this budget: about "
-        f"{factor:.2g} times as many, or about {factor:.2g} times the epsilon, would do. objective='total' may work."
+        f"{math.ceil(needed)} are needed{_or_epsilon(run.budget, found)}. objective='total' may work."
     )
     return run.refused(reason, METHOD, ledger, count=size.count)
+
+
+def _or_epsilon(budget: Budget, found: float) -> str:
+    """With which epsilon as many records would do; nothing where none would. mu grows more slowly than epsilon."""
+    least = largest_mu(budget.usable_epsilon, budget.delta) * LEAST_STRENGTH / max(found, 1e-300)
+    low, high = math.log(budget.usable_epsilon), math.log(LARGEST_EPSILON)
+    if largest_mu(LARGEST_EPSILON, budget.delta) < least:
+        return ""
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (low, middle) if largest_mu(math.exp(middle), budget.delta) >= least else (middle, high)
+    return f", or for as many an epsilon of about {math.exp(high):.3g}"
 
 
 def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
@@ -107,7 +141,8 @@ def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
     """
     assert state.scores is not None  # every path measures them
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
-    shape = replace(shape, log_stddev=np.where(state.unseen, np.inf, shape.log_stddev))
+    constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
+    shape = replace(shape, log_stddev=np.where(state.unseen | constant, np.inf, shape.log_stddev))
     return restore.Answer(answer.mean, _shrunk(state, answer), answer.variance, shape, reach=answer.reach())
 
 

@@ -36,6 +36,7 @@ class ColumnState:
     stddev: Floats
     log_variance: Floats  # of ln stddev
     unseen: Mask  # columns in which only zeros were seen, or entries beyond all cells
+    narrow: Mask  # columns that may be narrower than any look could tell, down to constant ones
     events: tuple[Gaussian, ...] = ()
     scores: VarianceRelease | None = None
     earlier: EarlierSpreads | None = None  # before the scores
@@ -44,8 +45,8 @@ class ColumnState:
     def at_start(cls, setting: StageSetting, mu: float, *, relative: bool) -> "ColumnState":
         """Nothing is known of any column."""
         d, precision = setting.space.dimension, mu**2 * (1 - 1e-9)
-        nothing = np.zeros(d)
-        return cls(setting, relative, precision, precision, nothing, nothing, nothing, nothing, nothing > 0)
+        nothing, none = np.zeros(d), np.zeros(d, dtype=np.bool_)
+        return cls(setting, relative, precision, precision, nothing, nothing, nothing, nothing, none, none)
 
     @property
     def strength(self) -> float:
