@@ -128,10 +128,10 @@ def forget():
 def test_thinning_costs_no_accuracy(monkeypatch):
     """As many simulated records as there are to be, or a tenth: the same prediction but for luck."""
     question = asked("S3", 30, 2000, "nothing")
-    thin = predict(question).error
+    whole = predict(question).error
     forget()
     monkeypatch.setattr("dimfree.planning.thinned_table.LENGTH_QUANTILES", 200)
-    whole = predict(question).error
+    thin = predict(question).error
     forget()
     assert thin == pytest.approx(whole, rel=0.08)
 
