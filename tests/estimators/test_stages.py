@@ -82,6 +82,12 @@ def test_an_output_without_weight_serves_the_centre_alone():
     assert known.answer().variance == pytest.approx([1.0])
 
 
+def test_one_output_alone_is_the_answer_to_the_last_bit(rng):
+    """Else its value would leave the lattice of its noise."""
+    value, variance = rng.normal(size=50), rng.exponential(size=50)
+    assert (knowledge((value, variance, 1.0)).answer().value == value).all()
+
+
 @sampling(FALSE_ALARM)
 def test_the_answer_is_exactly_normal_where_inverse_variances_are_not(seed):
     """An unlucky first output widens the second radius: standardised errors have variance 1 by P21's weights alone."""

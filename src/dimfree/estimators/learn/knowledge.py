@@ -60,17 +60,18 @@ class Knowledge:
         """(value, variance) of the average by inverse variance of all outputs: the next centre (P8)."""
         weights = [1 / output.variance for output in self.outputs]
         total = _sum(weights)
-        value = _sum(weight * output.value for weight, output in zip(weights, self.outputs, strict=True))
-        return value / total, 1 / total
+        value = _sum(weight / total * output.value for weight, output in zip(weights, self.outputs, strict=True))
+        return value, 1 / total
 
     def answer(self) -> Combination:
         """Σ√(α_i/N_i)·y_i/λ with λ = Σ√(α_i/N_i): its noise has variance 1/λ², exactly, as Σα_i = 1 (P21)."""
         counted = [each for each in self.outputs if np.any(each.weight)]
         roots = [np.sqrt(each.weight / each.variance) for each in counted]
         total = _sum(roots)
-        value = _sum(root * each.value for root, each in zip(roots, counted, strict=True))
-        offset = _sum(root * each.offset for root, each in zip(roots, counted, strict=True))
-        return Combination(value / total, total**-2.0, offset / total)
+        shares = [root / total for root in roots]
+        value = _sum(share * each.value for share, each in zip(shares, counted, strict=True))
+        offset = _sum(share * each.offset for share, each in zip(shares, counted, strict=True))
+        return Combination(value, total**-2.0, offset)
 
     def stages(self) -> int:
         """How many stages have been charged, in whatever coordinates."""
