@@ -5,7 +5,7 @@ import textwrap
 
 from dimfree.accounting import events
 from dimfree.core import soft
-from dimfree.mechanisms import bit, directions, gaussian, length_histogram, outer_sum, search, soft_histogram
+from dimfree.mechanisms import bit, count, directions, gaussian, length_histogram, outer_sum, search, soft_histogram
 from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histogram
 
 _CLIPPED = "clipped_total(directions, EVEN, _squared)"
@@ -52,6 +52,11 @@ LINES = {  # name -> function, a line of it, what is written there instead
         length_histogram._counts_of,
         'np.bincount(np.searchsorted(edges, lengths, side="left"), minlength=len(edges) + 1)',
         "np.append((lengths[:, None] > edges).sum(axis=0), len(lengths))",
+    ),
+    "half the noise of the valid records": (
+        count.noisy_valid_count,
+        "gaussian(event.stddev,",
+        "gaussian(event.stddev / 2,",
     ),
     "one rung too high": (bit.passes, "numerator(statistic)", "numerator(statistic + 1)"),
 }

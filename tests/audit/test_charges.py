@@ -30,7 +30,7 @@ def test_everything_that_draws_is_looked_at():
         *("count", "total weight", "core mean", "clipped mean", "scores", "group means", "search", "unit"),
         *("friend radius", "medians", "histograms of coordinates", "Laplace count", "heaviest", "sparse vector"),
         *("unevenness", "weight of unevenness", "spread in a basis", "togetherness", "outer products"),
-        *("soft histograms", "lengths of records"),
+        *("soft histograms", "lengths of records", "valid records"),
     ):
         assert word in said
     assert len(GAUSSIAN) + len(LAPLACE) == len(CASES)
@@ -125,6 +125,7 @@ BROKEN = {
     "half the sensitivity of a mean": {"core mean"},
     "half the total": {"total weight"},
     "half a record": {"count"},
+    "half the noise of the valid records": {"valid records"},
     "half the epsilon": {"Laplace count"},
     "half the noise on the counts": {"sparse vector"},
     "half the noise of a soft histogram": {name for name in CASES if name.startswith("soft histograms")},

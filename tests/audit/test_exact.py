@@ -42,6 +42,7 @@ BROKEN = (
     ("half the sensitivity of a mean", "vector (Gaussian)"),
     ("half the total", "total weight"),
     ("half a record", "count (Gaussian)"),
+    ("half the noise of the valid records", "valid records"),
     ("half the noise of a search", "search"),
     ("one rung too high", "bit, replace-one"),
     ("half the epsilon", "count (Laplace)"),

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from dimfree._types import Integers
-from dimfree.accounting.events import COUNT_STEPS, charged_gaussian, counted_records, refining_bits
+from dimfree.accounting.events import COUNT_STEPS, charged_gaussian, counted_records
 from dimfree.data.blocks import Rows
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
@@ -21,10 +21,10 @@ def noisy_count(count: int, stddev: float, *, noise: Noise) -> Measured[float]:
 
 def noisy_valid_count(space: Space, mu: float, *, noise: Noise) -> Measured[float]:
     """The number of valid records plus Gaussian noise; one record moves it by at most one, an exchange too."""
-    total, bits = space.summed(_number_of, 1), refining_bits(1.0, mu)
-    event = charged_gaussian(2.0**bits, mu, 1, 1 / 2**bits, "number of valid records")
-    noisy = total * 2**bits + noise.gaussian(event.stddev, 1)
-    return Measured(float(noisy[0]) * event.step, event)
+    count = int(space.summed(_number_of, 1)[0])
+    event = charged_gaussian(COUNT_STEPS, mu, 1, 1 / COUNT_STEPS, "number of valid records")
+    drawn = int(noise.gaussian(event.stddev, 1)[0])
+    return Measured((count * COUNT_STEPS + drawn) / COUNT_STEPS, event)
 
 
 def _number_of(rows: Rows) -> Integers:
