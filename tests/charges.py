@@ -8,7 +8,7 @@ SCALARS = (
     "spread in the basis",
     "togetherness of the coordinates",
 )
-SEARCHES = ("friend radius", "unit of the scores", "clipping radius")
+SEARCHES = ("friend radius", "unit of the scores")
 
 
 def uncharged(noise: RecordingNoise, events) -> list[tuple[str, float, int]]:

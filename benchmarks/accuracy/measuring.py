@@ -57,7 +57,7 @@ def spending(ledger: AnyCosts) -> dict[str, float]:
     branch = ledger.menu[ledger.chosen].mu
     full = largest_mu(ledger.budget.epsilon, ledger.budget.delta)
     stages = [event for event in ledger.after if event.purpose.startswith("stage")]
-    searches = [event for event in ledger.after if event.purpose == "clipping radius"]
+    searches = [event for event in ledger.after if event.purpose == "lengths of the records"]
     variances = [event for event in ledger.after if event.purpose in _OF_VARIANCES]
     rest = [event for event in ledger.after if event not in [*stages, *searches, *variances]]
     return {

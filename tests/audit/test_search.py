@@ -34,7 +34,7 @@ from dimfree.noise import public_simulation
 ADD, REPLACE = Neighbours
 EPSILON = 3.0
 QUICK = ("clipped", "scores", "stable mean")
-SLOW = ("excess", "unit of scores", "friend radius", "stable core", "soft core")
+SLOW = ("unit of scores", "friend radius", "stable core", "soft core")
 
 
 def only(target, *pairs):

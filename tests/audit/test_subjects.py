@@ -12,7 +12,7 @@ from scipy import sparse
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.audited import DELTA, prepared
-from dimfree.audit.mechanisms import excess_search, group_means, group_variances, releases, search, unit_of_scores
+from dimfree.audit.mechanisms import group_means, group_variances, releases, search, unit_of_scores
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.pairs.spread import spread_points
 from dimfree.audit.registry import subjects
@@ -55,7 +55,7 @@ def test_every_mechanism_is_sampled_under_every_relation_it_knows():
     names = [subject.name for subject in subjects(EPSILON)]
     assert len(set(names)) == len(names)
     for word in (
-        *("clipped mean", "scores", "group means", "search", "friend radius", "unit of scores", "excess search"),
+        *("clipped mean", "scores", "group means", "search", "friend radius", "unit of scores"),
         *("directions", "togetherness", "outer products", "soft histograms", "lengths of records"),
         *("k-th largest variance", "variance sum", "coordinate variances", "top variances", "variance profile"),
         *("stable", "recentred", "cheapest", "unknown scale", "auto", "paper", "sampled core"),
@@ -167,7 +167,7 @@ def test_the_paper_is_given_just_enough():
 # ---- where mechanisms decide
 
 
-@pytest.mark.parametrize("make", [search.search, unit_of_scores.unit_of_scores, excess_search.excess_search])
+@pytest.mark.parametrize("make", [search.search, unit_of_scores.unit_of_scores])
 @pytest.mark.parametrize("relation", BOTH)
 def test_a_search_stands_at_its_target_and_every_query_moves(make, relation):
     """With half a unit of noise the two tables go opposite ways at every step: to either end of the grid."""

@@ -109,7 +109,7 @@ def test_schedules_are_the_same_whether_remembered_or_not():
     first = best_schedule(cores, spectrum, **options)
     assert best_schedule(cores, spectrum, **options) is first
     assert best_schedule(cores, 3 * spectrum, **options) != first
-    assert best_schedule(cores, spectrum, **options, searched=True) != first
+    assert best_schedule(cores, spectrum, **options, looked=True) != first
     forget()
     assert best_schedule(cores, spectrum, **options) == first
 

@@ -9,9 +9,8 @@ import pytest
 from dimfree.accounting import events
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.ladder import Ladder
-from dimfree.estimators.choose.constants import SEARCHED_STAGES
 from dimfree.estimators.choose.core import StableChoice
-from dimfree.estimators.choose.stages import Moments, best_schedule, clip_level, search_share
+from dimfree.estimators.choose.stages import Moments, best_schedule, clip_level, look_share
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 LADDER = Ladder((1, 1, 1, 2**63))
@@ -33,17 +32,32 @@ every_spectrum = pytest.mark.parametrize("spectrum", SPECTRA.values(), ids=SPECT
 
 @every_spectrum
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
-@pytest.mark.parametrize("searched", [False, True])
+@pytest.mark.parametrize("looked", [False, True])
 @pytest.mark.parametrize("blocks", [False, True])
-def test_a_schedule_spends_its_branch_and_no_more(spectrum, relation, searched, blocks):
+def test_a_schedule_spends_its_branch_and_no_more(spectrum, relation, looked, blocks):
     core = core_of()
-    chosen = best_schedule([core], spectrum, 4000.0, 0.95, relation, blocks=blocks, searched=searched)
-    searches = min(len(chosen.stage_mus), SEARCHED_STAGES) * chosen.search_mu**2
-    spent = chosen.core_mu**2 + sum(mu**2 for mu in chosen.stage_mus) + searches
+    chosen = best_schedule([core], spectrum, 4000.0, 0.95, relation, blocks=blocks, looked=looked)
+    spent = chosen.core_mu**2 + sum(mu**2 for mu in chosen.stage_mus) + chosen.look_mu**2
     assert core.branch.mu**2 * (1 - 1e-6) < spent < core.branch.mu**2
-    assert (chosen.search_mu > 0) == (searched and len(chosen.stage_mus) > 0)
+    assert (chosen.look_mu > 0) == (looked and len(chosen.stage_mus) > 0)
     assert 1 <= chosen.block <= len(spectrum)
     assert blocks or chosen.block == len(spectrum)
+
+
+@every_spectrum
+@pytest.mark.parametrize("looked", [False, True])
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_the_weights_of_the_answer_sum_to_one(spectrum, looked, most):
+    """Where lengths are looked at, the last two stages count, and never the core."""
+    chosen = best_schedule(
+        [core_of(radius=100.0)], spectrum, 4e3, 0.95, ADD, blocks=False, most_stages=most, looked=looked
+    )
+    assert sum(chosen.weights) == pytest.approx(1)
+    assert len(chosen.weights) == len(chosen.stage_mus) + 1
+    counted = [weight > 0 for weight in chosen.weights]
+    uncounted = max(1, len(chosen.stage_mus) - 1) if chosen.look_mu else 0
+    assert counted == [False] * uncounted + [True] * (len(counted) - uncounted)
+    assert chosen.counted_precision == sum(mu**2 for mu, c in zip(chosen.stage_mus, counted[1:], strict=True) if c)
 
 
 def test_stages_pay_where_the_core_is_poor():
@@ -57,7 +71,7 @@ def test_zero_stages_are_a_choice():
     oracle = core_of(radius=15.0, sensitivity=1 / 4000)
     chosen = best_schedule([oracle], SPECTRA["flat"], 4000.0, 0.95, ADD, blocks=False)
     assert chosen.stage_mus == ()
-    assert chosen.search_mu == 0
+    assert (chosen.look_mu, chosen.weights) == (0, (1.0,))
     assert chosen.core_mu == pytest.approx(0.23)
 
 
@@ -89,7 +103,7 @@ def test_a_block_pays_only_for_a_steep_spectrum():
 def test_the_optimiser_takes_less_than_a_second():
     cores = [core_of(mu) for mu in (0.2, 0.21, 0.22, 0.23)]
     start = time.process_time()
-    best_schedule(cores, np.arange(1, 10_001) ** -1.0, 4000.0, 0.95, ADD, blocks=True, searched=True)
+    best_schedule(cores, np.arange(1, 10_001) ** -1.0, 4000.0, 0.95, ADD, blocks=True, looked=True)
     assert time.process_time() - start < 1.0
 
 
@@ -135,6 +149,6 @@ def test_little_noise_clips_few():
     assert clip_level(1e4, 1.0, 1e4, 0.05) == pytest.approx(0.95)
 
 
-@pytest.mark.parametrize(("spectrum", "share"), [(np.ones(1), 0.02), (np.ones(1000), 0.01), (np.ones(10**5), 0.005)])
-def test_the_share_of_a_search(spectrum, share):
-    assert search_share(spectrum) == pytest.approx(share)
+@pytest.mark.parametrize(("rank", "share"), [(1.0, 0.2), (25.0, 0.05), (1e5, 0.01)])
+def test_the_share_of_a_look(rank, share):
+    assert look_share(rank) == pytest.approx(share)

@@ -11,36 +11,31 @@ from dimfree.estimators.learn.spreads import VarianceRelease
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.hadamard import Hadamard
 from dimfree.geometry.bases.learned import LearnedAxes
+from dimfree.mechanisms.clipped_sum import Ball
 
 WIDTH = 6
 
 
-def state_of(basis, known, early=None):
+def state_of(basis, known, ball=None, count_stddev=0.0):
     """As much of a state as is read."""
     width = len(known.outputs[0].value)
     return SimpleNamespace(
         known=known,
-        clipping=np.zeros(width),
-        setting=SimpleNamespace(space=SimpleNamespace(basis=basis)),
+        setting=SimpleNamespace(space=SimpleNamespace(basis=basis), count=100.0, count_stddev=count_stddev),
         own_scores=VarianceRelease(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)),
         directions=None,
         stddev=np.ones(width),
-        early_variance=early,
+        ball=ball,
     )
 
 
-def stages_of(rng, first, width, pulls=(0.2, 0.0, 0.1)):
-    """A first output and later ones, each with noise of its own and some of its centre's."""
-    known = Knowledge().add(first)
-    for pull in pulls:
-        known = known.add(Output(rng.normal(size=width), np.exp(rng.normal(size=width)), 0.3, pull))
+def stages_of(rng, width, weights=(0.0, 0.2, 0.8)):
+    """Outputs with noise of their own; the first one serves the centre alone."""
+    known = Knowledge()
+    for weight in weights:
+        value, offset = rng.normal(size=(2, width))
+        known = known.add(Output(value, np.exp(rng.normal(size=width)), weight, offset))
     return known
-
-
-def noise_map(known):
-    """What the fresh noise of every output becomes in the combination, found by giving one of them a push."""
-    shares = [np.asarray(share) for share in known._combined_shares()]
-    return [np.broadcast_to(share, known.outputs[0].value.shape) for share in shares]
 
 
 def learned_axes(rng):
@@ -58,21 +53,22 @@ def test_learned_axes_come_back_and_begin_with_the_directions(rng):
 
 
 def test_a_rotation_keeps_principal_variances(rng):
-    known = stages_of(rng, Output(rng.normal(size=WIDTH), np.full(WIDTH, 2.0)), WIDTH)
+    known = stages_of(rng, WIDTH)
     found = restored(state_of(Cosine(WIDTH), known))
     back = Cosine(WIDTH).restored(np.eye(WIDTH))
-    covariance = (back.T * known.combined()[1]) @ back
+    covariance = (back.T * known.answer().variance) @ back
     assert np.allclose(found.variance, np.diagonal(covariance))
     assert np.allclose(np.sort(found.noise_principal), np.linalg.eigvalsh(covariance))
-    assert np.allclose(found.mean, known.combined()[0] @ back)
+    assert np.allclose(found.mean, known.answer().value @ back)
+    assert found.reach is None
 
 
 def test_padding_that_is_dropped_leaves_no_more_than_the_largest(rng):
     basis = Hadamard(WIDTH)
-    known = stages_of(rng, Output(rng.normal(size=8), np.full(8, 2.0)), 8)
+    known = stages_of(rng, 8)
     found = restored(state_of(basis, known))
     back = np.stack([basis.restored(unit) for unit in np.eye(8)])
-    covariance = (back.T * known.combined()[1]) @ back
+    covariance = (back.T * known.answer().variance) @ back
     assert np.allclose(found.variance, np.diagonal(covariance))
     true = np.linalg.eigvalsh(covariance)[::-1]
     assert len(found.noise_principal) == WIDTH
@@ -80,31 +76,38 @@ def test_padding_that_is_dropped_leaves_no_more_than_the_largest(rng):
     assert (found.noise_principal > true * 1.001).any()  # a bound, and no equality
 
 
-@pytest.mark.parametrize("pulls", [(), (0.0,), (0.2, 0.0, 0.1)])
-def test_what_was_known_before_learned_axes_is_carried_along(rng, pulls):
-    """The covariance of the very map: B, shares, R, one output's noise at a time."""
-    axes, early = learned_axes(rng), np.exp(rng.normal(size=WIDTH))
-    into, back = axes.rotated(np.eye(WIDTH)).T, axes.restored(np.eye(WIDTH)).T
-    first = Output(into @ rng.normal(size=WIDTH), axes.moved_variances(early))
-    assert np.allclose(first.variance, np.diagonal((into * early) @ into.T))
-    known = stages_of(rng, first, WIDTH, pulls)
-    shares = noise_map(known)
-    maps = [(back * shares[0]) @ into * np.sqrt(early)]
-    maps += [back * (share * np.sqrt(out.variance)) for share, out in zip(shares[1:], known.outputs[1:], strict=True)]
-    covariance = sum(each @ each.T for each in maps)
-    found = restored(state_of(axes, known, early))
+def test_learned_axes_that_keep_no_lengths_have_principal_variances_of_their_own(rng):
+    axes, known = learned_axes(rng), stages_of(rng, WIDTH)
+    back = axes.restored(np.eye(WIDTH))
+    covariance = (back.T * known.answer().variance) @ back
+    found = restored(state_of(axes, known))
+    assert not axes.isometric
     assert np.allclose(found.variance, np.diagonal(covariance))
     assert np.allclose(found.noise_principal, np.linalg.eigvalsh(covariance)[::-1])
-    records = restored(state_of(axes, known, early)).record_principal
-    assert np.allclose(records, np.linalg.eigvalsh(back @ back.T)[::-1])
-    if pulls:
-        forgetful = (back**2) @ known.combined()[1]  # as if the coordinates of what was known were independent there
-        assert not np.allclose(found.variance, forgetful, rtol=1e-3)
+    assert np.allclose(found.record_principal, np.linalg.eigvalsh(back.T @ back)[::-1])
 
 
-def test_equal_noise_before_and_no_scale_is_a_rotation(rng):
+def test_learned_axes_without_scale_are_a_rotation(rng):
     axes = LearnedAxes(np.linalg.qr(rng.normal(size=(WIDTH, 2)))[0], np.ones(WIDTH), np.ones(WIDTH))
-    known = stages_of(rng, Output(rng.normal(size=WIDTH), axes.moved_variances(np.full(WIDTH, 0.7))), WIDTH)
-    plain, carried = (restored(state_of(axes, known, early)) for early in (None, np.full(WIDTH, 0.7)))
-    assert np.allclose(plain.variance, carried.variance)
-    assert np.allclose(np.sort(plain.noise_principal), np.sort(carried.noise_principal))
+    known = stages_of(rng, WIDTH)
+    assert axes.isometric
+    assert np.allclose(restored(state_of(axes, known)).noise_principal, known.answer().variance)
+
+
+@pytest.mark.parametrize("basis", [None, Cosine(WIDTH), "learned"])
+def test_dividing_by_a_noisy_count_adds_its_part_of_the_offset(rng, basis):
+    """(n/n̂ - 1) times the offset of the answer: one direction, whose variance is added."""
+    basis = learned_axes(rng) if basis == "learned" else basis
+    known = stages_of(rng, WIDTH)
+    plain, noisy = (restored(state_of(basis, known, count_stddev=stddev)) for stddev in (0.0, 30.0))
+    offset = known.answer().offset if basis is None else basis.restored(known.answer().offset)
+    assert np.allclose(noisy.variance, plain.variance + (0.3 * offset) ** 2)
+    if basis is not None:
+        assert noisy.noise_principal.sum() == pytest.approx(plain.noise_principal.sum() + 0.09 * offset @ offset)
+
+
+def test_the_reach_is_told_in_the_columns(rng):
+    ball = Ball(rng.normal(size=WIDTH), 2.0, 3.0)
+    found = restored(state_of(None, stages_of(rng, WIDTH), ball)).reach
+    assert (found.radius, found.scale.tolist()) == (3.0, [2.0] * WIDTH)
+    assert (found.centre == ball.centre).all()

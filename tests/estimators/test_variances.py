@@ -11,13 +11,12 @@ from recording import RecordingNoise
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.data.records import open_records
-from dimfree.estimators.choose.constants import RADIUS_WINDOW, RECENTRE_SHARES, RECENTRE_STAGES
+from dimfree.estimators.choose.constants import COUNTED_PRECISION, RECENTRE_SHARES, RECENTRE_STAGES
 from dimfree.estimators.learn import rounds, stages
-from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.plan_stages import plan_stages
 from dimfree.estimators.learn.rounds import centre_error, first_round, last_round, learn, recentre
 from dimfree.estimators.learn.scale import LearnedRadius
-from dimfree.estimators.learn.stages import run_stages
+from dimfree.estimators.learn.stages import last_stages, run_stages
 from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.learn.variances import learn_variances, measure_own, score_norm, uncertainty
 from dimfree.geometry.bases import Cosine, Hadamard
@@ -74,14 +73,14 @@ def test_a_draw_that_nobody_charged_is_seen(rows):
 @budgets
 def test_what_is_left_never_goes_below_zero(rows, total, monkeypatch):
     seen = []
-    run_planned = stages._run_planned
+    run_stage = stages._run_stage
 
-    def watched(state, *rest):
-        state = run_planned(state, *rest)
+    def watched(state, *rest, **more):
+        state = run_stage(state, *rest, **more)
         seen.append(state.left)
         return state
 
-    monkeypatch.setattr(stages, "_run_planned", watched)
+    monkeypatch.setattr(stages, "_run_stage", watched)
     learn(state_of(rows, total))
     assert len(seen) >= 2
     assert min(seen) >= -1e-12 * total
@@ -91,13 +90,63 @@ def test_what_is_left_never_goes_below_zero(rows, total, monkeypatch):
 @pytest.mark.parametrize("share", [0.1, 0.7, 1.0])
 def test_a_plan_adds_up_to_what_it_was_given(rows, total, share):
     state = state_of(rows, total)
-    for rank in (1.0, 6.0, 1e4):
-        plan = plan_stages(state, share * state.left, rank)
+    for answer in (False, True):
+        plan = plan_stages(state, share * state.left, answer=answer)
         assert 1 <= len(plan) <= 5
-        spent = sum(planned.mu**2 + planned.search_mu**2 for planned in plan)
-        assert spent == pytest.approx(share * state.left, rel=1e-9)
-        assert plan[-1].search_mu > 0
-        assert all(planned.mu > planned.search_mu for planned in plan)
+        assert sum(planned.mu**2 for planned in plan) == pytest.approx(share * state.left, rel=1e-9)
+        assert sum(planned.weight for planned in plan) == pytest.approx(float(answer))
+        assert bool(plan[-1].weight) is answer
+        counted = [planned.mu**2 for planned in plan[:-1] if planned.weight]
+        assert min(counted, default=total) >= COUNTED_PRECISION * total
+
+
+@both
+def test_only_stages_after_the_look_count_in_the_answer(rows, relation):
+    state = learn(state_of(rows, 0.2, relation))
+    purposes = [event.purpose for event in state.known.events]
+    assert purposes.count("lengths of the records") == 1
+    before = [p for p in purposes[: purposes.index("lengths of the records")] if p == "mean" or p.startswith("stage")]
+    weights = [output.weight for output in state.known.outputs]
+    assert not any(weights[: len(before)])
+    assert all(weights[len(before) :])
+    assert sum(weights) == pytest.approx(1, rel=1e-12)
+
+
+def test_the_draw_that_chooses_the_radius_is_not_in_the_answer(rows):
+    """Other noise in the look alone moves the radius, and with it the size of the noise; nothing else."""
+    states = [learn(state_of(rows, 0.2, noise=_OtherLook(shift))) for shift in (0.0, 3.0)]
+    radii = [state.ball.radius for state in states]
+    assert radii[0] != radii[1]
+    for state in states:
+        assert state.known.answer().value == pytest.approx(rows.mean(axis=0), abs=0.05)
+
+
+class _OtherLook(RecordingNoise):
+    """No noise, but in the histogram of lengths, whose number of cells nothing else has."""
+
+    def __init__(self, shift):
+        super().__init__()
+        self.shift = shift
+
+    def gaussian(self, stddev, size):
+        drawn = super().gaussian(stddev, size)
+        return (
+            drawn + round(self.shift * stddev) * (np.arange(size) > size // 2) if size not in (1, DIMENSION) else drawn
+        )
+
+
+def test_outliers_do_not_draw_the_radius_out(rows):
+    far = rows.copy()
+    far[:15] += 1e4
+    plain, spoiled = (learn(state_of(rows, 0.2, noise=SeededNoise(2))), learn_about(far, rows))
+    assert spoiled.ball.radius < 3 * plain.ball.radius
+
+
+def learn_about(table, honest):
+    """As `state_of`, with the core's mean and scale of the honest records."""
+    state = state_of(honest, 0.2, noise=SeededNoise(2))
+    space = Space(open_records(table), Isotropic(1.0))
+    return learn(replace(state, setting=replace(state.setting, space=space)))
 
 
 def test_a_plan_that_spends_its_budget_twice_is_refused_by_no_one_but_the_ledger(rows):
@@ -143,9 +192,9 @@ def test_the_variances_are_learned(rows):
     assert state.scores.variances[:3] == pytest.approx(STDDEV[:3] ** 2, rel=0.35)
     assert (state.scores.variances[3:] < 0.15).all()
     assert (state.log_variance >= 0).all()
-    value, variance = state.known.combined()
-    assert np.abs(value - rows.mean(axis=0)).max() < 0.03
-    assert variance[0] > 3 * variance[-1]
+    answer = state.known.answer()
+    assert np.abs(answer.value - rows.mean(axis=0)).max() < 0.03
+    assert answer.variance[0] > 3 * answer.variance[-1]
 
 
 @pytest.mark.parametrize(("threshold", "looks"), [(math.inf, 1), (-1.0, 2)])
@@ -168,7 +217,7 @@ def test_any_number_of_coordinates(dimension):
     state = learn(state_of(rows, 0.5))
     assert uncharged(state.setting.noise, state.known.events[1:]) == []
     assert precision(state.known.events) <= 0.5 * (1 + 1e-12)
-    assert np.isfinite(state.known.combined()[0]).all()
+    assert np.isfinite(state.known.answer().value).all()
 
 
 @pytest.mark.filterwarnings("error")
@@ -187,7 +236,7 @@ def test_the_plan_looks_at_nothing_but_released_values(rows, monkeypatch):
         raise AssertionError("a record was looked at")
 
     monkeypatch.setattr(Space, "blocks", locked)
-    plan_stages(state, state.left, 4.0)
+    plan_stages(state, state.left, answer=True)
     state.centre()
     uncertainty(state)
     score_norm(state.setting, 0.1)
@@ -223,7 +272,6 @@ def test_recentring_leaves_noise_that_is_the_same_in_all_coordinates(rows, total
     low, high = RECENTRE_SHARES
     assert low * total * (1 - 1e-9) <= before.left - state.left <= high * total * (1 + 1e-9)
     assert len(state.known.outputs) <= 1 + RECENTRE_STAGES
-    assert state.move_to(Cosine(DIMENSION)).early_variance is None
 
 
 def test_ordinary_stages_about_an_uneven_blur_do_not(rows):
@@ -296,11 +344,10 @@ def test_moving_takes_along_what_is_known(rows, basis):
     assert before.in_original()[0] == pytest.approx(value)
     assert state.in_original()[0] == pytest.approx(value)
     assert (state.known.events, state.left) == (before.known.events, before.left)
-    assert state.early_variance == pytest.approx(variance)
     assert (state.setting.space.basis, state.setting.space.dimension) == (basis, DIMENSION)
     assert state.known.combined()[1] == pytest.approx(basis.moved_variances(variance))
-    state = run_stages(state, 1.0)
-    assert state.in_original()[0] == pytest.approx(rows.mean(axis=0), abs=0.05)
+    state = last_stages(state)
+    assert basis.restored(state.known.answer().value) == pytest.approx(rows.mean(axis=0), abs=0.05)
     assert uncharged(state.setting.noise, state.known.events[1:]) == []
     assert precision(state.known.events) <= 0.5 * (1 + 1e-12)
 
@@ -314,7 +361,7 @@ def test_standard_deviations_after_a_move(rows):
     assert np.ptp(state.stddev) == 0
     state = state.move_to(uneven_axes(), np.arange(1.0, DIMENSION + 1))
     assert state.stddev.tolist() == list(range(1, DIMENSION + 1))
-    assert (state.radius.ratio, state.radius.window) == (1.0, RADIUS_WINDOW)
+    assert state.ball is None
 
 
 def test_stages_are_counted_through_a_move(rows):
@@ -322,13 +369,3 @@ def test_stages_are_counted_through_a_move(rows):
     purposes = [event.purpose for event in state.known.events if event.purpose.startswith("stage ")]
     assert purposes == [f"stage {number + 1}" for number in range(len(purposes))]
     assert len(purposes) >= 3
-
-
-def test_fresh_noise_and_that_of_the_first_output_make_up_the_whole(rng):
-    known = Knowledge()
-    for share in (0.0, 0.3, 0.1, 0.2):
-        known = known.add(Output(rng.normal(size=4), np.exp(rng.normal(size=4)), rng.uniform(size=4), share))
-        first, fresh = known.fresh()
-        assert first**2 * known.outputs[0].variance + fresh == pytest.approx(known.combined()[1])
-    assert (fresh > 0).all()
-    assert first != pytest.approx(known._weights()[0])  # clipping passes some of it on

@@ -14,9 +14,9 @@ from dimfree.comparison.baselines.not_private import oracle_floor
 from dimfree.comparison.contestants import CONTESTANTS
 from dimfree.comparison.spectra import DISTANCE, draw
 from dimfree.errors import InvalidParameter
+from dimfree.estimators.choose.constants import WIDE_REACH
 from dimfree.estimators.run import NO_SCALE, TOO_FEW
 from dimfree.noise import SeededNoise
-from dimfree.planning.known_noise import found_law
 from dimfree.planning.outlook import smallest_count
 from dimfree.planning.peers import predict_peers
 from dimfree.planning.predict import _predicted, predict, stddevs_of_public
@@ -69,9 +69,16 @@ def test_known_noise_depends_on_units_and_not_on_the_order_of_columns():
 
 
 def test_more_records_never_hurt_and_noise_falls_as_their_inverse():
-    noises = [predict(asked("S4", 30, count, "covariance")).noise for count in (20_000, 80_000, 320_000)]
+    counts = (20_000, 80_000, 320_000)
+    noises = [predict(asked("S4", 30, count, "covariance", tails="gaussian")).noise for count in counts]
     assert noises[0] / noises[1] == pytest.approx(4, rel=0.15)
     assert noises[1] / noises[2] == pytest.approx(4, rel=0.15)
+
+
+def test_where_noise_is_small_the_ball_is_widened_until_it_is_a_fifth_of_the_sampling_error():
+    for count in (80_000, 320_000):
+        found = predict(asked("S4", 30, count, "covariance"))
+        assert found.noise == pytest.approx(WIDE_REACH * found.sampling, rel=0.05)
 
 
 @pytest.mark.parametrize("knowledge", ["covariance", "nothing"])
@@ -105,13 +112,6 @@ def test_the_smallest_count_is_where_real_refusals_end(knowledge, rng):
     assert reasons[1] != TOO_FEW
 
 
-def test_where_a_noisy_search_ends():
-    sharp = found_law(np.array([0, 0, 0, 1, 1, 1, 1.0]))
-    assert sharp.tolist() == [0, 0, 0, 1, 0, 0, 0]
-    # four cells, every answer a fair coin: two questions, all cells alike
-    assert found_law(np.full(5, 0.5)).tolist() == [0, 0.25, 0.25, 0.25, 0.25]
-
-
 def test_simulated_tables_have_exact_moments():
     question = asked("S2", 12, 5000, "nothing")
     table = Table.of(question, 3)
@@ -128,10 +128,10 @@ def forget():
 def test_thinning_costs_no_accuracy(monkeypatch):
     """As many simulated records as there are to be, or a tenth: the same prediction but for luck."""
     question = asked("S3", 30, 2000, "nothing")
-    thin = predict(question).error
-    forget()
-    monkeypatch.setattr("dimfree.planning.thinned_table.MOST_ROWS", 2000)
     whole = predict(question).error
+    forget()
+    monkeypatch.setattr("dimfree.planning.thinned_table.LENGTH_QUANTILES", 200)
+    thin = predict(question).error
     forget()
     assert thin == pytest.approx(whole, rel=0.08)
 

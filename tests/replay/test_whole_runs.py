@@ -21,7 +21,7 @@ SHARP = {  # how near to their charge the extreme neighbours bring the statistic
     "friend radius": 0.9,
     "unit of the scores": 0.9999,
     "variances": 0.99,
-    "clipping radius": 0.9999,
+    "lengths of the records": 0.9999,
     "stage 1": 0.9999,
 }
 BY_COLUMNS = {  # likewise, where every column is read by itself

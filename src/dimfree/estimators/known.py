@@ -16,7 +16,6 @@ from dimfree.estimators.choose.constants import BLOCK_RULE, SCALE_SEARCH_SHARE
 from dimfree.estimators.choose.core import BoundedChoice, Size, choose_soft, stable_choices
 from dimfree.estimators.choose.stages import Moments, Schedule, best_schedule, clip_level
 from dimfree.estimators.learn.knowledge import Knowledge, Output
-from dimfree.estimators.learn.radius import Clipping, unsearched
 from dimfree.estimators.learn.scale import LearnedScale, learn_scale, learnable, pair_distances
 from dimfree.estimators.learn.stages import Honest, run_schedule
 from dimfree.estimators.learn.state import StageSetting
@@ -25,6 +24,7 @@ from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
 from dimfree.estimators.without_test import soft_mean
 from dimfree.geometry.shape import Diagonal
 from dimfree.mechanisms import Measured
+from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.results.release import Release
 
 
@@ -53,11 +53,11 @@ def release_known(run: Run, *, bounded: bool = False) -> Release:
     mean = core_mean(run, core, radius, schedule.core_mu, sampled, size.capacity(size.rate))  # P4, P5, P6
     if mean is None:
         return run.refused(UNSTABLE, method, ledger, **public)
-    known = _stages(run, schedule, size, scale.factor, mean)  # P8
+    known, ball = _stages(run, schedule, size, scale.factor, mean)  # P8, P21
     public |= {"stages": len(schedule.stage_mus), "block": schedule.block}
     if not schedule.stage_mus or schedule.block < run.space.dimension:
         public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
-    return run.released(known, method, replace(ledger, after=known.events), public)
+    return run.released(known, method, replace(ledger, after=known.events), public, size=size, ball=ball)
 
 
 def release_cheapest(run: Run) -> Release:
@@ -96,7 +96,7 @@ def choose_schedule(run: Run, calibration: Calibration, size: Size) -> Schedule 
         run.relation,
         blocks=isinstance(run.space.shape, Diagonal) and size.count < BLOCK_RULE * root_d / run.budget.epsilon,
         most_stages=run.most_stages,
-        searched=run.searches,
+        looked=run.looks,
     )
 
 
@@ -113,19 +113,18 @@ def _scale(run: Run, schedule: Schedule, size: Size, sampled: Mask | None) -> Le
     return learn_scale(pairs, run.model.radii, schedule.branch.search_mu, run.relation, noise=run.noise)
 
 
-def _stages(run: Run, schedule: Schedule, size: Size, factor: float, mean: Measured[Floats]) -> Knowledge:
-    """The core's mean and the recentring stages after it (P8)."""
+def _stages(
+    run: Run, schedule: Schedule, size: Size, factor: float, mean: Measured[Floats]
+) -> tuple[Knowledge, Ball | None]:
+    """The core's mean and the recentring stages after it (P8), with their weights in the answer (P21)."""
     radius = schedule.core.radius * factor
-    setting = StageSetting(run.space, size.count, run.relation, run.noise)
-    honest = Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, run.searches, 2 * radius)
-    known = Knowledge.of(_core_output(run, mean, factor), mean.event)
-    return run_schedule(setting, known, schedule, honest, level_of(run, size, schedule.branch.mu))
-
-
-def _core_output(run: Run, mean: Measured[Floats], factor: float) -> Output:
+    setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
+    honest = Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, run.looks, 2 * radius)
     variance = np.full(run.space.dimension, (mean.event.stddev * mean.event.step) ** 2)
-    clipping = unsearched(run.coordinate_variances * factor**2) if run.searches else Clipping()
-    return Output(mean.value, variance, clipping.bias)
+    weight, block = np.ones_like(variance), honest.largest(schedule.block)
+    weight[slice(None) if block is None else block] = schedule.weights[0]
+    known = Knowledge.of(Output(mean.value, variance, weight), mean.event)
+    return run_schedule(setting, known, schedule, honest, level_of(run, size, schedule.branch.mu))
 
 
 def _search_share(run: Run) -> float:

@@ -13,13 +13,14 @@ from dimfree.accounting.events import Branch, Costs, Gaussian
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import AnyCosts
 from dimfree.data.records import Records
-from dimfree.estimators.choose.core import HonestModel
+from dimfree.estimators.choose.core import HonestModel, Size
 from dimfree.estimators.learn.knowledge import Knowledge
 from dimfree.estimators.learn.restore import Answer
 from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.geometry.bases import as_basis
 from dimfree.geometry.shape import Diagonal, as_shape
 from dimfree.geometry.space import Space
+from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.noise import Noise
 from dimfree.options import AUTO
 from dimfree.request import Request
@@ -92,8 +93,8 @@ class Run:
         return self.space.records
 
     @property
-    def searches(self) -> bool:
-        """Whether clipping radii are searched: where the model is not trusted to the last per cent."""
+    def looks(self) -> bool:
+        """Whether the records' lengths are looked at: where the model is not trusted to the last per cent."""
         return self.learn_scale or self.model.factor > 1
 
     @property
@@ -115,7 +116,6 @@ class Run:
         ledger: AnyCosts,
         public: dict[str, float],
         words: Mapping[str, float | str],
-        reach: Reach | None = None,
     ) -> Release:
         """A release whose shape was learned: what the learner says in the coordinates of the records."""
         model = ErrorModel(
@@ -123,7 +123,7 @@ class Run:
             record_stddev=np.sqrt(answer.shape.variances),
             record_principal=answer.record_principal,
             records=public.get("averaged_at_least", public.get("count_at_least")),
-            clipping=answer.clipping,
+            clipping=np.zeros_like(answer.mean),
         )
         return Release.released(
             mean=answer.mean,
@@ -131,7 +131,7 @@ class Run:
             error_model=model,
             shape=answer.shape,
             denoised=answer.denoised if self.denoise else None,
-            reach=reach,
+            reach=answer.reach,
             **self._common(method, ledger, {**public, **words}),
         )
 
@@ -143,25 +143,39 @@ class Run:
         public: dict[str, float],
         *,
         records_modelled: bool = True,
+        size: Size | None = None,
+        ball: Ball | None = None,
     ) -> Release:
-        """The combination of all outputs, back in the original space: noise covariance M^{1/4} diag(V) M^{1/4}.
+        """The answer, back in the original space: noise covariance M^{1/4} diag(V) M^{1/4}.
 
         V is constant unless the shape is diagonal, so the square roots of V times the diagonal of M^{1/2} are exact.
+        `size`: the number of records that offsets were divided by. `ball`: where the last stage clipped.
         `records_modelled=False`: nothing is known of the spread of the records, so error bars speak of the noise alone.
         """
-        value, variance = known.combined()
-        shape = self.space.shape
-        model = self._error_model(variance, public) if records_modelled else ErrorModel()
-        mean, stddev = shape.restore(value), np.sqrt(variance * shape.root_diagonal(self.space.dimension))
+        found, shape = known.answer(), self.space.shape
+        miscount = 0.0 if size is None or not size.stddev else size.stddev / size.count
+        miscounted = shape.restore(found.offset * miscount)
+        model = self._error_model(found.variance, miscounted, public) if records_modelled else ErrorModel()
+        mean = shape.restore(found.value)
+        stddev = np.sqrt(found.variance * shape.root_diagonal(self.space.dimension) + miscounted**2)
         return Release.released(
             mean=mean,
             noise_stddev=stddev,
             error_model=model,
             denoised=denoised(mean, stddev**2)[0] if self.denoise else None,
+            reach=self._reach(ball),
             **self._common(method, ledger, public),
         )
 
-    def _error_model(self, variance: Floats, public: dict[str, float]) -> ErrorModel:
+    def _reach(self, ball: Ball | None) -> Reach | None:
+        """Where records were clipped, if the shape leaves the columns apart and all of them were summed."""
+        shape = self.space.shape
+        if ball is None or ball.block is not None or not isinstance(shape, Diagonal):
+            return None
+        scale = np.sqrt(shape.root_diagonal(self.space.dimension))
+        return Reach(ball.radius, shape.restore(ball.centre), scale)
+
+    def _error_model(self, variance: Floats, miscounted: Floats, public: dict[str, float]) -> ErrorModel:
         """Principal variances of noise and records, both functions of the shape, and a likely lower bound on n."""
         shape, dimension, scale = self.space.shape, self.space.dimension, public.get("scale", 1.0)
         counted = public.get("averaged_at_least", public.get("count_at_least"))
@@ -169,7 +183,9 @@ class Run:
         record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))
         if isinstance(shape, Diagonal):
             return ErrorModel(record_stddev=record_stddev, records=records)
-        return ErrorModel(variance[0] * self.spectrum, record_stddev, (scale * self.spectrum) ** 2, records)
+        noise = variance[0] * self.spectrum
+        noise[np.argmax(noise)] += float(miscounted @ miscounted)
+        return ErrorModel(noise, record_stddev, (scale * self.spectrum) ** 2, records)
 
     def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Branch, ...], **rest: Any) -> Costs:
         return Costs(self.budget, self.relation, before, menu, **rest)

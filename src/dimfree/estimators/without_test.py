@@ -70,5 +70,5 @@ def _bounded_mean(
         return run.refused(LOW_WEIGHT, method, replace(ledger, after=(total.event,)), **public)
     mean = weighted_mean(run, integers, weights, moves / lowest * RADIUS, choice.mean_mu, choice.radius)
     variance = np.full(run.space.dimension, (mean.event.stddev * mean.event.step) ** 2)
-    known = Knowledge.of(Output(mean.value, variance), total.event, mean.event)
+    known = Knowledge.of(Output(mean.value, variance, weight=1.0), total.event, mean.event)
     return run.released(known, method, replace(ledger, after=known.events), public)

@@ -171,7 +171,7 @@ def _joined(blocks: list[CoordinateBlock], averages: list[Average]) -> Output:
     mean, variance = np.empty(dimension), np.empty(dimension)
     for block, one in zip(blocks, averages, strict=True):
         mean[block.coordinates], variance[block.coordinates] = one.mean, one.variance
-    return Output(mean, variance)
+    return Output(mean, variance, weight=1.0)
 
 
 def _ledger(run: Run, shares: Shares, spent: tuple[Pure, ...], halves: bool) -> Composition:

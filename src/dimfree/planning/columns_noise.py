@@ -13,13 +13,14 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.events import OnlyGaussian
-from dimfree.estimators.choose.constants import LENGTH_QUANTILES
 from dimfree.estimators.columns.last import clipping_radius, look_at_lengths
 from dimfree.estimators.columns.run import learned
 from dimfree.estimators.columns.state import ColumnState
-from dimfree.estimators.columns.tail import LengthCounts, Tail, length_edges
+from dimfree.estimators.learn.radius import read_edges
 from dimfree.estimators.learn.state import StageSetting
-from dimfree.noise import SeededNoise, public_simulation
+from dimfree.estimators.learn.tail import Tail
+from dimfree.noise import SeededNoise
+from dimfree.planning.looks import seen_lengths
 from dimfree.planning.outlook import Outlook, outlook
 from dimfree.planning.question import Question
 from dimfree.planning.thinned import Simulated, averaged, simulated
@@ -38,7 +39,7 @@ def simulated_columns(question: Question) -> Simulated:
 
 
 def _one_run(question: Question, seen: Outlook, draw: int) -> Simulated:
-    table = Table.of(question, draw, most_rows=LENGTH_QUANTILES)
+    table = Table.of(question, draw)
     thinned = _learned(question, seen, table, SeededNoise(SEED + draw))
     setting = replace(thinned.setting, count=seen.size.count, count_stddev=seen.size.stddev or 0.0)
     left, precision = thinned.left / table.factor**2, thinned.precision / table.factor**2
@@ -64,10 +65,7 @@ def _learned(question: Question, seen: Outlook, table: Table, noise: SeededNoise
 
 def _seen_tail(state: ColumnState, lengths: Floats, factor: float, draw: int) -> Tail:
     """What a histogram of the lengths of n records would say of their tail."""
-    edges = length_edges(state.rank) * state.length
-    counts = factor * np.histogram(lengths, np.concatenate([[0.0], edges, [np.inf]]))[0]
-    look = state.events[-1]
-    stddev = look.stddev * look.step * factor
-    counts = counts + stddev * public_simulation([SEED, draw, 1]).normal(size=len(counts))
-    seen = LengthCounts(edges, counts, stddev, state.setting.count, state.setting.count_stddev)
+    setting, look, edges = state.setting, state.events[-1], read_edges(state.rank, state.length)
+    noise = look.stddev * look.step * factor
+    seen = seen_lengths(lengths, edges, noise, setting.count, setting.count_stddev, draw)
     return Tail.fitted(seen, state.rank, state.length)

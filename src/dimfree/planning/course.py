@@ -7,7 +7,6 @@ from scipy.special import ndtr, ndtri
 from dimfree.accounting.events import OnlyGaussian
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.core import soft
-from dimfree.estimators.choose.constants import SEARCHED_STAGES
 from dimfree.estimators.choose.core import BoundedChoice, StableChoice
 from dimfree.estimators.choose.stages import Schedule
 from dimfree.planning.columns_noise import simulated_route
@@ -18,12 +17,13 @@ from dimfree.planning.question import Question
 
 REFUSED = "refused"
 COUNT, TEST = "number of records", "test and choice"
+LOOK = "lengths of the records"
 _PURPOSES = {
     "friend radius": "scale of the records",
     "mean": "core",
     "unit of the scores": "variances",
     "variances": "variances",
-    "clipping radius": "clipping radii",
+    LOOK: LOOK,
     "unevenness of the coordinates": "choice of coordinates",
     "weight of the coordinates": "choice of coordinates",
     "spread in the basis": "choice of coordinates",
@@ -100,9 +100,9 @@ def _precisions(question: Question, seen: Outlook) -> list[tuple[str, float]]:
     if isinstance(choice, BoundedChoice):
         return [("total weight", choice.bound_mu**2), ("core", choice.mean_mu**2)]
     if isinstance(choice, Schedule):
-        searches = min(len(choice.stage_mus), SEARCHED_STAGES) * choice.search_mu**2 if seen.run.searches else 0.0
         after = [("stages", mu**2) for mu in choice.stage_mus]
-        return [("core", choice.core_mu**2), *([("clipping radii", searches)] if searches else []), *after]
+        look = [(LOOK, choice.look_mu**2)] if choice.look_mu else []
+        return [("core", choice.core_mu**2), *look, *after]
     if isinstance(choice, OnlyGaussian):
         spent = (("all else", choice.mu**2),) if question.dimension > MOST_COLUMNS else simulated_route(question).spent
         return [(_LOOKS.get(purpose, purpose), precision) for purpose, precision in spent]

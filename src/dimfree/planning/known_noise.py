@@ -1,33 +1,34 @@
 """Known covariance: the noise of a release in closed form, stage by stage as `stages.run_schedule` goes. No simulation.
 
-Notation: V = variance per rescaled coordinate of what is known; ρ = clipping radius; E = excess, in records.
+Where lengths are looked at, the radius is that of a simulated histogram. Notation: n̂ = released number of records.
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from dimfree._types import Floats
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import CHANGED_RECORDS
 from dimfree.core import soft
+from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
     CLIPPING_ENTRIES,
     CLIPPING_PROBES,
     LEAST_CLIPPING_PROBES,
     LENGTH_QUANTILES,
-    SEARCHED_STAGES,
+    SIMULATED_LOOKS,
 )
 from dimfree.estimators.choose.core import BoundedChoice
 from dimfree.estimators.choose.stages import Moments, Schedule
 from dimfree.estimators.known import level_of
-from dimfree.estimators.learn.knowledge import Knowledge, Output
-from dimfree.estimators.learn.radius import RadiusSearch, search_grid, searched, trusted, unsearched
-from dimfree.estimators.learn.stages import Honest
-from dimfree.mechanisms.search import count_stddev
+from dimfree.estimators.learn.radius import read_edges
+from dimfree.estimators.learn.stages import Honest, schedule_radius
+from dimfree.estimators.learn.state import StageSetting
 from dimfree.noise import public_simulation
+from dimfree.planning.looks import seen_lengths
 from dimfree.planning.outlook import Outlook
 
 
@@ -38,7 +39,7 @@ def known_noise(seen: Outlook) -> tuple[Floats, float]:
         return soft_stddev(seen, seen.choice) ** 2 * roots, 0.0
     if not isinstance(seen.choice, Schedule):
         raise TypeError("A known covariance is released by a schedule or by the soft core.")
-    shift, variance = _recentred(seen, seen.choice).combined()
+    shift, variance = _recentred(seen, seen.choice)
     return variance * roots, float((shift**2 * roots).sum())
 
 
@@ -56,26 +57,32 @@ def soft_total(seen: Outlook, choice: BoundedChoice) -> float:
     return float(np.clip(2 * friends - 1, 0, 1).mean()) * seen.size.count
 
 
-def _recentred(seen: Outlook, schedule: Schedule) -> Knowledge:
-    """The knowledge after the core and every stage. Its values are how far clipping typically moves each coordinate.
+def _recentred(seen: Outlook, schedule: Schedule) -> tuple[Floats, Floats]:
+    """Per rescaled coordinate of the answer: how far clipping typically moves it, and the variance of its noise.
 
-    `stated` is what the release itself takes its knowledge to be, and sets the radii; what is returned has the share
-    of the centre's noise that clipping really leaves.
+    `errors` holds, for every output, its share of the fresh noise of each: clipping leaves some of its centre's error.
     """
     run, core = seen.run, schedule.core
-    honest = Honest(run.spectrum, run.coordinate_variances, run.searches, 2 * core.radius)
-    stages = _Stages(honest, schedule, level_of(run, seen.size, schedule.branch.mu), seen.size.count, run.relation)
-    first = np.full(run.space.dimension, (core.radius * core.sensitivity / schedule.core_mu) ** 2)
-    miscount = (seen.size.stddev or 0.0) / seen.size.count  # offsets are divided by n̂: so much of the centre's error
-    bias = unsearched(honest.coordinates).bias if honest.searched else 0.0
-    stated = true = Knowledge.of(Output(np.zeros_like(first), first, bias))
-    for index in range(len(schedule.stage_mus)):
-        shift, variance = true.combined()
-        output, radius = stages.output(index, stated.combined()[1], variance)
-        kept, own = stages.clipped(radius, variance)
-        stated = stated.add(output)
-        true = true.add(replace(output, value=own + kept * shift, centre_share=np.hypot(kept, miscount)))
-    return true
+    honest = Honest(run.spectrum, run.coordinate_variances, run.looks, 2 * core.radius)
+    setting = StageSetting(run.space, seen.size.count, run.relation, run.noise, seen.size.stddev or 0.0)
+    stages = _Stages(honest, schedule, level_of(run, seen.size, schedule.branch.mu), setting)
+    dimension, outputs = run.space.dimension, len(schedule.stage_mus) + 1
+    variances = np.full((outputs, dimension), 1e300)  # says nothing
+    variances[0] = (core.radius * core.sensitivity / schedule.core_mu) ** 2
+    errors, shifts = np.zeros((outputs, outputs, dimension)), np.zeros((outputs, dimension))
+    errors[np.arange(outputs), np.arange(outputs)] = 1.0
+    miscount = setting.count_stddev / setting.count  # offsets are divided by n̂: so much of the centre's error
+    for index, radius in enumerate(stages.radii(variances)):
+        before = 1 / variances[: index + 1]
+        weights, centre = before / before.sum(axis=0), 1 / before.sum(axis=0)
+        kept, own = stages.clipped(radius, centre)
+        errors[index + 1] += np.hypot(kept, miscount) * (weights[:, None] * errors[: index + 1]).sum(axis=0)
+        shifts[index + 1] = own + kept * (weights * shifts[: index + 1]).sum(axis=0)
+    roots = np.sqrt(stages.weights()[:, None] / variances)
+    roots[0, stages.outside] = 1.0
+    roots /= roots.sum(axis=0)
+    shares = (roots[:, None] * errors).sum(axis=0)
+    return (roots * shifts).sum(axis=0), (shares**2 * variances).sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -85,8 +92,7 @@ class _Stages:
     honest: Honest
     schedule: Schedule
     level: float
-    count: float
-    relation: Neighbours
+    setting: StageSetting
 
     @property
     def moments(self) -> Moments:
@@ -97,19 +103,43 @@ class _Stages:
         found = self.honest.largest(self.schedule.block)
         return np.arange(len(self.honest.coordinates)) if found is None else found
 
-    def output(self, index: int, stated: Floats, true: Floats) -> tuple[Output, float]:
-        """The output of a stage as it is stated, and ρ as expected."""
-        honest, moments, mu = self.honest, self.moments, self.schedule.stage_mus[index]
-        radius = float(moments.radius(self.level, float(stated[self.block].mean())))
-        squared, clipping = radius**2, unsearched(honest.coordinates) if honest.searched else trusted(self.level)
-        if honest.searched and index >= len(self.schedule.stage_mus) - SEARCHED_STAGES:
-            search = RadiusSearch.balanced(self.schedule.search_mu, mu, moments.effective_rank, math.inf)
-            squared = searched_square(moments, radius, float(true[self.block].mean()), search, self.count)
-            clipping = searched(search, self.count, honest.coordinates)
-        moves = 1 if self.relation is Neighbours.ADD_REMOVE else 2
-        fresh = np.full(len(stated), np.inf)
-        fresh[self.block] = squared * (moves / (self.count * mu)) ** 2
-        return Output(np.zeros(len(stated)), fresh, clipping.bias, clipping.centre_share), math.sqrt(squared)
+    @property
+    def outside(self) -> Mask:
+        """The coordinates that no stage recentres."""
+        found = np.ones(len(self.honest.coordinates), dtype=bool)
+        found[self.block] = False
+        return found
+
+    def weights(self) -> Floats:
+        """α of the core and the stages, in the block."""
+        return np.array(self.schedule.weights)
+
+    def radii(self, variances: Floats) -> Iterator[float]:
+        """The clipping radius of each stage as expected; its output's variance is written into `variances` first."""
+        moments, moves, ratio = self.moments, self.setting.moves, None
+        for index, mu in enumerate(self.schedule.stage_mus):
+            spread = float((1 / (1 / variances[: index + 1, self.block]).sum(axis=0)).mean())
+            radius = float(moments.radius(self.level, spread))
+            if self.honest.looked and self.schedule.weights[index + 1] and ratio is None:
+                ratio = self._looked(spread) / radius
+            radius *= ratio or 1.0
+            variances[index + 1, self.block] = (radius * moves / (self.setting.count * mu)) ** 2
+            yield radius
+
+    def _looked(self, spread: float) -> float:
+        """Root mean square of the radius that a look suggests, for Gaussian records and a centre off by `spread`."""
+        moments, rank, mu = self.moments, self.moments.effective_rank, self.schedule.look_mu
+        with np.errstate(invalid="ignore"):  # with few columns the fitted law of |z|² begins a little below 0
+            lengths = np.nan_to_num(moments.radius((np.arange(LENGTH_QUANTILES) + 0.5) / LENGTH_QUANTILES, spread))
+        predicted, off = math.sqrt(moments.first + moments.size * spread), math.sqrt(len(self.outside) * spread)
+        edges = read_edges(rank, predicted, self.honest.farthest + off)
+        noise, count = math.sqrt(CHANGED_RECORDS[self.setting.relation]) / mu, self.setting.count
+        looks = (
+            seen_lengths(lengths, edges, noise, count, self.setting.count_stddev, draw)
+            for draw in range(SIMULATED_LOOKS)
+        )
+        found = [schedule_radius(seen, self.setting, self.schedule, self.honest) for seen in looks]
+        return float(np.sqrt(np.mean(np.square(found))))
 
     def clipped(self, radius: float, centre: Floats) -> tuple[Floats, Floats]:
         """Of each coordinate: the share of the centre's own error that clipping passes on, and what it adds itself.
@@ -123,30 +153,7 @@ class _Stages:
         lengths = np.sqrt((z**2).sum(axis=1))[:, None]
         shrink = np.minimum(1.0, radius / lengths)
         slope = (shrink * np.where(shrink < 1, 1 - (z / lengths) ** 2, 1.0)).mean(axis=0)
-        left = ((shrink**2 - slope**2) * z**2).mean(axis=0) / self.count
+        left = ((shrink**2 - slope**2) * z**2).mean(axis=0) / self.setting.count
         kept, own = np.zeros((2, len(centre)))
         kept[block], own[block] = 1 - slope, np.sqrt(np.maximum(left, 0.0))
         return kept, own
-
-
-def searched_square(moments: Moments, radius: float, spread: float, search: RadiusSearch, count: float) -> float:
-    """E[ρ²] of a noisy search about a predicted radius, for Gaussian records and a centre off by `spread` each way."""
-    grid = radius * search_grid(search.window)
-    with np.errstate(invalid="ignore"):  # with few columns the fitted law of |z|² begins a little below 0
-        lengths = np.nan_to_num(moments.radius((np.arange(LENGTH_QUANTILES) + 0.5) / LENGTH_QUANTILES, spread))
-    excess = count * np.clip(lengths / grid[:, None] - 1, 0.0, 1.0).mean(axis=1)
-    noise = count_stddev(len(grid) - 1, 1.0, search.mu)
-    return float(found_law(ndtr((search.target - excess) / noise)) @ grid**2)
-
-
-def found_law(positive: Floats) -> Floats:
-    """Where `mechanisms.search.noisy_search` ends: the probability of each grid point, given those of a yes at each."""
-    law, open_cells = np.zeros(len(positive)), [(0, len(positive) - 1, 1.0)]
-    while open_cells:
-        low, high, weight = open_cells.pop()
-        if high - low <= 1:
-            law[high] += weight
-            continue
-        middle = (low + high) // 2
-        open_cells += [(low, middle, weight * positive[middle]), (middle, high, weight * (1 - positive[middle]))]
-    return law

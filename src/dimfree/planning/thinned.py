@@ -147,12 +147,16 @@ class _Run:
         precision = self.choice.branch.mu**2
         share = core_share(self.choice, learned.radius, learned.trace, self.table.space.dimension)
         core = self._core(learned.radius, math.sqrt(share * precision))
-        setting = StageSetting(self.table.space, self.count, self.run.relation, self.noise)
+        setting = StageSetting(
+            self.table.space, self.count, self.run.relation, self.noise, (self.size.stddev or 0.0) / self.table.factor
+        )
         begun = State.after_core(
             setting, core, precision * self.table.factor**2, share, learned, sampling_count=self.size.count
         )
         known = learn_coordinates(begun, rotations=False).known  # columns are taken as uncorrelated
-        return Simulated(known.combined()[1], self._excess(known), self._spent(known))
+        found, miscount = known.answer(), (self.size.stddev or 0.0) / self.size.count
+        variances = found.variance + (found.offset * miscount) ** 2
+        return Simulated(variances, self._squared_error(known) - float(variances.sum()), self._spent(known))
 
     def _core(self, radius: float, mu: float) -> Measured[Floats]:
         """The core's mean: that of the sample it looks at, whose members all weigh alike, and its noise."""
@@ -161,23 +165,13 @@ class _Run:
         noise = self.noise.gaussian(event.stddev, dimension) * event.step
         return Measured(self.table.mean + noise, event)
 
-    def _excess(self, known: Knowledge) -> float:
-        """|error|² with the square of the drawn noise replaced by its expectation."""
+    def _squared_error(self, known: Knowledge) -> float:
+        """Of the answer, with the square of the drawn noise replaced by its expectation."""
         vectors = [event for event in known.events if event.purpose == "mean" or event.purpose.startswith("stage")]
-        drawn = list(self.noise.of_events(vectors))
-        weights = [1 / (output.variance + output.bias) for output in known.outputs]
-        total = np.sum(weights, axis=0)
-        noise = sum(
-            weight / total * np.sqrt(output.variance) * z
-            for weight, output, z in zip(weights, known.outputs, drawn, strict=True)
-        )
-        expected = sum(
-            float(((weight / total) ** 2 * output.variance).sum())
-            for weight, output in zip(weights, known.outputs, strict=True)
-        )
-        value, variance = known.combined()
-        error = float(((value - self.table.mean) ** 2).sum())
-        return error - float((noise**2).sum()) + expected - float(variance.sum())
+        found, noise = known.answer(), np.zeros_like(self.table.mean)
+        for output, drawn in zip(known.outputs, self.noise.of_events(vectors), strict=True):
+            noise += np.sqrt(output.weight * found.variance) * drawn
+        return float(((found.value - self.table.mean) ** 2 - noise**2 + found.variance).sum())
 
     def _spent(self, known: Knowledge) -> tuple[tuple[str, float], ...]:
         """(purpose, precision), at the true number of records."""

@@ -9,7 +9,7 @@ from dimfree._types import Floats
 from dimfree.comparison.spectra import DISTANCE
 from dimfree.core.distances import PairDistances
 from dimfree.data.records import Records
-from dimfree.estimators.choose.constants import LEAST_ROWS, MOST_ROWS, TABLE_ENTRIES
+from dimfree.estimators.choose.constants import LEAST_ROWS, LENGTH_QUANTILES, TABLE_ENTRIES
 from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space
 from dimfree.noise import public_simulation
@@ -27,9 +27,9 @@ class Table:
     stands_for: int  # n
 
     @classmethod
-    def of(cls, question: Question, draw: int, *, most_rows: int = MOST_ROWS) -> "Table":
+    def of(cls, question: Question, draw: int) -> "Table":
         coins, dimension = public_simulation([SEED, draw]), question.dimension
-        wanted = min(question.count, max(LEAST_ROWS, min(most_rows, TABLE_ENTRIES // dimension)))
+        wanted = min(question.count, max(LEAST_ROWS, min(LENGTH_QUANTILES, TABLE_ENTRIES // dimension)))
         half = coins.normal(size=(max(1, wanted // 2), dimension))
         half *= question.stddevs / np.sqrt((half**2).mean(axis=0))
         direction = coins.normal(size=dimension)  # far from 0 in a random direction, so that shrinking gains nothing

@@ -15,7 +15,7 @@ _PLAIN = {
     "mean": "mean of the core",
     "unit of the scores": "scale of the variances",
     "variances": "variances of the coordinates",
-    "clipping radius": "radii for clipping",
+    "lengths of the records": "how long the records are, for the radius of clipping",
     "unevenness of the coordinates": "choice of coordinates: how unequal the columns are",
     "weight of the coordinates": "choice of coordinates: total variance, for comparison",
     "spread in the basis": "choice of coordinates: variance that the cosine transform concentrates",

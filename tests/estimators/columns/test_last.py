@@ -12,7 +12,7 @@ from dimfree import SeededNoise
 from dimfree.estimators.choose.constants import LENGTH_LOOK_SHARES
 from dimfree.estimators.columns.last import last_mean, look_at_lengths
 from dimfree.estimators.columns.run import learned
-from dimfree.estimators.columns.tail import length_edges
+from dimfree.estimators.learn.tail import length_edges
 
 COUNT = 2000
 both = pytest.mark.parametrize("relation", ["add-remove", "replace-one"])

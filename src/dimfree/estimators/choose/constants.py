@@ -6,7 +6,7 @@ names the command whose figures decided a value. No such command is on record fo
 hand. Write the command down when a value is settled by one.
 
 Letters: P = precision (mu²) of the branch that runs; n = released (or public) number of records; d = coordinates;
-λ = friend radius; σ = standard deviation of a coordinate; ρ = clipping radius; T = a public orthonormal transform.
+λ = friend radius; σ = standard deviation of a coordinate; T = a public orthonormal transform.
 """
 
 from fractions import Fraction
@@ -50,14 +50,12 @@ MOST_STAGES = 5
 SMALL_NOISE_VARIANCE = 0.04
 # [share of the sampling variance] How much it may grow: a thousandth of the whole error.
 UNSEEN_VARIANCE = 2e-3
-# [stages] The last stages search their clipping radius, if radii are searched at all.
-SEARCHED_STAGES = 2
+# [stages] So many of the last stages count in the answer, where the records' lengths are looked at.
+COUNTED_STAGES = 2
 # [number] Candidates for the size of the block of recentred coordinates.
 BLOCK_SIZES = 12
 # [share of records: most and least; records times epsilon] How many records a stage with a trusted radius may clip.
 CLIPPED_MOST, CLIPPED_LEAST, CLIPPED_COUNT = 0.25, 0.05, 120
-# [1/rank; share of P: least and most] One search of a radius: more where few directions carry the variance.
-SCHEDULE_SEARCH_RANK, SCHEDULE_SEARCH_SHARES = 10, (0.005, 0.02)
 
 # --- Known shape: the simulated friend radius (choose/friend_radius.py) -----------------------------------------------
 
@@ -98,37 +96,12 @@ SEARCH_CLEARANCE = 2.5
 # [factor: least, most; power] λ over the wide distance, by the ratio of the wide distance to the median.
 LEAST_WIDENING, MOST_WIDENING, WIDENING_POWER = 1.2, 3.6, 2.5
 
-# --- Clipping radii (learn/radius.py) ---------------------------------------------------------------------------------
-
-# [factor] Where ρ is searched, over the predicted radius.
-RADIUS_WINDOW = (0.4, 6.0)
-# [factor] The same, over a radius that was found before in the same shape.
-NARROW_WINDOW = (0.6, 1.7)
-# [factor] Step of the grid of a search for ρ.
-RADIUS_STEP = 1.08
-# [standard deviations of a query] Target excess of a known shape: fewer cannot be told from no excess.
-TARGET_DEVIATIONS = 1.5
-# [standard deviations of a query] Target excess of an unknown shape, at the two ranks below and between them.
-TARGET_DEVIATIONS_BY_RANK = (1.2, 2.0)
-# [effective rank] From the first to the second, lengths become alike: there a wrong answer costs more than bias.
-TARGET_RANKS = (25.0, 200.0)
-# [records times mu] Target excess over sqrt(rank): where bias and noise balance.
-BALANCED_EXCESS = 0.4
-# [σ] Bias allowed, twice, for a radius that was not searched.
-UNSEARCHED_BIAS = 0.3
-# [share] How much of its centre's noise an output keeps: an unsearched radius; per clipped record; per excess.
-UNSEARCHED_CENTRE_SHARE, CLIPPED_CENTRE_SHARE, EXCESS_CENTRE_SHARE = 0.05, 0.3, 0.5
-# [σ] One-sided shortening: for many coordinates, and what is added over sqrt(rank) for skewed records in few.
-ONE_SIDED_MANY, ONE_SIDED_FEW = 0.5, 1.5
-# [share of the sampling error; factor] A ball is widened up to this noise, at most by this factor: less bias.
-WIDENED_NOISE, MOST_WIDER = 0.5, 3.0
-
 # --- Unknown shape: variances and stages (learn/rounds.py, variances.py, plan_stages.py) ------------------------------
 
 # [share of the sampling error] Below this noise passes are saved: less noise gains two per cent at most.
 SMALL_NOISE = 0.2
-# [share of P] The stages before variances are learned again.
-FIRST_ROUND = 0.25
+# [share of P] The stages before variances are learned again: they serve the centre alone.
+FIRST_ROUND = 0.05
 # [variance of ln σ] Variances are learned again above this uncertainty.
 LOSS = 0.1
 # [d/(n²·P)] Recentring: leaves the centre a twentieth of a record's squared length away.
@@ -151,14 +124,10 @@ UNIT_GRID = (1e-3, 1e5, 1.35)
 SCORE_NOISE_SHARE, SCORE_LENGTH = 0.6, 1.6
 # [share of a second moment] Least that is left when the centre's own variance is subtracted.
 VARIANCE_FLOOR = 0.15
-# [1/rank; share of P: least and most] One search of a clipping radius.
-SEARCH_RANK, SEARCH_SHARES = 10, (0.01, 0.02)
-# [share of P] A stage of at least this precision, and the last one, searches its radius.
-SEARCHED_PRECISION = 0.05
+# [share of P] A stage of at least this precision after the look, and the last one, counts in the answer.
+COUNTED_PRECISION = 0.05
 # [variance of ln σ] Of standard deviations that follow from those of other coordinates.
 GUESSED_LOG_VARIANCE = 0.01
-# [share] Noise variances that differ by less than this count as equal when coordinates change.
-EQUAL_VARIANCES = 1e-9
 
 # --- Which coordinates (learn/coordinates.py, forecasts.py, principal_directions.py) ----------------------------------
 
@@ -191,7 +160,18 @@ SMALLEST_TAIL = 0.02
 # [standard deviations] For the bound of an angle: of the eigenvalue and of the noise beside it.
 ANGLE_DEVIATIONS = 2.0
 
-# --- Columns: lengths of records and the outer clipping radius (columns/tail.py) --------------------------------------
+# --- Lengths of records and the clipping radius (learn/radius.py, learn/tail.py) --------------------------------------
+
+# [1/√rank; share of P: least, most; share of what is left] The look at the records' lengths.
+LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.25, (0.01, 0.2), 0.3
+# [share of the sampling error] The ball is widened until its noise reaches this.
+WIDE_REACH = 0.2
+# [standard deviations; probability] After a core the tail is fitted twice: along few directions some lie far out.
+CORE_TAILS = ((20.0, 0.6), (6.0, 0.5))
+# [deviations of the noise] After a core: most of the target bias. Columns that move together have become a direction.
+CORE_BIAS_MOST = 1.0
+# [predicted length] Lengths are read up to here at least, however near the core's records lie to each other.
+LENGTH_READ_LEAST = 2.0
 
 # [predicted length] First edge of the histogram of lengths.
 LENGTH_NEAREST = 0.2
@@ -299,10 +279,6 @@ COLUMN_SCORE_STRENGTH, COLUMN_SCORE_SHARES = 60.0, (0.01, 0.10)
 SCORED_TYPICAL = 0.12
 # [σ known before] A release of scores lowers no spread below this: rare large entries score little.
 HELD_STDDEV = 0.5
-# [1/√rank; share of P: least, most; share of what is left] The look at the records' lengths.
-LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.25, (0.01, 0.2), 0.3
-# [share of the sampling error] The ball is widened until its noise reaches this.
-WIDE_REACH = 0.2
 
 # --- Algorithm 2 (paper/shares.py, averaging.py, algorithm2.py) -------------------------------------------------------
 
@@ -342,9 +318,11 @@ FEWEST_RUNS, MOST_RUNS, SIMULATED_COLUMNS = 3, 32, 32_000
 RUNS_CERTAINTY = 0.03
 # [searches] Simulated searches of λ, from which the runs take theirs at even steps.
 SIMULATED_SEARCHES = 200
-# [entries; records: least, most] Of a simulated table.
-TABLE_ENTRIES, LEAST_ROWS, MOST_ROWS = 2**17, 96, 256
-# [quantiles] Of a record's length.
+# [entries; least records] Of a simulated table.
+TABLE_ENTRIES, LEAST_ROWS = 2**17, 96
+# [quantiles] Of a record's length; at most so many records are simulated.
 LENGTH_QUANTILES = 2048
+# [looks] Simulated looks at the lengths of Gaussian records.
+SIMULATED_LOOKS = 8
 # [records: most, least; entries] Simulated records for what clipping does.
 CLIPPING_PROBES, LEAST_CLIPPING_PROBES, CLIPPING_ENTRIES = 1024, 64, 2**19

@@ -19,11 +19,11 @@ from dimfree.estimators.choose.constants import (
     CLIPPED_COUNT,
     CLIPPED_LEAST,
     CLIPPED_MOST,
+    COUNTED_STAGES,
+    LENGTH_LOOK,
+    LENGTH_LOOK_SHARES,
     MOST_STAGES,
     SCHEDULE_CORE_SHARES,
-    SCHEDULE_SEARCH_RANK,
-    SCHEDULE_SEARCH_SHARES,
-    SEARCHED_STAGES,
     SMALL_NOISE_VARIANCE,
     STAGE_RATIOS,
     UNSEEN_VARIANCE,
@@ -65,7 +65,8 @@ class Schedule:
     core: StableChoice
     core_mu: float
     stage_mus: tuple[float, ...]
-    search_mu: float  # for each searched radius
+    look_mu: float  # for the look at the records' lengths; 0: none
+    weights: tuple[float, ...]  # of the core and each stage in the answer: predicted precisions; they sum to 1
     block: int  # how many of the largest coordinates are recentred
     error: float  # predicted squared error in the original space, noise only
 
@@ -73,10 +74,15 @@ class Schedule:
     def branch(self) -> Tested:
         return self.core.branch
 
+    @property
+    def counted_precision(self) -> float:
+        """Of all stages that count in the answer."""
+        return sum(mu**2 for mu, weight in zip(self.stage_mus, self.weights[1:], strict=True) if weight)
 
-def search_share(spectrum: Floats) -> float:
-    """Of the precision, for one search of a clipping radius: more where few directions carry the variance."""
-    return float(np.clip(SCHEDULE_SEARCH_RANK / Moments.of(spectrum).effective_rank, *SCHEDULE_SEARCH_SHARES))
+
+def look_share(rank: float) -> float:
+    """Of the precision, for the look at the records' lengths: more where few coordinates share a record's length."""
+    return float(np.clip(LENGTH_LOOK / math.sqrt(rank), *LENGTH_LOOK_SHARES))
 
 
 def clip_level(count: float, epsilon: float, rank: float, precision: float) -> float:
@@ -103,16 +109,16 @@ def best_schedule(
     *,
     blocks: bool,
     most_stages: int | None = None,
-    searched: bool = False,
+    looked: bool = False,
 ) -> Schedule | None:
     """The schedule with the least predicted error; zero stages are among the candidates. None without a core.
 
     Of those that are good enough, the one with the fewest stages: each is a pass or two over the records.
 
-    `searched`: the last SEARCHED_STAGES stages search their clipping radius.
+    `looked`: the records' lengths are looked at, and the last COUNTED_STAGES stages alone count in the answer.
     """
     most = MOST_STAGES if most_stages is None else most_stages
-    share = search_share(spectrum) if searched else 0.0
+    share = look_share(Moments.of(spectrum).effective_rank) if looked else 0.0
     eigenvalues = np.ascontiguousarray(spectrum, dtype=np.float64).tobytes()
     return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share)
 
@@ -160,23 +166,33 @@ def _try(
     relation: Neighbours,
     stages: int,
     ratio: float,
-    search_share: float,
+    look_share: float,
 ) -> Schedule:
     """The best share for the core, all else fixed: the recursion V <- 1/(1/V + 1/N) for every share at once."""
     total = core.branch.mu**2 * (1 - 1e-9)
     shares = SCHEDULE_CORE_SHARES if stages else np.ones(1)
-    searches = min(stages, SEARCHED_STAGES) * search_share
-    rest = total * (1 - shares - searches)
+    look = look_share if stages else 0.0
+    rest = total * (1 - shares - look)
     weights = ratio ** np.arange(stages)
     weights = weights / weights.sum() if stages else weights
     moments, moves = Moments.of(spectrum[:size]), 1 if relation is Neighbours.ADD_REMOVE else 2
     first = (core.radius * core.sensitivity) ** 2 / (total * shares)
-    variance = first
+    variance, precisions = first, [1 / first]
     for weight in weights:
         stage = (moves * moments.radius(level, variance) / count) ** 2 / (rest * weight)
         variance = 1 / (1 / variance + 1 / stage)
-    error = variance * moments.first + first * float(spectrum[size:].sum())
+        precisions.append(1 / stage)
+    counted = np.array(precisions)
+    counted[: max(1, len(counted) - COUNTED_STAGES) if look else 0] = 0.0
+    error = moments.first / counted.sum(axis=0) + first * float(spectrum[size:].sum())
     best = int(np.argmin(error))
     mus = tuple(float(math.sqrt(rest[best] * weight)) for weight in weights)
-    search_mu = math.sqrt(total * search_share) if stages else 0.0
-    return Schedule(core, math.sqrt(total * shares[best]), mus, search_mu, size, float(error[best]))
+    return Schedule(
+        core,
+        math.sqrt(total * shares[best]),
+        mus,
+        math.sqrt(total * look),
+        tuple(float(each) for each in counted[:, best] / counted[:, best].sum()),
+        size,
+        float(error[best]),
+    )

@@ -11,16 +11,11 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.data.progress import during
-from dimfree.estimators.choose.constants import (
-    LENGTH_LOOK,
-    LENGTH_LOOK_MOST,
-    LENGTH_LOOK_SHARES,
-    WIDE_REACH,
-)
+from dimfree.estimators.choose.constants import WIDE_REACH
 from dimfree.estimators.columns.state import ColumnState
-from dimfree.estimators.columns.tail import LengthCounts, Tail, length_edges, outer_radius
+from dimfree.estimators.learn.radius import look_precision, noisy_lengths
+from dimfree.estimators.learn.tail import Tail, outer_radius
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
-from dimfree.mechanisms.length_histogram import noisy_length_counts
 from dimfree.results.reach import Reach
 
 
@@ -39,16 +34,10 @@ class Answer:
 
 def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
     """A histogram of the records' lengths, and what it says of their tail (P20)."""
-    setting, edges = state.setting, length_edges(state.rank) * state.length
-    ball = Ball(state.centre, state.scale, float(edges[-1]))
-    share = float(np.clip(LENGTH_LOOK / math.sqrt(state.rank), *LENGTH_LOOK_SHARES))
-    state, counts = state.release(
-        min(share, LENGTH_LOOK_MOST * state.left / state.precision),
-        lambda mu: noisy_length_counts(setting.space, ball, edges, mu, setting.relation, noise=setting.noise),
-    )
-    stddev = state.events[-1].stddev * state.events[-1].step
-    seen = LengthCounts(edges, counts, stddev, setting.count, setting.count_stddev)
-    return state, Tail.fitted(seen, state.rank, state.length)
+    setting, ball, rank = state.setting, Ball(state.centre, state.scale, state.length), state.rank
+    look = look_precision(rank, state.precision, state.left)
+    state, seen = state.release(look / state.precision, lambda mu: noisy_lengths(setting, ball, rank, mu))
+    return state, Tail.fitted(seen, rank, state.length)
 
 
 @during("last stage")

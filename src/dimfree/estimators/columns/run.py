@@ -87,7 +87,7 @@ def release_by_columns(run: Run, size: Size, ledger: Costs, *, relative: bool) -
     words = {"objective": "relative" if relative else "total"}
     ledger = replace(ledger, after=state.events)
     public = size.public | (_averaged(state) if run.counts_valid else {})
-    return run.answered(_stated(state, answer), METHOD, ledger, public, words, reach=answer.reach())
+    return run.answered(_stated(state, answer), METHOD, ledger, public, words)
 
 
 def _averaged(state: ColumnState) -> dict[str, float]:
@@ -143,7 +143,7 @@ def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
     constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
     shape = replace(shape, log_stddev=np.where(state.unseen | constant, np.inf, shape.log_stddev))
-    return restore.Answer(answer.mean, _shrunk(state, answer), answer.variance, np.zeros_like(answer.mean), shape)
+    return restore.Answer(answer.mean, _shrunk(state, answer), answer.variance, shape, reach=answer.reach())
 
 
 def _shrunk(state: ColumnState, answer: Answer) -> Floats:

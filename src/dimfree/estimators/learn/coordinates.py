@@ -21,7 +21,7 @@ from dimfree.estimators.learn.principal_directions import (
     promised_gain,
 )
 from dimfree.estimators.learn.rounds import first_round, last_round, learn, recentre
-from dimfree.estimators.learn.stages import run_stages
+from dimfree.estimators.learn.stages import last_stages
 from dimfree.estimators.learn.state import Directions, State
 from dimfree.estimators.learn.variances import measure_own
 from dimfree.geometry.bases.cosine import Cosine
@@ -66,7 +66,7 @@ def _own_axes(state: State, rotations: bool) -> State:
     if not rotations or gain < WORTH:
         return last_round(state)
     state, moved = _directions(state, spread)
-    return run_stages(state, 1.0) if moved else last_round(state)
+    return last_stages(state) if moved else last_round(state)
 
 
 def _cosine(state: State) -> State:
@@ -76,11 +76,11 @@ def _cosine(state: State) -> State:
 def _learned(state: State) -> State:
     state = _equal_variances(state)
     state, moved = _directions(state, np.ones_like(state.stddev))
-    return run_stages(state if moved else state.choose(basis=SPHERICAL), 1.0)
+    return last_stages(state if moved else state.choose(basis=SPHERICAL))
 
 
 def _spherical(state: State) -> State:
-    return run_stages(_equal_variances(state), 1.0)
+    return last_stages(_equal_variances(state))
 
 
 def _equal_variances(state: State) -> State:

@@ -17,6 +17,7 @@ from dimfree.estimators.learn.state import State
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.learned import LearnedAxes
 from dimfree.results.error_model import LearnedDirections, LearnedShape
+from dimfree.results.reach import Reach
 
 
 @dataclass(frozen=True)
@@ -26,30 +27,30 @@ class Answer:
     mean: Floats
     denoised: Floats
     variance: Floats
-    clipping: Floats
     shape: LearnedShape
     noise_principal: Floats | None = None
     record_principal: Floats | None = None
+    reach: Reach | None = None
 
 
 def restored(state: State) -> Answer:
-    """The combination of all outputs and its noise, back in the coordinates of the records."""
-    value, variance = state.known.combined()
-    shrunk, clipping = denoised(value, variance)[0], state.clipping
-    basis = state.setting.space.basis
+    """The answer and its noise, back in the coordinates of the records."""
+    found, setting, basis = state.known.answer(), state.setting, state.setting.space.basis
+    shrunk, miscount = denoised(found.value, found.variance)[0], setting.count_stddev / setting.count
     if basis is None:
-        return Answer(value, shrunk, variance, clipping, _shape(state, value, variance + clipping**2))
-    spread = np.sqrt(basis.diagonal(clipping**2))  # an allowance of unknown sign in every coordinate
-    common = (basis.restored(value), basis.restored(shrunk))
-    if state.early_variance is None or not isinstance(basis, LearnedAxes):
-        diagonal = basis.diagonal(variance)
-        shape = _shape(state, common[0], diagonal + spread**2)
-        principal = (_kept(basis, variance), _kept(basis, state.stddev**2))
-        return Answer(*common, diagonal, spread, shape, *principal)
-    covariance = _covariance(basis, state.known.fresh(), state.early_variance)
-    diagonal, of_records = np.diagonal(covariance).copy(), _restored(basis, state.stddev**2)
-    shape = _shape(state, common[0], diagonal + spread**2)
-    return Answer(*common, diagonal, spread, shape, _falling(covariance), _falling(of_records))
+        variance = found.variance + (found.offset * miscount) ** 2
+        return Answer(found.value, shrunk, variance, _shape(state, found.value, variance), reach=_reach(state))
+    value, shrunk, miscounted = (basis.restored(each) for each in (found.value, shrunk, found.offset * miscount))
+    noise, records = (_principal(basis, each) for each in (found.variance, state.stddev**2))
+    noise[np.argmax(noise)] += float(miscounted @ miscounted)
+    variance = basis.diagonal(found.variance) + miscounted**2
+    return Answer(value, shrunk, variance, _shape(state, value, variance), noise, records)
+
+
+def _reach(state: State) -> Reach | None:
+    """Where the last stage clipped, which has most of the weight; the coordinates are the columns."""
+    ball = state.ball
+    return None if ball is None else Reach(ball.radius, ball.centre, np.broadcast_to(ball.scale, ball.centre.shape))
 
 
 def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
@@ -70,28 +71,13 @@ def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
     return replace(shape, directions=directions)
 
 
-def _kept(basis: Basis, variances: Floats) -> Floats:
-    """Principal variances of a restored vector: all of them or, where padding is dropped, the largest d as upper bounds
-    (Cauchy's interlacing)."""
-    if basis.width == basis.dimension:
-        return variances
-    return np.sort(variances)[::-1][: basis.dimension].copy()
+def _principal(basis: Basis, variances: Floats) -> Floats:
+    """Principal variances of a restored vector whose coordinates are independent.
 
-
-def _restored(basis: Basis, variances: Floats) -> Floats:
-    """R·diag(variances)·Rᵀ."""
-    back = basis.restored(np.eye(basis.width))
-    return np.asarray((back.T * variances) @ back)
-
-
-def _covariance(basis: LearnedAxes, shares: tuple[Floats, Floats], early: Floats) -> Floats:
-    """Covariance of the combination: the stages' noise, independent in the basis, and the noise from before the move,
-    independent in the original coordinates."""
-    first, fresh = shares
-    carried = basis.carried(first)
-    return _restored(basis, fresh) + np.asarray((carried.T * early) @ carried)
-
-
-def _falling(covariance: Floats) -> Floats:
-    """Eigenvalues, largest first. In this order those of two matrices majorise those of their sum (Ky Fan)."""
-    return np.maximum(np.linalg.eigvalsh(covariance)[::-1], np.finfo(np.float64).tiny)
+    Of an isometry all of them or, where padding is dropped, the largest d as upper bounds (Cauchy's interlacing).
+    Otherwise eigenvalues, largest first: in this order those of two matrices majorise those of their sum (Ky Fan).
+    """
+    if isinstance(basis, LearnedAxes) and not basis.isometric:
+        back = basis.restored(np.eye(basis.width))
+        return np.maximum(np.linalg.eigvalsh((back.T * variances) @ back)[::-1], np.finfo(np.float64).tiny)
+    return np.sort(variances)[::-1][: basis.dimension].copy() if basis.width > basis.dimension else variances.copy()

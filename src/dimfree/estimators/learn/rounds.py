@@ -14,7 +14,7 @@ from dimfree.estimators.choose.constants import (
     RECENTRE_STAGES,
     SMALL_NOISE,
 )
-from dimfree.estimators.learn.stages import run_stages
+from dimfree.estimators.learn.stages import last_stages, run_stages
 from dimfree.estimators.learn.state import State
 from dimfree.estimators.learn.variances import learn_variances, measure_own, uncertainty
 
@@ -42,14 +42,15 @@ def centre_error(state: State) -> float:
 
 
 def first_round(state: State) -> State:
+    """Variances, then stages for a better centre."""
     state = learn_variances(state)
     return run_stages(state, FIRST_ROUND * state.precision / state.left)
 
 
 def last_round(state: State) -> State:
-    """Variances again if they are uncertain; stages with all that is left."""
+    """Variances again if they are uncertain; then the answer, with all that is left."""
     if state.own_scores is None and state.setting.space.basis is not None:
         state, _ = measure_own(state)
     if uncertainty(state) > LOSS:
         state = learn_variances(state)
-    return run_stages(state, 1.0)
+    return last_stages(state)

@@ -1,6 +1,6 @@
-"""Recentring (P8): each stage clips around everything released so far, and every output counts in the end.
+"""Recentring (P8): each stage clips around everything released so far. The answer is made of the last stages (P21).
 
-Works on released values; the records are seen by `noisy_clipped_mean` and `searched_radius` alone. Proofs:
+Works on released values; the records are seen by `noisy_clipped_mean` and `noisy_lengths` alone. Proofs:
 proofs/estimators/learn/stages.md (known shape), proofs/estimators/learn/variances.md (learned shape).
 """
 
@@ -11,30 +11,20 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.data.progress import during
-from dimfree.estimators.choose.constants import MOST_STAGES, NARROW_WINDOW, SEARCHED_STAGES
+from dimfree.estimators.choose.constants import MOST_STAGES, WIDE_REACH
 from dimfree.estimators.choose.stages import Moments, Schedule
 from dimfree.estimators.learn.knowledge import Knowledge, Output
-from dimfree.estimators.learn.plan_stages import Planned, plan_stages
-from dimfree.estimators.learn.radius import (
-    Clipping,
-    RadiusGuess,
-    RadiusSearch,
-    one_sided,
-    searched,
-    searched_radius,
-    target_deviations,
-    trusted,
-    unsearched,
-    widening,
-)
+from dimfree.estimators.learn.plan_stages import plan_stages
+from dimfree.estimators.learn.radius import look_precision, looked_radius, noisy_lengths
 from dimfree.estimators.learn.state import StageSetting, State
+from dimfree.estimators.learn.tail import LengthCounts
 from dimfree.mechanisms.clipped_sum import Ball, Block, noisy_clipped_mean
 
 
 def stage(
-    setting: StageSetting, known: Knowledge, ball: Ball, mu: float, clipping: Clipping, purpose: str
+    setting: StageSetting, known: Knowledge, ball: Ball, mu: float, purpose: str, weight: float = 0.0
 ) -> Knowledge:
-    """Clip around the ball's centre, sum, and add the output to what is known (P8)."""
+    """Clip around the ball's centre, sum, and add the output to what is known (P8); `weight` in the answer (P21)."""
     with during(purpose):
         measured = noisy_clipped_mean(
             setting.space, ball, setting.count, mu, setting.relation, purpose, noise=setting.noise
@@ -44,7 +34,7 @@ def stage(
     stretch = np.broadcast_to(ball.scale, offset.shape)[block]
     offset[block] = measured.value * stretch
     variance[block] = (measured.event.stddev * measured.event.step / setting.count * stretch) ** 2
-    return known.add(Output(ball.centre + offset, variance, clipping.bias, clipping.centre_share), measured.event)
+    return known.add(Output(ball.centre + offset, variance, weight, offset), measured.event)
 
 
 @dataclass(frozen=True)
@@ -53,7 +43,7 @@ class Honest:
 
     spectrum: Floats  # eigenvalues of the covariance, descending
     coordinates: Floats  # variance of each coordinate
-    searched: bool  # whether radii are searched rather than trusted to the model
+    looked: bool  # whether lengths are looked at, rather than radii trusted to the model
     farthest: float  # distance between records of the core, at most
 
     def largest(self, size: int) -> Block:
@@ -63,62 +53,89 @@ class Honest:
 
 def run_schedule(
     setting: StageSetting, known: Knowledge, schedule: Schedule, honest: Honest, level: float
-) -> Knowledge:
-    """Known shape: the stages of a schedule, each around everything known before it (P8)."""
+) -> tuple[Knowledge, Ball | None]:
+    """Known shape: the stages of a schedule, each around everything known before it (P8); and the last ball.
+
+    Stages that count in the answer have a looked-at radius, or the model's where that is trusted.
+    """
     moments, block = Moments.of(honest.spectrum[: schedule.block]), honest.largest(schedule.block)
-    for index, mu in enumerate(schedule.stage_mus):
+    ball: Ball | None = None
+    ratio: float | None = None  # of the radius to the model's
+    for index, (mu, weight) in enumerate(zip(schedule.stage_mus, schedule.weights[1:], strict=True)):
         centre, variance = known.combined()
         spread = float((variance if block is None else variance[block]).mean())
         ball = Ball(centre, 1.0, float(moments.radius(level, spread)), block)
-        clipping = unsearched(honest.coordinates) if honest.searched else trusted(level)
-        if honest.searched and index >= len(schedule.stage_mus) - SEARCHED_STAGES:
+        if weight and ratio is None and honest.looked:
             farthest = honest.farthest + math.sqrt(float(variance.sum()))
-            search = RadiusSearch.balanced(schedule.search_mu, mu, moments.effective_rank, farthest)
-            found = searched_radius(setting.space, ball, search, noise=setting.noise)
-            known, ball = known.charge(found.event), replace(ball, radius=found.value)
-            clipping = searched(search, setting.count, honest.coordinates)
-        known = stage(setting, known, ball, mu, clipping, f"stage {index + 1}")
-    return known
+            expected = replace(ball, radius=math.sqrt(moments.first + moments.size * spread))
+            seen = noisy_lengths(setting, expected, moments.effective_rank, schedule.look_mu, farthest=farthest)
+            known, radius = known.charge(seen.event), schedule_radius(seen.value, setting, schedule, honest)
+            ratio = radius / ball.radius
+        ball = replace(ball, radius=(ratio or 1.0) * ball.radius)
+        known = stage(setting, known, ball, mu, f"stage {index + 1}", weight)
+    return known, ball
+
+
+def schedule_radius(seen: LengthCounts, setting: StageSetting, schedule: Schedule, honest: Honest) -> float:
+    """The clipping radius of the stages of a schedule that count, about the centre that lengths were seen from."""
+    spectrum, mu = honest.spectrum[: schedule.block], math.sqrt(schedule.counted_precision) / setting.moves
+    moments = Moments.of(spectrum)
+    wide = WIDE_REACH * math.sqrt(moments.first / moments.size * setting.count) * mu
+    predicted, widest = math.sqrt(moments.first), moments.first / float(spectrum[0])
+    return looked_radius(seen, moments.effective_rank, predicted, mu, widest, wide)
 
 
 def run_stages(state: State, share: float, most: int = MOST_STAGES, *, spherical: bool = False) -> State:
-    """Learned shape: stages with a share of what is left, as planned (P8).
+    """Learned shape: stages for a better centre, with a share of what is left, as planned (P8).
 
     `spherical`: with noise that is the same in all coordinates, now and after any rotation.
     """
-    rank = state.rank
-    for planned in plan_stages(state, share * state.left, rank, most):
-        state = _run_planned(state, planned, rank, spherical)
+    for planned in plan_stages(state, share * state.left, most):
+        state = _run_stage(state, planned.mu, spherical=spherical)
     return state
 
 
-def _run_planned(state: State, planned: Planned, rank: float, spherical: bool) -> State:
+def last_stages(state: State) -> State:
+    """Learned shape: the look at the records' lengths, and the stages of the answer, with all that is left.
+
+    The weights of the answer are fixed with the plan (P21).
+    """
+    look = look_precision(state.rank, state.precision, state.left)
+    plan = plan_stages(state, state.left - look, answer=True)
+    counted = sum(planned.mu**2 for planned in plan if planned.weight)
+    ratio: float | None = None
+    for planned in plan:
+        if planned.weight and ratio is None:
+            state, ratio = _look(state, look, counted)
+        state = _run_stage(state, planned.mu, ratio or 1.0, planned.weight)
+    return state
+
+
+def _run_stage(state: State, mu: float, ratio: float = 1.0, weight: float = 0.0, *, spherical: bool = False) -> State:
+    """One stage; `ratio` is the clipping radius over the expected length of a record."""
+    ball = expected_ball(state, spherical=spherical)
+    ball = replace(ball, radius=ratio * ball.radius)
+    known = stage(state.setting, state.known, ball, mu, f"stage {state.known.stages() + 1}", weight)
+    return replace(state, known=known, left=state.left - mu**2, ball=ball)
+
+
+def expected_ball(state: State, *, spherical: bool = False) -> Ball:
+    """About the centre, as large as the expected length of a record, in coordinates divided by the root of σ."""
     centre, blur = state.centre()
     middle = np.sqrt(state.stddev**2 + (blur.mean() if spherical else blur))  # spread of a record about the centre
-    predicted = math.sqrt(float(middle.sum()))
-    ball = Ball(centre, np.sqrt(middle), state.radius.ratio * predicted)
-    clipping = unsearched(state.stddev**2)
-    if planned.search_mu:
-        farthest = state.start.farthest + math.sqrt(float(blur.sum()))
-        state, ball, clipping = _search(state, ball, planned, rank, farthest, predicted)
-    known = stage(state.setting, state.known, ball, planned.mu, clipping, f"stage {state.known.stages() + 1}")
-    return replace(state, known=known, left=state.left - (planned.mu**2 + planned.search_mu**2))
+    return Ball(centre, np.sqrt(middle), math.sqrt(float(middle.sum())))
 
 
-def _search(
-    state: State, ball: Ball, planned: Planned, rank: float, farthest: float, predicted: float
-) -> tuple[State, Ball, Clipping]:
-    """Search the radius of one stage and widen it where noise is small; what clipping may then do."""
-    window, deviations = state.radius.window, target_deviations(rank)
-    search = RadiusSearch.balanced(planned.search_mu, planned.mu, rank, farthest, window, deviations)
-    found = searched_radius(state.setting.space, ball, search, noise=state.setting.noise)
-    state = replace(state.charge(found), radius=RadiusGuess(found.value / predicted, NARROW_WINDOW))
-    wider = widening(_noise(state, ball, found.value, planned.mu), state.sampling_error)
-    clipping = searched(search, state.setting.count, state.stddev**2, one_sided(rank) / wider**2)
-    return state, replace(ball, radius=wider * found.value), clipping
+def _look(state: State, precision: float, counted: float) -> tuple[State, float]:
+    """One histogram of lengths (P20), and the ratio of the clipping radius that it suggests to the expected length.
 
-
-def _noise(state: State, ball: Ball, radius: float, mu: float) -> float:
-    """The length of a stage's noise at a radius."""
-    scale = np.broadcast_to(ball.scale, state.stddev.shape)
-    return state.setting.moves * radius * float(np.linalg.norm(scale)) / (state.setting.count * mu)
+    `counted` is the precision of the answer, whose noise the bias of clipping is compared with.
+    """
+    setting, ball, rank = state.setting, expected_ball(state), state.rank
+    farthest = state.start.farthest + math.sqrt(float(state.centre()[1].sum()))
+    widest = float(np.max(ball.scale))
+    seen = noisy_lengths(setting, ball, rank, math.sqrt(precision), farthest=farthest / widest, times=state.stands_for)
+    mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(ball.scale))
+    wide = WIDE_REACH * state.sampling_error * setting.count * mu / stretch
+    radius = looked_radius(seen.value, rank, ball.radius, mu / state.stands_for, (stretch / widest) ** 2, wide)
+    return replace(state.charge(seen), left=state.left - precision), radius / ball.radius

@@ -13,10 +13,9 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.estimators.choose.constants import EQUAL_VARIANCES, GUESSED_LOG_VARIANCE, ONE_SIDED_MANY
+from dimfree.estimators.choose.constants import GUESSED_LOG_VARIANCE
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.principal_directions import Spikes
-from dimfree.estimators.learn.radius import RadiusGuess, one_sided, unsearched
 from dimfree.estimators.learn.scale import LearnedRadius
 from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import VarianceRelease
@@ -24,6 +23,7 @@ from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.shape import Diagonal
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
+from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.directions import Lookout
 from dimfree.noise import Noise
 
@@ -74,10 +74,9 @@ class State:
     left: float  # precision not yet spent
     stddev: Floats  # σ, as learned so far
     log_variance: Floats  # how uncertain ln σ is
-    radius: RadiusGuess = field(default_factory=RadiusGuess)
+    ball: Ball | None = None  # of the last stage
     scores: VarianceRelease | None = None  # the last variance release, in the coordinates of that time
     own_scores: VarianceRelease | None = None  # the same in the original coordinates, where the stages use others
-    early_variance: Floats | None = None  # noise variances before the coordinates changed, where they are not all equal
     directions: Directions | None = None
     choices: Mapping[str, float | str] = field(default_factory=dict)  # public: what was chosen, and the forecasts
 
@@ -95,7 +94,7 @@ class State:
         dimension = setting.space.dimension
         typical = np.full(dimension, learned.trace / dimension)
         variance = np.full(dimension, (mean.event.stddev * mean.event.step) ** 2)
-        known = Knowledge.of(Output(mean.value, variance, unsearched(typical).bias), mean.event)
+        known = Knowledge.of(Output(mean.value, variance), mean.event)
         count = setting.count if sampling_count is None else sampling_count
         start = Start(precision, 2 * learned.radius, learned.trace, count)
         unknown = np.full(dimension, math.inf)
@@ -116,9 +115,9 @@ class State:
         return float(np.linalg.norm(self.stddev)) / math.sqrt(self.start.sampling_count)
 
     @property
-    def clipping(self) -> Floats:
-        """How far clipping may have moved the answer, beyond what it does to symmetric records."""
-        return (1 - ONE_SIDED_MANY / one_sided(self.rank)) * self.known.allowed_bias()
+    def stands_for(self) -> float:
+        """How many records each one of the table stands for: 1, more in a simulation."""
+        return self.start.sampling_count / self.setting.count
 
     def noise_over_sampling(self) -> float:
         """Noise of one spherical release with all precision, over the sampling error."""
@@ -156,19 +155,20 @@ class State:
         return replace(self, choices={**self.choices, **choices})
 
     def move_to(self, basis: Basis, stddev: Floats | None = None) -> "State":
-        """In other coordinates, with standard deviations there (None: equal ones, of a rotation)."""
+        """In other coordinates, with standard deviations there (None: equal ones, of a rotation).
+
+        What was known is one output there, which serves the centre alone.
+        """
         value, variance = self.known.combined()
-        moved = [basis.moved_variances(part) for part in (variance, self.known.allowed_bias() ** 2)]
         equal = math.sqrt(float((self.stddev**2).sum()) / basis.width)
         return replace(
             self,
             setting=in_coordinates(self.setting, basis, basis.width),
-            known=Knowledge.of(Output(basis.moved(value), *moved), *self.known.events),
+            known=Knowledge.of(Output(basis.moved(value), basis.moved_variances(variance)), *self.known.events),
             stddev=np.full(basis.width, equal) if stddev is None else stddev,
             log_variance=np.full(basis.width, GUESSED_LOG_VARIANCE),
-            radius=RadiusGuess(),
+            ball=None,
             scores=None,
-            early_variance=variance if np.ptp(variance) > EQUAL_VARIANCES * variance.mean() else None,
         )
 
 

@@ -24,7 +24,6 @@ from dimfree.estimators.choose.constants import (
     VARIANCE_SHARES,
 )
 from dimfree.estimators.learn.knowledge import Knowledge, Output
-from dimfree.estimators.learn.radius import RadiusGuess, one_sided
 from dimfree.estimators.learn.shrinkage import learned_variances
 from dimfree.estimators.learn.spreads import VarianceRelease
 from dimfree.estimators.learn.state import StageSetting, State, in_coordinates
@@ -36,13 +35,11 @@ from dimfree.mechanisms.search import geometric_grid, queries
 def learn_variances(state: State, shares: tuple[float, float] = VARIANCE_SHARES) -> State:
     """One variance release about the denoised centre (P10), and what it says of σ."""
     centre, blur = state.centre()
-    before = state.stddev**2 * one_sided(state.rank) ** 2
     state, scores, noise, unit = _released_scores(state, centre, blur, shares)
     learned = learned_variances(scores, noise, unit)
     variances = np.maximum(learned.second_moments - blur, VARIANCE_FLOOR * learned.second_moments)
-    state = replace(state, stddev=np.sqrt(variances), log_variance=learned.log_stddev_variance, radius=RadiusGuess())
-    known = state.known.rescale_bias(state.stddev**2 * one_sided(state.rank) ** 2 / before)
-    return replace(state, known=known, scores=VarianceRelease(state.stddev**2, centre, scores, noise, unit))
+    state = replace(state, stddev=np.sqrt(variances), log_variance=learned.log_stddev_variance)
+    return replace(state, scores=VarianceRelease(state.stddev**2, centre, scores, noise, unit))
 
 
 def _released_scores(

@@ -12,6 +12,8 @@ from dimfree._types import Floats
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.exact_product import SlicedMatrix
 
+_EQUAL = 1e-9  # numbers that differ by less than this share count as equal
+
 
 class LearnedAxes(Basis):
     """z = weights ∘ (Qᵀ y, the rest of H y), y = x/scale: O(d·r) a record.
@@ -53,9 +55,11 @@ class LearnedAxes(Basis):
         """The variances of z for an x whose coordinates are independent with the given variances."""
         return np.asarray(variances @ self.rotated(np.eye(self.dimension)) ** 2)
 
-    def carried(self, shares: Floats) -> Floats:
-        """(d, d): row i is unit vector i after its z was multiplied by the shares, entry by entry, and restored."""
-        return self.restored(self.rotated(np.eye(self.dimension)) * shares)
+    @property
+    def isometric(self) -> bool:
+        """Whether lengths are kept: every scale and every weight is the same number."""
+        both = np.concatenate([self._scale, self._weights])
+        return bool(np.ptp(both) <= _EQUAL * both.max())
 
 
 def _polar(top: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ Noisy counts rarely say which, so a posterior over a grid of laws is kept.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class LengthCounts:
         """Standard deviation of a cell that holds nobody; at least 1 record, so that exact counts can be read, too."""
         return max(self.stddev, 1.0)
 
+    def without_last(self) -> "LengthCounts":
+        """As if the records beyond the last edge were not there."""
+        counts = np.append(self.counts[:-1], 0.0)
+        return replace(self, counts=counts, total=self.total - float(self.counts[-1]))
+
     def beyond(self) -> Floats:
         """(K + 1,): likely number of records beyond 0 and beyond each edge, falling.
 
@@ -77,12 +82,12 @@ class Tail:
     weight: Floats  # (M,) posterior probability
 
     @classmethod
-    def fitted(cls, seen: LengthCounts, rank: float, predicted: float) -> "Tail":
+    def fitted(cls, seen: LengthCounts, rank: float, predicted: float, k: float = c.TAIL_DEVIATIONS) -> "Tail":
         """The posterior given the counts, flat in log scale before: what noise hides stays possible.
 
-        Laws begin where the records beyond, m, are so many deviations of noise and sampling: m² = k²(noise² + m).
+        Laws begin where the records beyond, m, are k deviations of noise and sampling: m² = k²(noise² + m).
         """
-        k, beyond, edges = c.TAIL_DEVIATIONS, seen.beyond(), seen.edges
+        beyond, edges = seen.beyond(), seen.edges
         share = c.TAIL_SHARE * rank / (rank + c.TAIL_SHARE_RANK)
         least = min(share * beyond[0], k * (k / 2 + math.hypot(k / 2, seen.noise)))
         first = int(np.clip(np.count_nonzero(beyond > least) - 1, 1, len(edges) - 1))  # the first cell beyond start
@@ -171,12 +176,14 @@ def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats, prior:
     return weight / weight.sum(), amount
 
 
-def outer_radius(tail: Tail, rank: float, mu: float, level: float = c.OUTER_LEVEL) -> float:
+def outer_radius(
+    tail: Tail, rank: float, mu: float, level: float = c.OUTER_LEVEL, most: float = c.OUTER_BIAS_MOST
+) -> float:
     """Smallest radius, at most the last edge, where the likely excess is at most b·sqrt(rank)·R/mu.
 
     sqrt(rank)·R/mu is the length of the noise of the clipped sum: clipping moves the sum by at most b times as much.
     """
-    b = min(c.OUTER_BIAS_MOST, c.OUTER_BIAS * rank**c.OUTER_BIAS_POWER)
+    b = min(most, c.OUTER_BIAS * rank**c.OUTER_BIAS_POWER)
     low, high = 0.0, tail.last_edge
     for _ in range(16):
         middle = (low + high) / 2

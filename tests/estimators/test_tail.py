@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dimfree.estimators.choose import constants
-from dimfree.estimators.columns.tail import LengthCounts, Tail, length_edges, outer_radius
+from dimfree.estimators.learn.tail import LengthCounts, Tail, length_edges, outer_radius
 
 RANKS = (1.0, 3.0, 30.0, 1e3, 1e5)
 SIZES = [(n, stddev) for n in (2000, 20_000) for stddev in (4.0, 15.0, 40.0)]
