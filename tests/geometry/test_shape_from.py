@@ -300,12 +300,13 @@ def noise_of(X, shape, **options):
 
 @pytest.mark.parametrize("count", [40, 250], ids=["low-rank", "dense"])
 def test_a_release_has_as_many_times_less_noise_as_told(count):
-    """The rival is given the same variances; on its own axes these records are nearly round."""
+    """The rival is given the same variances; on its own axes these records are nearly round. Radii are looked up, so
+    that the two differ by a little more than their noise."""
     shape, X = shape_from(rotated("S1", 60, count, seed=18)), rotated("S1", 60, 2500, seed=19) + 7
     variances = Diagonal(shape.covariance_diagonal(60))
     gain = noise_of(X, variances, scale="learn") / noise_of(X, shape, scale="learn")
     assert shape.rotated_gain() > 1.5
-    assert gain == pytest.approx(shape.rotated_gain(), rel=0.1)
+    assert gain == pytest.approx(shape.rotated_gain(), rel=0.15)
     taken_at_its_word = noise_of(X, variances) / noise_of(X, shape)
     assert taken_at_its_word == pytest.approx(by_formula(shape)[1], rel=0.1)
 

@@ -132,7 +132,7 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
     ),
     "columns chosen by the records": (
         columns_opening._places,
-        "np.flatnonzero(magnitudes), magnitudes.copy()",
+        "np.flatnonzero(~state.unseen), magnitudes.copy()",
         "np.flatnonzero(np.vstack(list(state.setting.space.valid_blocks())).any(axis=0)), magnitudes + 1",
         "columns, few",
     ),
