@@ -59,9 +59,9 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
 
 def clipping_radius(state: ColumnState, tail: Tail) -> float:
     """R: by the tail; at least the expected length; wider where the noise stays far below the sampling error, since
-    a tail is no guide to rare large records."""
+    a tail is no guide to rare large records; and ones are within reach where only zeros were seen: indicators."""
     mu = math.sqrt(state.left) / state.setting.moves
     widest = float((state.about_centre / state.scale).max())
-    unseen = WIDE_REACH * math.sqrt(state.setting.count) * mu * widest
-    least = max(state.length, min(unseen, tail.last_edge))
-    return max(outer_radius(tail, state.rank, mu), least)
+    wide = WIDE_REACH * math.sqrt(state.setting.count) * mu * widest
+    ones = float((1 / state.scale[state.unseen]).max(initial=0.0))
+    return max(outer_radius(tail, state.rank, mu), state.length, ones, min(wide, tail.last_edge))
