@@ -10,7 +10,7 @@ from recording import RecordingNoise
 
 from dimfree import SeededNoise
 from dimfree.estimators.choose.constants import LENGTH_LOOK_SHARES
-from dimfree.estimators.columns.last import last_mean, look_at_lengths
+from dimfree.estimators.columns.last import clipping_radius, last_mean, look_at_lengths
 from dimfree.estimators.columns.run import learned
 from dimfree.estimators.learn.tail import length_edges
 
@@ -119,3 +119,14 @@ def test_a_public_number_of_records_adds_no_noise(relation):
     assert math.sqrt(answer.variance[0]) == pytest.approx(
         event.stddev * event.step / COUNT * answer.ball.scale[0], rel=1e-12
     )
+
+
+@weighed
+def test_ones_are_within_reach_where_only_zeros_were_seen(relative):
+    """A rare indicator: its ones are too few for the histogram of lengths, and count in full all the same."""
+    rows = np.zeros((COUNT, 1))
+    rows[:20] = 1.0
+    state = learned(at_start(rows, 150.0, SeededNoise(4), relative=relative))
+    assert state.unseen.all()
+    state, tail = look_at_lengths(state)
+    assert clipping_radius(state, tail) >= 1 / state.scale[0]
