@@ -4,11 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-
 from benchmarks.record import read_numbers
 
 ROOT = Path(__file__).parents[2]
-ROW = re.compile(r"^\| ([a-z][\w, ]*) \| (\d+) × (\d+) \| ([\d.]+) \| \*\*([\d.]+)\*\* \| ([\d.]+) \| ([\d.]+) \|$", re.M)
+NUMBER = r"([\d.]+)"
+ROW = re.compile(
+    rf"^\| ([a-z][\w, ]*) \| (\d+) × (\d+) \| {NUMBER} \| \*\*{NUMBER}\*\* \| {NUMBER} \| {NUMBER} \|$", re.M
+)
 QUOTED = ("relative", "Laplace, bounds × 2", "Gaussian, bounds × 2")
 
 
