@@ -126,8 +126,8 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
     ),
     "a radius from the records": (
         last.clipping_radius,
-        "return max(outer_radius(tail, state.rank, mu), least)",
-        "return max(least, min(1e6, float(next(state.setting.space.valid_blocks())[:, 0].max())))",
+        "return max(outer_radius(tail, state.rank, mu), state.length, ones, min(wide, tail.last_edge))",
+        "return max(state.length, min(1e6, float(next(state.setting.space.valid_blocks())[:, 0].max())))",
         "columns, one",
     ),
     "columns chosen by the records": (
