@@ -28,7 +28,7 @@ def test_a_device_that_is_not_there(tmp_path, monkeypatch):
 
 
 def test_the_cpu_by_name_and_no_groups(tmp_path):
-    np.save(tmp_path / "t.npy", np.random.default_rng(3).standard_normal((50, 2)))
+    np.save(tmp_path / "t.npy", np.random.default_rng(3).standard_normal((3, 2)))
     assert run(tmp_path / "t.npy", "--device", "cpu").exit_code == 3  # too few: refused, as without the option
     (tmp_path / "names.txt").write_text("a\nb\n")
     result = run(tmp_path / "t.npy", "--device", "cpu", "--group-by", "g", "--groups", tmp_path / "names.txt")
