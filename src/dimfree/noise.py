@@ -10,7 +10,7 @@ import os
 import secrets
 from collections.abc import Sequence
 from numbers import Real
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,21 +141,19 @@ class SystemNoise:
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
         self._check_owner()
         _check_stddev(stddev, size)
-        import opendp.prelude as dp  # slow to import, needed only here
+        from opendp.measurements import make_gaussian  # needed only here; opendp.prelude would take a second to import
+        from opendp.metrics import l2_distance
 
-        dp.enable_features("contrib")
-        domain = dp.vector_domain(dp.atom_domain(T="i64"))
-        sampler = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=float(stddev))
+        sampler = make_gaussian(_integer_vectors(), l2_distance(T=float), scale=float(stddev))
         return np.array(sampler([0] * size), dtype=np.int64)
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
         self._check_owner()
         _check_scale(scale, size)
-        import opendp.prelude as dp
+        from opendp.measurements import make_laplace
+        from opendp.metrics import l1_distance
 
-        dp.enable_features("contrib")
-        domain = dp.vector_domain(dp.atom_domain(T="i64"))
-        sampler = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
+        sampler = make_laplace(_integer_vectors(), l1_distance(T="i64"), scale=float(scale))
         return np.array(sampler([0] * size), dtype=np.int64)
 
     def coin(self, numerator: int, denominator: int) -> bool:
@@ -245,6 +243,15 @@ def _float(number: object) -> float:
         return float(number) if isinstance(number, Real) and type(number) not in _SPANS else math.nan
     except OverflowError:
         return math.nan
+
+
+def _integer_vectors() -> Any:
+    """OpenDP's domain of integer vectors; its constructors ask for consent to "contrib"."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return vector_domain(atom_domain(T="i64"))
 
 
 def _check_stddev(stddev: float, size: int) -> None:

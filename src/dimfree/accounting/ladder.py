@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from dimfree._types import Floats
 from dimfree.accounting.precision import hockey_stick
@@ -21,6 +22,7 @@ DENOMINATOR = 2**64
 _START = 1.015  # the level x_0 at which the ladder is built, times epsilon: the best of a search over 0.94 … 1.06
 _LANES = 40  # candidates for its failure mass delta_0
 _MOST_STEPS = 4000
+_NEWTON_STEPS, _CLOSE = 30, 1e-5  # at most so many; fewer once no rise changes by more than this share
 
 
 @dataclass(frozen=True)
@@ -101,30 +103,27 @@ def _climb(start: float, level: float, mu: float, delta: float, failure: float) 
     rungs, rise = [mass, mass, mass], np.full_like(mass, np.inf)
     for _ in range(_MOST_STEPS):
         rise = _rise(rungs[-1], rise, mass, start, level, mu)
-        rungs.append(np.minimum(rungs[-1] * np.exp(rise), 1 - (1 - rungs[-1]) * math.exp(-level)))
+        refusal = np.maximum((1 - rungs[-1]) * math.exp(-level), failure / 8)  # never 0: that would show at any level
+        rungs.append(np.minimum(rungs[-1] * np.exp(rise), 1 - refusal))
         if rungs[-1][0] >= 1 - failure and (rungs[-1] >= 1 - failure).all():
             break
     return [ladder for lane in np.array(rungs).T if (ladder := _cut(lane, failure)) is not None]
 
 
 def _rise(p: Floats, before: Floats, mass: Floats, start: float, level: float, mu: float) -> Floats:
-    """ln(q/p) for the largest q allowed after p, by bisection on every lane at once; the lower end is kept.
+    """ln(q/p) for the largest q allowed after p: where q·h_mu(start - rise) is the mass, on every lane at once.
 
-    Rises change slowly from rung to rung, so the search starts near the last one.
+    The logarithm of the left side has slope ndtr(argument) / h and is concave in the rise, as far as was seen: then
+    Newton's steps come from below. Rises change slowly from rung to rung, so the last one is where they begin.
     """
-
-    def fits(rise: Floats) -> NDArray[np.bool_]:
-        return p * np.exp(rise) * hockey_stick(mu, start - rise) <= mass
-
-    ceiling = np.log((1 - (1 - p) * math.exp(-level)) / p)
-    high = np.minimum(1.25 * before, ceiling)
-    high = np.where(fits(high), ceiling, high)
-    low = np.where(fits(high / 2), high / 2, 0.0)
-    for _ in range(16):
-        middle = (low + high) / 2
-        good = fits(middle)
-        low, high = np.where(good, middle, low), np.where(good, high, middle)
-    return low
+    rise = np.minimum(before, np.log((1 - (1 - p) * math.exp(-level)) / p))
+    for _ in range(_NEWTON_STEPS):
+        h, first = np.maximum(hockey_stick(mu, start - rise), 1e-300), ndtr((rise - start) / mu + mu / 2)
+        step = (rise + np.log(p * h / mass)) * h / np.maximum(first, 1e-300)
+        rise = np.maximum(rise - step, 0.0)
+        if (np.abs(step) <= _CLOSE * rise).all():
+            break
+    return rise
 
 
 def _cut(lane: NDArray[np.float64], failure: float) -> Ladder | None:

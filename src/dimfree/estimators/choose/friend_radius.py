@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import poisson
+from scipy.special import pdtrc
 
 from dimfree.estimators.choose.constants import (
     EXACT_DIRECTIONS,
@@ -86,7 +86,7 @@ def tolerated_losers(allowed: int, failure: float) -> float:
     low, high = 0.0, allowed + 1.0
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if poisson.sf(allowed, middle) <= failure else (low, middle)
+        low, high = (middle, high) if pdtrc(allowed, middle) <= failure else (low, middle)
     return max(low, failure / 2)
 
 
