@@ -8,8 +8,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its parts load when they are first used
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from dimfree._types import Floats
@@ -36,7 +36,7 @@ def length_quantile(variances: Floats, confidence: float, shift: Floats | None =
     high = 2.0
     while law.exceedance(high) > 1 - confidence:
         high *= 2
-    found = brentq(lambda x: law.exceedance(x) - (1 - confidence), 0.0, high, xtol=1e-15, rtol=1e-12)
+    found = scipy.optimize.brentq(lambda x: law.exceedance(x) - (1 - confidence), 0.0, high, xtol=1e-15, rtol=1e-12)
     return math.sqrt(total * found)
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import LinearOperator
 
 from dimfree import _validate
 from dimfree._types import Floats
@@ -31,7 +30,7 @@ def check_basis(basis: Any) -> None:
             raise _validate.reject_basis(basis, (AUTO, *NAMED))
         return
     matrix = isinstance(basis, Sequence) or hasattr(basis, "__array__") or sparse.issparse(basis)
-    if not (basis is None or matrix or isinstance(basis, Basis | LinearOperator)):
+    if not (basis is None or matrix or isinstance(basis, Basis | sparse.linalg.LinearOperator)):
         raise _validate.reject_basis(basis, (AUTO, *NAMED))
 
 

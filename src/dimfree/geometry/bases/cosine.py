@@ -8,7 +8,7 @@ orthonormal.
 from functools import lru_cache
 
 import numpy as np
-from scipy import fft
+import scipy  # its parts load when they are first used
 
 from dimfree._types import Floats
 from dimfree.errors import InvalidParameter, LostWorkers
@@ -58,7 +58,7 @@ class Cosine(Basis):
 
     def restored(self, vector: Floats) -> Floats:
         with _scipys_own():
-            return np.asarray(fft.idct(vector, type=2, norm="ortho", axis=-1))
+            return np.asarray(scipy.fft.idct(vector, type=2, norm="ortho", axis=-1))
 
     def diagonal(self, variances: Floats) -> Floats:
         """Σ_k v_k·T_ki²: since 2·cos² α = 1 + cos 2α, a cosine sum at doubled frequencies, folded into one transform.
@@ -72,7 +72,7 @@ class Cosine(Basis):
         np.add.at(doubled, frequency[low], variances[1:][low])
         np.add.at(doubled, 2 * size - frequency[high], -variances[1:][high])
         with _scipys_own():
-            waves = fft.idct(_unnormed(doubled), type=2)
+            waves = scipy.fft.idct(_unnormed(doubled), type=2)
         return np.clip((variances.sum() + waves) / size, variances.min(), variances.max())
 
 
@@ -89,12 +89,12 @@ def _batch_rows(dimension: int) -> int:
 
 def _transformed(batch: Floats) -> Floats:
     with _scipys_own():
-        return np.asarray(fft.dct(batch, type=2, norm="ortho", axis=1, workers=1))
+        return np.asarray(scipy.fft.dct(batch, type=2, norm="ortho", axis=1, workers=1))
 
 
-def _scipys_own() -> fft.set_backend:
+def _scipys_own() -> "scipy.fft.set_backend":
     """SciPy's own implementation, not a replacement that the process has chosen: a replacement was not checked."""
-    return fft.set_backend("scipy", only=True)
+    return scipy.fft.set_backend("scipy", only=True)
 
 
 def _filled(rows: Floats, batch: int) -> Floats:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import LinearOperator
 
 from dimfree import _validate
 from dimfree._types import Floats
@@ -57,14 +56,14 @@ class Given(Basis):
 
 def _written_out(given: Any, dimension: int) -> object:
     """An array, or what should become one."""
-    if not (sparse.issparse(given) or isinstance(given, LinearOperator)):
+    if not (sparse.issparse(given) or isinstance(given, sparse.linalg.LinearOperator)):
         return given
     _validate.check_square("basis", given.shape, dimension)
     _validate.check_written_out("basis", dimension, LARGEST_WRITTEN_OUT)
     return given.toarray() if sparse.issparse(given) else _columns_of(given)
 
 
-def _columns_of(operator: LinearOperator) -> object:
+def _columns_of(operator: "sparse.linalg.LinearOperator") -> object:
     """T itself, from T applied to the unit vectors, which are public."""
     try:
         return np.concatenate([operator.matmat(units.T) for units in unit_rows(operator.shape[1])], axis=1)
