@@ -123,7 +123,6 @@ class Run:
             record_stddev=np.sqrt(answer.shape.variances),
             record_principal=answer.record_principal,
             records=public.get("averaged_at_least", public.get("count_at_least")),
-            clipping=np.zeros_like(answer.mean),
         )
         return Release.released(
             mean=answer.mean,

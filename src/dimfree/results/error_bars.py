@@ -9,6 +9,7 @@ from dimfree._validate import check_flag, check_probability
 from dimfree.errors import InvalidParameter
 from dimfree.results.confidence_sets import ConfidenceBall, ConfidenceBox, Uncertainty
 from dimfree.results.error_model import ErrorModel, LearnedShape
+from dimfree.results.reach import Reach
 
 
 class ErrorBars(ABC):
@@ -34,21 +35,25 @@ class ErrorBars(ABC):
 
     @property
     @abstractmethod
+    def reach(self) -> Reach | None: ...
+
+    @property
+    @abstractmethod
     def error_model(self) -> ErrorModel: ...
 
     def error_radius(self, confidence: float = 0.95, *, include_sampling: bool = False) -> float:
         """The Euclidean distance that the error stays within with the given confidence.
 
-        By the exact law of the noise, a weighted chi-square; with an allowance for clipping, an upper bound. Where
-        `mean` was denoised, its distance from `unbiased_mean` is added: valid, and wider than its likely error.
+        By the exact law of the noise, a weighted chi-square. Where `mean` was denoised, its distance from
+        `unbiased_mean` is added: valid, and wider than its likely error.
 
         Parameters
         ----------
         confidence : float, default 0.95
             Between 0 and 1.
         include_sampling : bool, default False
-            False: the distance from what was averaged of these records. True: the distance from the population mean,
-            under the model of the records.
+            False: the distance from the mean of these records, each farther than `reach.radius` drawn in to it. True:
+            the distance from the population mean, under the model of the records.
 
         Returns
         -------
@@ -77,13 +82,13 @@ class ErrorBars(ABC):
         simultaneous : bool, default False
             True: all intervals hold at once with the given confidence. False: each one by itself.
         include_sampling : bool, default False
-            False: for what was averaged of these records, in which the farthest are clipped. True: for the population
-            mean, under the model of the records.
+            False: for the mean of these records, each farther than `reach.radius` drawn in to it. True: for the
+            population mean, under the model of the records.
 
         Returns
         -------
         low, high : ndarray of shape (d,)
-            Ends of the intervals, with an allowance for clipping where the release states one.
+            Ends of the intervals.
 
         Raises
         ------
@@ -100,7 +105,8 @@ class ErrorBars(ABC):
     def confidence_ball(self, confidence: float = 0.95) -> ConfidenceBall:
         """A ball about `unbiased_mean` that covers the population mean, and what its radius is made of.
 
-        Without a model of the records the ball covers what was averaged of them. Its attribute `covers` says which.
+        Without a model of the records the ball covers the mean of these records, each farther than `reach.radius`
+        drawn in to it. Its attribute `covers` says which.
 
         Parameters
         ----------
@@ -185,4 +191,5 @@ class ErrorBars(ABC):
                 "Expected include_sampling=False: this release carries no model of its records; "
                 "a core that releases a count and a known covariance is needed."
             )
-        return Uncertainty.of(self.noise_stddev, self.error_model, self.shape, include_sampling=include_sampling)
+        model, learned = self.error_model, self.shape
+        return Uncertainty.of(self.noise_stddev, model, learned, self.reach, include_sampling=include_sampling)

@@ -36,7 +36,6 @@ class ErrorModel:
     record_stddev: NDArray[np.float64] | None = None
     record_principal: NDArray[np.float64] | None = None
     records: float | None = None
-    clipping: NDArray[np.float64] | None = None  # shift that clipping may leave, per coordinate; None: not modelled
 
     def frozen(self, dimension: int) -> "ErrorModel":
         """A checked, read-only copy for records of this many columns."""
@@ -49,7 +48,6 @@ class ErrorModel:
             record_stddev=checked(self.record_stddev),
             record_principal=checked(self.record_principal),
             records=None if self.records is None else check_positive("records", self.records),
-            clipping=checked(self.clipping),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,7 +57,6 @@ class ErrorModel:
             "record_stddev": None if self.record_stddev is None else self.record_stddev.tolist(),
             "record_principal": None if self.record_principal is None else self.record_principal.tolist(),
             "records": self.records,
-            "clipping": None if self.clipping is None else self.clipping.tolist(),
         }
 
 
