@@ -46,9 +46,12 @@ class Uncertainty:
         principal = noise**2 if model.noise_principal is None else model.noise_principal
         if not include_sampling or model.record_stddev is None or model.records is None:
             return cls(noise, principal, what_is_averaged(reach))
-        sampling = model.record_stddev / np.sqrt(model.records)
-        spread = sampling**2 if model.record_principal is None else model.record_principal / model.records
-        return cls(noise, principal, POPULATION, sampling, spread, None if learned is None else learned.log_above)
+        share, records = model.widening / model.records, model.record_principal
+        spread = share * (model.record_stddev**2 if records is None else records)
+        if model.correlation:
+            principal, spread = np.sort(principal)[::-1], _correlated(spread, model.correlation)
+        log_stddev = None if learned is None else learned.log_above
+        return cls(noise, principal, POPULATION, model.record_stddev * np.sqrt(share), spread, log_stddev)
 
     def length(self, confidence: float) -> float:
         """The Euclidean distance all parts together stay within; learned variances count at their expectation."""
@@ -191,6 +194,16 @@ class ConfidenceBox:
         return f"<ConfidenceBox: {self.covers}, {self._which}, confidence {self.confidence:g}>"
 
 
+def _correlated(variances: Floats, correlation: float) -> Floats:
+    """Principal variances, falling, if any two coordinates had this correlation ρ: (1 - ρ)·diag(v) + ρ·√v·√vᵀ.
+
+    Lists of eigenvalues, both falling, add up to one that majorises the eigenvalues of the sum (Ky Fan).
+    """
+    falling = (1 - correlation) * np.sort(variances)[::-1]
+    falling[0] += correlation * variances.sum()
+    return np.asarray(falling)
+
+
 def _point(point: ArrayLike, dimension: int) -> Floats:
     array = check_array("point", point, rank=1)
     check_lengths("point", len(array), "coordinate", dimension)
@@ -205,7 +218,7 @@ def _sampling_sentence(word: str, size: str | None, *, learned: bool) -> str:
     if size is None:
         return "Sampling is not modelled: nothing is said of the population the records come from."
     source = (
-        "released on the way and themselves uncertain, uncorrelated in the coordinates that the noise was shaped in"
+        "released on the way, themselves uncertain, widened and correlated as the lengths of the records tell"
         if learned
         else "that were given"
     )

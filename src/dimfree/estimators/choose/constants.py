@@ -204,6 +204,13 @@ OUTER_LEVEL = 0.75
 # [deviations of the noise; power of the rank; most] Target bias of clipping at the outer radius.
 OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
 
+# --- Error bars about the population (learn/population.py) ------------------------------------------------------------
+
+# [probability] With which numbers of records far out, and their excess, stay below what the error bars count.
+POPULATION_LEVEL = 0.75
+# [radii] At which the records beyond are counted.
+POPULATION_RADII = 400
+
 # --- Empirical Bayes (learn/shrinkage.py, learn/spreads.py) -----------------------------------------------------------
 
 # [EM steps] For centres and for variances; [number] grid points of a prior.

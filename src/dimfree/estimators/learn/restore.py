@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dimfree._types import Floats
+from dimfree.estimators.learn.population import Population, learned_population
 from dimfree.estimators.learn.principal_directions import without_offset
 from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import learned_shape
@@ -31,20 +32,28 @@ class Answer:
     noise_principal: Floats | None = None
     record_principal: Floats | None = None
     reach: Reach | None = None
+    population: Population | None = None  # None: error bars are about these records only
 
 
 def restored(state: State) -> Answer:
     """The answer and its noise, back in the coordinates of the records."""
     found, setting, basis = state.known.answer(), state.setting, state.setting.space.basis
     shrunk, miscount = denoised(found.value, found.variance)[0], setting.count_stddev / setting.count
+    population = _population(state, found.value)
     if basis is None:
         variance = found.variance + (found.offset * miscount) ** 2
-        return Answer(found.value, shrunk, variance, _shape(state, found.value, variance), reach=_reach(state))
+        shape = _shape(state, found.value, variance)
+        return Answer(found.value, shrunk, variance, shape, reach=_reach(state), population=population)
     value, shrunk, miscounted = (basis.restored(each) for each in (found.value, shrunk, found.offset * miscount))
     noise, records = (_principal(basis, each) for each in (found.variance, state.stddev**2))
     noise[np.argmax(noise)] += float(miscounted @ miscounted)
     variance = basis.diagonal(found.variance) + miscounted**2
-    return Answer(value, shrunk, variance, _shape(state, value, variance), noise, records)
+    return Answer(value, shrunk, variance, _shape(state, value, variance), noise, records, population=population)
+
+
+def _population(state: State, value: Floats) -> Population | None:
+    seen, turned = state.lengths, state.setting.space.basis is not None
+    return None if seen is None else learned_population(seen, value, state.stddev**2, directions=turned)
 
 
 def _reach(state: State) -> Reach | None:
