@@ -208,8 +208,8 @@ OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
 
 # [probability] With which numbers of records far out, and their excess, stay below what the error bars count.
 POPULATION_LEVEL = 0.75
-# [radii] At which the records beyond are counted.
-POPULATION_RADII = 400
+# [clipping radius: nearest, farthest; number] Distances at which the records beyond are counted.
+POPULATION_RADII = (1e-3, 1e2, 300)
 
 # --- Empirical Bayes (learn/shrinkage.py, learn/spreads.py) -----------------------------------------------------------
 

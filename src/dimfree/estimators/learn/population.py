@@ -3,7 +3,8 @@
 Scores count large entries little, so learned variances are too small where tails are long, and they say nothing of
 correlation. The lengths do: their mean square is the sum of all variances, and their squares vary the more, the fewer
 directions the records spread over. Sees public and released numbers only. Letters: z = a record's offset from the
-centre, rescaled; R = clipping radius; v = variances of the coordinates of z.
+centre, rescaled, in units of the clipping radius; v = variances of the coordinates of z; w = (1 - 1/|z|)+, the share by
+which a record is drawn in.
 """
 
 import math
@@ -19,7 +20,7 @@ from dimfree.mechanisms.clipped_sum import Ball
 
 @dataclass(frozen=True)
 class Lengths:
-    """What was released of the records' lengths about the centre of a ball; the radius of the ball is R."""
+    """What was released of the records' lengths about the centre of a ball, at whose radius they are clipped."""
 
     tail: Tail
     ball: Ball
@@ -33,42 +34,57 @@ class Population:
     correlation: float
 
 
+@dataclass(frozen=True)
+class LengthMoments:
+    """The number of records, and means over them, at a pessimistic reading of the tail."""
+
+    count: float
+    square: float  # of min(|z|, 1)²
+    fourth: float  # of min(|z|, 1)⁴
+    excess: float  # of (|z| - 1)+
+    drawn: float  # of w²
+
+    @classmethod
+    def of(cls, tail: Tail, radius: float) -> "LengthMoments":
+        places = np.append(0.0, np.geomspace(*POPULATION_RADII))
+        beyond = tail.beyond(radius * places, POPULATION_LEVEL)
+        middle, inner, outer = (beyond[1:] + beyond[:-1]) / 2, np.minimum(places, 1), np.maximum(places, 1)
+        sums = (float(middle @ np.diff(each)) for each in (inner**2, inner**4, outer, (1 - 1 / outer) ** 2))
+        count = float(beyond[0])
+        return cls(count, *(each / count for each in sums))
+
+
 def learned_population(
     seen: Lengths, mean: Floats, variances: Floats, *, directions: bool = False
 ) -> Population | None:
     """What the lengths add to these variances; None where records stand out beyond the last edge: how far is not known.
 
-    What lies beyond R moves the population mean away from that of the records drawn in: by at most the mean excess,
-    whose square is added to the variance of the mean (as a variance it widens an interval enough for a shift).
-    `directions`: the coordinates were turned to, so what looks like correlation is likely their widest one, learned too
-    narrow.
+    Records that are drawn in move the mean. The square of that is added to its variance: an interval so widened is wide
+    enough for a shift. `directions`: the coordinates were turned to, so what looks like correlation is likely their
+    widest one, learned too narrow.
     """
     tail, ball = seen.tail, seen.ball
     if tail.bumps[-1] > 0:
         return None
-    count, square, fourth = drawn_in_moments(tail, ball.radius)
     stretch = np.broadcast_to(ball.scale, variances.shape) * ball.radius
-    shares = variances / stretch**2
-    known, offset = float(shares.sum()), float((((mean - ball.centre) / stretch) ** 2).sum())
-    trace = max(square - offset, known)
-    excess = float(tail.excess(np.array([ball.radius]), POPULATION_LEVEL)[0]) / ball.radius / count
-    widening = (trace + count * excess**2) / known
-    together = correlation(shares * (trace / known), fourth - square**2)
+    v, offset = variances / stretch**2, float((((mean - ball.centre) / stretch) ** 2).sum())
+    found, known = LengthMoments.of(tail, ball.radius), float(v.sum())
+    trace = max(found.square - offset, known)
+    together = correlation(v * (trace / known), found.fourth - found.square**2)
+    widening = (trace + found.count * squared_shift(found, v * (trace / known), together)) / known
     if directions:
         widening *= 1 + together * (float(stretch.max()) ** 2 * known / float(variances.sum()) - 1)
     return Population(widening, together)
 
 
-def drawn_in_moments(tail: Tail, radius: float) -> tuple[float, float, float]:
-    """(number of records, means of min(|z|/R, 1)² and of its square), at a pessimistic reading of the tail."""
-    places = np.append(0.0, np.geomspace(1e-3, 1.0, POPULATION_RADII))
-    beyond = tail.beyond(radius * places, POPULATION_LEVEL)
-    middle = (beyond[1:] + beyond[:-1]) / 2 / beyond[0]
-    return float(beyond[0]), float(middle @ np.diff(places**2)), float(middle @ np.diff(places**4))
-
-
-def correlation(variances: Floats, spread: float) -> float:
+def correlation(v: Floats, spread: float) -> float:
     """Of any two coordinates, so that |z|² has this variance if z is normal: twice the sum of squared covariances."""
-    alone = float((variances**2).sum())
-    together = float(variances.sum()) ** 2 - alone
+    alone = float((v**2).sum())
+    together = float(v.sum()) ** 2 - alone
     return 0.0 if together <= 0 else math.sqrt(min(max((spread / 2 - alone) / together, 0.0), 1.0))
+
+
+def squared_shift(found: LengthMoments, v: Floats, together: float) -> float:
+    """At most |E[w z]|². Along any u that is E[w u·z], at most E[w |z|], the excess, and (E[w²]·Var(u·z))^½."""
+    widest = (1 - together) * float(v.max()) + together * float(v.sum())
+    return min(found.excess**2, found.drawn * widest)

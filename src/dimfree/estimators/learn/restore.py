@@ -39,21 +39,28 @@ def restored(state: State) -> Answer:
     """The answer and its noise, back in the coordinates of the records."""
     found, setting, basis = state.known.answer(), state.setting, state.setting.space.basis
     shrunk, miscount = denoised(found.value, found.variance)[0], setting.count_stddev / setting.count
-    population = _population(state, found.value)
     if basis is None:
         variance = found.variance + (found.offset * miscount) ** 2
         shape = _shape(state, found.value, variance)
-        return Answer(found.value, shrunk, variance, shape, reach=_reach(state), population=population)
+        return Answer(
+            found.value, shrunk, variance, shape, reach=_reach(state), population=_population(state, found.value, shape)
+        )
     value, shrunk, miscounted = (basis.restored(each) for each in (found.value, shrunk, found.offset * miscount))
     noise, records = (_principal(basis, each) for each in (found.variance, state.stddev**2))
     noise[np.argmax(noise)] += float(miscounted @ miscounted)
     variance = basis.diagonal(found.variance) + miscounted**2
-    return Answer(value, shrunk, variance, _shape(state, value, variance), noise, records, population=population)
+    shape = _shape(state, value, variance)
+    return Answer(value, shrunk, variance, shape, noise, records, population=_population(state, found.value, shape))
 
 
-def _population(state: State, value: Floats) -> Population | None:
-    seen, turned = state.lengths, state.setting.space.basis is not None
-    return None if seen is None else learned_population(seen, value, state.stddev**2, directions=turned)
+def _population(state: State, value: Floats, shape: LearnedShape) -> Population | None:
+    """In the stages' coordinates; where these are others than the columns, both lists of variances have a like sum."""
+    seen, basis, variances = state.lengths, state.setting.space.basis, state.stddev**2
+    found = None if seen is None else learned_population(seen, value, variances, directions=basis is not None)
+    if found is None or basis is None:
+        return found
+    own = float(shape.variances.sum())
+    return replace(found, widening=found.widening * max(1.0, float(basis.diagonal(variances).sum()) / own))
 
 
 def _reach(state: State) -> Reach | None:
