@@ -26,6 +26,7 @@ def state_of(basis, known, ball=None, count_stddev=0.0):
         directions=None,
         stddev=np.ones(width),
         ball=ball,
+        lengths=None,
     )
 
 

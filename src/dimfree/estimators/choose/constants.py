@@ -208,6 +208,8 @@ OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
 
 # [probability] With which numbers of records far out, and their excess, stay below what the error bars count.
 POPULATION_LEVEL = 0.75
+# [predicted length] Correlation shows in the spread of the lengths up to here, or up to the clipping radius.
+FAR_LENGTH = 3.0
 # [clipping radius: nearest, farthest; number] Distances at which the records beyond are counted.
 POPULATION_RADII = (1e-3, 1e2, 300)
 

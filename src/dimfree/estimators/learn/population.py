@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.estimators.choose.constants import POPULATION_LEVEL, POPULATION_RADII
+from dimfree.estimators.choose.constants import FAR_LENGTH, POPULATION_LEVEL, POPULATION_RADII
 from dimfree.estimators.learn.tail import Tail
 from dimfree.mechanisms.clipped_sum import Ball
 
@@ -40,18 +40,18 @@ class LengthMoments:
 
     count: float
     square: float  # of min(|z|, 1)²
-    fourth: float  # of min(|z|, 1)⁴
     excess: float  # of (|z| - 1)+
     drawn: float  # of w²
+    spread: float  # variance of min(|z|, far)²
 
     @classmethod
-    def of(cls, tail: Tail, radius: float) -> "LengthMoments":
+    def of(cls, seen: Lengths, far: float) -> "LengthMoments":
         places = np.append(0.0, np.geomspace(*POPULATION_RADII))
-        beyond = tail.beyond(radius * places, POPULATION_LEVEL)
-        middle, inner, outer = (beyond[1:] + beyond[:-1]) / 2, np.minimum(places, 1), np.maximum(places, 1)
-        sums = (float(middle @ np.diff(each)) for each in (inner**2, inner**4, outer, (1 - 1 / outer) ** 2))
-        count = float(beyond[0])
-        return cls(count, *(each / count for each in sums))
+        beyond = seen.tail.beyond(seen.ball.radius * places, POPULATION_LEVEL)
+        middle, outer, inner = (beyond[1:] + beyond[:-1]) / 2, np.maximum(places, 1), np.minimum(places, far)
+        powers = (np.minimum(places, 1) ** 2, outer, (1 - 1 / outer) ** 2, inner**2, inner**4)
+        square, excess, drawn, second, fourth = (float(middle @ np.diff(each) / beyond[0]) for each in powers)
+        return cls(float(beyond[0]), square, excess, drawn, fourth - second**2)
 
 
 def learned_population(
@@ -63,14 +63,15 @@ def learned_population(
     enough for a shift. `directions`: the coordinates were turned to, so what looks like correlation is likely their
     widest one, learned too narrow.
     """
-    tail, ball = seen.tail, seen.ball
-    if tail.bumps[-1] > 0:
+    ball = seen.ball
+    if seen.tail.bumps[-1] > 0:
         return None
     stretch = np.broadcast_to(ball.scale, variances.shape) * ball.radius
     v, offset = variances / stretch**2, float((((mean - ball.centre) / stretch) ** 2).sum())
-    found, known = LengthMoments.of(tail, ball.radius), float(v.sum())
+    known = float(v.sum())
+    found = LengthMoments.of(seen, max(1.0, FAR_LENGTH * math.sqrt(known)))
     trace = max(found.square - offset, known)
-    together = correlation(v * (trace / known), found.fourth - found.square**2)
+    together = correlation(v * (trace / known), found.spread)
     widening = (trace + found.count * squared_shift(found, v * (trace / known), together)) / known
     if directions:
         widening *= 1 + together * (float(stretch.max()) ** 2 * known / float(variances.sum()) - 1)
