@@ -11,7 +11,7 @@ from scipy.stats import chi2, norm
 from dimfree import Budget, Guarantee, InvalidParameter, Neighbours, RefusedRelease, Release
 from dimfree.accounting.events import Costs
 from dimfree.results.error_model import ErrorModel, LearnedShape
-from dimfree.results.quantiles import coordinate_reach
+from dimfree.results.quantiles import coordinate_reach, length_quantile
 from dimfree.results.reach import Reach
 
 WIDE = 4
@@ -77,6 +77,37 @@ def test_learned_variances_widen_a_box_more_where_more_is_asked_of_it():
     assert ratio[-1] > 1.5
     assert release.confidence_ball().learned
     assert not sampled().confidence_ball().learned
+
+
+def test_widening_multiplies_the_sampling_part_of_every_set():
+    plain, wide = sampled(), sampled(widening=4.0)
+    assert wide.confidence_box().parts.sampling == pytest.approx(2 * plain.confidence_box().parts.sampling)
+    assert wide.confidence_ball().parts.sampling == pytest.approx(2 * plain.confidence_ball().parts.sampling)
+    assert wide.error_radius() == plain.error_radius()
+    low, high = wide.interval(include_sampling=True)
+    assert high - low == pytest.approx(2 * norm.ppf(0.975) * np.hypot(0.3, 0.8))
+
+
+@pytest.mark.parametrize("correlation", [0.3, 1.0])
+def test_a_correlation_moves_sampling_into_one_direction(correlation, seed):
+    """The ball covers what equally correlated columns do; a box takes any correlation as it is (Šidák)."""
+    release = sampled(correlation=correlation)
+    shares = np.full(WIDE, 1 - correlation) + np.append(WIDE * correlation, np.zeros(WIDE - 1))
+    assert release.confidence_ball(0.9).radius == pytest.approx(length_quantile(0.09 + 0.16 * shares, 0.9))
+    assert np.array_equal(release.confidence_box().low, sampled().confidence_box().low)
+    rng = np.random.default_rng(seed)
+    shared, own = rng.normal(size=(20_000, 1)), rng.normal(size=(20_000, WIDE))
+    sampling = 0.4 * (np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
+    lengths = np.linalg.norm(0.3 * rng.normal(size=sampling.shape) + sampling, axis=1)
+    assert abs((lengths <= release.confidence_ball(0.9).radius).mean() - 0.9) < 5 * np.sqrt(0.09 / 20_000)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"widening": 0.9}, {"widening": np.inf}, {"correlation": -0.1}, {"correlation": 1.1}]
+)
+def test_a_widening_below_one_and_a_correlation_beyond_one_are_errors(wrong):
+    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
+        sampled(**wrong)
 
 
 def test_the_sets_are_those_of_the_primitives():

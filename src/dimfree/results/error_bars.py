@@ -64,7 +64,7 @@ class ErrorBars(ABC):
         RefusedRelease
             If the release was refused.
         InvalidParameter
-            If `include_sampling` is True and the release has no model of its records.
+            If `include_sampling` is True and the release says nothing of the population.
         """
         confidence = check_probability("confidence", confidence)
         radius = self._uncertainty(include_sampling).length(confidence)
@@ -95,7 +95,7 @@ class ErrorBars(ABC):
         RefusedRelease
             If the release was refused.
         InvalidParameter
-            If `include_sampling` is True and the release has no model of its records.
+            If `include_sampling` is True and the release says nothing of the population.
         """
         confidence = check_probability("confidence", confidence)
         uncertainty = self._uncertainty(include_sampling)
@@ -188,8 +188,8 @@ class ErrorBars(ABC):
     def _uncertainty(self, include_sampling: bool) -> Uncertainty:
         if check_flag("include_sampling", include_sampling) and not self._records_modelled:
             raise InvalidParameter(
-                "Expected include_sampling=False: this release carries no model of its records; "
-                "a core that releases a count and a known covariance is needed."
+                "Expected include_sampling=False: this release says nothing of the population, only of these records."
+                " Their spread or number was not released, or some lie so far out that their mean square is not known."
             )
         model, learned = self.error_model, self.shape
         return Uncertainty.of(self.noise_stddev, model, learned, self.reach, include_sampling=include_sampling)
