@@ -53,7 +53,8 @@ class ErrorBars(ABC):
             Between 0 and 1.
         include_sampling : bool, default False
             False: the distance from the mean of these records, each farther than `reach.radius` drawn in to it. True:
-            the distance from the population mean, under the model of the records.
+            the distance from the population mean, if records are independent draws with the stated or learned
+            variances, widened and correlated as their lengths tell (`error_model`).
 
         Returns
         -------
@@ -83,7 +84,8 @@ class ErrorBars(ABC):
             True: all intervals hold at once with the given confidence. False: each one by itself.
         include_sampling : bool, default False
             False: for the mean of these records, each farther than `reach.radius` drawn in to it. True: for the
-            population mean, under the model of the records.
+            population mean, if records are independent draws with the stated or learned variances, widened as their
+            lengths tell (`error_model`): by one factor for all columns.
 
         Returns
         -------
@@ -105,8 +107,9 @@ class ErrorBars(ABC):
     def confidence_ball(self, confidence: float = 0.95) -> ConfidenceBall:
         """A ball about `unbiased_mean` that covers the population mean, and what its radius is made of.
 
-        Without a model of the records the ball covers the mean of these records, each farther than `reach.radius`
-        drawn in to it. Its attribute `covers` says which.
+        Records are taken to be independent draws with the stated or learned variances, widened and correlated as
+        their lengths tell. Where the release says nothing of the population, the ball covers the mean of these
+        records, each farther than `reach.radius` drawn in to it. Its attribute `covers` says which.
 
         Parameters
         ----------
