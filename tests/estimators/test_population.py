@@ -133,7 +133,7 @@ def test_directions_learned_too_narrow_are_widened_along_the_widest(rng):
     rows = normal(rng, 10) * np.append(5.0, np.full(9, 0.5))
     variances = np.append(5.0, np.full(9, 0.5))  # the widest is five times too narrow, the others twice too wide
     scale = np.sqrt(np.sqrt(variances))
-    plain, turned = (found(rows, variances, scale=scale, directions=d) for d in (False, True))
+    plain, turned = (found(rows, variances, scale=scale, **given) for given in ({}, {"own": variances}))
     assert plain.correlation == turned.correlation > 0.3
     assert plain.widening * variances.sum() < 0.9 * rows.var(axis=0).sum()
     assert turned.widening * variances.sum() > rows.var(axis=0).sum()

@@ -54,14 +54,12 @@ class LengthMoments:
         return cls(float(beyond[0]), square, excess, drawn, fourth - second**2)
 
 
-def learned_population(
-    seen: Lengths, mean: Floats, variances: Floats, *, directions: bool = False
-) -> Population | None:
+def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floats | None = None) -> Population | None:
     """What the lengths add to these variances; None where records stand out beyond the last edge: how far is not known.
 
     Records that are drawn in move the mean. The square of that is added to its variance: an interval so widened is wide
-    enough for a shift. `directions`: the coordinates were turned to, so what looks like correlation is likely their
-    widest one, learned too narrow.
+    enough for a shift. `own`: learned variances of the columns, which are widened instead, where the coordinates were
+    turned to; what looks like correlation is then likely their widest one, learned too narrow.
     """
     ball = seen.ball
     if seen.tail.bumps[-1] > 0:
@@ -73,9 +71,10 @@ def learned_population(
     trace = max(found.square - offset, known)
     together = correlation(v * (trace / known), found.spread)
     widening = (trace + found.count * squared_shift(found, v * (trace / known), together)) / known
-    if directions:
-        widening *= 1 + together * (float(stretch.max()) ** 2 * known / float(variances.sum()) - 1)
-    return Population(widening, together)
+    if own is not None:
+        likely, most = float(variances.sum()), float(stretch.max()) ** 2 * known
+        widening *= ((1 - together) * likely + together * most) / float(own.sum())
+    return Population(max(widening, 1.0), together)
 
 
 def correlation(v: Floats, spread: float) -> float:

@@ -50,17 +50,14 @@ def restored(state: State) -> Answer:
     noise[np.argmax(noise)] += float(miscounted @ miscounted)
     variance = basis.diagonal(found.variance) + miscounted**2
     shape = _shape(state, value, variance)
+    records *= float(shape.variances.sum()) / float(records.sum())  # the records vary as much as their columns do
     return Answer(value, shrunk, variance, shape, noise, records, population=_population(state, found.value, shape))
 
 
 def _population(state: State, value: Floats, shape: LearnedShape) -> Population | None:
-    """In the stages' coordinates; where these are others than the columns, both lists of variances have a like sum."""
-    seen, basis, variances = state.lengths, state.setting.space.basis, state.stddev**2
-    found = None if seen is None else learned_population(seen, value, variances, directions=basis is not None)
-    if found is None or basis is None:
-        return found
-    own = float(shape.variances.sum())
-    return replace(found, widening=found.widening * max(1.0, float(basis.diagonal(variances).sum()) / own))
+    """What the lengths say, in the coordinates that the stages worked in."""
+    own = None if state.setting.space.basis is None else shape.variances
+    return None if state.lengths is None else learned_population(state.lengths, value, state.stddev**2, own)
 
 
 def _reach(state: State) -> Reach | None:
