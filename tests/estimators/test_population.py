@@ -129,6 +129,15 @@ def test_records_beyond_the_last_edge_leave_the_population_unsaid(rng):
     assert found(rows, np.ones(5)) is None
 
 
+@pytest.mark.parametrize("scale", [1e-170, 1e170])
+def test_where_squares_leave_the_range_of_floats_nothing_is_said(rng, scale):
+    seen = looked_at(normal(rng, 2), 8.0)
+    assert (
+        learned_population(replace(seen, ball=replace(seen.ball, scale=np.full(2, scale))), np.ones(2), np.ones(2))
+        is None
+    )
+
+
 def test_directions_learned_too_narrow_are_widened_along_the_widest(rng):
     rows = normal(rng, 10) * np.append(5.0, np.full(9, 0.5))
     variances = np.append(5.0, np.full(9, 0.5))  # the widest is five times too narrow, the others twice too wide

@@ -57,16 +57,18 @@ class LengthMoments:
 def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floats | None = None) -> Population | None:
     """What the lengths add to these variances; None where records stand out beyond the last edge: how far is not known.
 
+    None as well where squares leave the range of floats.
     Records that are drawn in move the mean. The square of that is added to its variance: an interval so widened is wide
     enough for a shift. `own`: learned variances of the columns, which are widened instead, where the coordinates were
     turned to; what looks like correlation is then likely their widest one, learned too narrow.
     """
     ball = seen.ball
-    if seen.tail.bumps[-1] > 0:
-        return None
     stretch = np.broadcast_to(ball.scale, variances.shape) * ball.radius
-    v, offset = variances / stretch**2, float((((mean - ball.centre) / stretch) ** 2).sum())
+    with np.errstate(all="ignore"):
+        v, offset = variances / stretch**2, float((((mean - ball.centre) / stretch) ** 2).sum())
     known = float(v.sum())
+    if seen.tail.bumps[-1] > 0 or not (0 < known < math.inf and math.isfinite(offset)):
+        return None
     found = LengthMoments.of(seen, max(1.0, FAR_LENGTH * math.sqrt(known)))
     trace = max(found.square - offset, known)
     together = correlation(v * (trace / known), found.spread)
@@ -74,7 +76,7 @@ def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floa
     if own is not None:
         likely, most = float(variances.sum()), float(stretch.max()) ** 2 * known
         widening *= ((1 - together) * likely + together * most) / float(own.sum())
-    return Population(max(widening, 1.0), together)
+    return Population(max(widening, 1.0), together) if math.isfinite(widening) else None
 
 
 def correlation(v: Floats, spread: float) -> float:
