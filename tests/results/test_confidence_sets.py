@@ -197,3 +197,14 @@ def test_a_refusal_has_no_confidence_set():
     for make in (refused.confidence_ball, refused.confidence_box):
         with pytest.raises(RefusedRelease):
             make()
+
+
+def test_what_an_earlier_run_says_of_the_population_holds_for_a_release_in_its_shape():
+    shape = LearnedShape(np.full(WIDE, 9.0), np.full(WIDE, 0.2))
+    earlier = sampled(learned=shape, widening=3.0, correlation=0.5)
+    later = sampled().with_learned(earlier)
+    assert (later.error_model.widening, later.error_model.correlation, later.error_model.records) == (3.0, 0.5, 100.0)
+    assert np.array_equal(later.shape.variances, np.full(WIDE, 16.0))
+    silent = released(learned=shape, record_stddev=np.full(WIDE, 3.0))
+    assert "these records" in sampled().with_learned(silent).confidence_ball().covers
+    assert sampled().with_learned(sampled()) == sampled()
