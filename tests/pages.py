@@ -66,7 +66,7 @@ def by_columns(spread, over=0.05, columns=None, unresolved=(), mean=None, **rest
     return Release.released(
         mean=mean,
         noise_stddev=over * spread,
-        error_model=ErrorModel(record_stddev=spread, records=500.0, clipping=np.zeros(len(spread))),
+        error_model=ErrorModel(record_stddev=spread, records=500.0),
         shape=LearnedShape(spread**2, log_stddev, log_above=np.full(len(spread), 0.1)),
         reach=Reach(6.0, mean, spread),
         **common(len(spread), columns, method="columns", **{"objective": "relative", **rest}),

@@ -224,7 +224,7 @@ def _under(whole: Guarantee, overall: Release | None, release: Release) -> Relea
         return replace(release, **common)
     runs = tuple(run.ledger for run in (overall, release) if isinstance(run.ledger, Costs))
     ledger = Runs(Budget(whole.epsilon, whole.delta), whole.neighbours, runs)
-    return replace(release.with_learned(overall.shape), ledger=ledger, **common)
+    return replace(release.with_learned(overall), ledger=ledger, **common)
 
 
 def _opened(

@@ -266,7 +266,7 @@ class Subjects:
             "Release.confidence_ball": (release.confidence_ball, dict),
             "Release.confidence_box": (release.confidence_box, dict),
             "Release.to_frame": (release.to_frame, dict),
-            "Release.with_learned": (release.with_learned, lambda: {"shape": learned}),
+            "Release.with_learned": (release.with_learned, lambda: {"earlier": release}),
             "Release.from_json": (dimfree.Release.from_json, lambda: {"text": text}),
             "Release.released": (dimfree.Release.released, lambda: {**made, **common}),
             "Release.refused_because": (dimfree.Release.refused_because, lambda: {"reason": "none", **common}),

@@ -26,6 +26,7 @@ def state_of(basis, known, ball=None, count_stddev=0.0):
         directions=None,
         stddev=np.ones(width),
         ball=ball,
+        lengths=None,
     )
 
 
@@ -84,7 +85,8 @@ def test_learned_axes_that_keep_no_lengths_have_principal_variances_of_their_own
     assert not axes.isometric
     assert np.allclose(found.variance, np.diagonal(covariance))
     assert np.allclose(found.noise_principal, np.linalg.eigvalsh(covariance)[::-1])
-    assert np.allclose(found.record_principal, np.linalg.eigvalsh(back.T @ back)[::-1])
+    spectrum = np.linalg.eigvalsh(back.T @ back)[::-1]
+    assert np.allclose(found.record_principal, spectrum * found.shape.variances.sum() / spectrum.sum())
 
 
 def test_learned_axes_without_scale_are_a_rotation(rng):

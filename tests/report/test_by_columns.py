@@ -54,8 +54,8 @@ def test_many_unresolved_columns_are_cut_short():
 
 def test_the_reach_is_told_beside_a_usual_record():
     assert rows_of(by_columns((1.0, 1.0, 1.0, 1.0)))["reach"] == (
-        "the mean of these records, each farther than 6 from the centre drawn in to 6 (distances over all columns, "
-        "each divided by its scale; a usual record lies at about 2)"
+        "the mean of these records, each farther than 6 from the centre drawn in to 6 (no private method can exclude "
+        "such records); distances are over all columns, each divided by its scale; a usual record lies at about 2"
     )
 
 
@@ -71,7 +71,6 @@ def test_page_leads_with_noise_over_spread_and_shows_the_reach_of_every_column()
     assert "counts in full within" in page.text
     assert "score ≤ 0.061 precise 3.000 ± 0.098 −3.0 to 9.0" in page.text
     assert "|mean| / noise" not in page.text.split("Noise against spread")[1].split("Signs")[0]
-    assert "allowance for clipping" not in page.text  # there is none: the reach says what was drawn in
 
 
 def test_mixed_units_are_drawn_in_spreads_and_no_distance_over_all_is_stated():

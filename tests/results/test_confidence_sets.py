@@ -6,12 +6,13 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import chi2, ncx2, norm
+from scipy.stats import chi2, norm
 
 from dimfree import Budget, Guarantee, InvalidParameter, Neighbours, RefusedRelease, Release
 from dimfree.accounting.events import Costs
 from dimfree.results.error_model import ErrorModel, LearnedShape
 from dimfree.results.quantiles import coordinate_reach, length_quantile
+from dimfree.results.reach import Reach
 
 WIDE = 4
 CENTRE = np.array([1.0, -2.0, 3.0, 0.0])
@@ -34,32 +35,14 @@ def sampled(**more):
     return released(record_stddev=np.full(WIDE, 4.0), records=100.0, **more)
 
 
-@pytest.mark.parametrize("shifted", [0.01, 30.0, 1000.0])
-@pytest.mark.parametrize("dimension", [1, 200])
-@pytest.mark.parametrize("confidence", [0.01, 0.95, 1 - 1e-6])
-def test_a_shift_makes_the_chi_square_noncentral(shifted, dimension, confidence):
-    shift = np.full(dimension, np.sqrt(shifted / dimension))
-    found = length_quantile(np.ones(dimension), confidence, shift)
-    assert found**2 == pytest.approx(ncx2.ppf(confidence, dimension, shifted), rel=1e-6)
-
-
-def test_an_uneven_shift_against_simulation(seed):
-    variances, shift = 1 / np.arange(1, 31) ** 2.0, 0.4 / np.sqrt(np.arange(1, 31))
-    drawn = np.random.default_rng(seed).normal(size=(20_000, 30)) * np.sqrt(variances) + shift
-    inside = (np.linalg.norm(drawn, axis=1) <= length_quantile(variances, 0.9, shift)).mean()
-    assert abs(inside - 0.9) < 5 * np.sqrt(0.09 / 20_000)
-    unshifted = (np.linalg.norm(drawn, axis=1) <= length_quantile(variances, 0.9)).mean()
-    assert abs(unshifted - 0.9) > 5 * np.sqrt(0.09 / 20_000)
-
-
 def test_a_coordinate_with_an_uncertain_spread_against_an_integral():
-    noise, sampling, log_stddev, shift = 0.3, 1.0, 0.4, 0.2
+    noise, sampling, log_stddev = 0.3, 1.0, 0.4
     for confidence in (0.5, 0.95, 0.9995):
-        reach = coordinate_reach(*(np.array([part]) for part in (noise, sampling, log_stddev, shift)), confidence)[0]
+        reach = coordinate_reach(*(np.array([part]) for part in (noise, sampling, log_stddev)), confidence)[0]
 
         def outside(z, reach=reach):
             stddev = np.hypot(noise, sampling * np.exp(log_stddev * z))
-            return norm.pdf(z) * (norm.cdf((-reach - shift) / stddev) + norm.cdf((shift - reach) / stddev))
+            return norm.pdf(z) * 2 * norm.cdf(-reach / stddev)
 
         assert quad(outside, -9, 9)[0] == pytest.approx(1 - confidence, rel=1e-3)
 
@@ -70,8 +53,6 @@ def test_the_ball_of_a_known_model_is_a_chi_square_about_the_mean():
     assert ball.parts.noise == pytest.approx(0.6 * ball.radius)
     assert ball.parts.sampling == pytest.approx(0.8 * ball.radius)
     assert (ball.parts.noise_share, ball.parts.sampling_share) == pytest.approx((0.36, 0.64))
-    assert ball.parts.clipping is None
-    assert ball.parts.clipping_share is None
     assert ball.covers == "the population mean"
     assert np.array_equal(ball.centre, CENTRE)
 
@@ -83,18 +64,6 @@ def test_the_box_of_a_known_model_is_sidak():
     assert at_once.high + at_once.low == pytest.approx(2 * CENTRE)
     assert each.parts.noise == pytest.approx(0.3)
     assert each.parts.sampling == pytest.approx(0.4)
-
-
-def test_clipping_counts_as_a_shift_and_not_as_a_spread():
-    clipping = np.array([0.5, 0.0, 0.0, 0.0])
-    release = sampled(clipping=clipping)
-    ball, box = release.confidence_ball(0.9), release.confidence_box(0.9, simultaneous=False)
-    assert ball.radius**2 == pytest.approx(0.25 * ncx2.ppf(0.9, WIDE, 1.0), rel=1e-6)
-    assert ball.parts.clipping == pytest.approx(0.5)
-    assert ball.parts.clipping_share == pytest.approx(0.25 / (0.25 + WIDE * 0.25))
-    reach = box.high - CENTRE
-    assert reach[1] == pytest.approx(0.5 * norm.ppf(0.95))
-    assert norm.cdf((reach[0] - 0.5) / 0.5) - norm.cdf((-reach[0] - 0.5) / 0.5) == pytest.approx(0.9)
 
 
 def test_learned_variances_widen_a_box_more_where_more_is_asked_of_it():
@@ -110,8 +79,39 @@ def test_learned_variances_widen_a_box_more_where_more_is_asked_of_it():
     assert not sampled().confidence_ball().learned
 
 
+def test_widening_multiplies_the_sampling_part_of_every_set():
+    plain, wide = sampled(), sampled(widening=4.0)
+    assert wide.confidence_box().parts.sampling == pytest.approx(2 * plain.confidence_box().parts.sampling)
+    assert wide.confidence_ball().parts.sampling == pytest.approx(2 * plain.confidence_ball().parts.sampling)
+    assert wide.error_radius() == plain.error_radius()
+    low, high = wide.interval(include_sampling=True)
+    assert high - low == pytest.approx(2 * norm.ppf(0.975) * np.hypot(0.3, 0.8))
+
+
+@pytest.mark.parametrize("correlation", [0.3, 1.0])
+def test_a_correlation_moves_sampling_into_one_direction(correlation, seed):
+    """The ball covers what equally correlated columns do; a box takes any correlation as it is (Šidák)."""
+    release = sampled(correlation=correlation)
+    shares = np.full(WIDE, 1 - correlation) + np.append(WIDE * correlation, np.zeros(WIDE - 1))
+    assert release.confidence_ball(0.9).radius == pytest.approx(length_quantile(0.09 + 0.16 * shares, 0.9))
+    assert np.array_equal(release.confidence_box().low, sampled().confidence_box().low)
+    rng = np.random.default_rng(seed)
+    shared, own = rng.normal(size=(20_000, 1)), rng.normal(size=(20_000, WIDE))
+    sampling = 0.4 * (np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
+    lengths = np.linalg.norm(0.3 * rng.normal(size=sampling.shape) + sampling, axis=1)
+    assert abs((lengths <= release.confidence_ball(0.9).radius).mean() - 0.9) < 5 * np.sqrt(0.09 / 20_000)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"widening": 0.9}, {"widening": np.inf}, {"correlation": -0.1}, {"correlation": 1.1}]
+)
+def test_a_widening_below_one_and_a_correlation_beyond_one_are_errors(wrong):
+    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
+        sampled(**wrong)
+
+
 def test_the_sets_are_those_of_the_primitives():
-    release = sampled(clipping=np.full(WIDE, 0.1))
+    release = sampled()
     ball, box = release.confidence_ball(0.8), release.confidence_box(0.8)
     assert ball.radius == release.error_radius(0.8, include_sampling=True)
     low, high = release.interval(0.8, simultaneous=True, include_sampling=True)
@@ -121,12 +121,29 @@ def test_the_sets_are_those_of_the_primitives():
 
 def test_without_a_model_of_the_records_a_set_speaks_of_these_records():
     ball, box = released().confidence_ball(), released().confidence_box()
-    assert ball.covers == box.covers == "what was averaged of these records"
+    assert (
+        ball.covers
+        == box.covers
+        == (
+            "the mean of these records, far ones drawn in or weighing less (no private method can exclude such records)"
+        )
+    )
     assert ball.radius == pytest.approx(0.3 * np.sqrt(chi2.ppf(0.95, WIDE)), rel=1e-6)
     assert ball.parts.sampling is None
     assert box.parts.sampling is None
     assert "Sampling is not modelled" in ball.statement()
     assert "population mean" not in ball.statement()
+
+
+def test_a_stated_reach_says_which_mean_of_these_records_is_covered():
+    reach = Reach(2.5, np.zeros(WIDE), np.ones(WIDE))
+    bare = Release.released(mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), reach=reach, **COMMON)
+    for region in (bare.confidence_ball(), bare.confidence_box()):
+        assert region.covers == (
+            "the mean of these records, each farther than 2.5 from the centre drawn in to 2.5 "
+            "(no private method can exclude such records)"
+        )
+        assert region.covers in region.statement()
 
 
 def test_a_point_is_in_or_out_and_must_fit():
@@ -144,27 +161,24 @@ def test_a_point_is_in_or_out_and_must_fit():
 
 
 def test_a_statement_names_every_part_with_its_size():
-    ball = sampled(clipping=np.full(WIDE, 0.05), learned=LearnedShape(np.full(WIDE, 16.0), np.full(WIDE, 0.1)))
+    ball = sampled(learned=LearnedShape(np.full(WIDE, 16.0), np.full(WIDE, 0.1)))
     for region in (ball.confidence_ball(), ball.confidence_box()):
         text = region.statement()
-        assert (
-            text.index("population mean") < text.index("Noise (") < text.index("Sampling (") < text.index("Clipping (")
-        )
+        assert text.index("population mean") < text.index("Noise (") < text.index("Sampling (")
         assert "known exactly" in text
         assert "a model" in text
-        assert "not random" in text
         assert "uncertain" in text
     assert f"{ball.confidence_ball().radius:.4g}" in ball.confidence_ball().statement()
     assert "that were given" in sampled().confidence_ball().statement()
 
 
 def test_sets_can_be_written_down_and_not_changed():
-    release = sampled(clipping=np.full(WIDE, 0.05))
+    release = sampled()
     for region in (release.confidence_ball(), release.confidence_box()):
         shown = json.loads(json.dumps(region.to_dict()))
         assert shown["covers"] == region.covers
         assert shown["statement"] == region.statement()
-        assert set(shown["parts"]) >= {"noise", "sampling", "clipping"}
+        assert set(shown["parts"]) >= {"noise", "sampling"}
         with pytest.raises(FrozenInstanceError):
             region.confidence = 0.5
     with pytest.raises(ValueError, match="read-only"):
@@ -183,3 +197,14 @@ def test_a_refusal_has_no_confidence_set():
     for make in (refused.confidence_ball, refused.confidence_box):
         with pytest.raises(RefusedRelease):
             make()
+
+
+def test_what_an_earlier_run_says_of_the_population_holds_for_a_release_in_its_shape():
+    shape = LearnedShape(np.full(WIDE, 9.0), np.full(WIDE, 0.2))
+    earlier = sampled(learned=shape, widening=3.0, correlation=0.5)
+    later = sampled().with_learned(earlier)
+    assert (later.error_model.widening, later.error_model.correlation, later.error_model.records) == (3.0, 0.5, 100.0)
+    assert np.array_equal(later.shape.variances, np.full(WIDE, 16.0))
+    silent = released(learned=shape, record_stddev=np.full(WIDE, 3.0))
+    assert "these records" in sampled().with_learned(silent).confidence_ball().covers
+    assert sampled().with_learned(sampled()) == sampled()

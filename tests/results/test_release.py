@@ -292,7 +292,7 @@ def test_the_text_is_one_field_a_line_and_plain_ascii():
     text = released().to_json()
     assert text.isascii()
     assert len(text.splitlines()) == 2 + len(json.loads(text))
-    assert json.loads(text)["format"] == 4
+    assert json.loads(text)["format"] == 5
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda release: pickle.loads(pickle.dumps(release))])
@@ -328,9 +328,9 @@ def test_equality_tells_the_two_zeros_apart_and_ignores_the_order_of_parameters(
     assert released(parameters={"a": 1, "b": 2}) == released(parameters={"b": 2, "a": 1})
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 3, 5, "4", 4.0, True, None])
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 6, "5", 5.0, True, None])
 def test_an_unknown_format_is_refused(number):
-    with pytest.raises(InvalidFile, match="Expected release format 4"):
+    with pytest.raises(InvalidFile, match="Expected release format 5"):
         Release.from_json(edited(released(), format=number))
 
 

@@ -113,7 +113,7 @@ def test_a_box_covers_all_coordinates_at_once(cell, drawn):
 def test_balls_about_a_known_shape_are_not_wide(cell, drawn):
     """Half of the balls, 1.3 times smaller, would have to miss: seen where lengths hardly vary."""
     if cell.knowledge == "nothing" or cell.columns < 100 or cell.name not in ("S3", "S4"):
-        pytest.skip("lengths vary too much, or the allowance for clipping widens the ball")
+        pytest.skip("lengths vary too much, or what they tell of the population widens the ball")
     lengths = [np.linalg.norm(release.mean - mean) for release, mean in drawn]
     radius = np.mean([release.confidence_ball(0.95).radius for release, _ in drawn])
     assert radius <= WIDEST * np.quantile(lengths, 0.95)

@@ -1,7 +1,7 @@
 """One run of an estimator: what it works on, and how its outcome is written down."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -118,13 +118,10 @@ class Run:
         words: Mapping[str, float | str],
     ) -> Release:
         """A release whose shape was learned: what the learner says in the coordinates of the records."""
-        model = ErrorModel(
-            noise_principal=answer.noise_principal,
-            record_stddev=np.sqrt(answer.shape.variances),
-            record_principal=answer.record_principal,
-            records=public.get("averaged_at_least", public.get("count_at_least")),
-            clipping=np.zeros_like(answer.mean),
-        )
+        model = ErrorModel(answer.noise_principal, np.sqrt(answer.shape.variances), answer.record_principal)
+        if answer.population is not None:
+            records = public.get("averaged_at_least", public.get("count_at_least"))
+            model = replace(model, records=records, **asdict(answer.population))
         return Release.released(
             mean=answer.mean,
             noise_stddev=np.sqrt(answer.variance),

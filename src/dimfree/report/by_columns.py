@@ -61,11 +61,8 @@ def reach_words(release: Release) -> str:
     reach = release.reach
     if reach is None:
         return ""
-    radius, usual = f"{reach.radius:.3g}", ""
+    usual = ""
     if release.shape is not None:
         length = float(np.linalg.norm(np.sqrt(release.shape.variances) / reach.scale))
         usual = f"; a usual record lies at about {length:.3g}"
-    return (
-        f"the mean of these records, each farther than {radius} from the centre drawn in to {radius} (distances over "
-        f"all columns, each divided by its scale{usual})"
-    )
+    return f"{reach.statement()}; distances are over all columns, each divided by its scale{usual}"

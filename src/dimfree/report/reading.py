@@ -13,7 +13,6 @@ from dimfree._types import Floats
 from dimfree.results.release import Release
 from dimfree.results.verdicts import NAMES, PRECISE, noise_line, verdicts
 
-NOISE, NOISE_AND_CLIPPING = "noise", "noise and allowance for clipping"
 MIXED_UNITS = 100.0  # ratio of spreads above which columns do not share an axis
 
 Places = NDArray[np.intp]
@@ -23,9 +22,8 @@ Places = NDArray[np.intp]
 class Reading:
     """The mean, its error bars and a verdict for each coordinate.
 
-    `low`, `high`: noise and, where there is one, the allowance for clipping (`bars` names them), each coordinate by
-    itself. `all_low`, `all_high`: all coordinates at once, and with sampling where the release models its records
-    (`covers` says of what).
+    `low`, `high`: noise, each coordinate by itself. `all_low`, `all_high`: all coordinates at once, and with sampling
+    where the release models its records (`covers` says of what).
     """
 
     mean: Floats
@@ -42,7 +40,6 @@ class Reading:
     line: str  # noise compared with the spread, in one sentence
     shrunk: bool  # the error bars are not centred at the mean
     covers: str
-    bars: str  # what the shorter error bars are made of
     verdicts: Places
     clear: int  # how many means have a certain sign, all at once
     threshold: float  # the strength above which a sign is certain; the median where it differs
@@ -68,9 +65,6 @@ class Reading:
             line=noise_line([release]),
             shrunk=release.denoised,
             covers=box.covers,
-            bars=NOISE
-            if (clipping := release.error_model.clipping) is None or not clipping.any()
-            else NOISE_AND_CLIPPING,
             verdicts=verdicts(release),
             clear=int(((together[0] > 0) | (together[1] < 0)).sum()),
             threshold=float(np.median((together[1] - together[0]) / 2 / release.noise_stddev)),

@@ -57,7 +57,7 @@ class Outcome:
     noise: str
     noise_length: float
     within: str
-    parts: list[str]  # noise, sampling, clipping: one sentence each
+    parts: list[str]  # noise, sampling: one sentence each
     lead: str
     by_columns: list[tuple[str, str]]  # (what, words) of a release that read every column by itself
     over_spread: str

@@ -1,7 +1,7 @@
-"""Confidence sets about a released mean, and what their size is made of: noise, sampling, an allowance for clipping.
+"""Confidence sets about a released mean, and what their size is made of: noise, and sampling where it is modelled.
 
 Noise is drawn by the library, so its law is known exactly. Sampling is a model: records that are independent draws with
-the variances given or learned. Clipping moves the mean by an unknown, fixed amount of which only a bound is stated.
+the variances given or learned.
 """
 
 from dataclasses import asdict, dataclass
@@ -14,9 +14,9 @@ from dimfree._types import Floats
 from dimfree._validate import check_array, check_flag, check_lengths, check_probability
 from dimfree.results.error_model import ErrorModel, LearnedShape, frozen_numbers
 from dimfree.results.quantiles import coordinate_quantile, coordinate_reach, length_quantile
+from dimfree.results.reach import Reach, what_is_averaged
 
-# Not the plain mean of the records: far ones weigh less or are clipped; the core and Algorithm 2 use a sample.
-THESE_RECORDS, POPULATION = "what was averaged of these records", "the population mean"
+POPULATION = "the population mean"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,89 +28,73 @@ class Uncertainty:
 
     noise: Floats
     noise_principal: Floats
-    sampling: Floats | None  # None: not modelled; the set is about these records
-    sampling_principal: Floats | None
-    log_stddev: Floats | None  # of the logarithm of `sampling`, upwards; None: its variances were given
-    clipping: Floats | None  # None: not modelled
+    covers: str
+    sampling: Floats | None = None  # None: not modelled; the set is about these records
+    sampling_principal: Floats | None = None
+    log_stddev: Floats | None = None  # of the logarithm of `sampling`, upwards; None: its variances were given
 
     @classmethod
-    def of(cls, noise: Floats, model: ErrorModel, learned: LearnedShape | None, *, include_sampling: bool) -> Self:
+    def of(
+        cls,
+        noise: Floats,
+        model: ErrorModel,
+        learned: LearnedShape | None,
+        reach: Reach | None,
+        *,
+        include_sampling: bool,
+    ) -> Self:
         principal = noise**2 if model.noise_principal is None else model.noise_principal
         if not include_sampling or model.record_stddev is None or model.records is None:
-            return cls(noise, principal, None, None, None, model.clipping)
-        sampling = model.record_stddev / np.sqrt(model.records)
-        spread = sampling**2 if model.record_principal is None else model.record_principal / model.records
-        return cls(noise, principal, sampling, spread, None if learned is None else learned.log_above, model.clipping)
-
-    @property
-    def covers(self) -> str:
-        return THESE_RECORDS if self.sampling is None else POPULATION
+            return cls(noise, principal, what_is_averaged(reach))
+        share, records = model.widening / model.records, model.record_principal
+        spread = share * (model.record_stddev**2 if records is None else records)
+        if model.correlation:
+            principal, spread = np.sort(principal)[::-1], _correlated(spread, model.correlation)
+        log_stddev = None if learned is None else learned.log_above
+        return cls(noise, principal, POPULATION, model.record_stddev * np.sqrt(share), spread, log_stddev)
 
     def length(self, confidence: float) -> float:
         """The Euclidean distance all parts together stay within; learned variances count at their expectation."""
-        spread = (
-            self.noise_principal if self.sampling_principal is None else self.noise_principal + self.sampling_principal
-        )
-        return length_quantile(spread, confidence, self._shift(spread))
-
-    def _shift(self, spread: Floats) -> Floats | None:
-        """How far clipping may move the mean along each principal variance.
-
-        Coordinate by coordinate where coordinates are principal. Otherwise all of it along the largest variance, since
-        its direction is not known.
-        """
-        if self.clipping is None or np.array_equal(self.noise_principal, self.noise**2):
-            return self.clipping
-        shift = np.zeros_like(spread)
-        shift[np.argmax(spread)] = np.linalg.norm(self.clipping)
-        return shift
+        sampling = 0.0 if self.sampling_principal is None else self.sampling_principal
+        return length_quantile(self.noise_principal + sampling, confidence)
 
     def reach(self, confidence: float, *, simultaneous: bool) -> Floats:
         """The distance every coordinate stays within; a coordinate's learned variance counts with its uncertainty."""
-        coordinates, nothing = len(self.noise) if simultaneous else 1, np.zeros_like(self.noise)
-        sampling = nothing if self.sampling is None else self.sampling
-        if self.clipping is None and self.log_stddev is None:
+        coordinates = len(self.noise) if simultaneous else 1
+        sampling = np.zeros_like(self.noise) if self.sampling is None else self.sampling
+        if self.log_stddev is None:
             return coordinate_quantile(confidence, coordinates) * np.hypot(self.noise, sampling)
-        # Šidák's inequality needs coordinates centred at 0; where clipping may shift them, the union bound holds.
-        each = confidence ** (1 / coordinates) if self.clipping is None else 1 - (1 - confidence) / coordinates
-        log_stddev = nothing if self.log_stddev is None else self.log_stddev
-        return coordinate_reach(
-            self.noise, sampling, log_stddev, nothing if self.clipping is None else self.clipping, each
-        )
+        return coordinate_reach(self.noise, sampling, self.log_stddev, confidence ** (1 / coordinates))  # Šidák
 
 
 @dataclass(frozen=True)
 class BallParts:
     """Radius of each part alone, at the confidence of the ball, and its share of the mean squared distance.
 
-    The shares add up to 1, clipping counted at its bound; None: the part is not modelled.
+    The shares add up to 1; None: sampling is not modelled.
     """
 
     noise: float
     sampling: float | None
-    clipping: float | None
     noise_share: float
     sampling_share: float | None
-    clipping_share: float | None
 
     @classmethod
     def of(cls, parts: Uncertainty, confidence: float) -> Self:
-        variances = (parts.noise_principal, parts.sampling_principal)
-        squares = [*variances, None if parts.clipping is None else parts.clipping**2]
-        whole = sum(float(square.sum()) for square in squares if square is not None)
-        shares = [None if square is None else float(square.sum()) / whole for square in squares]
-        noise, sampling = (None if found is None else length_quantile(found, confidence) for found in variances)
-        clipping = None if parts.clipping is None else float(np.linalg.norm(parts.clipping))
-        return cls(noise, sampling, clipping, *shares)  # type: ignore[arg-type]  # noise is never None
+        noise, sampling = parts.noise_principal, parts.sampling_principal
+        alone = length_quantile(noise, confidence)
+        if sampling is None:
+            return cls(alone, None, 1.0, None)
+        share = float(noise.sum() / (noise.sum() + sampling.sum()))
+        return cls(alone, length_quantile(sampling, confidence), share, 1 - share)
 
 
 @dataclass(frozen=True, eq=False)
 class BoxParts:
-    """Per coordinate: standard deviation of noise and of sampling, bound on clipping; None: not modelled."""
+    """Per coordinate: standard deviation of noise and of sampling; None: not modelled."""
 
     noise: Floats
     sampling: Floats | None
-    clipping: Floats | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,13 +120,13 @@ class ConfidenceBall:
         return bool(np.linalg.norm(_point(point, len(self.centre)) - self.centre) <= self.radius)
 
     def statement(self) -> str:
-        """What the ball covers, and which part of its radius is noise, sampling and clipping, in plain sentences."""
-        parts = self.parts
+        """What the ball covers, and which part of its radius is noise and which is sampling, in plain sentences."""
+        parts, of = self.parts, "of the mean squared distance"
+        sampling = None if parts.sampling is None else f"{parts.sampling:.4g} alone, {parts.sampling_share:.0%} {of}"
         return " ".join([
-            f"With confidence {self.confidence:g}, {self.covers} lies within {self.radius:.4g} of the centre.",
-            _noise_sentence(f"radius {parts.noise:.4g} alone, {parts.noise_share:.0%} of the mean squared distance"),
-            _sampling_sentence(_alone("radius", parts.sampling, parts.sampling_share), learned=self.learned),
-            _clipping_sentence(_alone("at most", parts.clipping, parts.clipping_share)),
+            f"With confidence {self.confidence:g}, {self.covers} lies within {self.radius:.4g} of the ball's centre.",
+            _noise_sentence(f"radius {parts.noise:.4g} alone, {parts.noise_share:.0%} {of}"),
+            _sampling_sentence("radius", sampling, learned=self.learned),
         ])  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,11 +157,13 @@ class ConfidenceBox:
         simultaneous = check_flag("simultaneous", simultaneous)
         reach = parts.reach(confidence, simultaneous=simultaneous)
         low, high = (frozen_numbers("an end", end, len(centre)) for end in (centre - reach, centre + reach))
-        arrays = (
-            None if a is None else frozen_numbers("a part", a, len(centre)) for a in (parts.sampling, parts.clipping)
+        noise, sampling = (
+            None if part is None else frozen_numbers("a part", part, len(centre))
+            for part in (parts.noise, parts.sampling)
         )
-        made_of = BoxParts(frozen_numbers("a part", parts.noise, len(centre)), *arrays)
-        return cls(low, high, confidence, simultaneous, parts.covers, parts.log_stddev is not None, made_of)
+        assert noise is not None  # for the type checker
+        learned = parts.log_stddev is not None
+        return cls(low, high, confidence, simultaneous, parts.covers, learned, BoxParts(noise, sampling))
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether every coordinate of a point lies in its interval, the ends included."""
@@ -185,16 +171,12 @@ class ConfidenceBox:
         return bool(((self.low <= inside) & (inside <= self.high)).all())
 
     def statement(self) -> str:
-        """What the intervals cover, and which part of their width is noise, sampling and clipping, in sentences."""
-        which = "all coordinates at once" if self.simultaneous else "each coordinate by itself"
-        noise, sampling, clipping = (
-            _largest(part) for part in (self.parts.noise, self.parts.sampling, self.parts.clipping)
-        )
+        """What the intervals cover, and which part of their width is noise and which is sampling, in sentences."""
+        sampling = None if self.parts.sampling is None else f"{self.parts.sampling.max():.4g}"
         return " ".join([
-            f"With confidence {self.confidence:g}, {self.covers} lies in these intervals, {which}.",
-            _noise_sentence(f"standard deviation up to {noise:.4g}"),
-            _sampling_sentence(_alone("standard deviation up to", sampling, None), learned=self.learned),
-            _clipping_sentence(_alone("at most", clipping, None)),
+            f"With confidence {self.confidence:g}, {self.covers} lies in these intervals, {self._which}.",
+            _noise_sentence(f"standard deviation up to {self.parts.noise.max():.4g}"),
+            _sampling_sentence("standard deviation up to", sampling, learned=self.learned),
         ])  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,13 +186,22 @@ class ConfidenceBox:
         ends = {"learned": self.learned, "low": self.low.tolist(), "high": self.high.tolist(), "parts": parts}
         return shown | ends | {"statement": self.statement()}
 
+    @property
+    def _which(self) -> str:
+        return "all coordinates at once" if self.simultaneous else "each coordinate by itself"
+
     def __repr__(self) -> str:
-        which = "all coordinates at once" if self.simultaneous else "each coordinate by itself"
-        return f"<ConfidenceBox: {self.covers}, {which}, confidence {self.confidence:g}>"
+        return f"<ConfidenceBox: {self.covers}, {self._which}, confidence {self.confidence:g}>"
 
 
-def _largest(values: Floats | None) -> float | None:
-    return None if values is None else float(values.max())
+def _correlated(variances: Floats, correlation: float) -> Floats:
+    """Principal variances, falling, if any two coordinates had this correlation ρ: (1 - ρ)·diag(v) + ρ·√v·√vᵀ.
+
+    Lists of eigenvalues, both falling, add up to one that majorises the eigenvalues of the sum (Ky Fan).
+    """
+    falling = (1 - correlation) * np.sort(variances)[::-1]
+    falling[0] += correlation * variances.sum()
+    return np.asarray(falling)
 
 
 def _point(point: ArrayLike, dimension: int) -> Floats:
@@ -219,34 +210,16 @@ def _point(point: ArrayLike, dimension: int) -> Floats:
     return array
 
 
-def _alone(word: str, size: float | None, share: float | None) -> str | None:
-    """A part in numbers; None where it is not modelled."""
-    if size is None:
-        return None
-    ending = (
-        "" if share is None else f"{' alone' if word == 'radius' else ''}, {share:.0%} of the mean squared distance"
-    )
-    return f"{word} {size:.4g}{ending}"
-
-
 def _noise_sentence(size: str) -> str:
     return f"Noise ({size}): drawn for privacy, its law is known exactly."
 
 
-def _sampling_sentence(size: str | None, *, learned: bool) -> str:
+def _sampling_sentence(word: str, size: str | None, *, learned: bool) -> str:
     if size is None:
         return "Sampling is not modelled: nothing is said of the population the records come from."
     source = (
-        "released on the way and themselves uncertain, uncorrelated in the coordinates that the noise was shaped in"
+        "released on the way, themselves uncertain, widened and correlated as the lengths of the records tell"
         if learned
         else "that were given"
     )
-    return f"Sampling ({size}): a model, of independent records with the variances {source}."
-
-
-def _clipping_sentence(size: str | None) -> str:
-    if size is None:
-        return "No allowance is made for clipping: records that it shortened, all on one side, are not covered."
-    return (
-        f"Clipping ({size}): an allowance for records that were shortened on one side; not random, no law is claimed."
-    )
+    return f"Sampling ({word} {size}): a model, of independent records with the variances {source}."

@@ -9,6 +9,7 @@ from dimfree._validate import check_flag, check_probability
 from dimfree.errors import InvalidParameter
 from dimfree.results.confidence_sets import ConfidenceBall, ConfidenceBox, Uncertainty
 from dimfree.results.error_model import ErrorModel, LearnedShape
+from dimfree.results.reach import Reach
 
 
 class ErrorBars(ABC):
@@ -34,21 +35,26 @@ class ErrorBars(ABC):
 
     @property
     @abstractmethod
+    def reach(self) -> Reach | None: ...
+
+    @property
+    @abstractmethod
     def error_model(self) -> ErrorModel: ...
 
     def error_radius(self, confidence: float = 0.95, *, include_sampling: bool = False) -> float:
         """The Euclidean distance that the error stays within with the given confidence.
 
-        By the exact law of the noise, a weighted chi-square; with an allowance for clipping, an upper bound. Where
-        `mean` was denoised, its distance from `unbiased_mean` is added: valid, and wider than its likely error.
+        By the exact law of the noise, a weighted chi-square. Where `mean` was denoised, its distance from
+        `unbiased_mean` is added: valid, and wider than its likely error.
 
         Parameters
         ----------
         confidence : float, default 0.95
             Between 0 and 1.
         include_sampling : bool, default False
-            False: the distance from what was averaged of these records. True: the distance from the population mean,
-            under the model of the records.
+            False: the distance from the mean of these records, each farther than `reach.radius` drawn in to it. True:
+            the distance from the population mean, if records are independent draws with the stated or learned
+            variances, widened and correlated as their lengths tell (`error_model`).
 
         Returns
         -------
@@ -59,7 +65,7 @@ class ErrorBars(ABC):
         RefusedRelease
             If the release was refused.
         InvalidParameter
-            If `include_sampling` is True and the release has no model of its records.
+            If `include_sampling` is True and the release says nothing of the population.
         """
         confidence = check_probability("confidence", confidence)
         radius = self._uncertainty(include_sampling).length(confidence)
@@ -77,20 +83,21 @@ class ErrorBars(ABC):
         simultaneous : bool, default False
             True: all intervals hold at once with the given confidence. False: each one by itself.
         include_sampling : bool, default False
-            False: for what was averaged of these records, in which the farthest are clipped. True: for the population
-            mean, under the model of the records.
+            False: for the mean of these records, each farther than `reach.radius` drawn in to it. True: for the
+            population mean, if records are independent draws with the stated or learned variances, widened as their
+            lengths tell (`error_model`): by one factor for all columns.
 
         Returns
         -------
         low, high : ndarray of shape (d,)
-            Ends of the intervals, with an allowance for clipping where the release states one.
+            Ends of the intervals.
 
         Raises
         ------
         RefusedRelease
             If the release was refused.
         InvalidParameter
-            If `include_sampling` is True and the release has no model of its records.
+            If `include_sampling` is True and the release says nothing of the population.
         """
         confidence = check_probability("confidence", confidence)
         uncertainty = self._uncertainty(include_sampling)
@@ -100,7 +107,9 @@ class ErrorBars(ABC):
     def confidence_ball(self, confidence: float = 0.95) -> ConfidenceBall:
         """A ball about `unbiased_mean` that covers the population mean, and what its radius is made of.
 
-        Without a model of the records the ball covers what was averaged of them. Its attribute `covers` says which.
+        Records are taken to be independent draws with the stated or learned variances, widened and correlated as
+        their lengths tell. Where the release says nothing of the population, the ball covers the mean of these
+        records, each farther than `reach.radius` drawn in to it. Its attribute `covers` says which.
 
         Parameters
         ----------
@@ -182,7 +191,8 @@ class ErrorBars(ABC):
     def _uncertainty(self, include_sampling: bool) -> Uncertainty:
         if check_flag("include_sampling", include_sampling) and not self._records_modelled:
             raise InvalidParameter(
-                "Expected include_sampling=False: this release carries no model of its records; "
-                "a core that releases a count and a known covariance is needed."
+                "Expected include_sampling=False: this release says nothing of the population, only of these records."
+                " Their spread or number was not released, or some lie so far out that their mean square is not known."
             )
-        return Uncertainty.of(self.noise_stddev, self.error_model, self.shape, include_sampling=include_sampling)
+        model, learned = self.error_model, self.shape
+        return Uncertainty.of(self.noise_stddev, model, learned, self.reach, include_sampling=include_sampling)

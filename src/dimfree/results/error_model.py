@@ -1,13 +1,14 @@
 """ErrorModel, LearnedShape and LearnedDirections: what a release tells beyond its mean. Public values only."""
 
 import math
+import sys
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import as_array, check_count, check_kind, check_positive
+from dimfree._validate import as_array, check_between, check_count, check_kind, check_positive
 from dimfree.errors import InvalidParameter
 from dimfree.geometry.shape import Diagonal
 
@@ -29,14 +30,16 @@ class ErrorModel:
     """What error bars need beyond noise_stddev. Public. Principal variances share one (unstated) set of directions.
 
     `records` is a lower bound on the number of records, with the confidence of the release; None: sampling is not
-    modelled.
+    modelled. About the population, the variances of the records are multiplied by `widening`, and any two of their
+    coordinates are taken to have this `correlation`: what the lengths of the records tell beyond learned variances.
     """
 
     noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
     record_stddev: NDArray[np.float64] | None = None
     record_principal: NDArray[np.float64] | None = None
     records: float | None = None
-    clipping: NDArray[np.float64] | None = None  # shift that clipping may leave, per coordinate; None: not modelled
+    widening: float = 1.0
+    correlation: float = 0.0
 
     def frozen(self, dimension: int) -> "ErrorModel":
         """A checked, read-only copy for records of this many columns."""
@@ -49,7 +52,8 @@ class ErrorModel:
             record_stddev=checked(self.record_stddev),
             record_principal=checked(self.record_principal),
             records=None if self.records is None else check_positive("records", self.records),
-            clipping=checked(self.clipping),
+            widening=check_between("widening", self.widening, 1.0, sys.float_info.max),
+            correlation=check_between("correlation", self.correlation, 0.0, 1.0),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,7 +63,8 @@ class ErrorModel:
             "record_stddev": None if self.record_stddev is None else self.record_stddev.tolist(),
             "record_principal": None if self.record_principal is None else self.record_principal.tolist(),
             "records": self.records,
-            "clipping": None if self.clipping is None else self.clipping.tolist(),
+            "widening": self.widening,
+            "correlation": self.correlation,
         }
 
 

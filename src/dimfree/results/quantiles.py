@@ -1,7 +1,7 @@
 """Quantiles of Gaussian errors: the length of a vector with given variances, and many coordinates at once.
 
-Notation: Q = Σ (b_i + sqrt(λ_i) g_i)², g_i standard normal; K(s) = log E exp(sQ)
-= Σ s·b_i²/(1 - 2 λ_i s) - ½ Σ log(1 - 2 λ_i s), finite for s < 1/(2 max λ).
+Notation: Q = Σ λ_i g_i², g_i standard normal; K(s) = log E exp(sQ) = -½ Σ log(1 - 2 λ_i s), finite for
+s < 1/(2 max λ).
 """
 
 import math
@@ -24,15 +24,10 @@ _NEAR = 25  # halvings that bring the path near enough to the saddle; any path g
 _HERMITE = 15  # nodes for an uncertain logarithm; the outermost lie 6 standard deviations out
 
 
-def length_quantile(variances: Floats, confidence: float, shift: Floats | None = None) -> float:
-    """The radius that a Gaussian vector with these principal variances stays within with given confidence.
-
-    `shift` bounds, entry by entry, how far its centre may lie from 0: the worst such centre is at the bounds, since
-    moving a slab of a Gaussian off its middle never gains mass (Anderson).
-    """
-    squares = np.zeros_like(variances) if shift is None else shift**2
-    total = float(variances.sum() + squares.sum())
-    law = QuadraticLaw.of(variances / total, squares / total)
+def length_quantile(variances: Floats, confidence: float) -> float:
+    """The radius that a Gaussian vector with these principal variances stays within with given confidence."""
+    total = float(variances.sum())
+    law = QuadraticLaw.of(variances / total)
     high = 2.0
     while law.exceedance(high) > 1 - confidence:
         high *= 2
@@ -42,20 +37,19 @@ def length_quantile(variances: Floats, confidence: float, shift: Floats | None =
 
 @dataclass(frozen=True)
 class QuadraticLaw:
-    """The law of Q: distinct variances λ, how often each occurs, and the sum of b² over those coordinates."""
+    """The law of Q: distinct variances λ, and how often each occurs."""
 
     values: Floats
     counts: Floats
-    squares: Floats
 
     @classmethod
-    def of(cls, variances: Floats, squares: Floats) -> "QuadraticLaw":
+    def of(cls, variances: Floats) -> "QuadraticLaw":
         """Of variances that sum to about 1: without negligible ones; nearly equal ones as their mean."""
         order = np.argsort(variances)[(variances <= _NEGLIGIBLE).sum() :]
         keys = np.floor(np.log(variances[order]) / _GROUP)
         _, starts, counts = np.unique(keys, return_index=True, return_counts=True)
         values = np.add.reduceat(variances[order], starts) / counts
-        return cls(values, counts.astype(np.float64), np.add.reduceat(squares[order], starts))
+        return cls(values, counts.astype(np.float64))
 
     def exceedance(self, x: float) -> float:
         """P(Q > x), by integrating exp(K(s) - s·x)/s along a path through (nearly) the saddle point.
@@ -77,22 +71,19 @@ class QuadraticLaw:
         return float(np.clip(integrand.real.sum() * (reach / _NODES) / math.pi, 0.0, 1.0))
 
     def _far_below(self, x: float) -> bool:
-        """P(Q <= x) < e^-32 (Laurent–Massart; with shifts Birgé)."""
-        mean = float((self.counts * self.values + self.squares).sum())
-        proxy = float((self.counts * self.values**2 + 2 * self.values * self.squares).sum())
+        """P(Q <= x) < e^-32 (Laurent–Massart)."""
+        mean, proxy = float((self.counts * self.values).sum()), float((self.counts * self.values**2).sum())
         return max(0.0, mean - x) ** 2 > 128 * proxy
 
     def _log_moment(self, s: NDArray[np.complex128]) -> NDArray[np.complex128]:
         left = 1 - 2 * self.values[:, None] * s
-        return (self.squares[:, None] * s / left - 0.5 * self.counts[:, None] * np.log(left)).sum(axis=0)
+        return (-0.5 * self.counts[:, None] * np.log(left)).sum(axis=0)
 
     def _slope(self, s: float) -> float:
-        left = 1 - 2 * self.values * s
-        return float((self.counts * self.values / left + self.squares / left**2).sum())
+        return float((self.counts * self.values / (1 - 2 * self.values * s)).sum())
 
     def _curvature(self, s: float) -> float:
-        left = 1 - 2 * self.values * s
-        return float((2 * self.counts * (self.values / left) ** 2 + 4 * self.values * self.squares / left**3).sum())
+        return float((2 * self.counts * (self.values / (1 - 2 * self.values * s)) ** 2).sum())
 
     def _saddle(self, x: float) -> float:
         """Where K'(s) = x, held away from the pole at 0 by half the width there."""
@@ -109,19 +100,18 @@ def coordinate_quantile(confidence: float, coordinates: int = 1) -> float:
     return float(ndtri(0.5 + 0.5 * math.exp(math.log(confidence) / coordinates)))
 
 
-def coordinate_reach(noise: Floats, sampling: Floats, log_stddev: Floats, shift: Floats, confidence: float) -> Floats:
+def coordinate_reach(noise: Floats, sampling: Floats, log_stddev: Floats, confidence: float) -> Floats:
     """How far from 0 each of some Gaussian coordinates stays with given confidence, each by itself.
 
     Its variance is noise² + (sampling·e^(log_stddev·Z))², Z standard normal: `sampling` is known up to a factor only.
-    `shift` bounds how far its centre may lie from 0; the worst is at the bound.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE)
     stddevs = [np.hypot(noise, sampling * np.exp(log_stddev * node)) for node in nodes]
     alone = coordinate_quantile(confidence)
-    low, high = alone * stddevs[0], shift + alone * stddevs[-1]
+    low, high = alone * stddevs[0], alone * stddevs[-1]
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        each = (ndtr((-middle - shift) / stddev) + ndtr((shift - middle) / stddev) for stddev in stddevs)
+        each = (2 * ndtr(-middle / stddev) for stddev in stddevs)
         outside = sum(share * part for share, part in zip(weights / weights.sum(), each, strict=True))
         low, high = np.where(outside > 1 - confidence, (middle, high), (low, middle))
     return high

@@ -10,14 +10,16 @@ from dimfree._validate import check_count, check_kind, check_positive
 from dimfree.errors import InvalidParameter
 from dimfree.results.error_model import frozen_numbers
 
+NOT_EXCLUDED = "no private method can exclude such records"
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reach:
     """What a release averages: these records, each farther than `radius` from `centre` drawn in to it.
 
     Distances are Euclidean, in columns divided by `scale`; a column in which a record lies more than four radii away
-    is first held there. No private method could average records without any limit:
-    one record far enough away would show. All three were released or follow from what was.
+    is first held there. No private method can average records without any limit, nor tell that none lie beyond this
+    one. All three were released or follow from what was.
 
     Attributes
     ----------
@@ -37,6 +39,16 @@ class Reach:
     def columns(self) -> NDArray[np.float64]:
         """How far from the centre a record may lie in one column alone and count in full, in the column's units."""
         return self.radius * self.scale
+
+    def statement(self) -> str:
+        """Which mean was estimated, as a phrase.
+
+        Returns
+        -------
+        str
+        """
+        drawn_in = f"each farther than {self.radius:.3g} from the centre drawn in to {self.radius:.3g}"
+        return f"the mean of these records, {drawn_in} ({NOT_EXCLUDED})"
 
     def frozen(self, dimension: int) -> "Reach":
         """A checked, read-only copy.
@@ -90,3 +102,10 @@ class Reach:
 
     def __repr__(self) -> str:
         return f"<Reach: radius {self.radius:.4g} in {len(self.scale)} scaled columns>"
+
+
+def what_is_averaged(reach: Reach | None) -> str:
+    """What error bars without sampling cover, as a phrase; None: the release does not state its reach."""
+    if reach is None:
+        return f"the mean of these records, far ones drawn in or weighing less ({NOT_EXCLUDED})"
+    return reach.statement()

@@ -175,23 +175,25 @@ class Release(ErrorBars):
         """What error bars use beyond the noise: spread and number of the records, where either is public."""
         return ErrorModel() if self._error_model is None else self._error_model
 
-    def with_learned(self, shape: LearnedShape | None) -> Self:
+    def with_learned(self, earlier: "Release") -> Self:
         """The same release, marked as one whose shape was learned in an earlier run.
 
         Parameters
         ----------
-        shape : LearnedShape or None
-            The shape of the earlier run, with its uncertainty. None changes nothing.
+        earlier : Release
+            Of that run. Its shape, with its uncertainty, and what it says of the population hold for this one, too.
 
         Returns
         -------
         Release
         """
-        model = self.error_model
+        shape, model, before = check_kind("earlier", earlier, Release).shape, self.error_model, earlier.error_model
         if shape is None or model.record_stddev is None:
             return self
-        check_kind("shape", shape, LearnedShape)
-        return replace(self, _shape=replace(shape, variances=model.record_stddev**2, directions=None))
+        shape = replace(shape, variances=model.record_stddev**2, directions=None)
+        records = None if before.records is None else model.records
+        model = replace(model, records=records, widening=before.widening, correlation=before.correlation)
+        return replace(self, _shape=shape, _error_model=model)
 
     def _refuse(self, name: str) -> NoReturn:
         raise RefusedRelease(f"A refused release has no {name}. Reason: {self.refusal} {_REMEDY}")

@@ -12,7 +12,7 @@ from dimfree.results.reach import Reach
 if TYPE_CHECKING:
     from dimfree.results.release import Release
 
-FORMAT = 4  # raise it whenever an older reader would misunderstand the file
+FORMAT = 5  # raise it whenever an older reader would misunderstand the file
 _KEYS = (
     "format", "guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal",
     "mean", "noise_stddev", "error_model", "shape", "denoised", "reach",

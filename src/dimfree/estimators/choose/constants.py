@@ -204,6 +204,15 @@ OUTER_LEVEL = 0.75
 # [deviations of the noise; power of the rank; most] Target bias of clipping at the outer radius.
 OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
 
+# --- Error bars about the population (learn/population.py) ------------------------------------------------------------
+
+# [probability] With which numbers of records far out, and their excess, stay below what the error bars count.
+POPULATION_LEVEL = 0.75
+# [predicted length] Correlation shows in the spread of the lengths up to here, or up to the clipping radius.
+FAR_LENGTH = 3.0
+# [clipping radius: nearest, farthest; number] Distances at which the records beyond are counted.
+POPULATION_RADII = (1e-3, 1e2, 300)
+
 # --- Empirical Bayes (learn/shrinkage.py, learn/spreads.py) -----------------------------------------------------------
 
 # [EM steps] For centres and for variances; [number] grid points of a prior.

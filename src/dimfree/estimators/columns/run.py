@@ -30,9 +30,11 @@ from dimfree.estimators.columns.opening import count_valid, learn_columns
 from dimfree.estimators.columns.refine import measure_spreads, recentre
 from dimfree.estimators.columns.state import ColumnState, strength
 from dimfree.estimators.learn import restore
+from dimfree.estimators.learn.population import Lengths, learned_population
 from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import learned_shape
 from dimfree.estimators.learn.state import StageSetting
+from dimfree.estimators.learn.tail import Tail
 from dimfree.estimators.opening import released_size
 from dimfree.estimators.run import Run
 from dimfree.results.release import Release
@@ -87,7 +89,7 @@ def release_by_columns(run: Run, size: Size, ledger: Costs, *, relative: bool) -
     words = {"objective": "relative" if relative else "total"}
     ledger = replace(ledger, after=state.events)
     public = size.public | (_averaged(state) if run.counts_valid else {})
-    return run.answered(_stated(state, answer), METHOD, ledger, public, words)
+    return run.answered(_stated(state, answer, tail), METHOD, ledger, public, words)
 
 
 def _averaged(state: ColumnState) -> dict[str, float]:
@@ -134,7 +136,7 @@ def _or_epsilon(budget: Budget, found: float) -> str:
     return f", or for as many an epsilon of about {math.exp(high):.3g}"
 
 
-def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
+def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
     """What the release says of the mean and of the spread of each column.
 
     Where only zeros were seen, a score cannot tell how large the other entries are: such a spread is not learned.
@@ -143,7 +145,14 @@ def _stated(state: ColumnState, answer: Answer) -> restore.Answer:
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
     constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
     shape = replace(shape, log_stddev=np.where(state.unseen | constant, np.inf, shape.log_stddev))
-    return restore.Answer(answer.mean, _shrunk(state, answer), answer.variance, shape, reach=answer.reach())
+    return restore.Answer(
+        mean=answer.mean,
+        denoised=_shrunk(state, answer),
+        variance=answer.variance,
+        shape=shape,
+        reach=answer.reach(),
+        population=learned_population(Lengths(tail, answer.ball), answer.mean, shape.variances),
+    )
 
 
 def _shrunk(state: ColumnState, answer: Answer) -> Floats:

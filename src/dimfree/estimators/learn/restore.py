@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dimfree._types import Floats
+from dimfree.estimators.learn.population import Population, learned_population
 from dimfree.estimators.learn.principal_directions import without_offset
 from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import learned_shape
@@ -31,6 +32,7 @@ class Answer:
     noise_principal: Floats | None = None
     record_principal: Floats | None = None
     reach: Reach | None = None
+    population: Population | None = None  # None: error bars are about these records only
 
 
 def restored(state: State) -> Answer:
@@ -39,12 +41,23 @@ def restored(state: State) -> Answer:
     shrunk, miscount = denoised(found.value, found.variance)[0], setting.count_stddev / setting.count
     if basis is None:
         variance = found.variance + (found.offset * miscount) ** 2
-        return Answer(found.value, shrunk, variance, _shape(state, found.value, variance), reach=_reach(state))
+        shape = _shape(state, found.value, variance)
+        return Answer(
+            found.value, shrunk, variance, shape, reach=_reach(state), population=_population(state, found.value, shape)
+        )
     value, shrunk, miscounted = (basis.restored(each) for each in (found.value, shrunk, found.offset * miscount))
     noise, records = (_principal(basis, each) for each in (found.variance, state.stddev**2))
     noise[np.argmax(noise)] += float(miscounted @ miscounted)
     variance = basis.diagonal(found.variance) + miscounted**2
-    return Answer(value, shrunk, variance, _shape(state, value, variance), noise, records)
+    shape = _shape(state, value, variance)
+    records *= float(shape.variances.sum()) / float(records.sum())  # the records vary as much as their columns do
+    return Answer(value, shrunk, variance, shape, noise, records, population=_population(state, found.value, shape))
+
+
+def _population(state: State, value: Floats, shape: LearnedShape) -> Population | None:
+    """What the lengths say, in the coordinates that the stages worked in."""
+    own = None if state.setting.space.basis is None else shape.variances
+    return None if state.lengths is None else learned_population(state.lengths, value, state.stddev**2, own)
 
 
 def _reach(state: State) -> Reach | None:

@@ -15,9 +15,10 @@ from dimfree.estimators.choose.constants import MOST_STAGES, WIDE_REACH
 from dimfree.estimators.choose.stages import Moments, Schedule
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.plan_stages import plan_stages
+from dimfree.estimators.learn.population import Lengths
 from dimfree.estimators.learn.radius import look_precision, looked_radius, noisy_lengths
 from dimfree.estimators.learn.state import StageSetting, State
-from dimfree.estimators.learn.tail import LengthCounts
+from dimfree.estimators.learn.tail import LengthCounts, Tail
 from dimfree.mechanisms.clipped_sum import Ball, Block, noisy_clipped_mean
 
 
@@ -138,4 +139,5 @@ def _look(state: State, precision: float, counted: float) -> tuple[State, float]
     mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(ball.scale))
     wide = WIDE_REACH * state.sampling_error * setting.count * mu / stretch
     radius = looked_radius(seen.value, rank, ball.radius, mu / state.stands_for, (stretch / widest) ** 2, wide)
-    return replace(state.charge(seen), left=state.left - precision), radius / ball.radius
+    lengths = Lengths(Tail.fitted(seen.value, rank, ball.radius), replace(ball, radius=radius))
+    return replace(state.charge(seen), left=state.left - precision, lengths=lengths), radius / ball.radius

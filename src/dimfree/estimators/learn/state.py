@@ -15,6 +15,7 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.estimators.choose.constants import GUESSED_LOG_VARIANCE
 from dimfree.estimators.learn.knowledge import Knowledge, Output
+from dimfree.estimators.learn.population import Lengths
 from dimfree.estimators.learn.principal_directions import Spikes
 from dimfree.estimators.learn.scale import LearnedRadius
 from dimfree.estimators.learn.shrinkage import denoised
@@ -78,6 +79,7 @@ class State:
     scores: VarianceRelease | None = None  # the last variance release, in the coordinates of that time
     own_scores: VarianceRelease | None = None  # the same in the original coordinates, where the stages use others
     directions: Directions | None = None
+    lengths: Lengths | None = None  # as looked at before the stages of the answer
     choices: Mapping[str, float | str] = field(default_factory=dict)  # public: what was chosen, and the forecasts
 
     @classmethod
