@@ -18,7 +18,13 @@ _DETAILS = ("off", "of them marked", "unresolved", "refused", "covered", "covere
 def report(result: dict[str, Any]) -> list[str]:
     tables, laws = ([c for c in result["cells"] if c["section"] == section] for section in (TABLE, LAW))
     lines = ["# Ordinary tables", "", *provenance_lines(result["run"]), ""]
-    lines += [f"Measuring took {result['minutes']:.0f} minutes, added up over the processes.", "", *_legend(result), ""]
+    lines += [
+        f"Measuring took {result['minutes']:.0f} minutes, added up over the processes.",
+        "",
+        *_costs(result["cells"]),
+        "",
+    ]
+    lines += [*_legend(result), ""]
     lines += ["## What was asked", "", *_verdicts(result["verdicts"]), ""]
     lines += ["## Error bars: what was asked", "", *_verdicts(result["error_bars"]), ""]
     if tables:
@@ -29,6 +35,16 @@ def report(result: dict[str, Any]) -> list[str]:
         found = [cell for cell in laws if cell["dimension"] == dimension]
         lines += [f"## Laws, d = {dimension}", "", *_laws(found), ""]
     return [*lines, "## Seconds", "", *_speed(result["speed"])]
+
+
+def _costs(cells: Sequence[CellResult]) -> list[str]:
+    """Minutes of each group: the tables, and the laws of each size."""
+    minutes: dict[str, float] = {}
+    for cell in cells:
+        law = f"laws, d = {cell['dimension']}, n = {cell['count']}"
+        group = law if cell["section"] == LAW else "tables"
+        minutes[group] = minutes.get(group, 0.0) + cell["seconds"] / 60
+    return table(["group", "minutes"], [[group, f"{spent:.1f}"] for group, spent in minutes.items()])
 
 
 def _legend(result: dict[str, Any]) -> list[str]:

@@ -14,7 +14,7 @@ from benchmarks.accuracy.bars import clopper_pearson
 from benchmarks.accuracy.ordinary_cells import LAW, TABLE
 from benchmarks.accuracy.ordinary_contestants import CORE, CORE_UNITS, EXACT, RELATIVE, RELATIVE_UNITS, TOTAL
 from benchmarks.accuracy.ordinary_laws import OUTLIERS
-from benchmarks.accuracy.ordinary_tables import HELD_OUT, SETTLED
+from benchmarks.accuracy.ordinary_tables import HELD_OUT, SETTLED, STANDARDISED
 
 CellResult = dict[str, Any]
 Verdict = dict[str, Any]
@@ -60,7 +60,18 @@ def error_bar_verdicts(cells: Sequence[CellResult], name: str = TOTAL) -> list[V
         _every(laws, f"{words}: error ≤ {ORACLE:g} × oracle", lambda c: _figure(c, name, "over_oracle"), ORACLE),
         _verdict(f"{words}: median over cells ≤ {ORACLE_MEDIAN} × oracle", middle, ORACLE_MEDIAN),
         _every(laws, f"{words}: half width ≤ {WIDTH:g} × error", lambda c: _figure(c, name, "width_over_rms"), WIDTH),
+        *(_standardised(cells, each) for each in (RELATIVE, TOTAL)),
     ]
+
+
+def _standardised(cells: Sequence[CellResult], name: str) -> Verdict:
+    """Intervals about the mean of these records, on the standardised tables that are answered."""
+    tried = [c for c in cells if c["world"].endswith(STANDARDISED) and name in c["estimators"]]
+    answered = [c for c in tried if c["estimators"][name]["covered"] is not None]
+    words = f"{name}, standardised tables: intervals cover ≥ {COVERAGE}"
+    found = _every(answered, words, lambda c: -_covered(c, name, "covered"), -COVERAGE)
+    refused = len(tried) - len(answered)
+    return found if not refused else {**found, "figure": f"{found['figure']}; {refused} refused throughout"}
 
 
 def _precise(tables: Sequence[CellResult], table: str, epsilon: float, limit: float) -> Verdict:

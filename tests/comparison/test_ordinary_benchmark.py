@@ -239,9 +239,9 @@ def test_the_gain_over_the_core_is_a_geometric_mean():
 
 def test_coverage_of_outliers_is_that_of_the_stated_reach():
     rows = {TOTAL: row(covered=0.5, ball=0.5)}
-    assert met(error_bar_verdicts([cell(LAW, "1 % outliers", rows)]), "intervals") is True
-    assert met(error_bar_verdicts([cell(LAW, "t3", rows)]), "intervals") is False
-    assert met(error_bar_verdicts([cell(LAW, "t3", rows, n=600)]), "intervals") is None
+    assert met(error_bar_verdicts([cell(LAW, "1 % outliers", rows)]), "laws, n ≥ 2000: intervals") is True
+    assert met(error_bar_verdicts([cell(LAW, "t3", rows)]), "laws, n ≥ 2000: intervals") is False
+    assert met(error_bar_verdicts([cell(LAW, "t3", rows, n=600)]), "laws, n ≥ 2000: intervals") is None
 
 
 def test_what_chance_leaves_open_is_said():
@@ -255,6 +255,22 @@ def test_the_oracle_bars_are_for_every_cell_and_for_the_middle_one():
     laws = [cell(LAW, name, {TOTAL: row(over_oracle=r)}) for name, r in (("t3", 2.1), ("normal", 1.3), ("gamma", 1.2))]
     found = error_bar_verdicts(laws)
     assert (met(found, "≤ 2 × oracle"), met(found, "≤ 1.4 × oracle")) == (False, True)
+
+
+@pytest.mark.parametrize(("covered", "good"), [(0.93, True), (0.92, False)])
+def test_standardised_tables_are_covered(covered, good):
+    tables = [cell(TABLE, "wine, standardised", {TOTAL: row(covered=covered)}), cell(TABLE, "wine", {TOTAL: row()})]
+    refused = cell(TABLE, "digits, standardised", {TOTAL: row(covered=None)})
+    found = error_bar_verdicts([*tables, refused])
+    assert met(found, "total, standardised") is good
+    assert met(found, "relative, standardised") is None
+    assert "1 refused throughout" in next(v["figure"] for v in found if "total, standardised" in v["target"])
+
+
+def test_a_standardised_table_has_mean_0_and_deviation_1():
+    X = TABLES["digits, standardised"].make(np.random.default_rng(0))
+    np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(X.std(axis=0), 1.0)
 
 
 def test_speed_is_that_of_the_first_release():
@@ -305,6 +321,7 @@ def test_results_are_written_and_the_page_has_every_section(faked, tmp_path):
     assert "| iris, ε = 4: z-rms ≤ 0.06 |" in text
     assert EXACT in text
     assert "## Laws, d = 5" in text
+    assert "| laws, d = 5, n = 2000 |" in text
     assert str(tmp_path) not in result["run"]["command"]
 
 

@@ -126,7 +126,7 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
     ),
     "a radius from the records": (
         last.clipping_radius,
-        "return max(outer_radius(tail, state.rank, mu), state.length, ones, min(wide, tail.last_edge))",
+        "return max(outer_radius(tail, state.widest, mu), state.length, ones, min(wide, tail.last_edge))",
         "return max(state.length, min(1e6, float(next(state.setting.space.valid_blocks())[:, 0].max())))",
         "columns, one",
     ),

@@ -162,12 +162,10 @@ ANGLE_DEVIATIONS = 2.0
 
 # --- Lengths of records and the clipping radius (learn/radius.py, learn/tail.py) --------------------------------------
 
-# [1/√rank; share of P: least, most; share of what is left] The look at the records' lengths.
+# [1/√(Σσ / largest σ); share of P: least, most; share of what is left] The look at the records' lengths.
 LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.25, (0.01, 0.2), 0.3
 # [share of the sampling error] The ball is widened until its noise reaches this.
 WIDE_REACH = 0.2
-# [standard deviations; probability] After a core the tail is fitted twice: along few directions some lie far out.
-CORE_TAILS = ((20.0, 0.6), (6.0, 0.5))
 # [deviations of the noise] After a core: most of the target bias. Columns that move together have become a direction.
 CORE_BIAS_MOST = 1.0
 # [predicted length] Lengths are read up to here at least, however near the core's records lie to each other.
@@ -186,13 +184,15 @@ LENGTH_STEP_LEAST = 0.025
 # [factor; logarithm of a length] Each cell is wider than the next nearer one, up to a width.
 LENGTH_STEP_GROWTH, LENGTH_STEP_MOST = 1.3, 0.5
 # [standard deviations] Of noise and sampling: the records from which a tail is fitted stand so far above 0.
-TAIL_DEVIATIONS = 20.0
+TAIL_DEVIATIONS = 10.0
 # [share of records; rank] A tail is fitted to these at most; at low rank to fewer: many lengths may be equal.
 TAIL_SHARE, TAIL_SHARE_RANK = 0.5, 2.5
-# [shape of a generalised Pareto law] Candidates, 0 left out: from bounded lengths to a variance that is barely finite.
-TAIL_SHAPES = np.arange(-0.25, 0.5, 0.1)
+# [shape of a generalised Pareto law] Candidates, 0 left out: equal lengths; bounded ones to a barely finite variance.
+TAIL_SHAPES = np.append(-20.0, np.arange(-0.25, 0.5, 0.1))
 # [shape: mean and standard deviation] Before looking: tails of measured quantities are near exponential.
 TAIL_SHAPE_PRIOR = (0.05, 0.15)
+# [log prior, least] Of equal lengths, as indicators have them: four deviations from the middle.
+TAIL_EQUAL_PRIOR = -8.0
 # [number] Candidates for the scale of the law.
 TAIL_SCALES = 20
 # [share of a cell's count] How far the law may be wrong.

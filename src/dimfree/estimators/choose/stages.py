@@ -80,9 +80,12 @@ class Schedule:
         return sum(mu**2 for mu, weight in zip(self.stage_mus, self.weights[1:], strict=True) if weight)
 
 
-def look_share(rank: float) -> float:
-    """Of the precision, for the look at the records' lengths: more where few coordinates share a record's length."""
-    return float(np.clip(LENGTH_LOOK / math.sqrt(rank), *LENGTH_LOOK_SHARES))
+def look_share(widest: float) -> float:
+    """Of the precision, for the look at the records' lengths: more where one coordinate may make a record long.
+
+    `widest` is Σσ over the largest σ: as many coordinates as wide as the widest one would have all of the spread.
+    """
+    return float(np.clip(LENGTH_LOOK / math.sqrt(widest), *LENGTH_LOOK_SHARES))
 
 
 def clip_level(count: float, epsilon: float, rank: float, precision: float) -> float:
@@ -118,7 +121,7 @@ def best_schedule(
     `looked`: the records' lengths are looked at, and the last COUNTED_STAGES stages alone count in the answer.
     """
     most = MOST_STAGES if most_stages is None else most_stages
-    share = look_share(Moments.of(spectrum).effective_rank) if looked else 0.0
+    share = look_share(float(spectrum.sum() / spectrum.max())) if looked else 0.0
     eigenvalues = np.ascontiguousarray(spectrum, dtype=np.float64).tobytes()
     return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share)
 

@@ -35,7 +35,7 @@ class Answer:
 def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
     """A histogram of the records' lengths, and what it says of their tail (P20)."""
     setting, ball, rank = state.setting, Ball(state.centre, state.scale, state.length), state.rank
-    look = look_precision(rank, state.precision, state.left)
+    look = look_precision(state.widest, state.precision, state.left)
     state, seen = state.release(look / state.precision, lambda mu: noisy_lengths(setting, ball, rank, mu))
     return state, Tail.fitted(seen, rank, state.length)
 
@@ -64,4 +64,4 @@ def clipping_radius(state: ColumnState, tail: Tail) -> float:
     widest = float((state.about_centre / state.scale).max())
     wide = WIDE_REACH * math.sqrt(state.setting.count) * mu * widest
     ones = float((1 / state.scale[state.unseen]).max(initial=0.0))
-    return max(outer_radius(tail, state.rank, mu), state.length, ones, min(wide, tail.last_edge))
+    return max(outer_radius(tail, state.widest, mu), state.length, ones, min(wide, tail.last_edge))

@@ -75,6 +75,11 @@ class ColumnState:
         squares = (self.about_centre / self.scale) ** 2
         return float(squares.sum() ** 2 / (squares**2).sum())
 
+    @property
+    def widest(self) -> float:
+        """How many columns as long as the longest one would have all of the length of a record."""
+        return (self.length / float((self.about_centre / self.scale).max())) ** 2
+
     def release(self, share: float, mechanism: Callable[[float], Measured[T]]) -> tuple["ColumnState", T]:
         """What a mechanism releases at the mu of a share of P, or of what is left; the state has paid for it (P17)."""
         taken = min(share * self.precision, self.left)

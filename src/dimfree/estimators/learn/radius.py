@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.estimators.choose.constants import CORE_BIAS_MOST, CORE_TAILS, LENGTH_LOOK_MOST, LENGTH_READ_LEAST
+from dimfree.estimators.choose.constants import CORE_BIAS_MOST, LENGTH_LOOK_MOST, LENGTH_READ_LEAST
 from dimfree.estimators.choose.stages import look_share
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import LengthCounts, Tail, length_edges, outer_radius
@@ -19,9 +19,9 @@ from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.length_histogram import noisy_length_counts
 
 
-def look_precision(rank: float, precision: float, left: float) -> float:
-    """Of what is left of the precision, for the look: more where few coordinates share the length of a record."""
-    return min(look_share(rank) * precision, LENGTH_LOOK_MOST * left)
+def look_precision(widest: float, precision: float, left: float) -> float:
+    """Of what is left of the precision, for the look: more where one coordinate may make a record long."""
+    return min(look_share(widest) * precision, LENGTH_LOOK_MOST * left)
 
 
 def noisy_lengths(
@@ -51,7 +51,5 @@ def looked_radius(seen: LengthCounts, rank: float, predicted: float, mu: float, 
     `widest` is Σσ over the largest σ: the squared length of the noise in the records' units, over what one coordinate
     of the ball has in the widest one. At least `wide`, as far as lengths were looked at.
     """
-    along = mu * math.sqrt(rank / widest)
-    tails = [(Tail.fitted(seen, rank, predicted, k), level) for k, level in CORE_TAILS]
-    radii = [outer_radius(tail, rank, along, level, CORE_BIAS_MOST) for tail, level in tails]
-    return max(*radii, min(wide, float(seen.edges[-1])))
+    radius = outer_radius(Tail.fitted(seen, rank, predicted), widest, mu, CORE_BIAS_MOST)
+    return max(radius, min(wide, float(seen.edges[-1])))

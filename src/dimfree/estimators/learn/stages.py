@@ -101,7 +101,7 @@ def last_stages(state: State) -> State:
 
     The weights of the answer are fixed with the plan (P21).
     """
-    look = look_precision(state.rank, state.precision, state.left)
+    look = look_precision(state.widest, state.precision, state.left)
     plan = plan_stages(state, state.left - look, answer=True)
     counted = sum(planned.mu**2 for planned in plan if planned.weight)
     ratio: float | None = None

@@ -112,6 +112,11 @@ class State:
         return float(self.stddev.sum() ** 2 / (self.stddev**2).sum())
 
     @property
+    def widest(self) -> float:
+        """How many coordinates as wide as the widest one would have all of the spread."""
+        return float(self.stddev.sum() / self.stddev.max())
+
+    @property
     def sampling_error(self) -> float:
         """The length of the sample mean's own error, by the variances learned."""
         return float(np.linalg.norm(self.stddev)) / math.sqrt(self.start.sampling_count)

@@ -82,23 +82,25 @@ class Tail:
     weight: Floats  # (M,) posterior probability
 
     @classmethod
-    def fitted(cls, seen: LengthCounts, rank: float, predicted: float, k: float = c.TAIL_DEVIATIONS) -> "Tail":
+    def fitted(cls, seen: LengthCounts, rank: float, predicted: float) -> "Tail":
         """The posterior given the counts, flat in log scale before: what noise hides stays possible.
 
         Laws begin where the records beyond, m, are k deviations of noise and sampling: m² = k²(noise² + m).
         """
-        beyond, edges = seen.beyond(), seen.edges
+        beyond, edges, k = seen.beyond(), seen.edges, c.TAIL_DEVIATIONS
         share = c.TAIL_SHARE * rank / (rank + c.TAIL_SHARE_RANK)
         least = min(share * beyond[0], k * (k / 2 + math.hypot(k / 2, seen.noise)))
         first = int(np.clip(np.count_nonzero(beyond > least) - 1, 1, len(edges) - 1))  # the first cell beyond start
         start, ends = float(edges[first - 1]), np.append(edges[first:], edges[-1] ** 2 / edges[-2])
-        # A law narrower than half a cell would place a lump of records that may lie anywhere in its cell.
+        # A law narrower than half a cell would place a lump of records that may lie anywhere in its cell; equal lengths
+        # lie at its end.
         scales = np.geomspace((ends[0] - start) / 2, 2 * max(ends[0], predicted), c.TAIL_SCALES)
         shape, scale = (each.ravel() for each in np.meshgrid(c.TAIL_SHAPES, scales))
+        scale = np.maximum(scale, -shape * (ends[0] - start))
         survival = _survival(shape, (edges[first - 1 :, None] - start) / scale)
         cells = -np.diff(survival, axis=0, append=0.0).T  # (M, J); the last one is open
         middle, spread = c.TAIL_SHAPE_PRIOR
-        prior = -0.5 * ((shape - middle) / spread) ** 2
+        prior = np.maximum(-0.5 * ((shape - middle) / spread) ** 2, c.TAIL_EQUAL_PRIOR)
         weight, amount, bumps = _posterior_and_bumps(cells, seen.counts[first:], seen.noise, prior)
         knots, number = np.append(0.0, edges[:first]), np.maximum(beyond[: first + 1], 1e-3)
         return cls(start, knots, number, ends, bumps, shape, scale, amount, weight)
@@ -176,9 +178,7 @@ def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats, prior:
     return weight / weight.sum(), amount
 
 
-def outer_radius(
-    tail: Tail, rank: float, mu: float, level: float = c.OUTER_LEVEL, most: float = c.OUTER_BIAS_MOST
-) -> float:
+def outer_radius(tail: Tail, rank: float, mu: float, most: float = c.OUTER_BIAS_MOST) -> float:
     """Smallest radius, at most the last edge, where the likely excess is at most b·sqrt(rank)·R/mu.
 
     sqrt(rank)·R/mu is the length of the noise of the clipped sum: clipping moves the sum by at most b times as much.
@@ -187,6 +187,6 @@ def outer_radius(
     low, high = 0.0, tail.last_edge
     for _ in range(16):
         middle = (low + high) / 2
-        reached = tail.excess(np.array([middle]), level)[0] <= b * math.sqrt(rank) * middle / mu
+        reached = tail.excess(np.array([middle]), c.OUTER_LEVEL)[0] <= b * math.sqrt(rank) * middle / mu
         low, high = (low, middle) if reached else (middle, high)
     return high
