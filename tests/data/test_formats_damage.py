@@ -18,6 +18,7 @@ from dimfree.data import read as read_module
 from dimfree.data.formats.csv import CsvStream
 from dimfree.data.formats.file_stream import FileStream, rows_at_once
 from dimfree.data.formats.npy import NpyStream
+from dimfree.data.read_public import read_covariance
 from dimfree.errors import InvalidFile, OutOfMemory
 from dimfree.noise import SeededNoise
 
@@ -180,7 +181,7 @@ def test_parts_that_do_not_fit(tmp_path, part, words):
 
 def test_a_row_group_with_other_columns(tmp_path, table):
     records = read_module.read_table(store(tmp_path / "t.parquet", table))
-    layout = records._source._layout
+    layout = records._source.layout
     for other in (pa.schema([("x", pa.float64())]), layout.schema.set(0, pa.field("first", pa.float32()))):
         assert "other columns or types" in refusal_of(layout.require, other)
 
@@ -228,7 +229,7 @@ def test_a_page_that_does_not_fit_its_checksum(checked, monkeypatch, large):
         message = refusal_of(lambda read=read: list(read(checked).blocks()))
         assert message.startswith(str(checked))
         assert "damaged" in message
-    assert "damaged" in refusal_of(read_module.read_covariance, checked)
+    assert "damaged" in refusal_of(read_covariance, checked)
 
 
 def test_a_worker_compares_checksums(checked):

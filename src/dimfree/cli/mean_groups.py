@@ -76,7 +76,7 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
     """Read, release, write, tell; `given` are keywords of `release_means`."""
     names = _names(task)
     with working("Reading"):
-        from dimfree.data.read import read_covariance
+        from dimfree.data.read_public import read_covariance
 
         records, groups, whose = _read(task)
         matrix = None if task.covariance is None else read_covariance(task.covariance, records.columns)
@@ -97,7 +97,7 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
 def _names(task: GroupTask) -> tuple[str, ...]:
     """The public names of the groups; what is wrong with them is said before the table is read."""
     from dimfree.data.people.labels import check_group_keys
-    from dimfree.data.read import read_group_keys
+    from dimfree.data.read_public import read_group_keys
 
     names = read_group_keys(task.groups)
     check_group_keys(names)

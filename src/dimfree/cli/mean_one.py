@@ -49,7 +49,7 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
     """Read, release, write, tell; `given` are keywords of `release_mean`."""
     with _workers(task.scheduler) as workers:
         with passing("Reading"):
-            from dimfree.data.read import read_covariance
+            from dimfree.data.read_public import read_covariance
 
             records, whose = _read(task.data, task.unit, workers)
             matrix = None if task.covariance is None else read_covariance(task.covariance, records.columns)

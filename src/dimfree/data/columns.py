@@ -1,0 +1,109 @@
+"""Which columns of a table are its coordinates: chosen by public names, once, before any record is read."""
+
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from dimfree._validate import quoted
+from dimfree._validate.column_names import could_be_a_cell
+from dimfree.errors import InvalidParameter
+
+_SHOWN = 8  # names of a table in an error
+_NEED = "Pass a list of column names, such as ['age', 'income']."
+_IDENTIFIER = re.compile(
+    r"(?i:(.*[_\-. ])?(id|ids|uuid|guid|key|pk)|index|idx|level_0|row|(row|line|record|serial)[_\-. ]?(id|index|idx|"
+    r"no|num|number)|ssn|mrn|unnamed: 0)|.*[a-z](ID|Id)"
+)
+
+
+class IdentifierWarning(UserWarning):
+    """A column that is about to be averaged has the name of an identifier."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The names that a caller gives: all public, none of them computed from records."""
+
+    columns: tuple[str, ...] | None = None  # None: all columns
+    exclude: tuple[str, ...] = ()
+
+    @classmethod
+    def checked(cls, columns: object = None, exclude: object = None) -> "Selection":
+        """Of the parameters `columns` and `exclude`; None says nothing."""
+        kept = None if columns is None else _names("columns", columns)
+        left = () if exclude is None else _names("exclude", exclude)
+        return cls(kept, left)
+
+    @property
+    def is_all(self) -> bool:
+        return self.columns is None and not self.exclude
+
+    def places(self, names: Sequence[str] | None, apart: Sequence[int] = ()) -> list[int]:
+        """Where the coordinates stand, in the order of the table; columns that are `apart` hold keys."""
+        if names is None:
+            raise InvalidParameter(
+                "The table has no column names, so that none can be chosen by name: leave columns and exclude "
+                "(--columns, --exclude) out, or write it with names."
+            )
+        for name in (*(self.columns or ()), *self.exclude):
+            require_name(names, name)
+        wanted, unwanted = set(names if self.columns is None else self.columns), set(self.exclude)
+        found = [at for at, name in enumerate(names) if name in wanted - unwanted and at not in apart]
+        if not found:
+            raise InvalidParameter("columns and exclude (--columns, --exclude) leave no column: keep at least one.")
+        return found
+
+    def identifiers(self, names: Sequence[str] | None) -> list[str]:
+        """The coordinates that have the name of an identifier and were not asked for by name. Public."""
+        told = set(self.columns or ())
+        return [name for name in names or () if name not in told and _IDENTIFIER.fullmatch(name.strip())]
+
+
+def require_name(names: Sequence[str], name: str) -> None:
+    """An error unless one column has this name; it states names that are close to it, or a few of all."""
+    if list(names).count(name) == 1:
+        return
+    if name in names:
+        raise InvalidParameter(f"More than one column is named {quoted(name)}: give every column its own name.")
+    raise InvalidParameter(f"There is no column named {quoted(name)}.{_known(names, name)}")
+
+
+def identifier_words(names: Sequence[str]) -> str:
+    """What to say about such columns; names are schema, hence public."""
+    listed = ", ".join(map(repr, names[:_SHOWN])) + (" and others" if len(names) > _SHOWN else "")
+    one = len(names) == 1
+    return (
+        f"{listed} {'has the name of an identifier' if one else 'have names of identifiers'}, and the mean of "
+        f"{'it' if one else 'them'} would be released with the others, at the cost of some accuracy for all. Leave "
+        f"{'it' if one else 'them'} out with exclude= (--exclude), name the column of persons with unit= (--unit), or "
+        "list what you want with columns= (--columns)."
+    )
+
+
+def warn_of_identifiers(names: Sequence[str] | None, selection: Selection, stacklevel: int = 3) -> None:
+    """A Python warning, before anything is spent."""
+    if suspects := selection.identifiers(names):
+        warnings.warn(identifier_words(suspects), IdentifierWarning, stacklevel=stacklevel)
+
+
+def _names(parameter: str, given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidParameter(f"Expected {parameter} to be a list of names, got {type(given).__name__}. {_NEED}")
+    names = tuple(given)
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise InvalidParameter(f"Expected {parameter} to be one or more names, each once. {_NEED}")
+    return names
+
+
+def _known(names: Sequence[str], name: str) -> str:
+    """Names that are public for sure: none where one of them could be a cell of a record taken for a header."""
+    if any(map(could_be_a_cell, names)):
+        return " Pass the names as the table has them."
+    folded = {each.strip().casefold(): each for each in names}
+    close = [folded[each] for each in get_close_matches(name.strip().casefold(), folded, n=3, cutoff=0.6)]
+    if close:
+        return f" Did you mean {' or '.join(map(repr, close))}?"
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f" The table has {', '.join(map(repr, names[:_SHOWN]))}{rest}."
