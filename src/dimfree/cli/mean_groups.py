@@ -11,6 +11,7 @@ import typer
 from dimfree.cli.ledger import ledger_rows
 from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import working
+from dimfree.cli.reading import DataOptions
 from dimfree.cli.report import page_place, page_text
 from dimfree.errors import InvalidParameter
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class GroupTask:
     """What is read and where it goes."""
 
-    data: Path
+    table: DataOptions
     group_by: str
     groups: Path
     unit: str | None
@@ -45,10 +46,10 @@ class GroupTask:
                 f"Expected --out {self.places.out!r} to end in {' or '.join(LONG_TABLES)} with --group-by: the table "
                 "names groups and columns beside the numbers."
             )
-        if self.groups.resolve() == self.data.resolve():
+        if self.groups.resolve() == self.table.path.resolve():
             raise InvalidParameter("Expected --groups to be a file of public names, never DATA itself.")
         inputs = {
-            "DATA": self.data,
+            "DATA": self.table.path,
             "--covariance": self.covariance,
             "--groups": self.groups,
             "--ledger": self.ledger,
@@ -79,7 +80,10 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
         from dimfree.data.read_public import read_covariance
 
         records, groups, whose = _read(task)
-        matrix = None if task.covariance is None else read_covariance(task.covariance, records.columns)
+        matrix = task.table.variances(records.columns)
+        if task.covariance is not None:
+            matrix = read_covariance(task.covariance, records.columns)
+    task.table.confirm(records.columns)
     with working("Releasing") as tell:
         from dimfree.release_groups import release_means
 
@@ -89,7 +93,8 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
     page = partial(page_text, means, command=task.command, rules=vars(given["options"]), spending=spending)
     task.places.write(means, released, page)
     title = "Released" if not means.refused else "Released in part" if released else "Refused"
-    show_card(title, [*_rows(means, task), *spending], means.guarantee.private)
+    rows = [*_rows(means, task), *spending, *task.table.rows(records.columns)]
+    show_card(title, rows, means.guarantee.private)
     if not released:
         raise typer.Exit(REFUSED)
 
@@ -107,12 +112,11 @@ def _names(task: GroupTask) -> tuple[str, ...]:
 def _read(task: GroupTask) -> tuple["Records", "Keyed", "Keys | None"]:
     """The coordinates of all rows, the group of each, and whose it is; None where one row is one person."""
     from dimfree.data.people.keys import open_keys
-    from dimfree.data.read import read_keyed_table
 
     if task.unit is None:
-        records, [groups] = read_keyed_table(task.data, (task.group_by,))
+        records, [groups] = task.table.read((task.group_by,))
         return records, groups, None
-    records, [groups, persons] = read_keyed_table(task.data, (task.group_by, task.unit))
+    records, [groups, persons] = task.table.read((task.group_by, task.unit))
     return records, groups, open_keys(persons, task.unit)
 
 

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -11,6 +11,7 @@ from dimfree._validate.column_names import could_be_a_cell
 from dimfree.errors import InvalidParameter
 
 _SHOWN = 8  # names of a table in an error
+_INDEX = ("pandas", "Index")
 _NEED = "Pass a list of column names, such as ['age', 'income']."
 _IDENTIFIER = re.compile(
     r"(?i:(.*[_\-. ])?(id|ids|uuid|guid|key|pk)|index|idx|level_0|row|(row|line|record|serial)[_\-. ]?(id|index|idx|"
@@ -55,6 +56,14 @@ class Selection:
             raise InvalidParameter("columns and exclude (--columns, --exclude) leave no column: keep at least one.")
         return found
 
+    def once_more(self, key: object) -> dict[str, list[str] | None]:
+        """The same choice for a table that was chosen already and has lost this column of keys."""
+        left = {*self.exclude, key}
+        return {
+            "columns": None if self.columns is None else [n for n in self.columns if n not in left],
+            "exclude": None,
+        }
+
     def identifiers(self, names: Sequence[str] | None) -> list[str]:
         """The coordinates that have the name of an identifier and were not asked for by name. Public."""
         told = set(self.columns or ())
@@ -66,8 +75,9 @@ def require_name(names: Sequence[str], name: str) -> None:
     if list(names).count(name) == 1:
         return
     if name in names:
-        raise InvalidParameter(f"More than one column is named {quoted(name)}: give every column its own name.")
-    raise InvalidParameter(f"There is no column named {quoted(name)}.{_known(names, name)}")
+        raise InvalidParameter(f"There is more than one column named {quoted(name)}: give every column its own name.")
+    told = "There is no column of that name" if could_be_a_cell(name) else f"There is no column named {quoted(name)}"
+    raise InvalidParameter(f"{told}.{_known(names, name)}")
 
 
 def identifier_words(names: Sequence[str]) -> str:
@@ -89,12 +99,16 @@ def warn_of_identifiers(names: Sequence[str] | None, selection: Selection, stack
 
 
 def _names(parameter: str, given: object) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    """A list of names, or pandas' Index of them; a column of records by mistake is not looked at."""
+    if (
+        not isinstance(given, list | tuple)
+        and (type(given).__module__.partition(".")[0], type(given).__name__) != _INDEX
+    ):
         raise InvalidParameter(f"Expected {parameter} to be a list of names, got {type(given).__name__}. {_NEED}")
-    names = tuple(given)
+    names: tuple[object, ...] = tuple(given)  # type: ignore[arg-type]
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InvalidParameter(f"Expected {parameter} to be one or more names, each once. {_NEED}")
-    return names
+    return tuple(map(str, names))
 
 
 def _known(names: Sequence[str], name: str) -> str:

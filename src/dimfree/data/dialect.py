@@ -3,7 +3,7 @@
 import codecs
 from dataclasses import dataclass
 
-from dimfree._validate import quoted
+from dimfree._validate import check_choice, quoted
 from dimfree._validate.column_names import MISSING
 from dimfree.data.entries import TRUTH
 from dimfree.errors import InvalidParameter
@@ -29,9 +29,7 @@ class Dialect:
             raise InvalidParameter(
                 f"Expected delimiter={quoted(delimiter)} to be one sign, such as ',' or ';' or '|', or 'tab'."
             )
-        if decimal not in (".", ","):
-            raise InvalidParameter(f"Expected decimal={quoted(decimal)} to be '.' or ','.")
-        if decimal == delimiter:
+        if check_choice("decimal", decimal, (".", ",")) == delimiter:
             raise InvalidParameter(
                 "Expected decimal=',' with another delimiter than ',': files with a decimal comma mostly have ';' "
                 "between cells (--delimiter ';')."

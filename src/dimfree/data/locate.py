@@ -19,7 +19,7 @@ _FORMATS = tuple(ending.removeprefix(".") for ending in SOURCES)
 def located(path: PathLike, form: str | None = None) -> tuple[FilePath, str]:
     """The path, or the content that was fetched from elsewhere, and the ending that says how to read it."""
     if form is not None:
-        form = "." + check_choice("format", str(form).removeprefix("."), _FORMATS)
+        form = "." + check_choice("format", form.removeprefix(".") if isinstance(form, str) else form, _FORMATS)
     if str(path) == STANDARD_INPUT:
         return _standard_input(_held("standard input", form or ".csv"))
     if isinstance(path, str) and "://" in path:

@@ -1,10 +1,11 @@
 """Plain .csv files by Arrow's reader, every column declared: nothing is inferred from what cells hold.
 
 The rule: what Arrow accepts here, `csv_text` reads to the same bits; everything else is `NotPlain`, and `csv_text`
-reads the whole file. A part is plain without quotes, carriage returns (but before a line feed), NUL and '(': then both
-readers cut lines and cells at the same places, and every text that Arrow takes for a float64 is one that Python's float
-takes for the same, since both round correctly; 'nan(…)', which Arrow alone knows, needs the '('. Arrow's numbers have
-only ASCII letters and digits, no underscores and no hexadecimal. tests/data/test_csv_readers.py compares them.
+reads the whole file. A part is plain if it has no quotes, no carriage returns (but before a line feed), no NUL and no
+'(', and does not begin with a byte order mark, which Arrow would skip. Then both readers cut lines and cells at the
+same places, and every text that Arrow takes for a float64 is one that Python's float takes for the same number, since
+both round correctly. 'nan(…)', which Arrow alone accepts, needs the '('; underscores, hexadecimal numbers, truth values
+and digits beyond ASCII are no float64 to Arrow. tests/data/test_csv_readers.py compares the readers.
 """
 
 from collections.abc import Iterator
@@ -44,6 +45,8 @@ def plain_parts(file: BinaryIO, delimiter: str, how: ReadOptions) -> tuple[Head,
     if len(first) < WORTH:
         raise NotPlain
     line, _, rest = first.partition(b"\n")
+    if b"\r" in line:
+        raise NotPlain
     try:
         head = CsvText(StringIO(line.decode()), delimiter, how).head
     except DimfreeError:
@@ -86,7 +89,7 @@ def _part(body: bytes, head: Head, delimiter: str) -> Part:
     import pyarrow
     from pyarrow import csv
 
-    if any(sign in body for sign in _NOT_PLAIN):
+    if body.startswith(_BYTE_ORDER_MARK) or any(sign in body for sign in _NOT_PLAIN):
         raise NotPlain
     names = [str(place) for place in range(head.width)]
     types = {names[place]: pyarrow.float64() for place in head.rest}
