@@ -1,7 +1,7 @@
 """.jsonl (also .gz): one JSON object per line; its names are the columns.
 
-Nothing declares the names, so each line must have the same ones, in any order. Where the caller lists the columns,
-other names are ignored and one that a line lacks is a missing entry.
+Nothing declares the names: they are those of the first line, and each line must have the same ones, in any order.
+Where the caller lists the columns, other names are ignored and one that a later line lacks is a missing entry.
 """
 
 import json
@@ -27,18 +27,12 @@ class JsonlStream(RowStream):
             first = next(objects, None)
             if first is None:
                 raise InvalidFile('it is empty, expected one object such as {"age": 41} on each line.')
-            names = self._names(first)
+            names = tuple(first)
+            check_names(names)
             self._head = Head.of(names, len(names), self._how)
             for part in in_parts(self._head, self._rows(names, chain([first], objects))):
                 heard(read(), size)
                 yield part
-
-    def _names(self, first: dict[str, Any]) -> tuple[str, ...]:
-        """Those that the caller lists, or else those that every line must have."""
-        listed = self._how.selection.columns
-        names = tuple(first) if listed is None else (*self._how.keys, *listed)
-        check_names(names)
-        return names
 
     def _rows(self, names: tuple[str, ...], lines: Iterator[dict[str, Any]]) -> Iterator[list[str]]:
         for line in lines:

@@ -78,6 +78,8 @@ def header(cells: list[str], dialect: Dialect) -> tuple[str, ...] | None:
 
     A mixture is refused: taken as names, the numbers of a record would be published with the mean.
     """
+    if cells[0].lstrip().startswith("{"):
+        raise InvalidFile("its first line is no line of names but a JSON object: pass format='jsonl' (--format jsonl).")
     numeric = [dialect.number(cell) is not None for cell in cells]
     if all(numeric):
         return None
