@@ -24,8 +24,9 @@ SECRET = 271828.25
 def refusal_of(path, kind=InvalidFile, **how):
     with pytest.raises(kind) as caught:
         read_table(path, **how)
-    assert "271828" not in str(caught.value)
-    return str(caught.value)
+    message = str(caught.value).replace(str(path), "t")
+    assert "271828" not in message
+    return message
 
 
 def written(path, content):
@@ -241,8 +242,10 @@ def test_no_secret_of_an_address_is_told(monkeypatch):
         raise PermissionError("token 271828")
 
     monkeypatch.setattr(fsspec, "open", denied)
-    message = refusal_of("https://me:271828@host/t.csv?signature=271828")
-    assert message.startswith("https://host/t.csv cannot be fetched (PermissionError)")
+    with pytest.raises(InvalidFile) as caught:
+        read_table("https://me:271828@host/t.csv?signature=271828")
+    assert "271828" not in str(caught.value)
+    assert str(caught.value).startswith("https://host/t.csv cannot be fetched (PermissionError)")
     assert shown("s3://bucket/a/b.parquet") == "s3://bucket/a/b.parquet"
 
 
