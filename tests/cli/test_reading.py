@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 import dimfree.cli.reading as reading_module
 from dimfree.cli import app
+from dimfree.data.read import open_table
+from dimfree.data.read_options import ReadOptions
 
 BUDGET = ["--epsilon", "50", "--delta", "1e-3"]
 SECRET = 271828.25
@@ -96,12 +98,13 @@ class Terminal:
 def test_identifiers_are_told_of_before_and_after():
     result = run("people.csv")
     assert result.exit_code == 0
-    assert result.stderr.startswith("Warning: 'patient_id' has the name of an identifier")
-    assert "released as a number" in result.stderr
+    assert result.stderr.startswith("Warning: 'patient_id' looks like an identifier")
+    assert "'patient_id': looks like an identifier" in result.stderr
     assert "Warning" not in run("people.csv", "--yes").stderr
 
 
 def test_a_terminal_is_asked(monkeypatch):
+    suspicious, plain = open_table("people.csv"), open_table("people.csv", ReadOptions(keys=("patient_id",)))
     monkeypatch.setattr(reading_module.sys, "stdin", Terminal())
     monkeypatch.setattr(reading_module.sys, "stderr", Terminal())
     for answer in (True, False):
@@ -109,12 +112,12 @@ def test_a_terminal_is_asked(monkeypatch):
         monkeypatch.setattr(reading_module.typer, "echo", lambda *_, **__: None)
         table = reading_module.DataOptions.of("people.csv", None, yes=False)
         if answer:
-            table.confirm(("patient_id", "age"))
+            table.confirm(suspicious)
         else:
             with pytest.raises(reading_module.InvalidParameter, match="Nothing was spent"):
-                table.confirm(("patient_id", "age"))
-        table.confirm(("age",))
-        reading_module.DataOptions.of("people.csv", None, yes=True).confirm(("patient_id",))
+                table.confirm(suspicious)
+        table.confirm(plain)
+        reading_module.DataOptions.of("people.csv", None, yes=True).confirm(suspicious)
 
 
 # ------------------------------------------------------------------------------------------------ the schema file

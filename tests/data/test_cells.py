@@ -86,7 +86,7 @@ def test_jsonl_with_listed_columns(tmp_path):
     records = read_table(path, columns=["b", "a"])
     np.testing.assert_array_equal(records._source, [[1, 2], [3, np.nan]])
     assert "Did you mean 'note'" not in refusal_of(path, columns=["a", "notes"])
-    _, [who] = open_table(written(path, '{"who": "p", "a": 1}\n{"who": 7, "a": 3}\n'), ReadOptions(keys=("who",)))
+    _, [who], _ = open_table(written(path, '{"who": "p", "a": 1}\n{"who": 7, "a": 3}\n'), ReadOptions(keys=("who",)))
     assert who == ["p", "7"]
 
 

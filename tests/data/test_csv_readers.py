@@ -107,7 +107,7 @@ def read(tmp_path, monkeypatch):
         monkeypatch.setattr(csv_arrow, "WORTH", 0 if plain else 2**60)
         monkeypatch.setattr(csv_arrow, "_PART_BYTES", part)
         try:
-            records, keys = open_table(path, ReadOptions(**how))
+            records, keys, _ = open_table(path, ReadOptions(**how))
         except InvalidFile as error:
             return str(error)
         bits = np.where(np.isnan(records._source), np.nan, records._source)  # the sign of a NaN says nothing

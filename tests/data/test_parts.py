@@ -53,7 +53,7 @@ def test_columns_of_keys(tmp_path):
     place.mkdir()
     for at in range(2):
         pq.write_table(pa.table({"who": [f"p{at}", "q"], "x": [1.0 + at, 2.0]}), place / f"{at}.parquet")
-    records, [who] = open_table(place, ReadOptions(keys=("who",)))
+    records, [who], _ = open_table(place, ReadOptions(keys=("who",)))
     assert who.to_pylist() == ["p0", "q", "p1", "q"]
     np.testing.assert_array_equal(rows_of(records), [[1], [2], [2], [2]])
 

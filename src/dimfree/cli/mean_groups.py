@@ -17,9 +17,6 @@ from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.data.people.keys import Keys
-    from dimfree.data.read import Keyed
-    from dimfree.data.records import Records
     from dimfree.results.grouped import Means
     from dimfree.results.release import Release
 
@@ -77,13 +74,16 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
     """Read, release, write, tell; `given` are keywords of `release_means`."""
     names = _names(task)
     with working("Reading"):
+        from dimfree.data.people.keys import open_keys
         from dimfree.data.read_public import read_covariance
 
-        records, groups, whose = _read(task)
+        table = task.table.read((task.group_by,) if task.unit is None else (task.group_by, task.unit))
+        records, groups = table.records, table.keys[0]
+        whose = None if task.unit is None else open_keys(table.keys[1], task.unit)
         matrix = task.table.variances(records.columns)
         if task.covariance is not None:
             matrix = read_covariance(task.covariance, records.columns)
-    task.table.confirm(records.columns)
+    task.table.confirm(table)
     with working("Releasing") as tell:
         from dimfree.release_groups import release_means
 
@@ -93,7 +93,7 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
     page = partial(page_text, means, command=task.command, rules=vars(given["options"]), spending=spending)
     task.places.write(means, released, page)
     title = "Released" if not means.refused else "Released in part" if released else "Refused"
-    rows = [*_rows(means, task), *spending, *task.table.rows(records.columns)]
+    rows = [*_rows(means, task), *spending, *task.table.rows(table)]
     show_card(title, rows, means.guarantee.private)
     if not released:
         raise typer.Exit(REFUSED)
@@ -107,17 +107,6 @@ def _names(task: GroupTask) -> tuple[str, ...]:
     names = read_group_keys(task.groups)
     check_group_keys(names)
     return names
-
-
-def _read(task: GroupTask) -> tuple["Records", "Keyed", "Keys | None"]:
-    """The coordinates of all rows, the group of each, and whose it is; None where one row is one person."""
-    from dimfree.data.people.keys import open_keys
-
-    if task.unit is None:
-        records, [groups] = task.table.read((task.group_by,))
-        return records, groups, None
-    records, [groups, persons] = task.table.read((task.group_by, task.unit))
-    return records, groups, open_keys(persons, task.unit)
 
 
 def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from dimfree.cli.report import page_place, page_text
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
     from dimfree.data.people.keys import Keys
-    from dimfree.data.records import Records
+    from dimfree.data.read import Opened
     from dimfree.results.release import Release
 
 
@@ -52,13 +52,14 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
         with passing("Reading"):
             from dimfree.data.read_public import read_covariance
 
-            records, whose = _read(task.table, task.unit, workers)
+            table = task.table.read(() if task.unit is None else (task.unit,), workers)
+            records, whose = table.records, _persons(table, task.unit)
             matrix = task.table.variances(records.columns)
             if task.covariance is not None:
                 matrix = read_covariance(task.covariance, records.columns)
             axes = read_basis_option(task.basis, task.basis_path, records)
             public = read_public_shape(task.shape_from, records.columns, chosen=not task.table.how.selection.is_all)
-        task.table.confirm(records.columns)
+        task.table.confirm(table)
         with passing("Releasing"):
             from dimfree.release import release_mean
 
@@ -68,7 +69,7 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
     page = partial(page_text, release, command=task.command, rules=vars(given["options"]), spending=spending)
     task.places.write(release, not release.refused, page)
     rows = [*_rows(release, task.places), *basis_rows(axes, records, release), *gain_row(task.shape_from, public)]
-    rows += [*page_place(task.places.report), *spending, *task.table.rows(records.columns)]
+    rows += [*page_place(task.places.report), *spending, *task.table.rows(table)]
     show_card("Refused" if release.refused else "Released", rows, release.guarantee.private)
     if release.refused:
         raise typer.Exit(REFUSED)
@@ -83,14 +84,11 @@ def _workers(scheduler: str | None) -> AbstractContextManager[int]:
     return connected(scheduler)
 
 
-def _read(table: DataOptions, unit: str | None, workers: int) -> tuple["Records", "Keys | None"]:
-    """The coordinates of all rows, and whose they are; None where one row is one person."""
+def _persons(table: "Opened", unit: str | None) -> "Keys | None":
+    """Whose the rows are; None where one row is one person."""
     from dimfree.data.people.keys import open_keys
 
-    if unit is None:
-        return table.read(workers=workers)[0], None
-    records, [column] = table.read((unit,))
-    return records, open_keys(column, unit)
+    return None if unit is None else open_keys(table.keys[-1], unit)
 
 
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:

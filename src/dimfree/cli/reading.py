@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dimfree.data.read import Keyed
+    from dimfree.data.read import Opened
     from dimfree.data.read_options import ReadOptions
-    from dimfree.data.records import Records
 
 _IN_SCHEMA = ("columns", "exclude", "format", "delimiter", "decimal", "encoding", "scales")
 
@@ -53,7 +52,7 @@ class DataOptions:
         """For comparisons with other files; standard input and addresses are none of them."""
         return Path(self.data)
 
-    def read(self, keys: tuple[str, ...] = (), workers: int = 0) -> "tuple[Records, list[Keyed]]":
+    def read(self, keys: tuple[str, ...] = (), workers: int = 0) -> "Opened":
         """The coordinates of all rows, and the columns of keys."""
         from dataclasses import replace
 
@@ -73,11 +72,11 @@ class DataOptions:
             raise InvalidParameter(f"Expected a scale in --schema for every column that is released{which}.")
         return np.square([self.scales[name] for name in columns])
 
-    def confirm(self, columns: tuple[str, ...] | None) -> None:
+    def confirm(self, table: "Opened") -> None:
         """Before anything is spent: tell of columns that are named as identifiers, and ask on a terminal."""
         from dimfree.data.columns import identifier_words
 
-        suspects = self.how.selection.identifiers(columns)
+        suspects = self._identifiers(table)
         if not suspects or self.yes:
             return
         typer.echo(f"Warning: {identifier_words(suspects)}", err=True)
@@ -85,10 +84,13 @@ class DataOptions:
         if asks and not typer.confirm("Release them all the same?", default=False, err=True):
             raise InvalidParameter("Nothing was spent: say which columns you want with --columns or --exclude.")
 
-    def rows(self, columns: tuple[str, ...] | None) -> Iterator[tuple[str, str]]:
+    def rows(self, table: "Opened") -> Iterator[tuple[str, str]]:
         """What was said of the columns, for the card."""
-        if suspects := self.how.selection.identifiers(columns):
-            yield "check", f"{', '.join(map(repr, suspects[:8]))}: released as a number, though named as an identifier"
+        if suspects := self._identifiers(table):
+            yield "check", f"{', '.join(map(repr, suspects[:8]))}: looks like an identifier, released as a number"
+
+    def _identifiers(self, table: "Opened") -> list[str]:
+        return self.how.selection.identifiers(table.records.columns, table.texts)
 
 
 def read_schema(path: Path) -> dict[str, Any]:

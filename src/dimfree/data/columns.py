@@ -20,7 +20,7 @@ _IDENTIFIER = re.compile(
 
 
 class IdentifierWarning(UserWarning):
-    """A column that is about to be averaged has the name of an identifier."""
+    """A column that is about to be averaged looks like an identifier."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,13 @@ class Selection:
             "exclude": None,
         }
 
-    def identifiers(self, names: Sequence[str] | None) -> list[str]:
-        """The coordinates that have the name of an identifier and were not asked for by name. Public."""
+    def identifiers(self, names: Sequence[str] | None, texts: Sequence[str] = ()) -> list[str]:
+        """The coordinates that look like identifiers and were not asked for by name. Public.
+
+        By schema alone: those with such a name, and those that a file with declared types stores as text.
+        """
         told = set(self.columns or ())
-        return [name for name in names or () if name not in told and _IDENTIFIER.fullmatch(name.strip())]
+        return [name for name in names or () if name not in told and (name in texts or _is_identifier(name))]
 
 
 def require_name(names: Sequence[str], name: str) -> None:
@@ -83,19 +86,24 @@ def require_name(names: Sequence[str], name: str) -> None:
 def identifier_words(names: Sequence[str]) -> str:
     """What to say about such columns; names are schema, hence public."""
     listed = ", ".join(map(repr, names[:_SHOWN])) + (" and others" if len(names) > _SHOWN else "")
-    one = len(names) == 1
+    looks, it = ("looks like an identifier", "it") if len(names) == 1 else ("look like identifiers", "them")
     return (
-        f"{listed} {'has the name of an identifier' if one else 'have names of identifiers'}, and the mean of "
-        f"{'it' if one else 'them'} would be released with the others, at the cost of some accuracy for all. Leave "
-        f"{'it' if one else 'them'} out with exclude= (--exclude), name the column of persons with unit= (--unit), or "
-        "list what you want with columns= (--columns)."
+        f"{listed} {looks}, by name or as text, and the mean of {it} would be released with the others, at the cost of "
+        f"some accuracy for all. Leave {it} out with exclude= (--exclude), name the column of persons with unit= "
+        "(--unit), or list what you want with columns= (--columns)."
     )
 
 
-def warn_of_identifiers(names: Sequence[str] | None, selection: Selection, stacklevel: int = 3) -> None:
+def warn_of_identifiers(
+    names: Sequence[str] | None, selection: Selection, texts: Sequence[str] = (), stacklevel: int = 3
+) -> None:
     """A Python warning, before anything is spent."""
-    if suspects := selection.identifiers(names):
+    if suspects := selection.identifiers(names, texts):
         warnings.warn(identifier_words(suspects), IdentifierWarning, stacklevel=stacklevel)
+
+
+def _is_identifier(name: str) -> bool:
+    return _IDENTIFIER.fullmatch(name.strip()) is not None
 
 
 def _names(parameter: str, given: object) -> tuple[str, ...]:

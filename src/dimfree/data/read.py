@@ -7,7 +7,7 @@ bit. A file that cannot be used raises an error that names the path and the sche
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from dimfree._validate import check_count
 from dimfree.data.columns import Selection, warn_of_identifiers
@@ -36,6 +36,15 @@ LARGE = 2**28  # bytes as float64; a larger table is read again on every pass
 
 Keyed: TypeAlias = Any  # a column of keys: a list of text, or an Arrow column (which ships no types)
 Content = TypeVar("Content")
+
+
+class Opened(NamedTuple):
+    """A table in a file: private, but for its names."""
+
+    records: Records
+    keys: list[Keyed]  # the columns of keys
+    texts: tuple[str, ...] = ()  # coordinates that a file with declared types stores as text
+
 
 _FOLDERS = (".zarr", PARTS)
 
@@ -92,7 +101,8 @@ def read_table(
     Warns
     -----
     IdentifierWarning
-        If a column that was not asked for by name has the name of an identifier, such as "patient_id".
+        If a column that was not asked for by name looks like an identifier: it has a name such as "patient_id", or a
+        file with declared types stores it as text.
 
     Examples
     --------
@@ -102,19 +112,20 @@ def read_table(
     """
     selection = Selection.checked(columns, exclude)
     how = ReadOptions(selection=selection, dialect=Dialect.checked(delimiter, decimal, encoding))
-    records, _ = open_table(path, how, form=format, workers=workers)
-    warn_of_identifiers(records.columns, selection)
-    return records
+    found = open_table(path, how, form=format, workers=workers)
+    warn_of_identifiers(found.records.columns, selection, found.texts)
+    return found.records
 
 
 def read_keyed_table(path: PathLike, keys: Sequence[str]) -> tuple[Records, list[Keyed]]:
     """The records of a file without the columns named in `keys`, and those columns, which may hold text."""
-    return open_table(path, ReadOptions(keys=tuple(keys)))
+    records, columns, _ = open_table(path, ReadOptions(keys=tuple(keys)))
+    return records, columns
 
 
 def open_table(
     path: PathLike, how: ReadOptions = ReadOptions(), *, form: str | None = None, workers: int = 0
-) -> tuple[Records, list[Keyed]]:
+) -> Opened:
     """The coordinates of a file, and its columns of keys.
 
     Cells of keys in files without declared types are text without the spaces around them; an empty one, and one that
@@ -128,19 +139,23 @@ def open_table(
     return guarded(place, ending, lambda: _opened(place, how, workers))
 
 
-def _opened(path: FilePath, how: ReadOptions, workers: int) -> tuple[Records, list[Keyed]]:
+def _opened(path: FilePath, how: ReadOptions, workers: int) -> Opened:
     _check_options(path, how)
     if workers and (how.ending == ".npz" or isinstance(path, Held)):
         raise InvalidFile("it cannot be read in parts: use .npy, .parquet or .zarr, or leave the scheduler out.")
     if how.ending == ".npz":
-        return as_records(read_npz(path, "X", (2,))), []
+        return Opened(as_records(read_npz(path, "X", (2,))), [])
     if how.ending == ".npy" and not workers and (isinstance(path, Held) or path.stat().st_size <= LARGE):
-        return as_records(read_npy(path)), []
+        return Opened(as_records(read_npy(path)), [])
     stream = _STREAMS[how.ending](path, how)
     source = _in_parts(stream, workers) if workers else _small_whole(stream, how.most_bytes)
     columns = [stream.keys(key) for key in how.keys]
     records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
-    return records, columns
+    return Opened(records, columns, _texts(stream))
+
+
+def _texts(stream: Any) -> tuple[str, ...]:
+    return stream.layout.texts if hasattr(stream, "layout") else ()
 
 
 def _check_options(path: FilePath, how: ReadOptions) -> None:
@@ -166,7 +181,7 @@ def _small_whole(stream: Any, most_bytes: float) -> Source:
     entries = stream.nnz if isinstance(stream, SparseStream) else stream.shape[0] * stream.shape[1]
     if 8 * entries <= most_bytes:
         return stream.whole()
-    if hasattr(stream, "layout") and stream.layout.reads_text:
+    if _texts(stream):
         for _ in stream.row_blocks(_JUDGED_ROWS):  # what is no number is an error now, before anything is spent
             pass
     return stream

@@ -43,9 +43,9 @@ class Layout:
         return cls(schema, places, names, int(empty.shape[1]), dtype, ends)
 
     @property
-    def reads_text(self) -> bool:
-        """Whether a coordinate is stored as text, whose entries are judged one by one."""
-        return any(is_text(self.schema.types[place]) for place in self.places)
+    def texts(self) -> tuple[str, ...]:
+        """The coordinates that are stored as text, whose entries are judged one by one."""
+        return tuple(self.schema.names[place] for place in self.places if is_text(self.schema.types[place]))
 
     def leaves(self, places: list[int]) -> list[int]:
         """The same columns as Parquet counts them."""
