@@ -4,6 +4,7 @@ A query is a polars LazyFrame, a DuckDB relation, or anything else that offers A
 """
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from dimfree.data.columns import Selection
@@ -53,6 +54,8 @@ def _is_arrow_stream(X: Any) -> bool:
 
 
 def _read_stream(X: Any) -> Any:
+    if find_spec("pyarrow") is None:
+        raise InvalidParameter("An Arrow stream needs pyarrow: install it with pip install 'dimfree[files]'.")
     from pyarrow import RecordBatchReader
 
     return RecordBatchReader.from_stream(X).read_all()

@@ -23,9 +23,11 @@ from dimfree.data.read_options import ReadOptions
 from dimfree.errors import DimfreeError
 
 WORTH = 2**20  # bytes of a file from which on loading Arrow pays
-_PART_BYTES = 2**24  # read at a time
+_PART_BYTES = 2**25  # read at a time
 _BLOCK_BYTES = 2**20  # of a part, for one thread; a line must fit into it
-_CELL_BYTES = 64  # of a wide file, per cell: more than numbers take
+_COLUMN_BYTES = (
+    2**10
+)  # of a block, at least, for each column of a wide file: some fifty lines, since a block has its cost
 _NOT_PLAIN = (b'"', b"\r", b"\0", b"(")
 _MISSING = sorted({form for word in MISSING | {"nan"} for form in (word, word.upper(), word.title())})
 _ENCODINGS = ("utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252")  # a byte below 128 is that sign and nothing else
@@ -97,7 +99,7 @@ def _part(body: bytes, head: Head, delimiter: str) -> Part:
     try:
         table = csv.read_csv(
             pyarrow.BufferReader(body),
-            csv.ReadOptions(column_names=names, block_size=max(_BLOCK_BYTES, _CELL_BYTES * head.width)),
+            csv.ReadOptions(column_names=names, block_size=max(_BLOCK_BYTES, _COLUMN_BYTES * head.width)),
             csv.ParseOptions(
                 delimiter=delimiter,
                 quote_char=False,

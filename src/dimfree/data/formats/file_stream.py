@@ -52,7 +52,7 @@ def decoding(encoding: str) -> Iterator[None]:
     """Turns bytes that are no text in this encoding into one sentence."""
     try:
         yield
-    except UnicodeDecodeError:
+    except UnicodeError:
         raise InvalidFile(
             f"it is not text in {encoding}: name the encoding it is in, for example encoding='latin-1' "
             "(--encoding latin-1)."
