@@ -156,6 +156,7 @@ def test_a_gz_that_changes(tmp_path, monkeypatch):
         list(records.blocks())
 
 
+@pytest.mark.filterwarnings("ignore::dimfree.data.columns.IdentifierWarning")
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
 def test_text_in_parquet_is_judged_when_it_is_opened(tmp_path, monkeypatch, large):
     monkeypatch.setattr(read_module, "LARGE", large)

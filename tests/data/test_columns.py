@@ -46,7 +46,7 @@ def names():
     ],
 )
 def test_places_in_the_order_of_the_table(names, columns, exclude, places):
-    assert Selection.checked(columns, exclude or None).places(names) == places
+    assert Selection.checked(columns, exclude).places(names) == places
 
 
 @pytest.mark.parametrize(
@@ -142,6 +142,20 @@ def test_a_csv_without_names(tmp_path):
     (tmp_path / "t.csv").write_text("1,2\n3,4\n")
     with pytest.raises(InvalidFile, match="no column names"):
         read_table(tmp_path / "t.csv", columns=["a"])
+
+
+@pytest.mark.parametrize("head", [",age,income", '"",age,income', "0,age,income", "2001, age ,income"])
+def test_a_first_line_that_has_the_listed_names_is_one_of_names(tmp_path, head):
+    """Such as that of an index that pandas or R wrote."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"{head}\nr1,2,3\n{SECRET},4,5\n")
+    with pytest.raises(InvalidFile, match="--columns"):
+        read_table(path)
+    records = read_table(path, columns=["age", "income"])
+    np.testing.assert_array_equal(records._source, [[2, 3], [4, 5]])
+    with pytest.raises(InvalidFile, match="mixes names") as caught:
+        read_table(path, columns=["age", "height"])
+    assert "271828" not in str(caught.value)
 
 
 def test_a_typo_in_a_file_names_the_path(tmp_path):

@@ -114,7 +114,11 @@ def _names(parameter: str, given: object) -> tuple[str, ...]:
     ):
         raise InvalidParameter(f"Expected {parameter} to be a list of names, got {type(given).__name__}. {_NEED}")
     names: tuple[object, ...] = tuple(given)  # type: ignore[arg-type]
-    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+    if (
+        not (names or parameter == "exclude")
+        or not all(isinstance(name, str) for name in names)
+        or len(set(names)) < len(names)
+    ):
         raise InvalidParameter(f"Expected {parameter} to be one or more names, each once. {_NEED}")
     return tuple(map(str, names))
 

@@ -23,7 +23,7 @@ class CsvText:
         self._require_end_outside_quotes()
         self._other = other_delimiter(self._first, delimiter)
         try:
-            self.head = Head.of(header(self._first, how.dialect), len(self._first), how)
+            self.head = Head.of(header(self._first, how), len(self._first), how)
         except DimfreeError as error:
             raise (InvalidFile(self._other) if self._other else error) from None
 

@@ -73,22 +73,27 @@ def not_a_number(column: str | int) -> str:
     )
 
 
-def header(cells: list[str], dialect: Dialect) -> tuple[str, ...] | None:
+def header(cells: list[str], how: ReadOptions) -> tuple[str, ...] | None:
     """The names in the first line, or None when it is a record.
 
-    A mixture is refused: taken as names, the numbers of a record would be published with the mean.
+    A mixture is refused: taken as names, the numbers of a record would be published with the mean. Where the caller
+    lists the columns and all of them stand there, the line is one of names, and no other name is published.
     """
+    names, listed = tuple(cell.strip() for cell in cells), how.selection.columns
+    if listed is not None and set(listed) <= set(names):
+        return names
     if cells[0].lstrip().startswith("{"):
         raise InvalidFile("its first line is no line of names but a JSON object: pass format='jsonl' (--format jsonl).")
-    numeric = [dialect.number(cell) is not None for cell in cells]
+    numeric = [how.dialect.number(cell) is not None for cell in cells]
     if all(numeric):
         return None
     if any(numeric):
         raise InvalidFile(
-            "its first line mixes names with numbers or empty cells, expected a name for every column and no index."
+            "its first line mixes names with numbers or empty cells, expected a name for every column and no index: "
+            "write it without an index (index=False in pandas), or list the columns you want (columns=, --columns)."
         )
     check_names(cells)
-    return tuple(cell.strip() for cell in cells)
+    return names
 
 
 def other_delimiter(cells: Sequence[str], delimiter: str) -> str | None:

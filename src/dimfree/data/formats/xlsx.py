@@ -25,7 +25,7 @@ class XlsxStream(RowStream):
             first = _trimmed(next(rows, []))
             if not first:
                 raise InvalidFile("its first sheet is empty, expected a row of names or rows of numbers.")
-            names = header(first, self._how.dialect)
+            names = header(first, self._how)
             self._head = Head.of(names, len(first), self._how)
             yield from in_parts(self._head, self._rows(first, rows))
 
