@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -48,10 +49,9 @@ class Selection:
                 "The table has no column names, so that none can be chosen by name: leave columns and exclude "
                 "(--columns, --exclude) out, or write it with names."
             )
-        for name in (*(self.columns or ()), *self.exclude):
-            require_name(names, name)
-        wanted, unwanted = set(names if self.columns is None else self.columns), set(self.exclude)
-        found = [at for at, name in enumerate(names) if name in wanted - unwanted and at not in apart]
+        require_names(names, (*(self.columns or ()), *self.exclude))
+        wanted = set(names if self.columns is None else self.columns) - set(self.exclude)
+        found = [at for at, name in enumerate(names) if name in wanted and at not in apart]
         if not found:
             raise InvalidParameter("columns and exclude (--columns, --exclude) leave no column: keep at least one.")
         return found
@@ -59,25 +59,25 @@ class Selection:
     def once_more(self, key: object) -> dict[str, list[str] | None]:
         """The same choice for a table that was chosen already and has lost this column of keys."""
         left = {*self.exclude, key}
-        return {
-            "columns": None if self.columns is None else [n for n in self.columns if n not in left],
-            "exclude": None,
-        }
+        kept = None if self.columns is None else [name for name in self.columns if name not in left]
+        return {"columns": kept, "exclude": None}
 
     def identifiers(self, names: Sequence[str] | None, texts: Sequence[str] = ()) -> list[str]:
         """The coordinates that look like identifiers and were not asked for by name. Public.
 
         By schema alone: those with such a name, and those that a file with declared types stores as text.
         """
-        told = set(self.columns or ())
-        return [name for name in names or () if name not in told and (name in texts or _is_identifier(name))]
+        told, text = set(self.columns or ()), set(texts)
+        return [name for name in names or () if name not in told and (name in text or _is_identifier(name))]
 
 
-def require_name(names: Sequence[str], name: str) -> None:
-    """An error unless one column has this name; it states names that are close to it, or a few of all."""
-    if list(names).count(name) == 1:
+def require_names(names: Sequence[str], wanted: Sequence[str]) -> None:
+    """An error unless one column has each name; it states names that are close to it, or a few of all."""
+    count = Counter(names)
+    name = next((name for name in wanted if count[name] != 1), None)
+    if name is None:
         return
-    if name in names:
+    if count[name]:
         raise InvalidParameter(f"There is more than one column named {quoted(name)}: give every column its own name.")
     told = "There is no column of that name" if could_be_a_cell(name) else f"There is no column named {quoted(name)}"
     raise InvalidParameter(f"{told}.{_known(names, name)}")
@@ -108,17 +108,12 @@ def _is_identifier(name: str) -> bool:
 
 def _names(parameter: str, given: object) -> tuple[str, ...]:
     """A list of names, or pandas' Index of them; a column of records by mistake is not looked at."""
-    if (
-        not isinstance(given, list | tuple)
-        and (type(given).__module__.partition(".")[0], type(given).__name__) != _INDEX
-    ):
+    kind = (type(given).__module__.partition(".")[0], type(given).__name__)
+    if not isinstance(given, list | tuple) and kind != _INDEX:
         raise InvalidParameter(f"Expected {parameter} to be a list of names, got {type(given).__name__}. {_NEED}")
     names: tuple[object, ...] = tuple(given)  # type: ignore[arg-type]
-    if (
-        not (names or parameter == "exclude")
-        or not all(isinstance(name, str) for name in names)
-        or len(set(names)) < len(names)
-    ):
+    is_list = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    if not is_list or not (names or parameter == "exclude"):
         raise InvalidParameter(f"Expected {parameter} to be one or more names, each once. {_NEED}")
     return tuple(map(str, names))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dimfree.data.columns import Selection, require_name
+from dimfree.data.columns import Selection, require_names
 from dimfree.data.dialect import Dialect
 from dimfree.errors import InvalidFile
 
@@ -22,8 +22,7 @@ class ReadOptions:
         """Where the columns of keys and the coordinates stand."""
         if self.keys and names is None:
             raise InvalidFile(f"it has no line of names, expected one with {', '.join(map(repr, self.keys))}.")
-        for key in self.keys:
-            require_name(names or (), key)
+        require_names(names or (), self.keys)
         apart = [list(names or ()).index(key) for key in self.keys]
         if self.selection.is_all:
             return apart, [place for place in range(width) if place not in apart]
