@@ -3,7 +3,9 @@
 import gzip
 import io
 import json
+import os
 import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,7 @@ import pytest
 from streams import needs
 
 from dimfree.data import read as read_module
-from dimfree.data.formats import row_stream
+from dimfree.data.formats import csv_arrow, row_stream
 from dimfree.data.locate import shown
 from dimfree.data.read import open_table, read_table
 from dimfree.data.read_options import ReadOptions
@@ -176,7 +178,7 @@ def test_options_of_text_elsewhere(tmp_path, option):
 
 def test_a_format_that_the_ending_does_not_say(tmp_path):
     path = written(tmp_path / "table.txt", "a\tb\n1\t2\n")
-    assert "unknown ending" in refusal_of(path)
+    assert "--format" in refusal_of(path)
     for form in ("tsv", ".tsv"):
         assert read_table(path, format=form).columns == ("a", "b")
 
@@ -222,6 +224,18 @@ def test_standard_input_that_cannot_be_used(monkeypatch):
     assert "cannot be read as .zarr" in refusal_of("-", format="zarr")
     monkeypatch.setattr(sys, "stdin", None)
     assert "pipe a table" in refusal_of("-")
+
+
+@pytest.mark.parametrize("cell", ["3", '"3"'])
+def test_a_pipe_is_read_once(tmp_path, monkeypatch, cell):
+    """As of <(command) in a shell: what one reader has taken, another cannot read."""
+    monkeypatch.setattr(csv_arrow, "WORTH", 0)
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(f"a,b\n1,{cell}\n2,4\n",), daemon=True)
+    writer.start()
+    records = read_table(tmp_path / "pipe", format="csv")
+    writer.join(10)
+    np.testing.assert_array_equal(records._source, [[1, 3], [2, 4]])
 
 
 def test_addresses(monkeypatch):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
-from streams import needs, store, store_h5ad
+from streams import needs, read_keyed_table, store, store_h5ad
 from typer.testing import CliRunner
 
 import dimfree
@@ -225,7 +225,7 @@ def test_a_page_that_does_not_fit_its_checksum(checked, monkeypatch, large):
     monkeypatch.setattr(read_module, "LARGE", large)
     assert sum(len(rows) for rows, _ in read_module.read_table(checked).blocks()) == 300
     with_one_byte_changed(checked)
-    for read in (read_module.read_table, lambda path: read_module.read_keyed_table(path, ["who"])[0]):
+    for read in (read_module.read_table, lambda path: read_keyed_table(path, ["who"])[0]):
         message = refusal_of(lambda read=read: list(read(checked).blocks()))
         assert message.startswith(str(checked))
         assert "damaged" in message

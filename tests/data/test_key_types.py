@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from streams import read_keyed_table
 
 from dimfree.data.people.canonical import canonical
 from dimfree.data.people.keys import coded, open_keys
 from dimfree.data.people.labels import NOBODY, check_group_keys, labelled
-from dimfree.data.read import read_keyed_table
 from dimfree.errors import InvalidParameter
 
 polars = pytest.importorskip("polars")

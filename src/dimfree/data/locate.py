@@ -1,11 +1,12 @@
 """Where a table comes from: a file, a folder or pattern of parts, standard input, or an address such as s3://…"""
 
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from dimfree._validate import check_choice, check_path
 from dimfree.data.endings import SOURCES, PathLike, known_ending
-from dimfree.data.formats.file_stream import FilePath, require
+from dimfree.data.formats.file_stream import FilePath, reading, require
 from dimfree.data.formats.held import Held
 from dimfree.data.formats.parts import is_parts
 from dimfree.errors import InvalidFile
@@ -27,12 +28,25 @@ def located(path: PathLike, form: str | None = None) -> tuple[FilePath, str]:
     place = check_path("path", path)
     if form is None and is_parts(place):
         return place, PARTS
-    return place, form or known_ending(place, SOURCES)
+    ending = form or _ending(place)
+    return (_read_once(place, ending) if _is_pipe(place) else place), ending
 
 
-def is_elsewhere(path: PathLike) -> bool:
-    """Whether this is standard input or an address, no path on this machine."""
-    return str(path) == STANDARD_INPUT or "://" in str(path)
+def _ending(place: Path) -> str:
+    try:
+        return known_ending(place, SOURCES)
+    except InvalidFile as error:
+        raise InvalidFile(f"{str(error).removesuffix('.')}, or format= (--format) that says what it is.") from None
+
+
+def _is_pipe(place: Path) -> bool:
+    """Whether what is read from it is gone, as of <(command) in a shell."""
+    return place.exists() and not place.is_file() and not place.is_dir()
+
+
+def _read_once(place: Path, ending: str) -> Held:
+    with reading(place):
+        return Held(str(place), _held(str(place), ending), place.read_bytes())
 
 
 def shown(address: str) -> str:

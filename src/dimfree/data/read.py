@@ -117,12 +117,6 @@ def read_table(
     return found.records
 
 
-def read_keyed_table(path: PathLike, keys: Sequence[str]) -> tuple[Records, list[Keyed]]:
-    """The records of a file without the columns named in `keys`, and those columns, which may hold text."""
-    records, columns, _ = open_table(path, ReadOptions(keys=tuple(keys)))
-    return records, columns
-
-
 def open_table(
     path: PathLike, how: ReadOptions = ReadOptions(), *, form: str | None = None, workers: int = 0
 ) -> Opened:
