@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
 
+from dimfree.data.read import open_table
+from dimfree.data.read_options import ReadOptions
 from dimfree.data.stream import Stream
 
 NAMES = ("first", "second", "third", "fourth")
@@ -33,6 +35,12 @@ class RecordedStream(Stream):
 
 def needs(package: str):
     return pytest.importorskip(package, reason=f"{package} is an optional package and not installed")
+
+
+def read_keyed_table(path: Path, keys) -> tuple:
+    """The records of a file without its columns of keys, and these."""
+    records, columns, _ = open_table(path, ReadOptions(keys=tuple(keys)))
+    return records, columns
 
 
 def store(path: Path, table: np.ndarray, *, rows: int = 7) -> Path:

@@ -4,7 +4,7 @@ The estimators: known (stable core and recentring stages), without_test (soft an
 but the records), and paper (Algorithm 2 as printed, made private).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -61,6 +61,8 @@ def release_mean(
     unit: object = None,
     unit_rows: int | None = None,
     on_invalid: OnInvalid = "raise",
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
     ledger: Ledger | None = None,
     device: str | None = None,
     noise: Noise | None = None,
@@ -78,7 +80,8 @@ def release_mean(
     ----------
     X : table of numbers, shape (n, d)
         One row is one person, unless `unit` says otherwise. An array, a frame, a sparse matrix, an AnnData, a Dask
-        array or frame, a tensor, or what `read_table` returns. X is never written to.
+        array or frame, a tensor, a polars LazyFrame, a DuckDB relation or another Arrow stream, or what `read_table`
+        returns (docs/formats.md). X is never written to.
     epsilon : float
         The total privacy loss of this release.
     delta : float
@@ -118,6 +121,11 @@ def release_mean(
         guarantee. "neutral" counts an invalid row and gives it no weight; with `unit` it leaves the row out of the
         record of its person, and a row without a key out of all. An entry of a list or frame that is no number counts
         as not finite.
+    columns : sequence of str, optional
+        The names of the columns to release, where X has names; the others are not looked at. They keep their order.
+    exclude : sequence of str, optional
+        The names of columns to leave out, such as identifiers. A column that was not asked for and has the name of an
+        identifier ("patient_id", "index") brings an `IdentifierWarning` before anything is spent.
     ledger : Ledger, optional
         A persistent budget. It is charged before any noise is drawn. A refusal that public numbers alone decide, and
         an error about the table, cost nothing.
@@ -170,6 +178,8 @@ def release_mean(
         unit=unit,
         unit_rows=unit_rows,
         on_invalid=on_invalid,
+        columns=columns,
+        exclude=exclude,
         device=device,
         noise=noise,
         options=options,

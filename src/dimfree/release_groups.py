@@ -18,9 +18,11 @@ from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import Runs
 from dimfree.accounting.several_runs.sharing import Opening, gaussian_opening, opening, shared_out
+from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, require_valid
+from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
 from dimfree.estimators.run import CAUTION, Run
@@ -54,6 +56,8 @@ def release_means(
     unit: object = None,
     unit_rows: int | None = None,
     on_invalid: OnInvalid = "raise",
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
     ledger: Ledger | None = None,
     noise: Noise | None = None,
     options: Options = Options(),
@@ -98,6 +102,8 @@ def release_means(
         With `unit`: the number of rows of a person whose total counts, at most.
     on_invalid : {"raise", "neutral"}
         What to do with invalid rows, as in `release_mean`.
+    columns, exclude : sequence of str, optional
+        Which columns, as in `release_mean`; `groups` and `unit` name columns beside them.
     ledger : Ledger, optional
         A persistent budget, charged once for all groups before any noise is drawn.
     noise : Noise, optional
@@ -138,6 +144,8 @@ def release_means(
         unit=unit,
         unit_rows=unit_rows,
         on_invalid=on_invalid,
+        columns=columns,
+        exclude=exclude,
         noise=noise,
         options=options if given else replace(options, scale="auto"),  # the first run learns all there is to learn
     )
@@ -147,6 +155,7 @@ def release_means(
     check_callable("tell", tell)
     with memory_unspoken():
         records, labels, whose = _opened(X, groups, names, request)
+        warn_of_identifiers(None if isinstance(X, Records) else records.columns, request.selection)
     plan = _Plan.of(request, options.scale, named=records.columns is not None)
     whole, budgets, overall = plan.request, plan.budgets, None
     first = Run.of(replace(whole, budget=budgets[0]), records)  # before anything is charged: all fits the columns
@@ -231,6 +240,7 @@ def _opened(
     X: object, groups: object, names: tuple[Key, ...], request: Request
 ) -> tuple[Records, Integers, Mapping[str, Any]]:
     """One record for each person in some group, the group of each, and what the guarantee says of one person."""
+    X = selected(X, request.selection, (groups, request.unit))
     table, labels = split_groups(X, groups, names, request.on_invalid)
     read = partial(as_records, on_invalid=request.on_invalid)
     if request.unit is None:

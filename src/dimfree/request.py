@@ -3,7 +3,7 @@
 A request is public except for the keys in `unit`, which are data: a request is never printed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
@@ -21,9 +21,11 @@ from dimfree._validate import (
     reject_shape,
 )
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.data.columns import Selection, warn_of_identifiers
 from dimfree.data.gpu.device import Place, device_memory_unspoken, place_of
 from dimfree.data.people.person_records import person_records, split_unit
 from dimfree.data.records import ON_INVALID, Records, as_records
+from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.geometry.bases import check_basis
 from dimfree.geometry.shape import Shape
@@ -51,6 +53,7 @@ class Request:
     unit: object
     unit_rows: int | None
     on_invalid: OnInvalid
+    selection: Selection
     device: str | None
     place: Place | None
     noise: Noise
@@ -71,6 +74,8 @@ class Request:
         unit: object = None,
         unit_rows: int | None = None,
         on_invalid: OnInvalid = "raise",
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
         device: str | None = None,
         noise: Noise | None = None,
     ) -> "Request":
@@ -95,6 +100,7 @@ class Request:
             unit=unit,
             unit_rows=unit_rows,
             on_invalid=on_invalid,
+            selection=Selection.checked(columns, exclude),
             device=device,
             place=place_of(device),
             noise=opened(noise),
@@ -183,7 +189,8 @@ def open_records(X: object, request: Request) -> Persons:
     Looks at type, width and names of columns; with `unit`, also makes one record of the rows of each person. PRIVATE.
     """
     with device_memory_unspoken(), memory_unspoken():
-        records, whose = _by_person(X, request)
+        records, whose = _by_person(selected(X, request.selection, (request.unit,)), request)
+        warn_of_identifiers(None if isinstance(X, Records) else records.columns, request.selection, stacklevel=4)
         records = records.on(request.place) if request.device is not None else records
         records = records.where_it_lies() if request.device in (None, "cuda") else records
     return Persons(records, whose)

@@ -44,14 +44,16 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch):
     np.savetxt(tmp_path / "people.csv", X, delimiter=",", header="age,income", comments="")
     visits = [f"patient-{person % 1500},{age},{income}" for person, (age, income) in enumerate(X.tolist())]
     (tmp_path / "visits.csv").write_text("\n".join(["patient_id,age,income", *visits]))
+    survey = [f"p{at};{age};{income}".replace(".", ",") for at, (age, income) in enumerate(X.tolist())]
+    (tmp_path / "survey.csv").write_text("\n".join(["patient_id;age;income", *survey]))
     staff = [f"{age},{income},{('north', 'south', 'west')[row % 3]}" for row, (age, income) in enumerate(X.tolist())]
     (tmp_path / "staff.csv").write_text("\n".join(["age,income,region", *staff]))
     monkeypatch.chdir(tmp_path)
     done = [CliRunner().invoke(dimfree.cli.app, words) for words in commands_of_the_help(tmp_path)]
-    assert len(done) == 7
+    assert len(done) == 8
     assert {each.exit_code for each in done} <= {0, 3}  # real noise: once in a hundred runs good data are refused
     assert all(each.exit_code == 0 or "Refused" in each.stderr for each in done)
-    assert done[3].exit_code == 3 or done[3].stdout.startswith("name,mean,noise_stddev\nage,")  # the visits
+    assert done[4].exit_code == 3 or done[4].stdout.startswith("name,mean,noise_stddev\nage,")  # the visits
     for means, start in (
         ("mean.csv", "name"),
         ("columns.csv", "name"),

@@ -202,7 +202,7 @@ def test_budgets_are_checked_before_the_data_are_read(folder, fake_release, opti
         ("bad.npy", f"{SECRET}", "truncated, damaged"),
         ("bad.npz", f"{SECRET}", "truncated, damaged"),
         ("bad.parquet", f"{SECRET}", "truncated, damaged"),
-        ("bad.xlsx", f"{SECRET}", "unknown ending"),
+        ("bad.docx", f"{SECRET}", "unknown ending"),
     ],
 )
 def test_bad_files_are_one_sentence(folder, fake_release, name, content, words):

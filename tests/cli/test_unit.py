@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from streams import read_keyed_table
 from typer.testing import CliRunner
 
 from dimfree.cli import app
-from dimfree.data.read import read_keyed_table
 from dimfree.errors import InvalidFile
 from dimfree.noise import SeededNoise
 from dimfree.results.release import Release

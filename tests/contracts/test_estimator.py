@@ -124,7 +124,8 @@ def test_a_tiny_table_is_refused_with_a_warning():
 
 def test_every_parameter_is_handed_on_unchanged(fake_release):
     everyday = set(inspect.signature(PrivateMean).parameters) - EXPERT.keys()
-    given = {name: object() for name in everyday} | {"unit": None}  # a name is looked up: see test_units.py
+    given = {name: object() for name in everyday}
+    given |= {"unit": None, "columns": None, "exclude": None}  # names are looked up: test_units.py, test_columns.py
     PrivateMean(**given, **EXPERT).fit(table())
     assert fake_release.calls[0][1] == given | {"options": Options(**EXPERT)}
 

@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from streams import needs, store_h5ad
+from streams import needs, read_keyed_table, store_h5ad
 from typer.testing import CliRunner
 
 import dimfree
 from dimfree._validate.column_names import check_names
 from dimfree.cli import app
 from dimfree.comparison.baselines.clipped import clipped
-from dimfree.data.read import read_keyed_table, read_table
+from dimfree.data.read import read_table
 from dimfree.data.records import open_records
 from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.noise import SeededNoise

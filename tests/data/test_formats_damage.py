@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
-from streams import needs, store, store_h5ad
+from streams import needs, read_keyed_table, store, store_h5ad
 from typer.testing import CliRunner
 
 import dimfree
@@ -18,6 +18,7 @@ from dimfree.data import read as read_module
 from dimfree.data.formats.csv import CsvStream
 from dimfree.data.formats.file_stream import FileStream, rows_at_once
 from dimfree.data.formats.npy import NpyStream
+from dimfree.data.read_public import read_covariance
 from dimfree.errors import InvalidFile, OutOfMemory
 from dimfree.noise import SeededNoise
 
@@ -180,7 +181,7 @@ def test_parts_that_do_not_fit(tmp_path, part, words):
 
 def test_a_row_group_with_other_columns(tmp_path, table):
     records = read_module.read_table(store(tmp_path / "t.parquet", table))
-    layout = records._source._layout
+    layout = records._source.layout
     for other in (pa.schema([("x", pa.float64())]), layout.schema.set(0, pa.field("first", pa.float32()))):
         assert "other columns or types" in refusal_of(layout.require, other)
 
@@ -224,11 +225,11 @@ def test_a_page_that_does_not_fit_its_checksum(checked, monkeypatch, large):
     monkeypatch.setattr(read_module, "LARGE", large)
     assert sum(len(rows) for rows, _ in read_module.read_table(checked).blocks()) == 300
     with_one_byte_changed(checked)
-    for read in (read_module.read_table, lambda path: read_module.read_keyed_table(path, ["who"])[0]):
+    for read in (read_module.read_table, lambda path: read_keyed_table(path, ["who"])[0]):
         message = refusal_of(lambda read=read: list(read(checked).blocks()))
         assert message.startswith(str(checked))
         assert "damaged" in message
-    assert "damaged" in refusal_of(read_module.read_covariance, checked)
+    assert "damaged" in refusal_of(read_covariance, checked)
 
 
 def test_a_worker_compares_checksums(checked):

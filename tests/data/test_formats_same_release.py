@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
 from flat_options import with_options
-from streams import NAMES, RecordedStream, lists, needs, store, store_h5ad, wide
+from streams import NAMES, RecordedStream, lists, needs, read_keyed_table, store, store_h5ad, wide
 
 import dimfree
 from dimfree.data import read as read_module
@@ -128,7 +128,7 @@ def test_keyed_columns_are_taken_out_of_a_stream(tmp_path, streaming, table):
     with pa.ipc.new_file(tmp_path / "t.arrow", keyed.schema) as file:
         file.write_table(keyed, max_chunksize=7)
     for name in ("t.parquet", "t.arrow"):
-        records, [who] = read_module.read_keyed_table(tmp_path / name, ("who",))
+        records, [who] = read_keyed_table(tmp_path / name, ("who",))
         assert records.streams
         assert records.columns == NAMES
         assert who.to_pylist()[8:10] == ["p8", "p0"]

@@ -12,13 +12,13 @@ import pyarrow.csv as pa_csv
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
+from streams import read_keyed_table
 
 from dimfree.data.people.canonical import canonical
 from dimfree.data.people.keys import coded, open_keys
 from dimfree.data.people.labels import NOBODY, check_group_keys, labelled
-from dimfree.data.read import read_keyed_table
 from dimfree.errors import InvalidParameter
 
 polars = pytest.importorskip("polars")
@@ -258,6 +258,8 @@ def test_what_is_one_key_and_what_is_not():
 
 @settings(max_examples=200)
 @given(ANY)
+@example("\x00\r")
+@example(" a\x00 \x00\n")
 def test_a_normal_form_in_text_or_number_is_its_own(entry):
     form = canonical(entry)
     if isinstance(form, str | int):

@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dimfree.data.formats.csv import is_missing_cell
-from dimfree.data.read import read_covariance, read_group_keys, read_table
+from dimfree.data.formats.row_stream import is_missing_cell
+from dimfree.data.read import read_table
+from dimfree.data.read_public import read_covariance, read_group_keys
 from dimfree.errors import InvalidFile
 
 SECRET = 271828.25
@@ -126,7 +127,11 @@ def test_an_ending_may_be_in_capitals(tmp_path):
         (f"1,2\n1,x{SECRET}\n", "column 2 "),
         (f"1,{SECRET}x\n1,2\n", "mixes names with numbers"),
         (f",a\n0,{SECRET}\n", "no index"),
-        (f"a;b\n1;{SECRET}\n", "between commas"),
+        (f"a;b\n1;{SECRET}\n", "--delimiter ';'"),
+        (f"1;{SECRET}\n", "--delimiter ';'"),
+        (f"a;b\n1,5;{SECRET}\n", "--delimiter ';'"),
+        (f"a|b\n1|{SECRET}\n", "--delimiter '|'"),
+        (f"a,b\n1,x{SECRET}\n", "--decimal ,"),
         (f'a,b\n1,"{SECRET}\n1,2\n', "column 'b'"),
     ],
 )
@@ -139,7 +144,7 @@ def test_bad_csv_names_the_path_and_the_schema_alone(tmp_path, text, words):
 
 def test_csv_of_other_bytes(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,b\n\xff\xfe\x00,1\n")
-    assert "truncated, damaged or of another kind" in refusal_of(read_table, tmp_path / "t.csv")
+    assert "--encoding latin-1" in refusal_of(read_table, tmp_path / "t.csv")
 
 
 def test_the_same_trouble_has_the_same_words_wherever_it_is(tmp_path):
@@ -207,7 +212,9 @@ def test_parquet_lists_and_bad_columns(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"v": pa.array([[1.0, 2.0], None], pa.list_(pa.float64(), 2))}), path)
     np.testing.assert_array_equal(values_of(read_table(path)), [[1, 2], [np.nan] * 2])
-    pd.DataFrame({"good": [1], "bad": [str(SECRET)]}).to_parquet(path)
+    pd.DataFrame({"good": [1], "bad": [f"x{SECRET}"]}).to_parquet(path)
+    assert "column 'bad'" in refusal_of(read_table, path)
+    pd.DataFrame({"good": [1], "bad": [pd.Timestamp(0)]}).to_parquet(path)
     assert "Column 'bad'" in refusal_of(read_table, path)
     pd.DataFrame({"good": [1.0]}, index=[SECRET]).to_parquet(path)
     assert "index=False" in refusal_of(read_table, path)
@@ -217,7 +224,7 @@ def test_paths_that_are_no_files(tmp_path):
     assert "does not exist" in refusal_of(read_table, tmp_path / "none.npy")
     (tmp_path / "folder.csv").mkdir()
     assert "is a folder" in refusal_of(read_table, tmp_path / "folder.csv")
-    assert ".npy or .npz or .csv or .parquet" in refusal_of(read_table, tmp_path / "t.xlsx")
+    assert ".npy or .npz or .csv or .parquet" in refusal_of(read_table, tmp_path / "t.docx")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")

@@ -34,7 +34,7 @@ def check_names(names: Sequence[str], judged: Sequence[str] | None = None) -> No
     `judged` are the names of the columns that hold numbers, where others hold something else. The error quotes no name.
     """
     cells = judged or names
-    if cells and not are_counted(names) and all(map(_could_be_a_cell, cells)):
+    if cells and not are_counted(names) and all(map(could_be_a_cell, cells)):
         raise InvalidRecords(_NEED)
 
 
@@ -63,7 +63,8 @@ def number_in(cell: str) -> float | None:
         return None
 
 
-def _could_be_a_cell(name: str) -> bool:
+def could_be_a_cell(name: str) -> bool:
+    """Whether a name could be a cell of a record, which no error may quote."""
     return not any(map(str.isalpha, name)) or _holds_a_value(name) or _holds_a_value(_REPEATED.sub("", name))
 
 

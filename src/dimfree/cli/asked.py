@@ -33,7 +33,7 @@ def spread(
 
 
 def _stddevs_in(path: Path) -> "NDArray[np.float64]":
-    from dimfree.data.read import read_covariance
+    from dimfree.data.read_public import read_covariance
 
     stddevs = read_covariance(path)
     if stddevs.ndim != 1:

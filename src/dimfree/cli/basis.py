@@ -30,7 +30,7 @@ def _basis_file(basis: str | None) -> Path | None:
     """Where the basis is written down; None where it has a name, or nothing is said."""
     if basis is None:
         return None
-    from dimfree.data.read import TABLES
+    from dimfree.data.endings import TABLES
     from dimfree.geometry.bases.by_name import AUTO, NAMED
 
     names = (AUTO, OWN, *NAMED)
@@ -50,7 +50,7 @@ def read_basis_option(basis: str | None, path: Path | None, records: "Records") 
         return {}
     if path is None:
         return {"basis": None if basis == OWN else basis}
-    from dimfree.data.read import read_basis
+    from dimfree.data.read_public import read_basis
 
     return {"basis": read_basis(path, records.columns)}
 

@@ -1,7 +1,6 @@
 """`dimfree mean`: its options, and what can fail before a file is opened; then `mean_one` or `mean_groups`."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -14,6 +13,7 @@ from dimfree.cli.mean_groups import GroupTask, check_group_options, release_grou
 from dimfree.cli.mean_one import MeanTask, release_one
 from dimfree.cli.output import Places
 from dimfree.cli.public import check_public
+from dimfree.cli.reading import DataOptions
 from dimfree.cli.report import command_text
 from dimfree.errors import InvalidParameter
 
@@ -25,6 +25,14 @@ def mean(
     data: options.Data,
     epsilon: options.Epsilon,
     delta: options.MeanDelta,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    schema: options.Schema = None,
+    format: options.Format = None,  # noqa: A002 - the name of the flag
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    yes: options.Yes = False,
     objective: options.Objective = "auto",
     covariance: options.Covariance = None,
     shape_from: options.ShapeFrom = None,
@@ -58,12 +66,17 @@ def mean(
 
     The budget is the total for this release; releases about the same people
     add up. A CSV file may start with a line of names: a first line of numbers
-    is a record.
+    is a record. docs/formats.md lists every format.
 
     Example: nothing is known but the table.
 
       dimfree mean people.csv --epsilon 1 --delta 1e-6 \\
           -o mean.csv --json release.json --report release.html
+
+    Some of the columns, from a file with semicolons and decimal commas:
+
+      dimfree mean survey.csv --epsilon 1 --delta 1e-6 \\
+          --columns age,income --delimiter ';' --decimal ,
 
     Columns in different units, each to be right by its own measure; a column
     name in the first line is enough for that, --objective says it aloud:
@@ -110,10 +123,23 @@ def mean(
     current().spends = True
     _check_promise(data, epsilon, delta, unit, unit_rows)
     _check_device(device)
-    check_public(shape_from, data, {"--covariance": covariance, "--shape": shape, "--group-by": group_by})
-    basis_path = check_basis_option(
-        basis, data, {"--covariance": covariance, "--shape-from": shape_from, "--group-by": group_by}
+    table = DataOptions.of(
+        data,
+        schema,
+        yes,
+        columns=columns,
+        exclude=exclude,
+        format=format,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
     )
+    scales = "scales in --schema" if table.scales else None
+    others = {"--covariance": covariance, "--group-by": group_by, "--schema with scales": scales}
+    check_public(shape_from, table.path, {**others, "--shape": shape})
+    basis_path = check_basis_option(basis, table.path, {**others, "--shape-from": shape_from})
+    if scales and covariance is not None:
+        raise InvalidParameter("Expected --covariance or scales in --schema, not both. Drop one of them.")
     _check_scheduler(scheduler, {"--unit": unit, "--group-by": group_by})
     expert = options.expert_options(
         core=core,
@@ -140,10 +166,10 @@ def mean(
         elsewhere = {"--neighbours": neighbours, "--shape": shape, "--core": core, "--stages": stages}
         elsewhere |= {"--device": device}
         group_by, groups = check_group_options(group_by, groups, unit, elsewhere)
-        release_groups(GroupTask(data, group_by, groups, unit, covariance, places, command, ledger), given)
+        release_groups(GroupTask(table, group_by, groups, unit, covariance, places, command, ledger), given)
         return
     task = MeanTask(
-        data=data,
+        table=table,
         unit=unit,
         scheduler=scheduler,
         covariance=covariance,
@@ -158,7 +184,7 @@ def mean(
     release_one(task, {**given, "neighbours": neighbours, "device": device})
 
 
-def _check_promise(data: Path, epsilon: float, delta: float, unit: str | None, unit_rows: int | None) -> None:
+def _check_promise(data: str, epsilon: float, delta: float, unit: str | None, unit_rows: int | None) -> None:
     """Whatever can fail without the data fails before it is read."""
     from dimfree._validate import check_unit_rows
     from dimfree.accounting.budget import Budget
@@ -166,7 +192,7 @@ def _check_promise(data: Path, epsilon: float, delta: float, unit: str | None, u
     Budget(epsilon, delta)
     check_unit_rows(unit, unit_rows)
     if unit == "":
-        raise InvalidParameter(f"Expected --unit to name a column of {str(data)!r}, got an empty name.")
+        raise InvalidParameter(f"Expected --unit to name a column of {data!r}, got an empty name.")
 
 
 def _check_device(device: str | None) -> None:

@@ -11,14 +11,12 @@ import typer
 from dimfree.cli.ledger import ledger_rows
 from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import working
+from dimfree.cli.reading import DataOptions
 from dimfree.cli.report import page_place, page_text
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.data.people.keys import Keys
-    from dimfree.data.read import Keyed
-    from dimfree.data.records import Records
     from dimfree.results.grouped import Means
     from dimfree.results.release import Release
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 class GroupTask:
     """What is read and where it goes."""
 
-    data: Path
+    table: DataOptions
     group_by: str
     groups: Path
     unit: str | None
@@ -45,10 +43,10 @@ class GroupTask:
                 f"Expected --out {self.places.out!r} to end in {' or '.join(LONG_TABLES)} with --group-by: the table "
                 "names groups and columns beside the numbers."
             )
-        if self.groups.resolve() == self.data.resolve():
+        if self.groups.resolve() == self.table.path.resolve():
             raise InvalidParameter("Expected --groups to be a file of public names, never DATA itself.")
         inputs = {
-            "DATA": self.data,
+            "DATA": self.table.path,
             "--covariance": self.covariance,
             "--groups": self.groups,
             "--ledger": self.ledger,
@@ -76,10 +74,16 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
     """Read, release, write, tell; `given` are keywords of `release_means`."""
     names = _names(task)
     with working("Reading"):
-        from dimfree.data.read import read_covariance
+        from dimfree.data.people.keys import open_keys
+        from dimfree.data.read_public import read_covariance
 
-        records, groups, whose = _read(task)
-        matrix = None if task.covariance is None else read_covariance(task.covariance, records.columns)
+        table = task.table.read((task.group_by,) if task.unit is None else (task.group_by, task.unit))
+        records, groups = table.records, table.keys[0]
+        whose = None if task.unit is None else open_keys(table.keys[1], task.unit)
+        matrix = task.table.variances(records.columns)
+        if task.covariance is not None:
+            matrix = read_covariance(task.covariance, records.columns)
+    task.table.confirm(table)
     with working("Releasing") as tell:
         from dimfree.release_groups import release_means
 
@@ -89,7 +93,8 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
     page = partial(page_text, means, command=task.command, rules=vars(given["options"]), spending=spending)
     task.places.write(means, released, page)
     title = "Released" if not means.refused else "Released in part" if released else "Refused"
-    show_card(title, [*_rows(means, task), *spending], means.guarantee.private)
+    rows = [*_rows(means, task), *spending, *task.table.rows(table)]
+    show_card(title, rows, means.guarantee.private)
     if not released:
         raise typer.Exit(REFUSED)
 
@@ -97,23 +102,11 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
 def _names(task: GroupTask) -> tuple[str, ...]:
     """The public names of the groups; what is wrong with them is said before the table is read."""
     from dimfree.data.people.labels import check_group_keys
-    from dimfree.data.read import read_group_keys
+    from dimfree.data.read_public import read_group_keys
 
     names = read_group_keys(task.groups)
     check_group_keys(names)
     return names
-
-
-def _read(task: GroupTask) -> tuple["Records", "Keyed", "Keys | None"]:
-    """The coordinates of all rows, the group of each, and whose it is; None where one row is one person."""
-    from dimfree.data.people.keys import open_keys
-    from dimfree.data.read import read_keyed_table
-
-    if task.unit is None:
-        records, [groups] = read_keyed_table(task.data, (task.group_by,))
-        return records, groups, None
-    records, [groups, persons] = read_keyed_table(task.data, (task.group_by, task.unit))
-    return records, groups, open_keys(persons, task.unit)
 
 
 def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:

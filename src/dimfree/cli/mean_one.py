@@ -14,12 +14,13 @@ from dimfree.cli.ledger import ledger_rows
 from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import passing
 from dimfree.cli.public import gain_row, read_public_shape
+from dimfree.cli.reading import DataOptions
 from dimfree.cli.report import page_place, page_text
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
     from dimfree.data.people.keys import Keys
-    from dimfree.data.records import Records
+    from dimfree.data.read import Opened
     from dimfree.results.release import Release
 
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class MeanTask:
     """What is read and where the release goes."""
 
-    data: Path
+    table: DataOptions
     unit: str | None
     scheduler: str | None
     covariance: Path | None
@@ -41,7 +42,7 @@ class MeanTask:
 
     def __post_init__(self) -> None:
         """Outputs that could not be written are an error before anything is read."""
-        inputs = {"DATA": self.data, "--covariance": self.covariance, "--shape-from": self.shape_from}
+        inputs = {"DATA": self.table.path, "--covariance": self.covariance, "--shape-from": self.shape_from}
         self.places.check({**inputs, "--basis": self.basis_path, "--ledger": self.ledger})
 
 
@@ -49,12 +50,16 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
     """Read, release, write, tell; `given` are keywords of `release_mean`."""
     with _workers(task.scheduler) as workers:
         with passing("Reading"):
-            from dimfree.data.read import read_covariance
+            from dimfree.data.read_public import read_covariance
 
-            records, whose = _read(task.data, task.unit, workers)
-            matrix = None if task.covariance is None else read_covariance(task.covariance, records.columns)
+            table = task.table.read(() if task.unit is None else (task.unit,), workers)
+            records, whose = table.records, _persons(table, task.unit)
+            matrix = task.table.variances(records.columns)
+            if task.covariance is not None:
+                matrix = read_covariance(task.covariance, records.columns)
             axes = read_basis_option(task.basis, task.basis_path, records)
-            public = read_public_shape(task.shape_from, records.columns)
+            public = read_public_shape(task.shape_from, records.columns, chosen=not task.table.how.selection.is_all)
+        task.table.confirm(table)
         with passing("Releasing"):
             from dimfree.release import release_mean
 
@@ -64,7 +69,7 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
     page = partial(page_text, release, command=task.command, rules=vars(given["options"]), spending=spending)
     task.places.write(release, not release.refused, page)
     rows = [*_rows(release, task.places), *basis_rows(axes, records, release), *gain_row(task.shape_from, public)]
-    rows += [*page_place(task.places.report), *spending]
+    rows += [*page_place(task.places.report), *spending, *task.table.rows(table)]
     show_card("Refused" if release.refused else "Released", rows, release.guarantee.private)
     if release.refused:
         raise typer.Exit(REFUSED)
@@ -79,15 +84,11 @@ def _workers(scheduler: str | None) -> AbstractContextManager[int]:
     return connected(scheduler)
 
 
-def _read(data: Path, unit: str | None, workers: int) -> tuple["Records", "Keys | None"]:
-    """The coordinates of all rows, and whose they are; None where one row is one person."""
+def _persons(table: "Opened", unit: str | None) -> "Keys | None":
+    """Whose the rows are; None where one row is one person."""
     from dimfree.data.people.keys import open_keys
-    from dimfree.data.read import read_keyed_table, read_table
 
-    if unit is None:
-        return read_table(data, workers=workers), None
-    records, [column] = read_keyed_table(data, (unit,))
-    return records, open_keys(column, unit)
+    return None if unit is None else open_keys(table.keys[-1], unit)
 
 
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:

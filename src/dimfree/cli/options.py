@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dimfree.options import Options
 
 DATA = "Budget and data"
+TABLE = "The table: which columns, and how it is written"
 PROMISE = "The promise"
 RECORDS = "The records, of which none is read"
 RULES = "Rules, all chosen before looking at the data"
@@ -66,10 +67,74 @@ def expert_options(*, stages: str, **rest: Any) -> "Options":
 # dimfree mean: the promise, the table, what is known
 
 Data = Annotated[
-    Path,
+    str,
     typer.Argument(
         metavar="DATA",
-        help="Table with one row per person: .npy, .npz, .csv, .parquet, .arrow, .feather, .zarr or .h5ad.",
+        help="Table with one row per person: .csv, .tsv, .jsonl (also .gz), .xlsx, .parquet, .arrow, .feather, .npy, "
+        ".npz, .zarr or .h5ad; a folder or 'pattern*.parquet' of parts; - for standard input; s3://… and others.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,C",
+        help="Release these columns alone, by name; the others are not read.",
+        rich_help_panel=TABLE,
+    ),
+]
+Exclude = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Leave these columns out, as in --exclude patient_id.",
+        rich_help_panel=TABLE,
+    ),
+]
+Schema = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A public .toml or .json file that says it once: columns, exclude, format, delimiter, decimal, encoding, "
+        "and scales (known standard deviations by column, in place of --covariance). A flag goes before it.",
+        rich_help_panel=TABLE,
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="csv, parquet and so on, where DATA's ending does not say it; csv for standard input.",
+        rich_help_panel=TABLE,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIGN",
+        help="Between the cells of a text file: ';' or '|' or tab; a comma if nothing is said.",
+        rich_help_panel=TABLE,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIGN",
+        help="The decimal sign of a text file: . or , as in --decimal , (cells are then between semicolons).",
+        rich_help_panel=TABLE,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Of a text file: utf-8 if nothing is said; older ones are often latin-1.",
+        rich_help_panel=TABLE,
+    ),
+]
+Yes = Annotated[
+    bool,
+    typer.Option(
+        "--yes", help="Do not ask or warn about columns that are named as identifiers.", rich_help_panel=TABLE
     ),
 ]
 Epsilon = Annotated[float, typer.Option(help="Total privacy loss you agree to; 1 is common.", rich_help_panel=DATA)]

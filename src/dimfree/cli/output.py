@@ -34,7 +34,7 @@ class Places:
 
     def check(self, inputs: Mapping[str, Path | None], endings: Sequence[str] | None = None) -> None:
         """Whatever can stop the writing stops it here; no file is two of them, nor one of the inputs."""
-        from dimfree.data.read import TABLES
+        from dimfree.data.endings import TABLES
 
         if self.prints and sys.stdout is None:
             raise InvalidParameter("Standard output is closed: open it, or name a file with --out.")

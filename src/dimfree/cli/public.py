@@ -22,15 +22,18 @@ def check_public(shape_from: Path | None, data: Path, others: Mapping[str, objec
         raise InvalidParameter("Expected --shape-from to be a file of public records, never DATA itself.")
 
 
-def read_public_shape(shape_from: Path | None, columns: Sequence[str] | None) -> "Shape | None":
-    """The shape of a table of public records; names that are not those of DATA, in their order, are refused."""
+def read_public_shape(shape_from: Path | None, columns: Sequence[str] | None, *, chosen: bool) -> "Shape | None":
+    """The shape of a table of public records; names that are not those of DATA, in their order, are refused.
+
+    Where columns of DATA were `chosen` by name, the public table is read with the same.
+    """
     if shape_from is None:
         return None
     from dimfree._validate import check_same_columns
     from dimfree.data.read import read_table
     from dimfree.geometry.shape_from import shape_from as fitted
 
-    public = read_table(shape_from)
+    public = read_table(shape_from, columns=list(columns) if chosen and columns else None)
     check_same_columns(str(shape_from), public.columns, columns)
     try:
         return fitted(public)

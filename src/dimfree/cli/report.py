@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -86,6 +87,7 @@ def command_text(context: typer.Context) -> str:
 
 
 def _word(name: str, value: object) -> str:
-    if isinstance(value, Path) or (name == "out" and value != "-"):
-        return Path(str(value)).name
+    if isinstance(value, Path) or (name in ("data", "out") and value != "-"):
+        text = str(value)
+        return Path(urlsplit(text).path if "://" in text else text).name
     return str(value)

@@ -9,7 +9,7 @@ from numbers import Complex, Real
 import numpy as np
 from numpy.typing import NDArray
 
-_TRUTH = {"true": 1.0, "false": 0.0}  # readers make truth of such a column, and text if another entry is neither
+TRUTH = {"true": 1.0, "false": 0.0}  # readers make truth of such a column, and text if another entry is neither
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")  # a whole number to Arrow's reader of .csv files
 
 
@@ -41,7 +41,7 @@ def _read(text: str) -> float:
     except ValueError:
         plain = text.strip()
         number = read_hexadecimal(plain)
-        return _TRUTH[plain.lower()] if number is None else float(number)
+        return TRUTH[plain.lower()] if number is None else float(number)
 
 
 def read_hexadecimal(text: str) -> int | None:

@@ -1,70 +1,88 @@
-"""Read a table from a file: .npy, .npz, .csv, .parquet, .arrow, .feather, .zarr or .h5ad, by its ending.
+"""Read a table of records by the ending of its file: `read_table`. docs/formats.md lists every way.
 
 A small table is read at once, a large one block by block on every pass (formats/); the release is the same, bit for
 bit. A file that cannot be used raises an error that names the path and the schema, never a cell or a line of records.
 """
 
-import importlib
-from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dimfree._validate import check_count, check_path, check_same_columns
-from dimfree.data.convert import Source, from_arrow
+from dimfree._validate import check_count
+from dimfree.data.columns import Selection, warn_of_identifiers
+from dimfree.data.convert import Source
+from dimfree.data.dialect import Dialect
+from dimfree.data.endings import NAMED, TEXTS, PathLike
+from dimfree.data.formats.arrays import read_npy, read_npz
 from dimfree.data.formats.arrow_ipc import IpcStream
-from dimfree.data.formats.csv import CsvStream, CsvText, key_of, open_csv
-from dimfree.data.formats.file_stream import reading, require, require_places
+from dimfree.data.formats.csv import CsvStream
+from dimfree.data.formats.file_stream import FilePath, reading
 from dimfree.data.formats.h5ad import open_h5ad
+from dimfree.data.formats.held import Held
+from dimfree.data.formats.jsonl import JsonlStream
 from dimfree.data.formats.npy import NpyStream
-from dimfree.data.formats.parquet import ParquetStream, opened
+from dimfree.data.formats.parquet import ParquetStream
+from dimfree.data.formats.parts import PartsStream
+from dimfree.data.formats.xlsx import XlsxStream
 from dimfree.data.formats.zarr import ZarrStream
+from dimfree.data.locate import PARTS, located
+from dimfree.data.read_options import ReadOptions
 from dimfree.data.records import Records, as_records
 from dimfree.data.stream import SparseStream, Stream
-from dimfree.errors import InvalidFile, InvalidRecords
+from dimfree.errors import InvalidFile
 
-__all__ = [
-    "TABLES",
-    "SOURCES",
-    "PathLike",
-    "Keyed",
-    "read_table",
-    "read_keyed_table",
-    "read_group_keys",
-    "read_covariance",
-    "read_basis",
-    "known_ending",
-    "require_pyarrow",
-]
-
-TABLES = (".npy", ".npz", ".csv", ".parquet")  # endings for everything that is read or written
-SOURCES = (*TABLES, ".arrow", ".feather", ".zarr", ".h5ad")  # endings for records
-FOLDERS = (".zarr",)
 LARGE = 2**28  # bytes as float64; a larger table is read again on every pass
 
-PathLike: TypeAlias = str | Path
-Table: TypeAlias = tuple[Source, tuple[str, ...] | None]  # values as stored, and the names of the columns
 Keyed: TypeAlias = Any  # a column of keys: a list of text, or an Arrow column (which ships no types)
-KeyedTable: TypeAlias = tuple[Source, tuple[str, ...] | None, list[Keyed]]  # and the columns taken out of it
 Content = TypeVar("Content")
 
-_CSV_GROWTH = 4  # a number takes at least two characters, and becomes eight bytes
-_PLACES = ("indices", "indptr", "row", "col", "offsets")  # arrays of positions in a sparse matrix, in any format
-_SPARSE = "format"  # the entry that marks a file of scipy.sparse.save_npz
+
+class Opened(NamedTuple):
+    """A table in a file: private, but for its names."""
+
+    records: Records
+    keys: list[Keyed]  # the columns of keys
+    texts: tuple[str, ...] = ()  # coordinates that a file with declared types stores as text
 
 
-def read_table(path: PathLike, *, workers: int = 0) -> Records:
+_FOLDERS = (".zarr", PARTS)
+
+
+def read_table(
+    path: PathLike,
+    *,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    format: str | None = None,  # noqa: A002 - what everybody calls it
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    workers: int = 0,
+) -> Records:
     """The records of a file, one row per person, to be passed to `release_mean`.
 
-    Rows with missing or infinite entries are kept; `release_mean` decides by its parameter `on_invalid`.
+    Rows with missing or infinite entries are kept; `release_mean` decides by its parameter `on_invalid`. No type is
+    guessed from what cells hold: in files without declared types every coordinate is a column of float64.
 
     Parameters
     ----------
     path : str or Path
-        A file ending in .npy, .npz, .csv, .parquet, .arrow, .feather or .h5ad, or a folder ending in .zarr.
+        A file ending in .npy, .npz, .csv, .tsv, .jsonl (these three also with .gz), .xlsx, .parquet, .arrow, .feather
+        or .h5ad; a folder ending in .zarr; a folder of .parquet files or a pattern for them ("2024-*.parquet"); "-" for
+        standard input; an address such as "s3://bucket/table.parquet" (extra "remote").
+    columns : sequence of str, optional
+        The names of the columns to read, in any order; the table keeps its own. Others are not read.
+    exclude : sequence of str, optional
+        The names of columns to leave out, such as identifiers.
+    format : str, optional
+        "csv", "parquet" and so on, where the ending does not say it. Standard input is "csv" unless it is given.
+    delimiter : str, optional
+        Between the cells of a text file: "," for .csv (";" with a decimal comma), a tab for .tsv, unless it is given.
+    decimal : {".", ","}
+        The decimal sign of a text file.
+    encoding : str, default "utf-8"
+        Of a text file; "latin-1" is common for older ones.
     workers : int, default 0
         Number of threads of a Dask cluster. Above 0 nothing is read here: the workers read the file in parts.
 
@@ -77,136 +95,96 @@ def read_table(path: PathLike, *, workers: int = 0) -> Records:
     ------
     InvalidFile
         If the file does not exist, has another ending, or does not hold a table of numbers.
+    InvalidParameter
+        If a parameter cannot be used.
+
+    Warns
+    -----
+    IdentifierWarning
+        If a column that was not asked for by name looks like an identifier: it has a name such as "patient_id", or a
+        file with declared types stores it as text.
 
     Examples
     --------
     >>> from dimfree import read_table, release_mean
-    >>> release_mean(read_table("study.parquet"), epsilon=1, delta=1e-6)  # doctest: +SKIP
+    >>> records = read_table("study.csv", exclude=["patient_id"])  # doctest: +SKIP
+    >>> release_mean(records, epsilon=1, delta=1e-6)  # doctest: +SKIP
     """
-    place, workers = check_path("path", path), check_count("workers", workers, least=0)
-    ending = known_ending(place, SOURCES)
-    return _opened(path, *_guarded(place, lambda: _table_of(place, ending, workers)))
+    selection = Selection.checked(columns, exclude)
+    how = ReadOptions(selection=selection, dialect=Dialect.checked(delimiter, decimal, encoding))
+    found = open_table(path, how, form=format, workers=workers)
+    warn_of_identifiers(found.records.columns, selection, found.texts)
+    return found.records
 
 
-def _table_of(path: Path, ending: str, workers: int) -> Table:
-    if workers:
-        return _in_parts(path, ending, workers)
-    if ending == ".npz" or (ending in (".npy", ".csv") and not _is_large(path, ending)):
-        return _READERS[ending](path, "X", (2,))
-    return _small_whole(_STREAMS[ending](path))
+def open_table(
+    path: PathLike, how: ReadOptions = ReadOptions(), *, form: str | None = None, workers: int = 0
+) -> Opened:
+    """The coordinates of a file, and its columns of keys.
+
+    Cells of keys in files without declared types are text without the spaces around them; an empty one, and one that
+    reads na, null, none or nan, is None. In other formats a column keeps its type. `open_keys` and `labelled` judge
+    each entry by itself, in a form that does not depend on the type.
+    """
+    workers = check_count("workers", workers, least=0)
+    place, ending = located(path, form)
+    most = float("inf") if isinstance(place, Held) else 0 if workers else LARGE
+    how = replace(how, ending=ending, most_bytes=most)
+    return guarded(place, ending, lambda: _opened(place, how, workers))
 
 
-def _in_parts(path: Path, ending: str, workers: int) -> Table:
+def _opened(path: FilePath, how: ReadOptions, workers: int) -> Opened:
+    _check_options(path, how)
+    if workers and (how.ending == ".npz" or isinstance(path, Held)):
+        raise InvalidFile("it cannot be read in parts: use .npy, .parquet or .zarr, or leave the scheduler out.")
+    if how.ending == ".npz":
+        return Opened(as_records(read_npz(path, "X", (2,))), [])
+    if how.ending == ".npy" and not workers and (isinstance(path, Held) or path.stat().st_size <= LARGE):
+        return Opened(as_records(read_npy(path)), [])
+    stream = _STREAMS[how.ending](path, how)
+    source = _in_parts(stream, workers) if workers else _small_whole(stream, how.most_bytes)
+    columns = [stream.keys(key) for key in how.keys]
+    records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
+    return Opened(records, columns, _texts(stream))
+
+
+def _texts(stream: Any) -> tuple[str, ...]:
+    return stream.layout.texts if hasattr(stream, "layout") else ()
+
+
+def _check_options(path: FilePath, how: ReadOptions) -> None:
+    if how.ending not in (*NAMED, PARTS) and (how.keys or not how.selection.is_all):
+        raise InvalidFile(
+            "its format has no column names to choose by, expected a path ending in " + " or ".join(NAMED) + ": pass "
+            "release_mean a frame or an AnnData instead."
+        )
+    told = how.dialect
+    if how.ending not in TEXTS and (told.delimiter is not None or told.decimal != "."):
+        raise InvalidFile("delimiter and decimal are for .csv and .tsv files: leave them out.")
+    if how.ending not in TEXTS and not how.ending.startswith(".jsonl") and told.encoding != "utf-8":
+        raise InvalidFile("encoding is for .csv, .tsv and .jsonl files: leave it out.")
+
+
+def _in_parts(stream: Stream, workers: int) -> Source:
     from dimfree.data.cluster.file_parts import in_parts
 
-    if ending not in _STREAMS:
-        raise InvalidFile("it cannot be read in parts: use .npy, .parquet or .zarr, or leave the scheduler out.")
-    table = in_parts(_STREAMS[ending](path), workers)
-    return table, table.columns
+    return in_parts(stream, workers)
 
 
-def _is_large(path: Path, ending: str) -> bool:
-    return path.stat().st_size * (_CSV_GROWTH if ending == ".csv" else 1) > LARGE
-
-
-def _small_whole(stream: Stream) -> Table:
+def _small_whole(stream: Any, most_bytes: float) -> Source:
     entries = stream.nnz if isinstance(stream, SparseStream) else stream.shape[0] * stream.shape[1]
-    return (stream if 8 * entries > LARGE else stream.whole()), stream.columns
+    if 8 * entries <= most_bytes:
+        return stream.whole()
+    if _texts(stream):
+        for _ in stream.row_blocks(_JUDGED_ROWS):  # what is no number is an error now, before anything is spent
+            pass
+    return stream
 
 
-def read_keyed_table(path: PathLike, keys: Sequence[str]) -> tuple[Records, list[Keyed]]:
-    """The records of a file without the columns named in `keys`, and those columns, which may hold text.
-
-    Only .csv (then read at once), .parquet, .arrow and .feather have column names. Cells of a .csv stay text without
-    the spaces around them; an empty one, and one that reads na, null, none or nan, is None. In other formats a column
-    keeps its type. `open_keys` and `labelled` judge each entry by itself, in a form that does not depend on the type.
-    """
-    ending = known_ending(Path(path), SOURCES)
-    if ending not in _KEYED_READERS:
-        raise InvalidFile(f"{path} has no column names: expected a path ending in {' or '.join(_KEYED_READERS)}.")
-    reader = _KEYED_READERS[ending]
-    source, columns, apart = _guarded(Path(path), lambda: reader(Path(path), tuple(keys)))
-    return _opened(path, source, columns), apart
-
-
-def read_group_keys(path: PathLike) -> tuple[str, ...]:
-    """The public names of groups: one per line, without the spaces around it. Blank lines are skipped.
-
-    An error states the line number, not its text: a table may have been passed by mistake.
-    """
-    names: dict[str, int] = {}
-    for number, line in enumerate(_guarded(Path(path), lambda: _lines(Path(path))), start=1):
-        if line in names:
-            raise InvalidFile(f"{path} cannot be used: line {number} repeats line {names[line]}, expected each once.")
-        if line:
-            names[line] = number
-    if not names:
-        raise InvalidFile(f"{path} cannot be used: it is empty, expected the public name of a group on each line.")
-    return tuple(names)
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            return [line.strip() for line in file]
-    except UnicodeDecodeError:
-        raise InvalidFile("expected text in UTF-8, the public name of a group on each line.") from None
-
-
-def _opened(path: PathLike, source: Source, columns: tuple[str, ...] | None) -> Records:
-    if isinstance(source, Stream):
-        return Records(source, columns)
-    try:
-        return as_records(source, columns)
-    except InvalidRecords as error:
-        raise InvalidFile(f"{path} cannot be used: {error}") from None
-
-
-def read_covariance(path: PathLike, columns: Sequence[str] | None = None) -> NDArray[np.float64]:
-    """Variances (d,) or a covariance matrix (d, d); one row or one column of numbers is taken as variances.
-
-    With `columns`, the names of the records: the same names in another order are refused.
-    """
-    matrix, names = _public_numbers(Path(path), "covariance", (1, 2), "variances (d,) or a covariance (d, d)")
-    if names and columns and sorted(names) == sorted(columns) and names != tuple(columns):
-        raise InvalidFile(f"{path} names the columns of the records in another order: bring them into the same order.")
-    return matrix.ravel() if 1 in matrix.shape else matrix
-
-
-def read_basis(path: PathLike, columns: Sequence[str] | None = None) -> NDArray[np.float64]:
-    """A matrix whose rows are the basis vectors, a column for each column of the records.
-
-    With `columns`, the names of the records: a file with other names, or with these in another order, is refused.
-    """
-    matrix, names = _public_numbers(Path(path), "basis", (2,), "a matrix (d, d) whose rows are the basis vectors,")
-    check_same_columns(str(path), names, columns)
-    return matrix
-
-
-def _public_numbers(
-    path: Path, key: str, ranks: tuple[int, ...], expected: str
-) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """The numbers, and the names of their columns where the file has any."""
-    source, names = _load(path, key=key, ranks=ranks)
-    matrix = np.asarray(source.toarray() if hasattr(source, "toarray") else source)
-    if matrix.ndim not in ranks or matrix.dtype.kind not in "biuf" or matrix.size == 0:
-        raise InvalidFile(f"{path} cannot be used: expected {expected} of real numbers.")
-    return matrix.astype(np.float64), names
-
-
-def _load(path: Path, *, key: str, ranks: tuple[int, ...]) -> Table:
-    reader = _READERS[known_ending(path, TABLES)]
-    return _guarded(path, lambda: reader(path, key, ranks))
-
-
-def _guarded(path: Path, read: Callable[[], Content]) -> Content:
+def guarded(path: FilePath, ending: str, read: Callable[[], Content]) -> Content:
     """The content of a file, or an error of one sentence."""
-    expected = path.suffix.lower() in FOLDERS
-    if not path.exists():
-        raise InvalidFile(f"{path} does not exist: pass the path of a {'folder' if expected else 'file'}.")
-    if path.is_dir() != expected:
-        is_, pass_ = ("a file", "folder") if expected else ("a folder", "file")
-        raise InvalidFile(f"{path} is {is_}: pass the path of a {pass_}.")
+    if isinstance(path, Path) and not (ending == PARTS and not path.is_dir()):
+        _check_there(path, ending in _FOLDERS)
     try:
         with reading(path):
             return read()
@@ -214,103 +192,29 @@ def _guarded(path: Path, read: Callable[[], Content]) -> Content:
         raise InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory.") from None
 
 
-def known_ending(path: Path, endings: Sequence[str]) -> str:
-    ending = path.suffix.lower()
-    if ending not in endings:
-        raise InvalidFile(f"{path} has an unknown ending: expected a path ending in {' or '.join(endings)}.")
-    return ending
+def _check_there(path: Path, folder: bool) -> None:
+    if not path.exists():
+        raise InvalidFile(f"{path} does not exist: pass the path of a {'folder' if folder else 'file'}.")
+    if path.is_dir() != folder:
+        is_, pass_ = ("a file", "folder") if folder else ("a folder", "file")
+        raise InvalidFile(f"{path} is {is_}: pass the path of a {pass_}.")
 
 
-def _read_npy(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
-    values = np.load(path, allow_pickle=False)
-    if not isinstance(values, np.ndarray):
-        raise InvalidFile("it is an .npz file, rename it.")
-    return values, None
+_JUDGED_ROWS = 2**12  # read at a time
 
-
-def _read_npz(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
-    with np.load(path, allow_pickle=False) as archive:
-        if _SPARSE in archive.files and "shape" in archive.files:
-            from scipy.sparse import load_npz
-
-            require_places([archive[name] for name in _PLACES if name in archive.files])
-            return load_npz(path), None
-        if key in archive.files:
-            return archive[key], None
-        fitting = [values for values in map(archive.__getitem__, archive.files) if values.ndim in ranks]
-        if len(fitting) != 1:
-            rank = " or ".join(map(str, ranks))
-            raise InvalidFile(f"expected an array named {key!r}, or exactly one array with {rank} dimensions.")
-        return fitting[0], None
-
-
-def _read_parquet(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
-    require_pyarrow()
-    with opened(path) as file:
-        return from_arrow(file.read())
-
-
-def _read_keyed_parquet(path: Path, keys: tuple[str, ...]) -> KeyedTable:
-    stream = ParquetStream(path, keys)
-    return *_small_whole(stream), [stream.keys(key) for key in keys]
-
-
-def _read_keyed_ipc(path: Path, keys: tuple[str, ...]) -> KeyedTable:
-    stream = IpcStream(path, keys)
-    return *_small_whole(stream), [stream.keys(key) for key in keys]
-
-
-def require_pyarrow() -> None:
-    """Import pyarrow before any budget is spent, so that a broken installation shows in time."""
-    require("pyarrow", ".parquet", "files")
-    try:
-        importlib.import_module("pyarrow.parquet")
-    except Exception as error:  # noqa: BLE001 - whatever a broken package raises
-        kind = type(error).__name__
-        raise InvalidFile(f".parquet needs pyarrow, which cannot be loaded ({kind}): install it anew.") from None
-
-
-def _read_csv(path: Path, key: str, ranks: tuple[int, ...]) -> Table:
-    """Comma-separated numbers, below a line of names or without one; an empty cell is a missing entry."""
-    return _read_keyed_csv(path, ())[:2]
-
-
-def _read_keyed_csv(path: Path, keys: tuple[str, ...]) -> KeyedTable:
-    with open_csv(path) as file:
-        text, values = CsvText(file, keys), array("d")
-        columns: list[Keyed] = [[] for _ in keys]
-        for cells in text.rows():
-            for column, place in zip(columns, text.apart, strict=True):
-                column.append(key_of(cells[place]))
-            values.extend(text.numbers(cells))
-    return _table(values, len(text.rest), columns), text.coordinates, columns
-
-
-def _table(values: "array[float]", width: int, columns: list[Keyed]) -> NDArray[np.float64]:
-    count = len(values) // width if width else len(columns[0])
-    return np.array(values, dtype=np.float64).reshape(count, width)
-
-
-_READERS: dict[str, Callable[[Path, str, tuple[int, ...]], Table]] = {
-    ".npy": _read_npy,
-    ".npz": _read_npz,
-    ".csv": _read_csv,
-    ".parquet": _read_parquet,
-}
-
-_STREAMS: dict[str, Callable[[Path], Stream]] = {
-    ".npy": NpyStream,
+_STREAMS: dict[str, Callable[[Any, ReadOptions], Any]] = {
+    ".npy": lambda path, how: NpyStream(path),
     ".csv": CsvStream,
+    ".csv.gz": CsvStream,
+    ".tsv": CsvStream,
+    ".tsv.gz": CsvStream,
+    ".jsonl": JsonlStream,
+    ".jsonl.gz": JsonlStream,
+    ".xlsx": XlsxStream,
     ".parquet": ParquetStream,
+    PARTS: PartsStream,
     ".arrow": IpcStream,
     ".feather": IpcStream,
-    ".zarr": ZarrStream,
-    ".h5ad": open_h5ad,
-}
-
-_KEYED_READERS: dict[str, Callable[[Path, tuple[str, ...]], KeyedTable]] = {
-    ".csv": _read_keyed_csv,
-    ".parquet": _read_keyed_parquet,
-    ".arrow": _read_keyed_ipc,
-    ".feather": _read_keyed_ipc,
+    ".zarr": lambda path, how: ZarrStream(path),
+    ".h5ad": lambda path, how: open_h5ad(path),
 }

@@ -13,8 +13,10 @@ from sklearn.utils.validation import validate_data
 
 from dimfree._validate import is_word
 from dimfree._validate.column_names import check_names
+from dimfree.data.columns import Selection
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import as_records, plain_table
+from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory, memory_unspoken
 from dimfree.options import Options
 from dimfree.release import release_mean
@@ -45,6 +47,8 @@ class PrivateMean(BaseEstimator):
     ----------
     epsilon, delta, objective, covariance, shape, basis, neighbours, on_invalid, unit_rows, device, ledger, noise
         As in `release_mean`.
+    columns, exclude
+        Which columns of X, as in `release_mean`; attributes and later tables have these columns.
     core, stages, core_sample, scale, tails, outliers, window, failure_probability, denoise
         As in `Options`.
     unit : str, optional
@@ -93,6 +97,8 @@ class PrivateMean(BaseEstimator):
         denoise: Any = False,
         unit: Any = None,
         unit_rows: Any = None,
+        columns: Any = None,
+        exclude: Any = None,
         device: Any = None,
         ledger: Any = None,
         noise: Any = None,
@@ -116,6 +122,8 @@ class PrivateMean(BaseEstimator):
         self.denoise = denoise
         self.unit = unit
         self.unit_rows = unit_rows
+        self.columns = columns
+        self.exclude = exclude
         self.device = device
         self.ledger = ledger
         self.noise = noise
@@ -136,9 +144,10 @@ class PrivateMean(BaseEstimator):
         -------
         self
         """
-        table, whose = self._persons(open_table(X, self.on_invalid), unit)
+        selection = Selection.checked(self.columns, self.exclude)
+        table, whose = self._persons(open_table(selected(X, selection, (self.unit,)), self.on_invalid), unit)
         check_schema(self, table)  # names and width only, before any budget is spent
-        given = {**self.get_params(deep=False), "unit": whose}
+        given = {**self.get_params(deep=False), "unit": whose, **selection.once_more(self.unit)}
         options = Options(**{field.name: given.pop(field.name) for field in fields(Options)})
         self._store(release_mean(table, **given, options=options))
         if self.release_.refused:

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from dimfree._validate import check_each, check_probability, quoted
-from dimfree.data.read import PathLike
+from dimfree.data.endings import PathLike
 from dimfree.errors import InvalidParameter
 from dimfree.report.charts import require_report
 from dimfree.report.drawing import COLOURS, GRID, INK, MUTED, PALE

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dimfree._validate import check_flag, check_path
-from dimfree.data.read import TABLES, PathLike, known_ending, require_pyarrow
+from dimfree.data.endings import TABLES, PathLike, known_ending, require_pyarrow
 from dimfree.errors import InvalidFile, RefusedRelease
 from dimfree.results.drafts import Draft, prove_writable, publish_together, refuse_existing
 from dimfree.results.grouped import Means

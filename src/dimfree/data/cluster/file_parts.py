@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from copy import copy
 from functools import singledispatch
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from dimfree.data.cluster.partitions import Form
 from dimfree.data.formats.file_stream import CHANGED, FileStream, StoredFile, rows_at_once
 from dimfree.data.formats.h5ad import DenseH5ad
 from dimfree.data.formats.npy import NpyStream
-from dimfree.data.formats.parquet import ParquetStream, opened
+from dimfree.data.formats.parquet import ParquetStream, batches, opened
+from dimfree.data.formats.parts import PartsStream
 from dimfree.data.formats.zarr import ZarrStream
 from dimfree.data.stream import Stream, pieces
 from dimfree.errors import InvalidFile
@@ -30,11 +32,16 @@ _PARTS_EACH = 4  # at least, for every thread: the last one to finish keeps the 
 
 def in_parts(stream: Stream, threads: int) -> DaskTable:
     """The table of a file in parts for so many threads, all of which reach it under the same path."""
-    if not isinstance(stream, FileStream):
+    if not isinstance(stream, FileStream | PartsStream):
         raise InvalidFile("its rows are sparse, which is read on one machine only: leave the scheduler out.")
-    bounds = pairwise(_ends(stream, threads))
-    places = [Place(FilePart(stream, first, last), last - first) for first, last in bounds if first < last]
+    files = stream.parts if isinstance(stream, PartsStream) else [stream]
+    places = [place for file in files for place in _places(file, threads)]
     return DaskTable(places, Form(stream.shape[1], stream.dtype), stream.columns)
+
+
+def _places(stream: FileStream, threads: int) -> list[Place]:
+    bounds = pairwise(_ends(stream, threads))
+    return [Place(FilePart(stream, first, last), last - first) for first, last in bounds if first < last]
 
 
 class FilePart:
@@ -58,7 +65,7 @@ class FilePart:
 
 def _reached(stream: FileStream) -> FileStream:
     """The same file as this machine sees it: another may give its disk and its entry other numbers."""
-    if not stream.path.exists():
+    if isinstance(stream.path, Path) and not stream.path.exists():
         raise InvalidFile(f"{stream.path} is not there on a worker: expected it under the same path on every worker.")
     seen = copy(stream)
     StoredFile.__init__(seen, stream.path)
@@ -161,11 +168,11 @@ def _parquet_between(stream: ParquetStream, first: int, last: int, rows: int) ->
 
 
 def _of_groups(stream: ParquetStream, groups: list[int], rows: int) -> Iterator[NDArray[Any]]:
-    layout = stream._layout
+    layout = stream.layout
     with opened(stream.path) as file:
         layout.require(file.schema_arrow)
-        for batch in file.iter_batches(max(rows, _BATCH_ENTRIES // layout.dimension), row_groups=groups):
-            yield layout.rows(batch.select(layout.places))
+        for batch in batches(file, layout, max(rows, _BATCH_ENTRIES // layout.dimension), groups):
+            yield layout.rows(batch)
 
 
 def _group_ends(stream: ParquetStream) -> list[int]:

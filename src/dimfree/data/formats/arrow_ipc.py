@@ -1,48 +1,49 @@
 """Arrow IPC files (.arrow, and .feather of version 2), batch by batch; a large batch some columns at a time."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.formats.arrow_rows import SLAB_BYTES, Arrow, Layout
-from dimfree.data.formats.csv import places
-from dimfree.data.formats.file_stream import FileStream, require
+from dimfree.data.formats.file_stream import FilePath, FileStream, require
+from dimfree.data.formats.held import Held
+from dimfree.data.read_options import ReadOptions
 
 _READ_BYTES = 2**26  # of the columns read at a time, as far as one column allows
 
 
 class IpcStream(FileStream):
-    """Private: the rows of an Arrow file without the columns named in `keys`."""
+    """Private: the rows of an Arrow file; columns that are no coordinates are not read."""
 
-    def __init__(self, path: Path, keys: Sequence[str] = ()) -> None:
+    def __init__(self, path: FilePath, how: ReadOptions = ReadOptions()) -> None:
         require("pyarrow", path.suffix.lower(), "files")
         super().__init__(path)
         with _opened(path) as file:
-            self._layout = Layout.of(file.schema, places(file.schema.names, keys))
-        with _opened(path, self._layout.places[:1]) as file:
+            self.layout = Layout.of(file.schema, how)
+        with _opened(path, self.layout.places[:1]) as file:
             count = sum(file.get_batch(place).num_rows for place in range(file.num_record_batches))
-        self.shape = count, self._layout.dimension
-        self.columns, self.dtype = self._layout.names, self._layout.dtype
+        self.shape = count, self.layout.dimension
+        self.columns, self.dtype = self.layout.names, self.layout.dtype
 
     def keys(self, name: str) -> Arrow:
-        """A column that was left out."""
-        place = self._layout.schema.get_field_index(name)
+        """A column of keys."""
+        place = self.layout.schema.get_field_index(name)
         with _opened(self.path, [place]) as file:
             return file.read_all().column(0)
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
-        layout = self._layout
-        with _opened(self.path) as file, _opened(self.path, layout.places[:1]) as first_column:
+        layout = self.layout
+        with _opened(self.path) as file:
             layout.require(file.schema)
-            for place in range(file.num_record_batches):
+        with _opened(self.path, layout.places) as some, _opened(self.path, layout.places[:1]) as first_column:
+            for place in range(some.num_record_batches):
                 count = 0 if layout.lists else first_column.get_batch(place).num_rows
                 if count * layout.dimension * layout.dtype.itemsize > SLAB_BYTES:
                     yield from self._large(place, count, rows)
                 else:
-                    batch = file.get_batch(place).select(layout.places)
+                    batch = some.get_batch(place)
                     for start in range(0, batch.num_rows, rows):
                         yield layout.rows(batch.slice(start, rows))
 
@@ -55,11 +56,12 @@ class IpcStream(FileStream):
                 return file.get_batch(place)
 
         width = max(1, _READ_BYTES // (count * self.dtype.itemsize))
-        return self._layout.slabs(np.ones(count, dtype=np.bool_), width, read, rows)
+        return self.layout.slabs(np.ones(count, dtype=np.bool_), width, read, rows)
 
 
-def _opened(path: Path, columns: list[int] | None = None) -> Any:
+def _opened(path: FilePath, columns: list[int] | None = None) -> Any:
     """Opened by reading, not memory-mapped: a mapped file that shrinks would end the process without an error."""
-    from pyarrow import OSFile, ipc
+    from pyarrow import BufferReader, OSFile, ipc
 
-    return ipc.open_file(OSFile(str(path)), options=ipc.IpcReadOptions(included_fields=columns))
+    source = BufferReader(path.content) if isinstance(path, Held) else OSFile(str(path))
+    return ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=columns))

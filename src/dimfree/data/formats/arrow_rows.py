@@ -1,13 +1,16 @@
 """What Parquet and Arrow IPC share: which columns are coordinates, and how parts of them become blocks of rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.convert import check_arrow_names, from_arrow
+from dimfree.data.convert_arrow import check_arrow_names, from_arrow
+from dimfree.data.dialect import Dialect
+from dimfree.data.formats.row_stream import not_a_number
+from dimfree.data.read_options import ReadOptions
 from dimfree.data.stream import pieces
 from dimfree.errors import InvalidFile
 
@@ -25,17 +28,29 @@ class Layout:
     names: tuple[str, ...] | None
     dimension: int
     dtype: np.dtype[Any]  # float32 where nothing else is stored, else float64
+    leaf_ends: NDArray[np.int64]  # how many columns Parquet counts before each one: a nested column is several
 
     @classmethod
-    def of(cls, schema: Arrow, apart: Sequence[int] = ()) -> "Layout":
-        places, types = [place for place in range(len(schema)) if place not in apart], schema.types
+    def of(cls, schema: Arrow, how: ReadOptions) -> "Layout":
+        (apart, places), types = how.split(schema.names, len(schema)), schema.types
         check_arrow_names(schema, apart)
-        empty, names = from_arrow(schema.empty_table().select(places))
+        empty, names = from_arrow(_with_numbers(schema.empty_table().select(places)))
         if not empty.shape[1]:
             raise InvalidFile("it has no columns of numbers, expected one for every coordinate.")
         stored = {_stored(types[place]) for place in places}
         dtype = np.dtype(np.float32 if stored == {np.float32} else np.float64)
-        return cls(schema, places, names, int(empty.shape[1]), dtype)
+        ends = np.cumsum([0, *map(_leaf_count, types)])
+        return cls(schema, places, names, int(empty.shape[1]), dtype, ends)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The coordinates that are stored as text, whose entries are judged one by one."""
+        return tuple(self.schema.names[place] for place in self.places if is_text(self.schema.types[place]))
+
+    def leaves(self, places: list[int]) -> list[int]:
+        """The same columns as Parquet counts them."""
+        ends = self.leaf_ends
+        return [leaf for place in places for leaf in range(int(ends[place]), int(ends[place + 1]))]
 
     @property
     def lists(self) -> bool:
@@ -47,6 +62,7 @@ class Layout:
 
     def rows(self, part: Arrow) -> NDArray[Any]:
         """Of a batch with some or all of the coordinates and nothing else; a missing entry is NaN."""
+        part = _with_numbers(part)
         if self.dtype == np.float64 and any(_stored(type_) != np.float64 for type_ in part.schema.types):
             return from_arrow(part)[0]  # several types, or no floats
         if not self.lists:
@@ -81,6 +97,40 @@ def _stored(type_: Arrow) -> type:
 
     inner = type_.value_type if types.is_fixed_size_list(type_) else type_
     return np.float32 if types.is_float32(inner) else np.float64 if types.is_float64(inner) else object
+
+
+def _with_numbers(part: Arrow) -> Arrow:
+    """Columns of text as the numbers in it, as a .csv would be read; one that is none is an error."""
+    import pyarrow
+
+    for at, column in enumerate(part.schema):
+        if is_text(column.type):
+            numbers = [_number(entry, column.name) for entry in part.column(at).to_pylist()]
+            part = part.set_column(at, column.name, pyarrow.array(numbers, pyarrow.float64()))
+    return part
+
+
+def _number(entry: str | None, column: str) -> float:
+    number = Dialect().number(entry or "")
+    if number is None:
+        raise InvalidFile(not_a_number(column))
+    return number
+
+
+def is_text(type_: Arrow) -> bool:
+    from pyarrow.types import is_large_string, is_string, is_string_view
+
+    return any(is_kind(type_) for is_kind in (is_string, is_large_string, is_string_view))
+
+
+def _leaf_count(type_: Arrow) -> int:
+    from pyarrow import types
+
+    if types.is_struct(type_):
+        return sum(_leaf_count(field.type) for field in type_)
+    if types.is_map(type_):
+        return _leaf_count(type_.key_type) + _leaf_count(type_.item_type)
+    return _leaf_count(type_.value_type) if types.is_nested(type_) else 1
 
 
 def one_batch(table: Arrow) -> Arrow:

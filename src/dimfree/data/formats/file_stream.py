@@ -3,31 +3,35 @@
 A parser's own message may quote records, so only the kind of the error is reported.
 """
 
+import gzip
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.data.formats.held import Held
 from dimfree.data.stream import Stream
-from dimfree.errors import InvalidFile, InvalidRecords
+from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
+
+FilePath: TypeAlias = Path | Held  # or a folder
 
 _READ_BYTES = 2**25  # read at a time
 _MOST_BYTES = 2**28  # the same, where a file's chunks are larger
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading(path: FilePath) -> Iterator[None]:
     """Turns every error with the file in this block into one sentence that names the path; MemoryError passes."""
     try:
         yield
-    except (InvalidFile, InvalidRecords) as error:
+    except (InvalidFile, InvalidParameter, InvalidRecords) as error:
         named = str(error).startswith(str(path))  # by a pass in here
         raise InvalidFile(str(error) if named else f"{path} cannot be used: {error}") from None
     except MemoryError:
@@ -41,6 +45,30 @@ def reading(path: Path) -> Iterator[None]:
             f"{path} cannot be read as {path.suffix.lower()}: it is truncated, damaged or of another kind, or holds"
             " Python objects; write it again, as numbers."
         ) from None
+
+
+@contextmanager
+def decoding(encoding: str) -> Iterator[None]:
+    """Turns bytes that are no text in this encoding into one sentence."""
+    try:
+        yield
+    except UnicodeError:
+        raise InvalidFile(
+            f"it is not text in {encoding}: name the encoding it is in, for example encoding='latin-1' "
+            "(--encoding latin-1)."
+        ) from None
+
+
+@contextmanager
+def content(path: FilePath, ending: str) -> Iterator[tuple[BinaryIO, Callable[[], int], int]]:
+    """The bytes of a file, unpacked if it is a .gz; how many of the stored ones are read so far, and of how many."""
+    with path.open("rb") as stored:
+        size = len(path.content) if isinstance(path, Held) else path.stat().st_size
+        if not ending.endswith(".gz"):
+            yield stored, stored.tell, size
+            return
+        with gzip.open(stored) as unpacked:
+            yield unpacked, stored.tell, size  # type: ignore[misc]  # a reader of bytes all the same
 
 
 def require(package: str, ending: str, extra: str) -> None:
@@ -68,7 +96,7 @@ def rows_at_once(row_bytes: int, tall: int) -> int:
 class StoredFile:
     """A file that must stay as it was when it was opened."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: FilePath) -> None:
         self.path = path
         self._seal = _seal(path)
 
@@ -117,8 +145,10 @@ class FileStream(StoredFile, Stream):
 CHANGED = "it has changed since it was opened; nothing was released. Leave it alone until the release is written."
 
 
-def _seal(path: Path) -> tuple[int, int, int, int]:
+def _seal(path: FilePath) -> tuple[int, int, int, int]:
     """What tells a file, or a folder with all its files, from one that was written to or put in its place."""
+    if isinstance(path, Held):
+        return 0, 0, len(path.content), 0
     stat = path.stat()
     if not path.is_dir():
         return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names
 from dimfree.data.convert import from_sparse
-from dimfree.data.formats.file_stream import CHANGED, FileStream, StoredFile, require, require_places, rows_at_once
+from dimfree.data.formats.file_stream import (
+    CHANGED,
+    FilePath,
+    FileStream,
+    StoredFile,
+    require,
+    require_places,
+    rows_at_once,
+)
 from dimfree.data.records import as_records
 from dimfree.data.stream import SparseStream, pieces
 from dimfree.errors import InvalidFile
@@ -72,7 +80,7 @@ class SparseH5ad(StoredFile, SparseStream):
         return from_sparse(sparse.csr_array(parts, shape=(last - first, self.shape[1])))
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: FilePath) -> Any:
     import h5py
 
     return h5py.File(path, "r")

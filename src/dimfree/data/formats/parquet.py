@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.formats.arrow_rows import Arrow, Layout, one_batch
-from dimfree.data.formats.csv import places
-from dimfree.data.formats.file_stream import CHANGED, FileStream, require
+from dimfree.data.formats.file_stream import CHANGED, FilePath, FileStream, require
+from dimfree.data.formats.held import Held
+from dimfree.data.read_options import ReadOptions
 from dimfree.data.stream import Stream, pieces
 from dimfree.errors import InvalidFile
 
@@ -21,16 +21,16 @@ _WIDTH = 64  # columns read at a time; of 64, 512 and 2048 the fastest
 
 
 class ParquetStream(FileStream):
-    """Private: the rows of a .parquet file without the columns named in `keys`."""
+    """Private: the rows of a .parquet file; columns that are no coordinates are not read."""
 
-    def __init__(self, path: Path, keys: Sequence[str] = ()) -> None:
+    def __init__(self, path: FilePath, how: ReadOptions = ReadOptions()) -> None:
         require("pyarrow", ".parquet", "files")
         super().__init__(path)
         self._among: NDArray[np.bool_] | None = None  # None: all rows
         with opened(path) as file:
-            self._layout = Layout.of(file.schema_arrow, places(file.schema_arrow.names, keys))
-            self.shape = int(file.metadata.num_rows), self._layout.dimension
-        self.columns, self.dtype = self._layout.names, self._layout.dtype
+            self.layout = Layout.of(file.schema_arrow, how)
+            self.shape = int(file.metadata.num_rows), self.layout.dimension
+        self.columns, self.dtype = self.layout.names, self.layout.dtype
 
     def chosen(self, rows: NDArray[np.bool_]) -> Stream:
         """Of a wide table the other rows are never put together."""
@@ -42,20 +42,21 @@ class ParquetStream(FileStream):
 
     @property
     def _narrow(self) -> bool:
-        return self._layout.lists or len(self._layout.schema) <= _NARROW
+        return self.layout.lists or len(self.layout.places) <= _NARROW
 
     def keys(self, name: str) -> Arrow:
-        """A column that was left out."""
+        """A column of keys."""
+        at = self.layout.schema.get_field_index(name)
         with opened(self.path) as file:
-            return file.read(columns=[name]).column(name)
+            return file.reader.read_all(column_indices=self.layout.leaves([at])).column(0)
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
-        layout = self._layout
+        layout = self.layout
         with opened(self.path, _BUFFERS // len(layout.schema)) as file:
             layout.require(file.schema_arrow)
             if self._narrow:
-                for batch in file.iter_batches(batch_size=max(rows, _BATCH_ENTRIES // layout.dimension)):
-                    yield from pieces(layout.rows(batch.select(layout.places)), rows)
+                for batch in batches(file, layout, max(rows, _BATCH_ENTRIES // layout.dimension)):
+                    yield from pieces(layout.rows(batch), rows)
                 return
             among = np.ones(file.metadata.num_rows, dtype=np.bool_) if self._among is None else self._among
             start = 0
@@ -67,16 +68,23 @@ class ParquetStream(FileStream):
     def _group(self, file: Any, group: int, among: NDArray[np.bool_], rows: int) -> Iterator[NDArray[Any]]:
 
         def read(columns: list[int]) -> Arrow:
-            part = one_batch(file.reader.read_row_group(group, column_indices=columns))
+            part = one_batch(file.reader.read_row_group(group, column_indices=self.layout.leaves(columns)))
             if part.num_rows != len(among):
                 raise InvalidFile(CHANGED)
             return part
 
-        return self._layout.slabs(among, _WIDTH, read, rows)
+        return self.layout.slabs(among, _WIDTH, read, rows)
 
 
-def opened(path: Path, buffer: int = 0) -> Any:
+def batches(file: Any, layout: Layout, rows: int, groups: Sequence[int] | None = None) -> Iterator[Arrow]:
+    """The coordinates, so many rows at a time; other columns are not read."""
+    wanted = range(file.num_row_groups) if groups is None else groups
+    yield from file.reader.iter_batches(rows, row_groups=list(wanted), column_indices=layout.leaves(layout.places))
+
+
+def opened(path: FilePath, buffer: int = 0) -> Any:
     """For every read of a .parquet: pages that were written with a checksum are compared with it."""
     from pyarrow.parquet import ParquetFile
 
-    return ParquetFile(path, pre_buffer=False, buffer_size=buffer, page_checksum_verification=True)
+    source = path.open() if isinstance(path, Held) else path
+    return ParquetFile(source, pre_buffer=False, buffer_size=buffer, page_checksum_verification=True)

@@ -90,7 +90,9 @@ def _of_number(number: Any) -> int | None:
 def _of_text(text: str) -> Hashable | None:
     if len(text) < 16 and text.isascii() and text.isdigit():
         return int(text)  # below 10**15: the common case, fast
-    plain = text.rstrip("\0").strip()  # NumPy drops zeros at the end, in arrays of text alone
+    plain = text.strip()
+    while plain.endswith("\0"):  # NumPy drops zeros at the end, in arrays of text alone
+        plain = plain.rstrip("\0").rstrip()
     word = plain.lower()
     if word in _MISSING or _NAN.fullmatch(word):
         return None

@@ -1,0 +1,81 @@
+"""Arrow tables as arrays of numbers: numeric columns, or one column of fixed-size lists."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._validate.column_names import check_names, check_untyped_names
+from dimfree.data.convert_columns import check_column, stacked
+from dimfree.data.entries import floats_of
+
+
+def from_arrow_table(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    check_arrow_names(X.schema, lenient=lenient)
+    return from_arrow(X, lenient or X.num_rows == 0)
+
+
+def check_arrow_names(schema: Any, apart: Sequence[int] = (), *, lenient: bool = False) -> None:
+    """An error where the names of the coordinates could be a record; columns that are apart hold keys."""
+    from pyarrow.types import is_fixed_size_list
+
+    rest = [field for place, field in enumerate(schema) if place not in apart]
+    if any(is_fixed_size_list(field.type) for field in rest):
+        return  # whose column has a name that nobody sees
+    if lenient:
+        check_untyped_names(schema.names)
+    else:
+        check_names(schema.names, [field.name for field in rest if _is_arrow_number(field.type)])
+
+
+def from_arrow(table: Any, lenient: bool = False) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """Values and names of an Arrow table: numeric columns, or one column of fixed-size lists (which has no names)."""
+    import pyarrow.types
+
+    types = table.schema.types
+    if len(types) == 1 and pyarrow.types.is_fixed_size_list(types[0]):
+        return _from_lists(table.column(0), types[0]), None
+    names = tuple(table.schema.names)
+    for name, type_ in zip(names, types, strict=True):
+        check_column(name, _is_arrow_number(type_) or (lenient and _is_arrow_text(type_)))
+    return stacked(table.shape, map(_arrow_floats, table.columns)), names
+
+
+def _from_lists(column: Any, type_: Any) -> NDArray[np.float64]:
+    check_column("", _is_arrow_number(type_.value_type))
+    values = np.full((len(column), type_.list_size), np.nan)
+    present = ~np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    values[present] = _arrow_floats(_one_chunk(column).flatten()).reshape(-1, type_.list_size)  # flatten skips nulls
+    return values
+
+
+def _is_arrow_number(type_: Any) -> bool:
+    """Real numbers, truth, or nothing at all: the type of a column of which every entry is missing."""
+    from pyarrow.types import is_boolean, is_decimal, is_floating, is_integer, is_null
+
+    return any(is_kind(type_) for is_kind in (is_integer, is_floating, is_boolean, is_decimal, is_null))
+
+
+def _is_arrow_text(type_: Any) -> bool:
+    """Text, or the bytes that Arrow's reader makes of a whole column where one cell is no UTF-8."""
+    from pyarrow.types import is_binary, is_large_binary, is_large_string, is_string, is_string_view
+
+    return any(is_kind(type_) for is_kind in (is_string, is_large_string, is_string_view, is_binary, is_large_binary))
+
+
+def _one_chunk(column: Any) -> Any:
+    """One Arrow array: combining the chunks of a column without chunks needs its type, which `concat_arrays` lacks."""
+    import pyarrow
+
+    chunks = getattr(column, "chunks", [column])
+    return pyarrow.concat_arrays(chunks) if chunks else pyarrow.array([], type=column.type)
+
+
+def _arrow_floats(column: Any) -> NDArray[np.float64]:
+    """Null becomes NaN; integers beyond 2**53 are rounded, as NumPy rounds them; text is read entry by entry."""
+    import pyarrow
+
+    if _is_arrow_text(column.type):
+        return floats_of(column.to_pylist())
+    return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)

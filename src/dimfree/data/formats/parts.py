@@ -1,0 +1,77 @@
+"""A table in several .parquet files: the parts of a folder, or those that a pattern such as 2024-*.parquet fits.
+
+They are read in the order of their names, all with the same columns and types, and sealed together: a part that is
+changed, added or taken away during a release is an error.
+"""
+
+from collections.abc import Iterator
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dimfree.data.endings import SOURCES, ending_of
+from dimfree.data.formats.arrow_rows import Arrow
+from dimfree.data.formats.file_stream import CHANGED, reading
+from dimfree.data.formats.parquet import ParquetStream
+from dimfree.data.read_options import ReadOptions
+from dimfree.data.stream import Stream
+from dimfree.errors import InvalidFile
+
+_PATTERN = "*?["  # signs that make a path a pattern
+_ENDING = ".parquet"
+
+
+def is_parts(path: Path) -> bool:
+    """Whether this is a folder of parts, or a pattern for them."""
+    if path.is_dir():
+        return path.suffix.lower() == _ENDING or ending_of(path.name) not in SOURCES
+    return any(sign in str(path) for sign in _PATTERN) and not path.exists()
+
+
+def list_parts(path: Path) -> list[Path]:
+    """The files in the order of their names; hidden ones and those that begin with '_' are no parts."""
+    found = path.iterdir() if path.is_dir() else map(Path, glob(str(path)))
+    parts = sorted((part for part in found if part.name[0] not in "._"), key=str)
+    if any(part.is_dir() or part.suffix.lower() != _ENDING for part in parts):
+        raise InvalidFile(f"it has more than {_ENDING} files in it, expected those alone: pass a pattern (*.parquet).")
+    if not parts:
+        raise InvalidFile(f"no {_ENDING} file is there, expected at least one.")
+    return parts
+
+
+class PartsStream(Stream):
+    """Private: the rows of all parts, one after another."""
+
+    def __init__(self, path: Path, how: ReadOptions = ReadOptions()) -> None:
+        self._path, self._files = path, list_parts(path)
+        self.parts: list[ParquetStream] = []
+        for file in self._files:
+            with reading(file):
+                self.parts.append(ParquetStream(file, how))
+                self.parts[0].layout.require(self.parts[-1].layout.schema)
+        self.layout = self.parts[0].layout
+        self.shape = sum(part.shape[0] for part in self.parts), self.layout.dimension
+        self.columns, self.dtype = self.layout.names, self.layout.dtype
+
+    def keys(self, name: str) -> Arrow:
+        """A column of keys."""
+        from pyarrow import chunked_array
+
+        columns = [part.keys(name) for part in self.parts]
+        return chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
+
+    def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:
+        self._require_unchanged()
+        for part in self.parts:
+            yield from part.row_blocks(rows)
+        self._require_unchanged()
+
+    def _require_unchanged(self) -> None:
+        with reading(self._path):
+            if list_parts(self._path) != self._files:
+                raise InvalidFile(CHANGED)
+        for part in self.parts:
+            with part.unchanged():
+                pass

@@ -1,0 +1,120 @@
+"""Frames that are chosen from: queries are fetched, and columns taken by their public names, before anything else.
+
+A query is a polars LazyFrame, a DuckDB relation, or anything else that offers Arrow's C stream interface.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any, TypeAlias
+
+from dimfree.data.columns import Selection
+from dimfree.errors import InvalidParameter, InvalidRecords
+
+_KNOWN = ("pandas", "polars", "pyarrow", "dask", "anndata", "torch", "numpy", "scipy")  # recognised by their own types
+_NO_QUERY = (
+    "The query cannot be read as a table, and nothing was spent: run it by itself to see why, and pass the table that "
+    "comes of it."
+)
+
+
+def selected(X: Any, selection: Selection, keys: Sequence[object] = ()) -> Any:
+    """X in memory with the chosen columns, and with those that `keys` names, in the order of the table."""
+    apart = [key for key in keys if isinstance(key, str)]
+    if selection.is_all:
+        return collected(X)
+    if _is_lazy(X):  # what is not asked for is not fetched
+        return _fetched(lambda: X.select(_kept(X.collect_schema().names(), selection, apart)).collect())
+    X = collected(X)
+    mark, select = _SELECTORS.get(_package(X), ("", None))
+    if select is None or not hasattr(X, mark):
+        raise InvalidParameter(
+            "Expected columns and exclude with a table whose columns have names: of an array pass X[:, [0, 3]] and so "
+            "on, of a file read_table(path, columns=[...])."
+        )
+    return select(X, selection, apart)
+
+
+def collected(X: Any) -> Any:
+    """X itself, or what a query comes to: a polars DataFrame or an Arrow table. An error quotes nothing of it."""
+    if _is_lazy(X):
+        return _fetched(X.collect)
+    if _is_arrow_stream(X):
+        return _fetched(lambda: _read_stream(X))
+    return X
+
+
+def _is_lazy(X: Any) -> bool:
+    return _package(X) == "polars" and type(X).__name__ == "LazyFrame"
+
+
+def _is_arrow_stream(X: Any) -> bool:
+    if _package(X) == "pyarrow":
+        return type(X).__name__ == "RecordBatchReader"
+    return _package(X) not in _KNOWN and hasattr(type(X), "__arrow_c_stream__")
+
+
+def _read_stream(X: Any) -> Any:
+    if find_spec("pyarrow") is None:
+        raise InvalidParameter("An Arrow stream needs pyarrow: install it with pip install 'dimfree[files]'.")
+    from pyarrow import RecordBatchReader
+
+    return RecordBatchReader.from_stream(X).read_all()
+
+
+def _fetched(fetch: Callable[[], Any]) -> Any:
+    try:
+        return fetch()
+    except (MemoryError, InvalidParameter):
+        raise
+    except Exception:  # noqa: BLE001 - it may quote a record
+        raise InvalidRecords(_NO_QUERY) from None
+
+
+def _kept(names: Sequence[str], selection: Selection, keys: Sequence[str]) -> list[str]:
+    places = _places(names, selection, keys)
+    return [names[place] for place in places]
+
+
+def _places(names: Sequence[str], selection: Selection, keys: Sequence[str]) -> list[int]:
+    """Where the coordinates and the columns of keys stand; a key that is not there is for its own parameter to miss."""
+    apart = [place for place, name in enumerate(names) if name in keys]
+    return sorted([*selection.places(names, apart), *apart])
+
+
+def _of_pandas(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
+    return X.iloc[:, _places([str(name) for name in X.columns], selection, keys)]
+
+
+def _of_polars(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
+    return X.select(_kept(X.columns, selection, keys))
+
+
+def _of_arrow(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
+    return X.select(_places(X.schema.names, selection, keys))
+
+
+def _of_dask(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
+    places = _places([str(name) for name in X.columns], selection, keys)
+    return X[[X.columns[place] for place in places]]
+
+
+def _of_anndata(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
+    """Keys are columns of `obs`, which stays as it is."""
+    return X[:, selection.places([str(name) for name in X.var_names])]
+
+
+def _package(value: object) -> str:
+    """Whose type it is, or a subclass of; no library is imported to ask."""
+    packages = [cls.__module__.partition(".")[0] for cls in type(value).__mro__]
+    return next((package for package in packages if package in _KNOWN), packages[0])
+
+
+_Selector: TypeAlias = Callable[[Any, Selection, Sequence[str]], Any]
+
+_SELECTORS: dict[str, tuple[str, _Selector]] = {  # what tells a table, and how to choose from it
+    "anndata": ("var_names", _of_anndata),
+    "dask": ("columns", _of_dask),
+    "pandas": ("columns", _of_pandas),
+    "polars": ("get_columns", _of_polars),
+    "pyarrow": ("schema", _of_arrow),
+}

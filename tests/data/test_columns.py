@@ -1,0 +1,207 @@
+"""Columns chosen by public names: typos are answered by the schema, identifiers by a warning, records by nothing."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dimfree
+from dimfree.data.columns import IdentifierWarning, Selection
+from dimfree.data.formats import parquet
+from dimfree.data.read import open_table, read_table
+from dimfree.data.read_options import ReadOptions
+from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.noise import SeededNoise
+
+SECRET = 271828.25
+KNOWN = {"epsilon": 4.0, "delta": 1e-6, "covariance": np.ones(2), "noise": SeededNoise(1)}
+
+
+def people(rows=900):
+    values = np.random.default_rng(0).standard_normal((rows, 3)) + [3, -1, SECRET]
+    frame = pd.DataFrame(values, columns=["age", "income", "weight"])
+    return frame.assign(patient_id=[f"p{at % 700}" for at in range(rows)])
+
+
+@pytest.fixture
+def names():
+    return ["age", "income", "weight", "patient_id"]
+
+
+# ------------------------------------------------------------------------------------------------ which
+
+
+@pytest.mark.parametrize(
+    ("columns", "exclude", "places"),
+    [
+        (None, None, [0, 1, 2, 3]),
+        (["income", "age"], None, [0, 1]),
+        (None, ["patient_id"], [0, 1, 2]),
+        (["income", "age"], ["age"], [1]),
+        (("weight",), (), [2]),
+        (pd.Index(["weight", "age"]), None, [0, 2]),
+    ],
+)
+def test_places_in_the_order_of_the_table(names, columns, exclude, places):
+    assert Selection.checked(columns, exclude).places(names) == places
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({"columns": ["agee"]}, "no column named 'agee'. Did you mean 'age'?"),
+        ({"columns": ["Income"]}, "Did you mean 'income'?"),
+        ({"exclude": ["patientid"]}, "Did you mean 'patient_id'?"),
+        ({"columns": ["zzz"]}, "The table has 'age', 'income', 'weight', 'patient_id'."),
+        ({"columns": ["age"], "exclude": ["age"]}, "leave no column"),
+    ],
+)
+def test_a_name_that_is_not_there(names, choice, words):
+    with pytest.raises(InvalidParameter) as caught:
+        Selection.checked(**choice).places(names)
+    assert words in str(caught.value)
+
+
+def test_a_record_taken_for_names_is_not_quoted():
+    for names in (["5.1", str(SECRET)], ["5.1", "Alice"]):
+        with pytest.raises(InvalidParameter) as caught:
+            Selection.checked(["age"]).places(names)
+        assert not {"271828", "5.1", "Alice"} & set(str(caught.value).replace("'", " ").split())
+
+
+@pytest.mark.parametrize("given", ["age", [], [1], ["age", "age"], 5, np.array(["age"]), pd.Series(["age"]), {"age"}])
+def test_what_is_no_list_of_names(given):
+    with pytest.raises(InvalidParameter, match="Pass a list of column names"):
+        Selection.checked(columns=given)
+
+
+def test_an_array_has_no_names_to_choose_by():
+    with pytest.raises(InvalidParameter, match="whose columns have names"):
+        dimfree.release_mean(np.eye(3), epsilon=1, delta=1e-6, columns=["a"])
+
+
+# ------------------------------------------------------------------------------------------------ every caller
+
+
+def test_release_mean_with_persons():
+    frame = people()
+    expected = dimfree.release_mean(frame[["age", "income", "patient_id"]], unit="patient_id", **KNOWN)
+    for choice in (
+        {"columns": ["income", "age"]},
+        {"exclude": ["weight"]},
+        {"columns": ["age", "income", "patient_id"]},
+    ):
+        found = dimfree.release_mean(frame, unit="patient_id", **choice, **{**KNOWN, "noise": SeededNoise(1)})
+        assert found.columns == ("age", "income")
+        assert found.mean.tobytes() == expected.mean.tobytes()
+
+
+def test_release_means_with_groups_and_persons():
+    frame = people(2400).assign(region=["north", "south"] * 1200)
+    given = {"groups": "region", "keys": ["north", "south"], "unit": "patient_id", "epsilon": 4.0, "delta": 1e-6}
+    given["covariance"] = np.ones(2)
+    expected = dimfree.release_means(frame.drop(columns="weight"), **given, noise=SeededNoise(1))
+    found = dimfree.release_means(frame, **given, columns=["age", "income"], noise=SeededNoise(1))
+    assert found["north"].columns == ("age", "income")
+    assert found["north"].mean.tobytes() == expected["north"].mean.tobytes()
+
+
+def test_the_estimator_fits_the_chosen_columns():
+    model = dimfree.PrivateMean(**KNOWN, columns=["age", "income", "weight"], exclude=["weight"], unit="patient_id")
+    model.fit(people())
+    assert list(model.feature_names_in_) == ["age", "income"]
+    assert model.release_.columns == ("age", "income")
+
+
+def test_only_the_chosen_columns_of_a_parquet_file_are_read(tmp_path, monkeypatch):
+    """A damaged page in another column is not met; nested columns count as several to Parquet."""
+    table = pa.Table.from_pandas(people()).add_column(0, "nested", pa.array([{"a": 1, "b": [2]}] * 900))
+    pq.write_table(table, tmp_path / "t.parquet")
+    expected = people()[["age", "weight"]].to_numpy()
+    for narrow in (128, 0):
+        monkeypatch.setattr(parquet, "_NARROW", narrow)
+        monkeypatch.setattr("dimfree.data.read.LARGE", 0)
+        how = ReadOptions(keys=("patient_id",), selection=Selection.checked(["weight", "age"]))
+        records, [persons], _ = open_table(tmp_path / "t.parquet", how)
+        assert records.columns == ("age", "weight")
+        assert persons.to_pylist() == people()["patient_id"].tolist()
+        assert np.concatenate([block for block, _ in records.blocks(100)]).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz"])
+def test_files_without_names(tmp_path, ending):
+    (np.save if ending == ".npy" else np.savez)(tmp_path / f"t{ending}", np.eye(3))
+    with pytest.raises(InvalidFile, match="no column names to choose by"):
+        read_table(tmp_path / f"t{ending}", columns=["a"])
+
+
+def test_a_csv_without_names(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2\n3,4\n")
+    with pytest.raises(InvalidFile, match="no column names"):
+        read_table(tmp_path / "t.csv", columns=["a"])
+
+
+@pytest.mark.parametrize("head", [",age,income", '"",age,income', "0,age,income", "2001, age ,income"])
+def test_a_first_line_that_has_the_listed_names_is_one_of_names(tmp_path, head):
+    """Such as that of an index that pandas or R wrote."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"{head}\nr1,2,3\n{SECRET},4,5\n")
+    with pytest.raises(InvalidFile, match="--columns"):
+        read_table(path)
+    records = read_table(path, columns=["age", "income"])
+    np.testing.assert_array_equal(records._source, [[2, 3], [4, 5]])
+    with pytest.raises(InvalidFile, match="mixes names") as caught:
+        read_table(path, columns=["age", "height"])
+    assert "271828" not in str(caught.value)
+
+
+def test_a_typo_in_a_file_names_the_path(tmp_path):
+    (tmp_path / "t.csv").write_text(f"age,income\n{SECRET},4\n")
+    with pytest.raises(InvalidFile, match=r"t\.csv cannot be used: .*Did you mean 'age'") as caught:
+        read_table(tmp_path / "t.csv", columns=["aeg"])
+    assert "271828" not in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------ identifiers
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["id", "ID", "patient_id", "PatientID", "patientId", "index", "Unnamed: 0", "user-id", "row", "uuid", "a key"],
+)
+def test_names_of_identifiers(name):
+    assert Selection().identifiers(["age", name]) == [name]
+    assert Selection.checked(["age", name]).identifiers(["age", name]) == []  # asked for by name
+
+
+@pytest.mark.parametrize("name", ["age", "paid", "grid", "body_mass_index", "acid", "monkey", "idea", "rows", "humid"])
+def test_other_names(name):
+    assert Selection().identifiers([name]) == []
+
+
+def test_a_warning_before_anything_is_spent(tmp_path):
+    frame = people().assign(patient_id=np.arange(900.0))
+    spent = dimfree.Ledger(tmp_path / "s.db", "study", epsilon=50.0, delta=1e-3)
+    given = {**KNOWN, "covariance": np.ones(4), "ledger": spent}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(IdentifierWarning, match="'patient_id' looks like an identifier"):
+            dimfree.release_mean(frame, **given)
+        assert len(spent.entries()) == 1  # it was opened
+        dimfree.release_mean(frame, **{**KNOWN, "noise": SeededNoise(1)}, columns=["age", "patient_id"])
+        dimfree.release_mean(frame, **{**KNOWN, "covariance": np.ones(3)}, exclude=["patient_id"])
+    frame.to_parquet(tmp_path / "t.parquet", index=False)
+    with pytest.warns(IdentifierWarning):
+        read_table(tmp_path / "t.parquet")
+
+
+def test_text_that_a_file_declares_is_asked_about(tmp_path):
+    pq.write_table(pa.table({"age": [1.0], "zip": ["01234"]}), tmp_path / "t.parquet")
+    with pytest.warns(IdentifierWarning, match="'zip' looks like an identifier"):
+        read_table(tmp_path / "t.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(tmp_path / "t.parquet", columns=["age", "zip"])
