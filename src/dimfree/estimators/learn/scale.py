@@ -24,9 +24,10 @@ from dimfree.estimators.choose.constants import (
     RADIUS_STEP,
     SEARCH_CLEARANCE,
     UNSURE_WIDENING,
+    WIDE_OVER_TYPICAL,
+    WIDE_RATIOS,
     WIDE_SHARE,
     WIDENING_POWER,
-    WIDEST,
 )
 from dimfree.estimators.choose.friend_radius import FriendRadii
 from dimfree.geometry.space import Space
@@ -91,12 +92,13 @@ def learn_radius(
     """
     grid, median_mu, wide_mu = geometric_grid(*window, RADIUS_STEP), *_looks(mu)
     middle = noisy_friend_radius(pairs, MEDIAN_SHARE, grid, count, median_mu, relation, noise=noise)
-    wider = middle.value * geometric_grid(1.0, WIDEST, RADIUS_STEP)
+    wider = middle.value * np.array(WIDE_RATIOS)
     wide = noisy_friend_radius(pairs, WIDE_SHARE, wider, count, wide_mu, relation, noise=noise)
     widening = LEAST_WIDENING * (wide.value / middle.value) ** WIDENING_POWER
     unsure = friend_average_sensitivity(WIDE_SHARE, relation) / wide_mu / count
     radius = wide.value * min(MOST_WIDENING, widening) * (1 + min(UNSURE_WIDENING * unsure, 1.0))
-    return LearnedRadius(radius, middle.value**2 / 2, _inside(middle.value, grid), (middle.event, wide.event))
+    typical = max(middle.value, wide.value / WIDE_OVER_TYPICAL)  # root of the mean square distance, 2 tr Σ
+    return LearnedRadius(radius, typical**2 / 2, _inside(middle.value, grid), (middle.event, wide.event))
 
 
 def _looks(mu: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.data.progress import during
-from dimfree.estimators.choose.constants import MOST_STAGES, WIDE_REACH
+from dimfree.estimators.choose.constants import FEW_RADIUS, MOST_STAGES, WIDE_REACH
 from dimfree.estimators.choose.stages import Moments, Schedule
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.plan_stages import plan_stages
@@ -98,15 +98,15 @@ def run_stages(state: State, share: float, most: int = MOST_STAGES, *, spherical
 def last_stages(state: State) -> State:
     """Learned shape: the look at the records' lengths, and the stages of the answer, with all that is left.
 
-    The weights of the answer are fixed with the plan (P21).
+    The weights of the answer are fixed with the plan (P21). With few records nothing could be seen of their lengths.
     """
-    look = look_precision(state.rank, state.precision, state.left)
+    look = 0.0 if state.few else look_precision(state.rank, state.precision, state.left)
     plan = plan_stages(state, state.left - look, answer=True)
     counted = sum(planned.mu**2 for planned in plan if planned.weight)
     ratio: float | None = None
     for planned in plan:
         if planned.weight and ratio is None:
-            state, ratio = _look(state, look, counted)
+            state, ratio = _look(state, look, counted) if look else (state, FEW_RADIUS)
         state = _run_stage(state, planned.mu, ratio or 1.0, planned.weight)
     return state
 
