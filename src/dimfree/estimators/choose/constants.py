@@ -84,8 +84,10 @@ CORE_POWER = 0.3
 CORE_SHARES, CORE_SHARE_FEW = (0.03, 0.20), 0.35
 # [n·mu] With fewer records neither variances nor coordinates can be learned: all precision is for the centre.
 FEW = 60.0
-# [expected length of a record] Clipping radius with few records: most of them are left as they are.
-FEW_RADIUS = 1.25
+# [share of P; expected length: least, most, step] With few records their median length is searched.
+FEW_LOOK, FEW_LENGTHS = 0.05, (0.25, 32.0, 1.2)
+# [median length] Clipping radius with few records: most of them are left as they are.
+FEW_RADIUS = 1.2
 # [share of the searches] A second count, which lets n_0 be closer to the number of records.
 RECOUNT_SHARE = 0.3
 # [share of records; records] b is this share less outliers and ladder; B is the ladder, the outliers and so many more.
@@ -101,8 +103,9 @@ FACTOR_STEP, RADIUS_STEP = 1.03, 1.07
 MEDIAN_SHARE, WIDE_SHARE = Fraction(1, 2), Fraction(4, 5)
 # [share of the search's precision] The median distance; the wide distance has the rest.
 MEDIAN_LOOK = 0.6
-# [squared deviations per ln(cells)] A search is allowed where its counts, as one, stand so far from their target.
-SEARCH_CLEARANCE = 6.0
+# [squared deviations per ln(cells)] How far all counts of a search, as one, have to stand from their target: to be
+# likely to succeed, and to be worth a try where no other search is.
+SEARCH_LIKELY, SEARCH_POSSIBLE = 6.0, 2.85
 # [factor: least, most; power] λ over the wide distance, by the ratio of the wide distance to the median.
 LEAST_WIDENING, MOST_WIDENING, WIDENING_POWER = 1.2, 3.6, 2.5
 # [factor] The grid of the wide distance over the median one: dense where most tables lie, so that doubt favours these.
