@@ -19,7 +19,6 @@ from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
     BUDGET_MARGIN,
     CORE_POWER,
-    CORE_SHARE_FEW,
     CORE_SHARES,
     FULL_SHARE_RULE,
     RADIUS_SEARCH_SHARE,
@@ -29,7 +28,6 @@ from dimfree.estimators.choose.core import (
     N_LOW,
     Size,
     StableChoice,
-    are_few,
     least_floor,
     of_use,
     with_enough_records,
@@ -83,7 +81,7 @@ def release_unknown(run: Run) -> Release:
     if not learned.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
-    share = core_share(choice, size, learned.radius, learned.trace, run.space.dimension)
+    share = core_share(choice, learned.radius, learned.trace, run.space.dimension)
     core_mu, capacity = math.sqrt(share * precision), size.capacity(size.rate)
     mean = core_mean(run, choice, learned.radius, core_mu, sampled, capacity)  # P4, P5, P6
     if mean is None:
@@ -172,8 +170,7 @@ def _ruled(branch: Tested, floor: int | None, count: int, outliers: float) -> St
     return StableChoice(branch, share, budget, floor, 1.0, moves, moves / branch.mu)
 
 
-def core_share(choice: StableChoice, size: Size, radius: float, trace: float, dimension: int) -> float:
+def core_share(choice: StableChoice, radius: float, trace: float, dimension: int) -> float:
     """Of the precision, for the core: enough to bring the centre's squared error to half of tr Σ."""
     needed = 2 * dimension * (choice.sensitivity * radius) ** 2 / (choice.branch.mu**2 * trace)
-    most = CORE_SHARE_FEW if are_few(size.count, choice.branch.mu, size.relation) else CORE_SHARES[1]
-    return float(np.clip(needed, CORE_SHARES[0], most))
+    return float(np.clip(needed, *CORE_SHARES))
