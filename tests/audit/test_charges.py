@@ -120,6 +120,7 @@ def test_silence_instead_of_noise_is_caught():
     assert charges([replace(case, release=lambda noise: case.release(noise=Nothing()))]) == ["count: nothing was drawn"]
 
 
+SEARCHED = ("crossing", "unit", "friend", "length of")
 BROKEN = {
     "half the noise of a mean": {"core mean"},
     "half the sensitivity of a mean": {"core mean"},
@@ -132,7 +133,10 @@ BROKEN = {
     "√k for √(2k)": {name for name in CASES if name.startswith("soft histograms, replace-one")},
     "half the noise of the lengths": {name for name in CASES if name.startswith("lengths of records")},
     "an exchange of lengths for an arrival": {"lengths of records, replace-one"},
-    "half the noise of a search": {name for name in CASES if name.startswith(("search", "unit", "friend"))},
+    "half the noise of a bisection": {"search"},
+    "half the noise of a search": {
+        name for name in CASES if name.startswith(("crossing", "unit", "friend", "length of"))
+    },
 }
 
 

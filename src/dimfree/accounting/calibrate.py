@@ -17,8 +17,10 @@ from dimfree.accounting.lifting import before_lifting
 from dimfree.accounting.precision import compose, largest_mu
 from dimfree.accounting.profile import total_delta
 
-SLACKS = (1.01, 1.03, 1.07, 1.15)  # values of f: from a long ladder and little noise to a short ladder and more noise
-_SEARCH_GROWTH = (0.5, 0.8, 1.3, 2.0)  # factor on the share of the searches, for each f
+# Values of f: from a long ladder and little noise to a short ladder and more noise; and, for each of them, the factor
+# on the share of the searches: few records need precise ones.
+SLACKS, _SEARCH_GROWTH = (1.01, 1.03, 1.08, 1.12, 1.16), (0.35, 0.35, 1.15, 2.9, 4.5)
+_SLACKS_WITHOUT_SEARCH = (1.01, 1.03, 1.07, 1.15, 1.3, 1.6)
 COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's mu: 1.6 % of the precision
 BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
 UNTESTED_SLACKS = (1.005, 1.01, 1.02, 1.05)  # f of a branch without a test beside tested ones: the first that fits
@@ -106,7 +108,8 @@ def _tested(
     Short ladders are for few records, which need a more precise search: its share grows with f (P9).
     """
     branches = []
-    for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True):
+    alone = tuple((slack, 0.0) for slack in _SLACKS_WITHOUT_SEARCH)
+    for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True) if search_share else alone:
         search_mu = math.sqrt(growth * search_share) * mu_full / slack
         mu_before = compose((count_mu, search_mu))
         mu_after = math.sqrt((mu_full / slack) ** 2 - mu_before**2)

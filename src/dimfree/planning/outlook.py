@@ -52,9 +52,15 @@ def outlook(question: Question) -> Outlook:
     """What a release would choose if n̂ were the number of records."""
     run, menu = _opened(question)
     size = Size(float(question.count), menu.count_stddev, default_core_sample(menu))
-    if question.knowledge == "nothing":
-        return Outlook(run, menu, size, _choose_unknown(question, run, menu, size))
-    return Outlook(run, menu, size, choose_known(run, menu, size))
+    unknown = question.knowledge == "nothing"
+    choice = _choose_unknown(question, run, menu, size) if unknown else choose_known(run, menu, size)
+    return Outlook(run, menu, size, choice if _enough_for(choice, question.count) else None)
+
+
+def _enough_for(choice: Choice | None, count: int) -> bool:
+    """Whether so many records are enough for the test of a choice: n̂ may leave that to the test (P14)."""
+    core = choice.core if isinstance(choice, Schedule) else choice
+    return not isinstance(core, StableChoice) or core.needs <= count
 
 
 def _choose_unknown(question: Question, run: Run, menu: Calibration, size: Size) -> StableChoice | OnlyGaussian | None:
@@ -66,14 +72,16 @@ def _choose_unknown(question: Question, run: Run, menu: Calibration, size: Size)
 def smallest_count(question: Question) -> int:
     """The fewest records that are not refused for want of records, but for failure_probability; 0 where none will do.
 
-    Under add/remove n̂ may fall below n by some deviations, so there must be as many records more.
+    Under add/remove n̂ may fall below n by some deviations, and is then not refused as long as there may be enough
+    records (P14); but the test asks for the records themselves.
     """
     run, menu = _opened(question)
     sample = default_core_sample(menu)
     short = -float(ndtri(question.failure_probability)) * (menu.count_stddev or 0.0)
 
     def suffices(count: int) -> bool:
-        return _has_choice(question, run, menu, Size(max(count - short, 0.0), menu.count_stddev, sample))
+        sizes = (Size(max(count - off, 0.0), menu.count_stddev, sample) for off in (short, 0.0))
+        return all(_has_choice(question, run, menu, size, count) for size in sizes)
 
     high = 2
     while not suffices(high):
@@ -87,13 +95,14 @@ def smallest_count(question: Question) -> int:
     return high
 
 
-def _has_choice(question: Question, run: Run, menu: Calibration, size: Size) -> bool:
-    """Whether there is any choice; the best one takes longer to find."""
+def _has_choice(question: Question, run: Run, menu: Calibration, size: Size, count: int) -> bool:
+    """Whether there is any choice that `count` records are enough for; the best one takes longer to find."""
     if question.knowledge == "nothing":
-        return _choose_unknown(question, run, menu, size) is not None
+        choice = _choose_unknown(question, run, menu, size)
+        return choice is not None and _enough_for(choice, count)
     if menu.bounded and choose_soft(menu.bounded, size.count, run.model):
         return True
-    return bool(stable_choices(menu.tested, size, run.failure, run.model))
+    return any(each.needs <= count for each in stable_choices(menu.tested, size, run.failure, run.model))
 
 
 def _opened(question: Question) -> tuple[Run, Calibration]:

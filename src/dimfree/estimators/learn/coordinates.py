@@ -36,7 +36,8 @@ def learn_coordinates(state: State, *, rotations: bool = True) -> State:
     `rotations`: whether other axes than the records' own may be chosen.
     """
     state = state.choose(basis=OWN)
-    if state.setting.space.dimension == 1 or state.noise_over_sampling() <= SMALL_NOISE:
+    small_noise = state.noise_over_sampling() <= SMALL_NOISE
+    if state.setting.space.dimension == 1 or small_noise or state.few or state.core_alone:
         return learn(state)
     state = _choose(recentre(state), rotations)
     chosen = state.choices["basis"]

@@ -20,7 +20,14 @@ from dimfree.estimators.learn.variances import learn_variances, measure_own, unc
 
 
 def learn(state: State) -> State:
-    """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved."""
+    """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved.
+
+    With few records the variances of the columns serve the error bars alone; with very few, no stage follows the core.
+    """
+    if state.core_alone:
+        return measure_own(state)[0]
+    if state.few:
+        return last_stages(measure_own(state)[0])
     if state.noise_over_sampling() > SMALL_NOISE:
         state = recentre(state)
     return last_round(first_round(state))

@@ -4,36 +4,41 @@ The searches are Gaussian releases; the rest is post-processing of what they rel
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import Gaussian, Tested
 from dimfree.core.distances import PairDistances
 from dimfree.data.blocks import Mask, gathered
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import (
-    COARSE_STEP,
+    FACTOR_STEP,
     FACTOR_WINDOW,
-    FINE_REACH,
-    FINE_STEP,
     LEAST_WIDENING,
+    MEDIAN_LOOK,
     MEDIAN_SHARE,
     MOST_WIDENING,
-    RADIUS_FINE_STEP,
-    RADIUS_LOOKS,
-    RADIUS_ROUGH_STEP,
-    SEARCH_CLEARANCE,
+    RADIUS_STEP,
+    SEARCH_LIKELY,
+    SEARCH_POSSIBLE,
+    UNSURE_WIDENING,
+    WIDE_OVER_TYPICAL,
+    WIDE_RATIOS,
     WIDE_SHARE,
     WIDENING_POWER,
 )
+from dimfree.estimators.choose.core import Size
 from dimfree.estimators.choose.friend_radius import FriendRadii
 from dimfree.geometry.space import Space
 from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_friend_radius
-from dimfree.mechanisms.search import count_stddev, geometric_grid
+from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise
+
+Clearance = Callable[[float, Tested], float]
 
 
 @dataclass(frozen=True)
@@ -46,29 +51,40 @@ class LearnedScale:
 
 
 def learn_scale(
-    pairs: PairDistances, radii: FriendRadii, mu: float, relation: Neighbours, *, noise: Noise
+    pairs: PairDistances, radii: FriendRadii, count: float, mu: float, relation: Neighbours, *, noise: Noise
 ) -> LearnedScale:
-    """The median distance between records over the predicted one, by a coarse and a fine search."""
-    expected = radii.typical(float(MEDIAN_SHARE))
-    each = mu * math.sqrt(0.5)
-    window = expected * geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, COARSE_STEP)
-    coarse = noisy_friend_radius(pairs, MEDIAN_SHARE, window, each, relation, noise=noise)
-    near = coarse.value * geometric_grid(1 / FINE_REACH, FINE_REACH, FINE_STEP)
-    fine = noisy_friend_radius(pairs, MEDIAN_SHARE, near, each, relation, noise=noise)
-    found = window[1] < coarse.value < window[-1]
-    return LearnedScale(fine.value / expected, bool(found), (coarse.event, fine.event))
+    """The median distance between records over the predicted one. `count` is released or public."""
+    expected, grid = radii.typical(float(MEDIAN_SHARE)), geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP)
+    found = noisy_friend_radius(pairs, MEDIAN_SHARE, expected * grid, count, mu, relation, noise=noise)
+    factor = found.value / expected
+    return LearnedScale(factor, _inside(factor, grid), (found.event,))
 
 
-def learnable(count: float, mu: float, relation: Neighbours) -> bool:
-    """Whether the coarse search for a factor is likely to succeed with so many records. Public."""
-    cells = len(geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, COARSE_STEP)) - 1
-    return _stands_out(MEDIAN_SHARE, count, cells, mu * math.sqrt(0.5), relation)
+def factor_clearance(count: float, mu: float, relation: Neighbours) -> float:
+    """`_clearance` of the search for a factor. Public."""
+    return _clearance(count, geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP), mu, relation)
 
 
-def _stands_out(share: Fraction, count: float, cells: int, mu: float, relation: Neighbours) -> bool:
-    """Whether the counts lie some deviations of their noise from the target at both ends of the window."""
-    noise = count_stddev(cells, friend_average_sensitivity(share, relation), mu)
-    return float(min(share, 1 - share)) * count >= SEARCH_CLEARANCE * noise
+def _clearance(count: float, grid: Floats, mu: float, relation: Neighbours) -> float:
+    """How well all counts of a search together tell far from near, beside how many cells there are to mislead.
+
+    In squared standard deviations, over the logarithm of the number of cells.
+    """
+    deviations = 0.5 * max(count, 0.0) * mu / friend_average_sensitivity(MEDIAN_SHARE, relation)
+    return deviations**2 / math.log(len(grid) - 1)
+
+
+def with_likely_searches(branches: Sequence[Tested], size: Size, clearance: Clearance) -> list[Tested]:
+    """The branches whose searches are likely to succeed with n̂ records; else the one with the most precise searches,
+    if with as many records as are possible these may succeed. `clearance`: of a number of records and a branch."""
+    likely = [each for each in branches if clearance(size.count * size.rate, each) >= SEARCH_LIKELY]
+    last = sorted(branches, key=lambda branch: branch.search_mu)[-1:]
+    return likely or [each for each in last if clearance(size.possibly, each) >= SEARCH_POSSIBLE]
+
+
+def _inside(value: float, grid: Floats) -> bool:
+    """Whether what was found is not at an end of the grid."""
+    return bool(grid[1] * (1 + 1e-9) < value < grid[-1] * (1 - 1e-9))
 
 
 @dataclass(frozen=True)
@@ -90,24 +106,25 @@ def learn_radius(
     Few records widen λ further, because the searches are then less certain. `count` is released. The factors decide
     how often honest data pass the test; privacy does not depend on them.
     """
-    shares = [math.sqrt(share) * mu for share in RADIUS_LOOKS]
-    grid = geometric_grid(*window, RADIUS_ROUGH_STEP)
-    rough = noisy_friend_radius(pairs, MEDIAN_SHARE, grid, shares[0], relation, noise=noise)
-    near = rough.value / RADIUS_ROUGH_STEP * geometric_grid(1.0, RADIUS_ROUGH_STEP, RADIUS_FINE_STEP)
-    middle = noisy_friend_radius(pairs, MEDIAN_SHARE, near, shares[1], relation, noise=noise)
-    wider = middle.value * geometric_grid(1.0, 3.0, RADIUS_FINE_STEP)
-    wide = noisy_friend_radius(pairs, WIDE_SHARE, wider, shares[2], relation, noise=noise)
-    ratio = wide.value / middle.value
-    unsure = count_stddev(len(wider) - 1, friend_average_sensitivity(WIDE_SHARE, relation), shares[2]) / count
-    radius = wide.value * min(MOST_WIDENING, LEAST_WIDENING * ratio**WIDENING_POWER) * (1 + min(1.5 * unsure, 1.0))
-    found = bool(grid[1] < rough.value < grid[-1])
-    return LearnedRadius(radius, middle.value**2 / 2, found, (rough.event, middle.event, wide.event))
+    grid, median_mu, wide_mu = geometric_grid(*window, RADIUS_STEP), *_looks(mu)
+    middle = noisy_friend_radius(pairs, MEDIAN_SHARE, grid, count, median_mu, relation, noise=noise)
+    wider = middle.value * np.array(WIDE_RATIOS)
+    wide = noisy_friend_radius(pairs, WIDE_SHARE, wider, count, wide_mu, relation, noise=noise)
+    widening = LEAST_WIDENING * (wide.value / middle.value) ** WIDENING_POWER
+    unsure = friend_average_sensitivity(WIDE_SHARE, relation) / wide_mu / count
+    radius = wide.value * min(MOST_WIDENING, widening) * (1 + min(UNSURE_WIDENING * unsure, 1.0))
+    typical = max(middle.value, wide.value / WIDE_OVER_TYPICAL)  # root of the mean square distance, 2 tr Σ
+    return LearnedRadius(radius, typical**2 / 2, _inside(middle.value, grid), (middle.event, wide.event))
 
 
-def radius_learnable(count: float, window: tuple[float, float], mu: float, relation: Neighbours) -> bool:
-    """Whether the first search for λ is likely to succeed with so many records. Public."""
-    cells = len(geometric_grid(*window, RADIUS_ROUGH_STEP)) - 1
-    return _stands_out(MEDIAN_SHARE, count, cells, mu * math.sqrt(RADIUS_LOOKS[0]), relation)
+def _looks(mu: float) -> tuple[float, float]:
+    """The precisions of the searches for the median distance and for the wide one: together mu."""
+    return mu * math.sqrt(MEDIAN_LOOK), mu * math.sqrt(1 - MEDIAN_LOOK)
+
+
+def radius_clearance(count: float, window: tuple[float, float], mu: float, relation: Neighbours) -> float:
+    """`_clearance` of the search for the median distance. Public."""
+    return _clearance(count, geometric_grid(*window, RADIUS_STEP), _looks(mu)[0], relation)
 
 
 @during("distances in the core's sample")
