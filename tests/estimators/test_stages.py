@@ -20,6 +20,7 @@ from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.radius import looked_radius, noisy_lengths, read_edges
 from dimfree.estimators.learn.stages import Honest, run_schedule, stage
 from dimfree.estimators.learn.state import StageSetting
+from dimfree.estimators.learn.tail import Tail
 from dimfree.geometry.clip import BALL
 from dimfree.geometry.shape import Dense, Diagonal, Isotropic
 from dimfree.geometry.space import Space
@@ -168,7 +169,7 @@ def test_records_beyond_the_friends_are_left_out_of_the_look():
     _, near = looked(rows, 1.0, farthest=8.0)
     assert near.value.edges[-1] == 8.0
     assert (near.value.counts[-1], near.value.total) == (0.0, pytest.approx(980))
-    radii = [looked_radius(seen.value, 5.0, math.sqrt(5), 1.0, 5.0, 0.0) for seen in (all_of_them, near)]
+    radii = [looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 1.0, 5.0, 0.0) for seen in (all_of_them, near)]
     assert radii[1] < 8.0 < radii[0]
 
 
@@ -184,20 +185,22 @@ def test_the_radius_leaves_about_the_excess_that_noise_may_hide(seed):
     _, seen = looked(rows, 0.5, noise=SeededNoise(seed))
     lengths = np.linalg.norm(rows, axis=1)
     for mu in (0.02, 0.2):
-        radius = looked_radius(seen.value, 5.0, math.sqrt(5), mu, 5.0, 0.0)
+        radius = looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), mu, 5.0, 0.0)
         target = OUTER_BIAS * 5.0**OUTER_BIAS_POWER * math.sqrt(5) / mu
         assert 0.05 * target < (np.maximum(lengths / radius - 1, 0)).sum() < 2 * target
 
 
 def test_a_wide_radius_is_kept_within_what_was_looked_at():
     _, seen = looked(np.random.default_rng(2).normal(size=(500, 5)), 1.0)
-    assert looked_radius(seen.value, 5.0, math.sqrt(5), 0.2, 5.0, 7.0) == 7.0
-    assert looked_radius(seen.value, 5.0, math.sqrt(5), 0.2, 5.0, 1e9) == seen.value.edges[-1]
+    assert looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 0.2, 5.0, 7.0) == 7.0
+    assert looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 0.2, 5.0, 1e9) == seen.value.edges[-1]
 
 
 def test_bias_along_a_wide_coordinate_is_allowed_less():
     _, seen = looked(np.random.default_rng(3).normal(size=(2000, 5)), 1.0)
-    alike, one_wide = (looked_radius(seen.value, 5.0, math.sqrt(5), 0.1, widest, 0.0) for widest in (5.0, 1.2))
+    alike, one_wide = (
+        looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 0.1, widest, 0.0) for widest in (5.0, 1.2)
+    )
     assert one_wide > alike
 
 

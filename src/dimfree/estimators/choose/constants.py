@@ -221,6 +221,8 @@ TAIL_MODEL_ERROR = 0.1
 BUMP_DEVIATIONS = 4.5
 # [probability] With which the excess at the outer radius is below its target.
 OUTER_LEVEL = 0.75
+# [probability] How many records may lie beyond a radius is said at this level.
+MOST_BEYOND = 0.975
 # [deviations of the noise; power of the rank; most] Target bias of clipping at the outer radius.
 OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
 

@@ -26,10 +26,11 @@ class Answer:
     mean: Floats
     variance: Floats
     ball: Ball
+    beyond: float | None  # how many records may lie outside the ball
 
     def reach(self) -> Reach:
         """How far from the centre records counted in full."""
-        return Reach(self.ball.radius, self.ball.centre, np.broadcast_to(self.ball.scale, self.mean.shape))
+        return Reach(self.ball.radius, self.ball.centre, np.broadcast_to(self.ball.scale, self.mean.shape), self.beyond)
 
 
 def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
@@ -54,7 +55,8 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
     event = state.events[-1]
     noise = np.hypot(event.stddev * event.step, offset * setting.count_stddev) / setting.count  # of sum, and of n̂
     mean = state.centre + offset * scale
-    return state, Answer(mean, (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2, ball)  # and of its last bit
+    variance = (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2  # and of its last bit
+    return state, Answer(mean, variance, ball, tail.most_beyond(ball.radius))
 
 
 def clipping_radius(state: ColumnState, tail: Tail) -> float:

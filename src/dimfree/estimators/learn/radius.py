@@ -45,11 +45,10 @@ def read_edges(rank: float, predicted: float, farthest: float = math.inf) -> Flo
     return edges if end >= edges[-1] else np.append(edges[edges < end], end)
 
 
-def looked_radius(seen: LengthCounts, rank: float, predicted: float, mu: float, widest: float, wide: float) -> float:
+def looked_radius(tail: Tail, mu: float, widest: float, wide: float) -> float:
     """R after a core: where the likely bias is at most a part of the noise, all of it along the widest coordinate.
 
     `widest` is Σσ over the largest σ: the squared length of the noise in the records' units, over what one coordinate
     of the ball has in the widest one. At least `wide`, as far as lengths were looked at.
     """
-    radius = outer_radius(Tail.fitted(seen, rank, predicted), widest, mu, CORE_BIAS_MOST)
-    return max(radius, min(wide, float(seen.edges[-1])))
+    return max(outer_radius(tail, widest, mu, CORE_BIAS_MOST), min(wide, tail.last_edge))

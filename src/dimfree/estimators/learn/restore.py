@@ -63,7 +63,10 @@ def _population(state: State, value: Floats, shape: LearnedShape) -> Population 
 def _reach(state: State) -> Reach | None:
     """Where the last stage clipped, which has most of the weight; the coordinates are the columns."""
     ball = state.ball
-    return None if ball is None else Reach(ball.radius, ball.centre, np.broadcast_to(ball.scale, ball.centre.shape))
+    if ball is None:
+        return None
+    beyond = None if state.lengths is None else state.lengths.tail.most_beyond(state.lengths.ball.radius)
+    return Reach(ball.radius, ball.centre, np.broadcast_to(ball.scale, ball.centre.shape), beyond)
 
 
 def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:

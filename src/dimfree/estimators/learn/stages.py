@@ -86,7 +86,7 @@ def schedule_radius(seen: LengthCounts, setting: StageSetting, schedule: Schedul
     moments = Moments.of(spectrum)
     wide = WIDE_REACH * math.sqrt(moments.first / moments.size * setting.count) * mu
     predicted, widest = math.sqrt(moments.first), moments.first / float(spectrum[0])
-    return looked_radius(seen, moments.effective_rank, predicted, mu, widest, wide)
+    return looked_radius(Tail.fitted(seen, moments.effective_rank, predicted), mu, widest, wide)
 
 
 def run_stages(state: State, share: float, most: int = MOST_STAGES, *, spherical: bool = False) -> State:
@@ -149,6 +149,7 @@ def _look(state: State, precision: float, counted: float) -> tuple[State, float]
     seen = noisy_lengths(setting, ball, rank, math.sqrt(precision), farthest=farthest / widest, times=state.stands_for)
     mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(ball.scale))
     wide = WIDE_REACH * state.sampling_error * setting.count * mu / stretch
-    radius = looked_radius(seen.value, rank, ball.radius, mu / state.stands_for, (stretch / widest) ** 2, wide)
-    lengths = Lengths(Tail.fitted(seen.value, rank, ball.radius), replace(ball, radius=radius))
+    tail = Tail.fitted(seen.value, rank, ball.radius)
+    radius = looked_radius(tail, mu / state.stands_for, (stretch / widest) ** 2, wide)
+    lengths = Lengths(tail, replace(ball, radius=radius))
     return replace(state.charge(seen), left=state.left - precision, lengths=lengths), radius / ball.radius

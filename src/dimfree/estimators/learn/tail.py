@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtri
 
 from dimfree._types import Floats
 from dimfree.estimators.choose import constants as c
@@ -80,6 +81,7 @@ class Tail:
     scale: Floats  # (M,)
     amount: Floats  # (M,) records beyond start, bumps left out
     weight: Floats  # (M,) posterior probability
+    noise: float  # standard deviation of a cell, in records
 
     @classmethod
     def fitted(cls, seen: LengthCounts, rank: float, predicted: float) -> "Tail":
@@ -103,7 +105,7 @@ class Tail:
         prior = np.maximum(-0.5 * ((shape - middle) / spread) ** 2, c.TAIL_EQUAL_PRIOR)
         weight, amount, bumps = _posterior_and_bumps(cells, seen.counts[first:], seen.noise, prior)
         knots, number = np.append(0.0, edges[:first]), np.maximum(beyond[: first + 1], 1e-3)
-        return cls(start, knots, number, ends, bumps, shape, scale, amount, weight)
+        return cls(start, knots, number, ends, bumps, shape, scale, amount, weight, seen.noise)
 
     @property
     def last_edge(self) -> float:
@@ -133,6 +135,12 @@ class Tail:
         far = laws + (self.ends > radii[:, None]) @ self.bumps
         near = np.exp(np.interp(radii, self.knots, np.log(self.number)))
         return np.where(radii < self.start, np.maximum(near, far), far)
+
+    def most_beyond(self, radius: float) -> float | None:
+        """How many records may lie beyond a radius, with about 97.5 % confidence: what the laws say, and what the noise
+        of a cell may hide besides. None within `start`: records of usual length are many, and not counted one by one."""
+        hidden = float(ndtri(c.MOST_BEYOND)) * self.noise
+        return None if radius < self.start else hidden + float(self.beyond(np.array([radius]), c.MOST_BEYOND)[0])
 
     def _quantile(self, laws: Floats, level: float) -> Floats:
         order = np.argsort(laws, axis=1)
