@@ -19,7 +19,7 @@ from dimfree.noise import Noise
 STEPS = 2**20  # grid steps to one unit of the count
 _PER_HALVING = 3  # noisy counts for each halving that a search without noise would need
 _WIDTHS = np.array([1.0, 3.0, 10.0, 30.0, 100.0])  # in cells: within how many the count may grow from 0 to its whole
-_MODEL_ERROR = 0.2  # of the modelled excess: no count grows along a straight line
+_MODEL_ERROR = 0.2  # of an answer: no count grows along a straight line
 
 
 def queries(cells: int) -> int:
@@ -64,7 +64,7 @@ class Crossing:
     """Where an excess crosses zero, given noisy answers: a posterior over cells and widths. Sees no record.
 
     The model: a straight line from -share·count to (1 - share)·count over an unknown number of cells. Its error is
-    proportional to the excess, so that however precise the answers are, their signs keep deciding.
+    proportional to the answer, so that however precise the answers are, their signs keep deciding.
     """
 
     def __init__(self, cells: int, share: float, count: float, stddev: float) -> None:
@@ -84,9 +84,10 @@ class Crossing:
 
     def learn(self, point: int, answer: float) -> None:
         """One noisy excess at a point of the grid."""
-        mean = self.count * np.clip((point - self.place) / _WIDTHS, -self.share, 1 - self.share)
-        variance = self.stddev**2 + (_MODEL_ERROR * mean) ** 2
-        self.log -= (answer - mean) ** 2 / (2 * variance) + np.log(variance) / 2
+        low, high = -self.share * self.count, (1 - self.share) * self.count
+        mean = np.clip(self.count * (point - self.place) / _WIDTHS, low, high)
+        variance = self.stddev**2 + (_MODEL_ERROR * min(max(answer, low), high)) ** 2
+        self.log -= (answer - mean) ** 2 / (2 * variance)
 
     def _below(self) -> Floats:
         """The posterior probability that the crossing lies in a cell or before it."""
