@@ -129,6 +129,41 @@ COUNTED_PRECISION = 0.05
 # [variance of ln σ] Of standard deviations that follow from those of other coordinates.
 GUESSED_LOG_VARIANCE = 0.01
 
+# --- The secret ring (learn/ring.py, choose/ring.py) ------------------------------------------------------------------
+
+# [share of P] All releases on the ring, ahead of the test.
+RING_SHARE = 0.20
+# [sqrt(d)/mu records; records] The ring is taken below the first, and above the second.
+RING_RULE, RING_LEAST = 20.0, 500
+# [squared deviations; share of the ring's precision] A search is this sure, beyond what its cells need; its most.
+RING_SURE, RING_SEARCH_MOST = 30.0, 0.1
+# [share of the ring's precision] λ in the learned shape.
+RING_RADIUS_LOOK = 0.15
+# [share of what searches and λ leave] The scores of each round; they sum to 1.
+RING_ROUNDS = (0.55, 0.45)
+# [factor] Steps of the grids of distances and of units.
+RING_LENGTH_STEP, RING_UNIT_STEP = 1.1, 1.5
+# [factor] Units are searched from so far below the average variance to so far above the sum of all.
+RING_UNIT_REACH = 10.0
+# [factor] The unit at which half of the pairs are clipped, over the one taken.
+RING_UNIT_OVER = 1.6
+# [τ] A variance that scores more is named.
+RING_STANDS_OUT = 2.0
+# [typical distance: least, most; probability] The rest: where it is searched, and the quantile taken.
+RING_LEAST_REST, RING_MOST_REST, RING_REST_LEVEL = 1e-9, 1.5, 0.8
+# [share of the named Σσ] A smaller rest is not looked at again.
+RING_SMALL_REST = 0.2
+# [variance of ln σ] Of coordinates that were not named, and where none was in the first round.
+RING_REST_LOG_VARIANCE, RING_EVEN_LOG_VARIANCE = 0.25, 0.05
+# [typical distance] Honest records lie no farther apart.
+RING_FARTHEST = 6.0
+# [share of P] Candidates for the core's mean in the learned shape.
+RING_CORE_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
+# [number] Groups of coordinates of like σ, for the choice of the core's share and of the block.
+RING_BINS = 24
+# [share of P] The stages before variances are learned again.
+RING_FIRST_ROUND = 0.15
+
 # --- Which coordinates (learn/coordinates.py, forecasts.py, principal_directions.py) ----------------------------------
 
 # [share of P] Each released number; the matrix of directions.

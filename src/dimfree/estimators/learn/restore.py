@@ -12,7 +12,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.estimators.learn.principal_directions import without_offset
 from dimfree.estimators.learn.shrinkage import denoised
-from dimfree.estimators.learn.spreads import learned_shape
+from dimfree.estimators.learn.spreads import VarianceRelease, learned_shape
 from dimfree.estimators.learn.state import State
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.learned import LearnedAxes
@@ -57,8 +57,7 @@ def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
     """Spreads of the columns, and the directions found. The directions were seen from an earlier centre, off by about
     what the mean has moved since: what that distance alone explains is taken out."""
     scores = state.own_scores or state.scores
-    assert scores is not None  # every path learns variances in the records' own coordinates
-    shape = learned_shape(scores, mean, mean_variance)
+    shape = _spreads((*state.ring_scores, *([] if scores is None else [scores])), mean, mean_variance)
     if state.directions is None:
         return shape
     seen_from = state.directions.seen_from
@@ -69,6 +68,17 @@ def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
         return shape
     directions = LearnedDirections(found.directions.T, found.shares, found.angles, seen_from.scale)
     return replace(shape, directions=directions)
+
+
+def _spreads(releases: tuple[VarianceRelease, ...], mean: Floats, mean_variance: Floats) -> LearnedShape:
+    """What each coordinate's last variance release says; together they are about all of them."""
+    parts = [np.empty_like(mean) for _ in range(3)]
+    for each in releases:
+        which = slice(None) if each.which is None else each.which
+        found = learned_shape(each, mean[which], mean_variance[which])
+        for part, of_found in zip(parts, (found.variances, found.log_stddev, found.log_above), strict=True):
+            part[which] = of_found
+    return LearnedShape(parts[0], parts[1], log_above=parts[2])
 
 
 def _principal(basis: Basis, variances: Floats) -> Floats:

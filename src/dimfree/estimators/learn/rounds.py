@@ -12,6 +12,7 @@ from dimfree.estimators.choose.constants import (
     RECENTRE_PRECISION,
     RECENTRE_SHARES,
     RECENTRE_STAGES,
+    RING_FIRST_ROUND,
     SMALL_NOISE,
 )
 from dimfree.estimators.learn.stages import last_stages, run_stages
@@ -24,6 +25,13 @@ def learn(state: State) -> State:
     if state.noise_over_sampling() > SMALL_NOISE:
         state = recentre(state)
     return last_round(first_round(state))
+
+
+def learn_after_ring(state: State) -> State:
+    """Variances are known from the ring: stages, variances again if they are uncertain, the answer."""
+    if uncertainty(state) <= LOSS:
+        return last_stages(state)
+    return last_round(run_stages(state, RING_FIRST_ROUND * state.precision / state.left))
 
 
 def recentre(state: State) -> State:

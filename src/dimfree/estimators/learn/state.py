@@ -23,7 +23,7 @@ from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.shape import Diagonal
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
-from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.clipped_sum import Ball, Block
 from dimfree.mechanisms.directions import Lookout
 from dimfree.noise import Noise
 
@@ -74,9 +74,11 @@ class State:
     left: float  # precision not yet spent
     stddev: Floats  # σ, as learned so far
     log_variance: Floats  # how uncertain ln σ is
+    block: Block = None  # the coordinates that stages work on; the others have the core's mean
     ball: Ball | None = None  # of the last stage
     scores: VarianceRelease | None = None  # the last variance release, in the coordinates of that time
     own_scores: VarianceRelease | None = None  # the same in the original coordinates, where the stages use others
+    ring_scores: tuple[VarianceRelease, ...] = ()  # those of the ring, ahead of the core; later ones overrule them
     directions: Directions | None = None
     choices: Mapping[str, float | str] = field(default_factory=dict)  # public: what was chosen, and the forecasts
 
@@ -104,15 +106,20 @@ class State:
     def precision(self) -> float:
         return self.start.precision
 
+    def seen(self, coordinates: Floats) -> Floats:
+        """Those in the block."""
+        return coordinates if self.block is None else coordinates[self.block]
+
     @property
     def rank(self) -> float:
-        """How many coordinates share the spread of a record."""
-        return float(self.stddev.sum() ** 2 / (self.stddev**2).sum())
+        """How many coordinates of the block share the spread of a record."""
+        stddev = self.seen(self.stddev)
+        return float(stddev.sum() ** 2 / (stddev**2).sum())
 
     @property
     def sampling_error(self) -> float:
-        """The length of the sample mean's own error, by the variances learned."""
-        return float(np.linalg.norm(self.stddev)) / math.sqrt(self.start.sampling_count)
+        """The length of the sample mean's own error in the block, by the variances learned."""
+        return float(np.linalg.norm(self.seen(self.stddev))) / math.sqrt(self.start.sampling_count)
 
     @property
     def stands_for(self) -> float:
