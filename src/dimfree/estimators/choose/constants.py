@@ -138,7 +138,7 @@ RING_RULE, RING_LEAST = 20.0, 500
 # [squared deviations; share of the ring's precision] A search is this sure, beyond what its cells need; its most.
 RING_SURE, RING_SEARCH_MOST = 30.0, 0.1
 # [share of the ring's precision] λ in the learned shape.
-RING_RADIUS_LOOK = 0.15
+RING_RADIUS_LOOK = 0.25
 # [share of what searches and λ leave] The scores of each round; they sum to 1.
 RING_ROUNDS = (0.55, 0.45)
 # [factor] Steps of the grids of distances and of units.
@@ -204,7 +204,7 @@ WIDE_REACH = 0.2
 # [standard deviations; probability] After a core the tail is fitted twice: along few directions some lie far out.
 CORE_TAILS = ((20.0, 0.6), (6.0, 0.5))
 # [deviations of the noise] After a core: most of the target bias. Columns that move together have become a direction.
-CORE_BIAS_MOST = 1.0
+CORE_BIAS_MOST = 0.5
 # [predicted length] Lengths are read up to here at least, however near the core's records lie to each other.
 LENGTH_READ_LEAST = 2.0
 

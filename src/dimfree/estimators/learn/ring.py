@@ -164,12 +164,12 @@ def _scored(
 
 def _friend_radius(setting: RingSetting, stddev: Floats) -> tuple[float, tuple[Gaussian, ...]]:
     """λ as by `learn_radius`, with neighbours on the ring in place of all pairs."""
-    root, each = np.sqrt(stddev), math.sqrt(c.RING_RADIUS_LOOK / 2) * setting.mu * (1 - 1e-9)
-    grid = math.sqrt(2 * float(stddev.sum())) * geometric_grid(0.25, 5.0, 1.07)
-    middle = setting.length(root, c.MEDIAN_SHARE, grid, each)
-    wide = setting.length(root, c.WIDE_SHARE, middle.value * geometric_grid(1.0, 3.0, 1.07), each)
+    root, grid = np.sqrt(stddev), math.sqrt(2 * float(stddev.sum())) * geometric_grid(0.25, 5.0, 1.07)
+    middle = setting.length(root, c.MEDIAN_SHARE, grid, setting.search_mu(len(grid)))
+    mu = math.sqrt(c.RING_RADIUS_LOOK * setting.mu**2 - middle.event.mu**2) * (1 - 1e-9)
+    wide = setting.length(root, c.WIDE_SHARE, middle.value * geometric_grid(1.0, 3.0, 1.07), mu)
     widening = min(c.MOST_WIDENING, c.LEAST_WIDENING * (wide.value / middle.value) ** c.WIDENING_POWER)
-    unsure = pair_count_sensitivity(c.WIDE_SHARE, setting.relation) / each / setting.count
+    unsure = pair_count_sensitivity(c.WIDE_SHARE, setting.relation) / mu / setting.count
     return wide.value * widening * (1 + min(1.5 * unsure, 1.0)), (middle.event, wide.event)
 
 
