@@ -15,12 +15,16 @@ from dimfree.accounting.budget import Neighbours
 THOUSANDTHS = 1000  # b is a public multiple of 1/1000
 
 
-def stability(counts: Integers, full_share: Fraction, budget: int) -> int:
-    """T = min{k >= 0 : #{j : c_j < b·n + k} + k >= B}, in exact arithmetic (P4: neighbours differ by at most one)."""
-    full = full_share * len(counts)
-    shortfall = np.sort(counts * full.denominator)  # c_j < b·n + k  <=>  c_j·q < b·n·q + k·q
+def stability(counts: Integers, full_share: Fraction, budget: int, neighbours: Neighbours) -> int:
+    """T = min{k >= 0 : #{j : c_j < b·n + s·k} + k >= B}, in exact arithmetic; neighbours differ by at most one.
+
+    The slope s is b under add/remove (P13), 1 under replace-one (P4).
+    """
+    rise = full_share if neighbours is Neighbours.ADD_REMOVE else Fraction(1)  # P13
+    full, scale = full_share * len(counts), full_share.denominator  # all thresholds are multiples of 1/scale
+    shortfall = np.sort(counts * scale)
     for k in range(budget):
-        unstable = int(np.searchsorted(shortfall, full.numerator + k * full.denominator, side="left"))
+        unstable = int(np.searchsorted(shortfall, int((full + k * rise) * scale), side="left"))
         if unstable + k >= budget:  # P4, l.1
             return k
     return budget

@@ -110,7 +110,8 @@ def _scale(run: Run, schedule: Schedule, size: Size, sampled: Mask | None) -> Le
     if not run.learn_scale:
         return LearnedScale(1.0, True, ())
     pairs = pair_distances(run.space, sampled, size.capacity(size.rate))
-    return learn_scale(pairs, run.model.radii, schedule.branch.search_mu, run.relation, noise=run.noise)
+    looked_at, search_mu = max(size.count * size.rate, 1.0), schedule.branch.search_mu
+    return learn_scale(pairs, run.model.radii, looked_at, search_mu, run.relation, noise=run.noise)
 
 
 def _stages(

@@ -75,7 +75,7 @@ def core_mean(
     """The stable core's noisy mean, or None where the test fails (P4, P5, P5', P6); `capacity` as in `on_grid`."""
     integers = on_grid(run.space, radius, sampled, capacity)
     counts = all_counts(integers)
-    statistic = stable.stability(counts, core.full_share, core.budget)  # P4
+    statistic = stable.stability(counts, core.full_share, core.budget, run.relation)  # P4, P13
     if core.floor is not None:
         statistic = stable.capped_by_count(statistic, integers.count, core.floor)  # P5'
     if not passes(statistic, core.branch.ladder, noise=run.noise):  # P6

@@ -7,23 +7,35 @@ post-processing. Letters: n̂ = released number of records, λ = friend radius, 
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Costs, Tested
+from dimfree.accounting.events import Costs, Gaussian, Tested
 from dimfree.core import stable
 from dimfree.core.ring import Ring
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
     BUDGET_MARGIN,
     CORE_POWER,
+    CORE_SHARE_FEW,
     CORE_SHARES,
     FULL_SHARE_RULE,
     RADIUS_SEARCH_SHARE,
+    RECOUNT_SHARE,
     RING_SHARE,
 )
-from dimfree.estimators.choose.core import Size, StableChoice
+from dimfree.estimators.choose.core import (
+    N_LOW,
+    Size,
+    StableChoice,
+    are_few,
+    least_floor,
+    of_use,
+    with_enough_records,
+)
 from dimfree.estimators.choose.ring import few_for_columns, plan_core
 from dimfree.estimators.columns.run import release_by_columns, untested_branch
 from dimfree.estimators.learn.coordinates import learn_coordinates
@@ -36,6 +48,7 @@ from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.opening import calibrated, charged, core_mean, core_sample, released_size
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
 from dimfree.geometry.shape import Diagonal
+from dimfree.mechanisms.count import noisy_count
 from dimfree.results.release import Release
 
 
@@ -64,13 +77,14 @@ def release_unknown(run: Run) -> Release:
     if choice is None:
         return run.refused(TOO_FEW, "auto", run.ledger(before, calibration.menu), count=size.count)
     ledger = charged(run, calibration, before, choice.branch)  # P9
+    choice, size, recount = _counted_again(run, choice, size)  # P5', P14
     sampled = core_sample(run, size)
     learned = _learned_radius(run, choice, size, sampled)  # M5'
-    ledger, public = replace(ledger, searches=learned.events), size.public | {"radius": learned.radius}
+    ledger, public = replace(ledger, searches=recount + learned.events), size.public | {"radius": learned.radius}
     if not learned.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
-    share = core_share(choice, learned.radius, learned.trace, run.space.dimension)
+    share = core_share(choice, size, learned.radius, learned.trace, run.space.dimension)
     core_mu, capacity = math.sqrt(share * precision), size.capacity(size.rate)
     mean = core_mean(run, choice, learned.radius, core_mu, sampled, capacity)  # P4, P5, P6
     if mean is None:
@@ -92,9 +106,10 @@ def choose_ring(run: Run, calibration: Calibration, size: Size) -> StableChoice 
 
 def _release_by_ring(run: Run, choice: StableChoice, size: Size, ledger: Costs) -> Release:
     """ring: variances, λ → core in their shape → stages on the block that pays → restore (P4 to P6, P8, P10, P15)."""
+    choice, size, recount = _counted_again(run, choice, size)  # P5', P14
     sampled, capacity = core_sample(run, size), size.capacity(size.rate)
     shape = _shape_by_ring(run, choice, size, sampled)  # P15, P16
-    ledger, public = replace(ledger, searches=shape.events), size.public | {"radius": shape.radius}
+    ledger, public = replace(ledger, searches=recount + shape.events), size.public | {"radius": shape.radius}
     if not shape.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
@@ -114,16 +129,35 @@ def _release_by_ring(run: Run, choice: StableChoice, size: Size, ledger: Costs) 
 def _shape_by_ring(run: Run, choice: StableChoice, size: Size, sampled: Mask | None) -> RingShape:
     """The differences of neighbours are freed before the core needs their memory."""
     ring = Ring.of(run.space, sampled, size.capacity(size.rate), noise=run.noise)
-    looked_at = max(size.count * size.rate, 1.0)
-    mu = choice.branch.search_mu * (1 - 1e-9)
+    looked_at, mu = max(size.count * size.rate, 1.0), search_parts(choice.branch, run.relation)[1]
     return learn_by_ring(RingSetting(ring, looked_at, mu, run.relation, run.noise), run.window)
 
 
 def _learned_radius(run: Run, choice: StableChoice, size: Size, sampled: Mask | None) -> LearnedRadius:
     """λ from the distances among the core's sample; the distances are freed before the core needs their memory."""
-    looked_at, search_mu = max(size.count * size.rate, 1.0), choice.branch.search_mu
+    looked_at, radius_mu = max(size.count * size.rate, 1.0), search_parts(choice.branch, run.relation)[1]
     pairs = pair_distances(run.space, sampled, size.capacity(size.rate))
-    return learn_radius(pairs, run.window, looked_at, search_mu, run.relation, noise=run.noise)
+    return learn_radius(pairs, run.window, looked_at, radius_mu, run.relation, noise=run.noise)
+
+
+def _counted_again(run: Run, choice: StableChoice, size: Size) -> tuple[StableChoice, Size, tuple[Gaussian, ...]]:
+    """Add/remove: a second count inside the branch, combined with n̂, and the core chosen by both (P14)."""
+    if size.stddev is None:
+        return choice, size, ()
+    again = noisy_count(run.records.count, 1 / search_parts(choice.branch, run.relation)[0], noise=run.noise)
+    size = size.combined(again.value, again.event.stddev * again.event.step)
+    return chosen_again(run, choice, size), size, (again.event,)
+
+
+def chosen_again(run: Run, choice: StableChoice, size: Size) -> StableChoice:
+    """The core on the same branch, for a number of records that is known better."""
+    return _by_rule(choice.branch, size, run.failure, run.model.outliers) or choice
+
+
+def search_parts(branch: Tested, relation: Neighbours) -> tuple[float, float]:
+    """mu of the second count, which a public number of records does not need, and of the searches for λ."""
+    share = RECOUNT_SHARE if relation is Neighbours.ADD_REMOVE else 0.0
+    return math.sqrt(share) * branch.search_mu, math.sqrt(1 - share) * branch.search_mu * (1 - 1e-12)
 
 
 def choose_core(run: Run, calibration: Calibration, size: Size) -> StableChoice | None:
@@ -131,27 +165,60 @@ def choose_core(run: Run, calibration: Calibration, size: Size) -> StableChoice 
 
     A long ladder leaves more precision to all later releases, a short one gives a more precise core. Radius in λ.
     """
-    looked_at = size.count * size.rate
-    branches = [b for b in calibration.tested if radius_learnable(looked_at, run.window, b.search_mu, run.relation)]
+    branches = _searchable(run, calibration, size)
     choices = [c for branch in branches if (c := _by_rule(branch, size, run.failure, run.model.outliers))]
-    return min(choices, key=lambda c: c.sensitivity**CORE_POWER / c.branch.mu, default=None)
+    promising = with_enough_records(choices, size, run.failure)
+    return min(promising, key=lambda c: c.sensitivity**CORE_POWER / c.branch.mu, default=None)
+
+
+def _searchable(run: Run, calibration: Calibration, size: Size) -> list[Tested]:
+    """Branches whose searches are likely to succeed with n̂ records; else the one with the most precise searches,
+    if they are with as many as are possible."""
+
+    def succeeds(branch: Tested, count: float) -> bool:
+        return radius_learnable(count, run.window, search_parts(branch, run.relation)[1], run.relation)
+
+    likely = [branch for branch in calibration.tested if succeeds(branch, size.count * size.rate)]
+    last = sorted(calibration.tested, key=lambda branch: branch.search_mu)[-1:]
+    return likely or [branch for branch in last if succeeds(branch, size.possibly)]
 
 
 def _by_rule(branch: Tested, size: Size, failure: float, outliers: float) -> StableChoice | None:
-    """b and B from the ladder and the share of outliers."""
-    steps = branch.ladder.length
-    floor, count = size.bound(steps, failure)
+    """b and B from the ladder and the share of outliers; n_0 no lower than leaves a core of use (P14)."""
+    floor, count = size.bound(branch.ladder.length, failure)
+    choice = _ruled(branch, floor, count, outliers)
+    return choice if size.stddev is None or of_use(choice) else _smallest(branch, outliers)
+
+
+@lru_cache(maxsize=64)
+def _smallest(branch: Tested, outliers: float) -> StableChoice | None:
+    """The core with the smallest n_0 that leaves one of use (P14)."""
+
+    def at(floor: int) -> StableChoice | None:
+        return _ruled(branch, floor, floor + N_LOW, outliers)
+
+    floor = least_floor(branch.ladder.length, lambda n: of_use(at(n)))
+    return None if floor is None else at(floor)
+
+
+def _ruled(branch: Tested, floor: int | None, count: int, outliers: float) -> StableChoice | None:
+    """b and B for n_low = `count`: what honest records, FULL_SHARE_RULE of them friends, can keep to (P13)."""
+    relation = Neighbours.REPLACE_ONE if floor is None else Neighbours.ADD_REMOVE
     if count < 1:
         return None
-    share = Fraction(math.floor(1000 * (FULL_SHARE_RULE - outliers - steps / count)), 1000)
-    budget = steps + math.ceil(outliers * count) + BUDGET_MARGIN
-    if not stable.admissible(count, share, budget, size.relation):
+    steps, honest = branch.ladder.length, FULL_SHARE_RULE - outliers
+    tested = count if floor is None else count + steps  # so many records should pass
+    wanted = honest - steps / count if floor is None else honest * tested / (tested + steps)
+    share = Fraction(math.floor(1000 * wanted), 1000)
+    budget = steps + math.ceil(outliers * tested) + BUDGET_MARGIN
+    if not stable.admissible(count, share, budget, relation):
         return None
-    moves = stable.sensitivity(count, share, budget, size.relation)
+    moves = stable.sensitivity(count, share, budget, relation)
     return StableChoice(branch, share, budget, floor, 1.0, moves, moves / branch.mu)
 
 
-def core_share(choice: StableChoice, radius: float, trace: float, dimension: int) -> float:
+def core_share(choice: StableChoice, size: Size, radius: float, trace: float, dimension: int) -> float:
     """Of the precision, for the core: enough to bring the centre's squared error to half of tr Σ."""
     needed = 2 * dimension * (choice.sensitivity * radius) ** 2 / (choice.branch.mu**2 * trace)
-    return float(np.clip(needed, *CORE_SHARES))
+    most = CORE_SHARE_FEW if are_few(size.count, choice.branch.mu, size.relation) else CORE_SHARES[1]
+    return float(np.clip(needed, CORE_SHARES[0], most))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dimfree.accounting.budget import Neighbours
 from dimfree.core.distances import PairDistances
 from dimfree.mechanisms import Measured
-from dimfree.mechanisms.search import STEPS, noisy_search
+from dimfree.mechanisms.search import STEPS, noisy_crossing
 from dimfree.noise import Noise
 
 
@@ -27,12 +27,16 @@ def noisy_friend_radius(
     pairs: PairDistances,
     share: Fraction,
     grid: NDArray[np.float64],
+    count: float,
     mu: float,
     relation: Neighbours,
     *,
     noise: Noise,
 ) -> Measured[float]:
-    """The first radius of the public grid at which the noisy average record has `share` of all as friends."""
+    """About the first radius of the public grid at which the average record has `share` of all as friends.
+
+    `count` is the released or public number of records.
+    """
 
     def excess(radius: float) -> int:
         n = pairs.count
@@ -40,4 +44,4 @@ def noisy_friend_radius(
         return int((average - share * n) * STEPS // 1)
 
     sensitivity = friend_average_sensitivity(share, relation)
-    return noisy_search(excess, grid, sensitivity, mu, "friend radius", noise=noise)
+    return noisy_crossing(excess, grid, float(share), count, sensitivity, mu, "friend radius", noise=noise)

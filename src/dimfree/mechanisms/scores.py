@@ -21,7 +21,7 @@ from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.centred import Centred
 from dimfree.mechanisms.score_lengths import ScoreLengths, blur
-from dimfree.mechanisms.search import STEPS, noisy_search
+from dimfree.mechanisms.search import STEPS, noisy_crossing
 from dimfree.noise import Noise
 
 MOVES = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of a clipped non-negative sum (P10)
@@ -71,17 +71,20 @@ def lengths_of(space: Space, scoring: Scoring, grid: Floats | None = None) -> Sc
 
 
 def noisy_unit(
-    space: Space, scoring: Scoring, allowed: float, grid: Floats, mu: float, *, noise: Noise
+    space: Space, scoring: Scoring, unclipped: float, count: float, grid: Floats, mu: float, *, noise: Noise
 ) -> Measured[float]:
-    """The unit R of the grid at which about `allowed` records are clipped; the count moves by at most one."""
+    """The unit R of the grid at which about a share `unclipped` of `count` records is not clipped.
 
+    `count` is released or public; the number of clipped records moves by at most one.
+    """
+    allowed = (1 - unclipped) * count
     lengths = lengths_of(space, scoring, grid)
     lengths.look(lengths.likely_unit(grid, allowed / max(space.count, 1)))
 
     def spare(unit: float) -> int:
         return round(allowed * STEPS) - lengths.clipped(unit) * STEPS
 
-    return noisy_search(spare, grid, 1.0, mu, "unit of the scores", noise=noise)
+    return noisy_crossing(spare, grid, unclipped, count, 1.0, mu, "unit of the scores", noise=noise)
 
 
 def total_scores(space: Space, scoring: Scoring, unit: float) -> Integers:

@@ -30,7 +30,7 @@ from dimfree.estimators.learn.knowledge import Knowledge
 from dimfree.estimators.learn.scale import LearnedRadius, learn_radius
 from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.run import Run
-from dimfree.estimators.unknown import choose_core, core_share
+from dimfree.estimators.unknown import choose_core, chosen_again, core_share, search_parts
 from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.gaussian import mean_event
@@ -86,7 +86,7 @@ def _radii(question: Question, seen: Outlook) -> list[LearnedRadius]:
         raise TypeError("Nothing is simulated where the release would refuse.")
     table, run, noise = Table.of(question, 0), seen.run, SeededNoise(SEED)
     pairs, count = RememberedPairs.of(table.rows, 0), seen.size.count / table.factor
-    mu = seen.choice.branch.search_mu * table.factor * seen.size.rate
+    mu = search_parts(seen.choice.branch, run.relation)[1] * table.factor * seen.size.rate
     found = [learn_radius(pairs, run.window, count, mu, run.relation, noise=noise) for _ in range(SIMULATED_SEARCHES)]
     return sorted((each for each in found if each.found), key=lambda each: each.radius)
 
@@ -118,6 +118,11 @@ class _KeptNoise(SeededNoise):
             )
 
 
+def _off_by(size: Size, deviations: float) -> Size:
+    """A released number of records so many deviations away from the true one."""
+    return replace(size, count=max(size.count + deviations * (size.stddev or 0.0), 1.0))
+
+
 @dataclass(frozen=True)
 class _Run:
     """One run of `unknown.release_unknown`, from the searches on, over a thinned table."""
@@ -132,10 +137,16 @@ class _Run:
     @classmethod
     def of(cls, table: Table, seen: Outlook, learned: LearnedRadius, draw: int) -> "_Run | None":
         """One of some runs, whose n̂ are spread evenly over the quantiles of its law; None where that n̂ refuses."""
-        off = (seen.size.stddev or 0.0) * float(ndtri((0.5 + draw * _GOLDEN) % 1))
-        size = replace(seen.size, count=max(seen.size.count + off, 1.0))
+        off = float(ndtri((0.5 + draw * _GOLDEN) % 1))
+        size = _off_by(seen.size, off)
         choice = choose_core(seen.run, seen.menu, size)
-        return None if choice is None else cls(table, seen.run, size, choice, learned, _KeptNoise(SEED + draw))
+        if choice is None:
+            return None
+        if size.stddev is not None:
+            again = 1 / search_parts(choice.branch, size.relation)[0]
+            size = _off_by(seen.size.combined(seen.size.count, again), off)
+            choice = chosen_again(seen.run, choice, size)
+        return cls(table, seen.run, size, choice, learned, _KeptNoise(SEED + draw))
 
     @property
     def count(self) -> float:
@@ -145,7 +156,7 @@ class _Run:
     def answer(self) -> Simulated:
         learned = self.learned
         precision = self.choice.branch.mu**2
-        share = core_share(self.choice, learned.radius, learned.trace, self.table.space.dimension)
+        share = core_share(self.choice, self.size, learned.radius, learned.trace, self.table.space.dimension)
         core = self._core(learned.radius, math.sqrt(share * precision))
         setting = StageSetting(
             self.table.space, self.count, self.run.relation, self.noise, (self.size.stddev or 0.0) / self.table.factor

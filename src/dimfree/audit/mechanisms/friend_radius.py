@@ -1,5 +1,6 @@
 """The noisy search for the radius at which the friend average reaches a share (M5')."""
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
@@ -22,6 +23,7 @@ from dimfree.audit.audited import (
     whole_mu,
 )
 from dimfree.audit.exact.divergence import Divergence, Laws, true_epsilon
+from dimfree.audit.mechanisms.search import ASKED
 from dimfree.audit.noise_doubles import Law
 from dimfree.audit.numerics.records import GRID, made_up, space_of
 from dimfree.audit.pairs.pair import Table, TableSize
@@ -34,6 +36,7 @@ from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise
 
 _SHARE = Fraction(9, 10)
+_COUNT = 8.0  # the public number of records that searches are told
 
 
 def radius_target(epsilon: float, relation: Neighbours) -> Target:
@@ -42,7 +45,8 @@ def radius_target(epsilon: float, relation: Neighbours) -> Target:
 
     def number(table: Table) -> float:
         distances = pair_distances(plain_space(table), None)
-        return turning_draw(lambda noise: noisy_friend_radius(distances, _SHARE, grid, mu, relation, noise=noise).value)
+        search = partial(noisy_friend_radius, distances, _SHARE, grid, _COUNT, mu, relation)
+        return turning_draw(lambda noise: search(noise=noise).value)
 
     def divergence(here: Table, there: Table) -> Divergence:
         return Laws([(_bit(number(here)), _bit(number(there)))])
@@ -65,18 +69,19 @@ def friend_radius(epsilon: float, relation: Neighbours) -> Subject:
     distances = prepared(lambda table: pair_distances(plain_space(table), None))
 
     def draw(table: Table, noise: Noise) -> Floats:
-        return np.array([noisy_friend_radius(distances(table), Fraction(1, 2), grid, mu, relation, noise=noise).value])
+        search = partial(noisy_friend_radius, distances(table), Fraction(1, 2), grid, _COUNT, mu, relation)
+        return np.array([search(noise=noise).value])
 
     tables = suite(relation, TableSize(5), "two cliques", "edge of friendliness", "far outlier")
     return Subject(f"friend radius, {relation}", epsilon, relation, draw, tables)
 
 
 def _charges() -> Iterator[ChargeCase]:
-    """Four queries of the friend average."""
+    """All noisy counts of one search."""
     distances = pair_distances(space_of(made_up()), None)
     for relation, move in ((Neighbours.ADD_REMOVE, 1.9), (Neighbours.REPLACE_ONE, 2.0)):
-        release = partial(noisy_friend_radius, distances, _SHARE, GRID, MU, relation)
-        yield ChargeCase(f"friend radius, {relation}", release, MU, 2 * move, 4, off_list(GRID))
+        release = partial(noisy_friend_radius, distances, _SHARE, GRID, _COUNT, MU, relation)
+        yield ChargeCase(f"friend radius, {relation}", release, MU, math.sqrt(ASKED) * move, ASKED, off_list(GRID))
 
 
 AUDIT = Audited(searches={"friend radius": radius_target}, subjects=(friend_radius,), charges=_charges)

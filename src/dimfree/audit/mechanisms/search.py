@@ -1,9 +1,10 @@
-"""The noisy search for a point of a grid (M5'), and the pairs for searches.
+"""The noisy searches for a point of a grid (M5'), and the pairs for searches.
 
 In the first pair of a search every query moves by its whole sensitivity, and the counts are at the target: there the
 answers tell most about one record.
 """
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from itertools import combinations_with_replacement, pairwise
@@ -20,11 +21,13 @@ from dimfree.audit.exact.divergence import Laws, laws, one_removed
 from dimfree.audit.noise_doubles import Law, Masses, ZeroNoise, exact_law
 from dimfree.audit.numerics.records import GRID
 from dimfree.audit.pairs.pair import Both, Table
-from dimfree.mechanisms.search import STEPS, noisy_search
+from dimfree.mechanisms.search import STEPS, noisy_crossing, noisy_search
 from dimfree.noise import Noise
 
 OTHERS = 5  # records beside the one that differs
+ASKED = 12  # counts of a search over the sixteen cells of GRID
 _BEYOND, _WITHIN = 40.0, 0.01  # every radius that is asked about
+_REACH = 12  # records of noise: more is lumped together
 _LATTICE = 1e-12  # of a tail: the half step by which a sum over a fine lattice differs from its integral
 
 
@@ -50,6 +53,24 @@ def every_walk(epsilon: float, delta: float) -> Laws:
     return laws(law, one_removed(tables) + exchanged, slack=10 * _LATTICE)
 
 
+def every_answer(epsilon: float, delta: float) -> Laws:
+    """`noisy_crossing` on two cells, for every outcome of its three answers in whole records.
+
+    An answer rounded down to whole records is the count plus the noise rounded down, as counts are whole: a function
+    of the answer. The draws are cut there, so the law is that of a search which sees such answers alone.
+    """
+    grid, mu = np.arange(3.0), divergence.whole_mu(epsilon, delta)
+    search = partial(noisy_crossing, grid=grid, share=0.5, count=4.0, sensitivity=1.0, purpose="audit")
+    asked = precise(mu, lambda each: search(lambda _: 0, mu=each, noise=ZeroNoise()).event)
+
+    def law(inside: tuple[int, ...]) -> Law:
+        value = partial(search, lambda _: (len(inside) - 2) * STEPS, mu=asked)
+        return exact_law(lambda noise: value(noise=noise).value, partial(pieces, STEPS, _REACH))
+
+    tables = [(1,) * size for size in range(5)]
+    return laws(law, one_removed(tables), slack=10 * _LATTICE)
+
+
 def pieces(unit: int, reach: int, stddev: float) -> Masses:
     """{one value of each piece: mass of the piece}; pieces begin at the multiples of `unit` up to ±reach."""
     starts = [k * unit for k in range(-reach, reach + 1)]
@@ -62,17 +83,32 @@ def search(epsilon: float, relation: Neighbours) -> Subject:
     mu, grid = whole_mu(epsilon), np.arange(9.0)
 
     def draw(table: Table, noise: Noise) -> Floats:
-        column = np.asarray(table)[:, 0]
-
-        def excess(point: float) -> int:
-            return (int((column <= point).sum()) - OTHERS) * STEPS
-
+        excess = partial(_less_others, np.asarray(table)[:, 0])
         return np.array([noisy_search(excess, grid, 1.0, mu, "audit", noise=noise).value])
 
+    return Subject(f"search, {relation}", epsilon, relation, draw, _five_values(relation))
+
+
+def crossing(epsilon: float, relation: Neighbours) -> Subject:
+    """The same by the search that asks where the answers so far place the crossing."""
+    mu, grid = whole_mu(epsilon), np.arange(9.0)
+
+    def draw(table: Table, noise: Noise) -> Floats:
+        excess = partial(_less_others, np.asarray(table)[:, 0])
+        found = noisy_crossing(excess, grid, 0.5, 2.0 * OTHERS, 1.0, mu, "audit", noise=noise)
+        return np.array([found.value])
+
+    return Subject(f"crossing, {relation}", epsilon, relation, draw, _five_values(relation))
+
+
+def _less_others(column: Floats, point: float) -> int:
+    return (int((column <= point).sum()) - OTHERS) * STEPS
+
+
+def _five_values(relation: Neighbours) -> Pairs:
     low, high, middle = (np.full((1, 1), value) for value in (-1.0, 99.0, 3.5))
     others = np.vstack([np.full((OTHERS - 1, 1), -1.0), high])
-    tables = of_tables(relation, _counted(relation, others, low, high, some=middle))
-    return Subject(f"search, {relation}", epsilon, relation, draw, tables)
+    return of_tables(relation, _counted(relation, others, low, high, some=middle))
 
 
 def beyond_or_within(relation: Neighbours) -> Pairs:
@@ -90,9 +126,19 @@ def _counted(relation: Neighbours, others: Floats, every: Floats, none: Floats, 
 
 
 def _charges() -> Iterator[ChargeCase]:
-    """Four queries of a count that one record moves by one."""
-    release = partial(noisy_search, lambda point: round((point - 1) * STEPS), GRID, 1.0, MU, "audit")
-    yield ChargeCase("search", release, MU, 2.0, 4, off_list(GRID))
+    """Counts that one record moves by one."""
+    halving = partial(noisy_search, _excess, GRID, 1.0, MU, "audit")
+    yield ChargeCase("search", halving, MU, 2.0, 4, off_list(GRID))
+    placing = partial(noisy_crossing, _excess, GRID, 0.5, 9.0, 1.0, MU, "audit")
+    yield ChargeCase("crossing", placing, MU, math.sqrt(ASKED), ASKED, off_list(GRID))
 
 
-AUDIT = Audited(exact={"search": ExactCheck(every_walk)}, subjects=(search,), charges=_charges)
+def _excess(point: float) -> int:
+    return round((point - 1) * STEPS)
+
+
+AUDIT = Audited(
+    exact={"search": ExactCheck(every_walk), "crossing": ExactCheck(every_answer)},
+    subjects=(search, crossing),
+    charges=_charges,
+)

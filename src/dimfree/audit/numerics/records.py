@@ -17,7 +17,7 @@ ROWS, COLUMNS = 211, 5
 BALL = Ball(np.array([0.1, -0.2, 0.3, 0.0, 0.7]), 1.0, 2.5)
 SCORING = Scoring(BALL.centre, 1.0, 3.0)
 LOOKOUT = Lookout(BALL.centre, np.array([1.0, 0.7, 2.0, 1.0, 0.3]))
-GRID: Floats = 0.1 * np.power(1.5, np.arange(17, dtype=np.float64))  # sixteen cells: a search asks four times
+GRID: Floats = 0.1 * np.power(1.5, np.arange(17, dtype=np.float64))  # sixteen cells: a bisection asks four times
 
 
 def made_up() -> Floats:

@@ -33,7 +33,13 @@ DEFAULT_BOUND_SHARE = 0.3
 CAPACITY_DEVIATIONS = 7.0
 # [records; records per ladder step] The core's sample: enough for the test, and for a good centre.
 CORE_SAMPLE_LEAST, CORE_SAMPLE_PER_STEP = 4096, 12
-# [share of P] The two searches for an unknown scale of a known shape.
+# [standard deviations of n̂] With so many more records than n̂ none of them is refused by the number alone (P14).
+POSSIBLE = 2.65
+# [λ] A core whose mean one record may move farther is no centre for what follows.
+MOST_SENSITIVE_CORE = 0.05
+# [ladder steps] The smallest n_0 of a core is looked for up to here.
+LARGEST_FLOOR = 40
+# [share of P] The search for an unknown scale of a known shape.
 SCALE_SEARCH_SHARE = 0.05
 # [sqrt(d)/epsilon records] Below this many records, stages on a block of the largest coordinates are tried too (P8).
 BLOCK_RULE = 30.0
@@ -70,12 +76,16 @@ FITTED_TAIL = 0.05
 
 # --- Unknown shape: the core (unknown.py) -----------------------------------------------------------------------------
 
-# [share of P] The three searches for λ.
+# [share of P] The searches for λ.
 RADIUS_SEARCH_SHARE = 0.07
 # [power] How strongly the core's sensitivity counts in the final error: all stages begin at the core's centre.
 CORE_POWER = 0.3
-# [share of P: least and most] The core's mean.
-CORE_SHARES = (0.03, 0.20)
+# [share of P: least, most; most with few records] The core's mean.
+CORE_SHARES, CORE_SHARE_FEW = (0.03, 0.20), 0.35
+# [n·mu] With fewer records neither variances nor coordinates can be learned: all precision is for the centre.
+FEW = 60.0
+# [share of the searches] A second count, which lets n_0 be closer to the number of records.
+RECOUNT_SHARE = 0.3
 # [share of records; records] b is this share less outliers and ladder; B is the ladder, the outliers and so many more.
 FULL_SHARE_RULE, BUDGET_MARGIN = 0.89, 5
 
@@ -83,18 +93,18 @@ FULL_SHARE_RULE, BUDGET_MARGIN = 0.89, 5
 
 # [factor] An unknown factor is searched between 1/FACTOR_WINDOW and FACTOR_WINDOW.
 FACTOR_WINDOW = 1e6
-# [factor] Steps of the coarse and of the fine grid for the factor, and how far the fine grid reaches on each side.
-COARSE_STEP, FINE_STEP, FINE_REACH = 1.15, 1.03, 1.35
+# [factor] Steps of the grids for the factor and for λ.
+FACTOR_STEP, RADIUS_STEP = 1.03, 1.07
 # [share of records] The median distance and the wide distance.
 MEDIAN_SHARE, WIDE_SHARE = Fraction(1, 2), Fraction(4, 5)
-# [factor] Steps of the rough and of the fine grids for λ.
-RADIUS_ROUGH_STEP, RADIUS_FINE_STEP = 1.54, 1.07
-# [share of the search's precision] The rough search, the median distance, the wide distance; they sum to 1.
-RADIUS_LOOKS = (0.45, 0.15, 0.40)
-# [standard deviations] A search is allowed where its counts stand this far from their target at both ends.
-SEARCH_CLEARANCE = 2.5
+# [share of the search's precision] The median distance; the wide distance has the rest.
+MEDIAN_LOOK = 0.5
+# [squared deviations per ln(cells)] A search is allowed where its counts, as one, stand so far from their target.
+SEARCH_CLEARANCE = 2.85
 # [factor: least, most; power] λ over the wide distance, by the ratio of the wide distance to the median.
 LEAST_WIDENING, MOST_WIDENING, WIDENING_POWER = 1.2, 3.6, 2.5
+# [factor; records of noise] The wide distance over the median one, at most; λ is widened by how unsure it is.
+WIDEST, UNSURE_WIDENING = 3.0, 1.5
 
 # --- Unknown shape: variances and stages (learn/rounds.py, variances.py, plan_stages.py) ------------------------------
 
@@ -114,8 +124,8 @@ NEAR_CENTRE = 0.1
 VARIANCE_PRECISION, VARIANCE_SHARES = 50, (0.02, 0.10)
 # [share of P] A variance release that serves the error bars alone.
 ERROR_BAR_SHARES = (0.01, 0.01)
-# [share of records; share of P: least and most] The search for the unit of scores may be off by so many records.
-UNIT_ERROR, UNIT_SHARES = 0.05, (0.005, 0.02)
+# [share of records; share of P: least and most] All counts of the search for the unit of scores, as one, are this sure.
+UNIT_ERROR, UNIT_SHARES = 0.035, (0.005, 0.02)
 # [share of records] Scores that stay unclipped at the unit.
 UNCLIPPED_SCORES = 0.8
 # [factor: least, most, step] The grid of units, over the mean predicted score.
@@ -137,8 +147,8 @@ RING_SHARE = 0.20
 RING_RULE, RING_LEAST = 20.0, 500
 # [squared deviations; share of the ring's precision] A search is this sure, beyond what its cells need; its most.
 RING_SURE, RING_SEARCH_MOST = 30.0, 0.1
-# [share of the ring's precision] λ in the learned shape.
-RING_RADIUS_LOOK = 0.25
+# [share of the ring's precision; predicted distance: least, most] λ in the learned shape, and where it is searched.
+RING_RADIUS_LOOK, RING_RADIUS_GRID = 0.25, (0.25, 5.0)
 # [share of what searches and λ leave] The scores of each round; they sum to 1.
 RING_ROUNDS = (0.55, 0.45)
 # [factor] Steps of the grids of distances and of units.

@@ -19,6 +19,7 @@ from dimfree.data.blocks import Mask
 from dimfree.data.progress import during
 from dimfree.estimators.choose import constants as c
 from dimfree.estimators.learn.knowledge import Knowledge, Output
+from dimfree.estimators.learn.scale import inside, widened
 from dimfree.estimators.learn.shrinkage import learned_variances
 from dimfree.estimators.learn.spreads import VarianceRelease
 from dimfree.estimators.learn.state import StageSetting, Start, State
@@ -105,7 +106,7 @@ def learn_by_ring(setting: RingSetting, window: tuple[float, float]) -> RingShap
         log_variance=peeled.log_variance,
         radius=radius,
         farthest=c.RING_FARTHEST * typical.value,
-        found=bool(grid[1] < typical.value < grid[-1]),
+        found=inside(typical.value, grid),
         scores=peeled.scores,
         events=(typical.event, *peeled.events, *events),
     )
@@ -164,13 +165,13 @@ def _scored(
 
 def _friend_radius(setting: RingSetting, stddev: Floats) -> tuple[float, tuple[Gaussian, ...]]:
     """λ as by `learn_radius`, with neighbours on the ring in place of all pairs."""
-    root, grid = np.sqrt(stddev), math.sqrt(2 * float(stddev.sum())) * geometric_grid(0.25, 5.0, 1.07)
+    guess, root = math.sqrt(2 * float(stddev.sum())), np.sqrt(stddev)
+    grid = guess * geometric_grid(*c.RING_RADIUS_GRID, c.RADIUS_STEP)
     middle = setting.length(root, c.MEDIAN_SHARE, grid, setting.search_mu(len(grid)))
     mu = math.sqrt(c.RING_RADIUS_LOOK * setting.mu**2 - middle.event.mu**2) * (1 - 1e-9)
-    wide = setting.length(root, c.WIDE_SHARE, middle.value * geometric_grid(1.0, 3.0, 1.07), mu)
-    widening = min(c.MOST_WIDENING, c.LEAST_WIDENING * (wide.value / middle.value) ** c.WIDENING_POWER)
+    wide = setting.length(root, c.WIDE_SHARE, middle.value * geometric_grid(1.0, c.WIDEST, c.RADIUS_STEP), mu)
     unsure = pair_count_sensitivity(c.WIDE_SHARE, setting.relation) / mu / setting.count
-    return wide.value * widening * (1 + min(1.5 * unsure, 1.0)), (middle.event, wide.event)
+    return widened(middle.value, wide.value, unsure), (middle.event, wide.event)
 
 
 def state_after_core(

@@ -3,6 +3,9 @@
 Sees no record by itself. Proof: proofs/estimators/learn/variances.md (P8, P10).
 """
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
 from dimfree.estimators.choose.constants import (
@@ -15,13 +18,19 @@ from dimfree.estimators.choose.constants import (
     RING_FIRST_ROUND,
     SMALL_NOISE,
 )
+from dimfree.estimators.choose.core import are_few
 from dimfree.estimators.learn.stages import last_stages, run_stages
 from dimfree.estimators.learn.state import State
 from dimfree.estimators.learn.variances import learn_variances, measure_own, uncertainty
 
 
 def learn(state: State) -> State:
-    """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved."""
+    """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved.
+
+    With few records, the mean alone: noise that is the same in all coordinates.
+    """
+    if few(state):
+        return spherical(state)
     if state.noise_over_sampling() > SMALL_NOISE:
         state = recentre(state)
     return last_round(first_round(state))
@@ -32,6 +41,23 @@ def learn_after_ring(state: State) -> State:
     if uncertainty(state) <= LOSS:
         return last_stages(state)
     return last_round(run_stages(state, RING_FIRST_ROUND * state.precision / state.left))
+
+
+def few(state: State) -> bool:
+    """Whether there are too few records to learn variances or coordinates from."""
+    return are_few(state.setting.count, math.sqrt(state.precision), state.setting.relation)
+
+
+def spherical(state: State) -> State:
+    """The answer with the same noise everywhere; variances of the columns for the error bars alone."""
+    state = equal_variances(state)
+    return last_stages(state)
+
+
+def equal_variances(state: State) -> State:
+    """Variances of the columns for the error bars; the shape of the noise has their mean everywhere."""
+    state, own = measure_own(state)
+    return replace(state, stddev=np.full_like(state.stddev, math.sqrt(float(own.variances.mean()))))
 
 
 def recentre(state: State) -> State:

@@ -5,34 +5,33 @@ The searches are Gaussian releases; the rest is post-processing of what they rel
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.core.distances import PairDistances
 from dimfree.data.blocks import Mask, gathered
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import (
-    COARSE_STEP,
+    FACTOR_STEP,
     FACTOR_WINDOW,
-    FINE_REACH,
-    FINE_STEP,
     LEAST_WIDENING,
+    MEDIAN_LOOK,
     MEDIAN_SHARE,
     MOST_WIDENING,
-    RADIUS_FINE_STEP,
-    RADIUS_LOOKS,
-    RADIUS_ROUGH_STEP,
+    RADIUS_STEP,
     SEARCH_CLEARANCE,
+    UNSURE_WIDENING,
     WIDE_SHARE,
     WIDENING_POWER,
+    WIDEST,
 )
 from dimfree.estimators.choose.friend_radius import FriendRadii
 from dimfree.geometry.space import Space
 from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_friend_radius
-from dimfree.mechanisms.search import count_stddev, geometric_grid
+from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise
 
 
@@ -46,29 +45,29 @@ class LearnedScale:
 
 
 def learn_scale(
-    pairs: PairDistances, radii: FriendRadii, mu: float, relation: Neighbours, *, noise: Noise
+    pairs: PairDistances, radii: FriendRadii, count: float, mu: float, relation: Neighbours, *, noise: Noise
 ) -> LearnedScale:
-    """The median distance between records over the predicted one, by a coarse and a fine search."""
-    expected = radii.typical(float(MEDIAN_SHARE))
-    each = mu * math.sqrt(0.5)
-    window = expected * geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, COARSE_STEP)
-    coarse = noisy_friend_radius(pairs, MEDIAN_SHARE, window, each, relation, noise=noise)
-    near = coarse.value * geometric_grid(1 / FINE_REACH, FINE_REACH, FINE_STEP)
-    fine = noisy_friend_radius(pairs, MEDIAN_SHARE, near, each, relation, noise=noise)
-    found = window[1] < coarse.value < window[-1]
-    return LearnedScale(fine.value / expected, bool(found), (coarse.event, fine.event))
+    """The median distance between records over the predicted one. `count` is released or public."""
+    expected, grid = radii.typical(float(MEDIAN_SHARE)), geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP)
+    found = noisy_friend_radius(pairs, MEDIAN_SHARE, expected * grid, count, mu, relation, noise=noise)
+    factor = found.value / expected
+    return LearnedScale(factor, inside(factor, grid), (found.event,))
 
 
 def learnable(count: float, mu: float, relation: Neighbours) -> bool:
-    """Whether the coarse search for a factor is likely to succeed with so many records. Public."""
-    cells = len(geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, COARSE_STEP)) - 1
-    return _stands_out(MEDIAN_SHARE, count, cells, mu * math.sqrt(0.5), relation)
+    """Whether the search for a factor is likely to succeed with so many records. Public."""
+    return _stands_out(count, geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP), mu, relation)
 
 
-def _stands_out(share: Fraction, count: float, cells: int, mu: float, relation: Neighbours) -> bool:
-    """Whether the counts lie some deviations of their noise from the target at both ends of the window."""
-    noise = count_stddev(cells, friend_average_sensitivity(share, relation), mu)
-    return float(min(share, 1 - share)) * count >= SEARCH_CLEARANCE * noise
+def _stands_out(count: float, grid: Floats, mu: float, relation: Neighbours) -> bool:
+    """Whether all counts together tell far from near: the more cells there are, the more of them may mislead."""
+    deviations = 0.5 * count * mu / friend_average_sensitivity(MEDIAN_SHARE, relation)
+    return deviations > 0 and deviations**2 >= SEARCH_CLEARANCE * math.log(len(grid) - 1)
+
+
+def inside(value: float, grid: Floats) -> bool:
+    """Whether what was found is not at an end of the grid."""
+    return bool(grid[1] * (1 + 1e-9) < value < grid[-1] * (1 - 1e-9))
 
 
 @dataclass(frozen=True)
@@ -90,24 +89,29 @@ def learn_radius(
     Few records widen λ further, because the searches are then less certain. `count` is released. The factors decide
     how often honest data pass the test; privacy does not depend on them.
     """
-    shares = [math.sqrt(share) * mu for share in RADIUS_LOOKS]
-    grid = geometric_grid(*window, RADIUS_ROUGH_STEP)
-    rough = noisy_friend_radius(pairs, MEDIAN_SHARE, grid, shares[0], relation, noise=noise)
-    near = rough.value / RADIUS_ROUGH_STEP * geometric_grid(1.0, RADIUS_ROUGH_STEP, RADIUS_FINE_STEP)
-    middle = noisy_friend_radius(pairs, MEDIAN_SHARE, near, shares[1], relation, noise=noise)
-    wider = middle.value * geometric_grid(1.0, 3.0, RADIUS_FINE_STEP)
-    wide = noisy_friend_radius(pairs, WIDE_SHARE, wider, shares[2], relation, noise=noise)
-    ratio = wide.value / middle.value
-    unsure = count_stddev(len(wider) - 1, friend_average_sensitivity(WIDE_SHARE, relation), shares[2]) / count
-    radius = wide.value * min(MOST_WIDENING, LEAST_WIDENING * ratio**WIDENING_POWER) * (1 + min(1.5 * unsure, 1.0))
-    found = bool(grid[1] < rough.value < grid[-1])
-    return LearnedRadius(radius, middle.value**2 / 2, found, (rough.event, middle.event, wide.event))
+    grid, median_mu, wide_mu = geometric_grid(*window, RADIUS_STEP), *_looks(mu)
+    middle = noisy_friend_radius(pairs, MEDIAN_SHARE, grid, count, median_mu, relation, noise=noise)
+    wider = middle.value * geometric_grid(1.0, WIDEST, RADIUS_STEP)
+    wide = noisy_friend_radius(pairs, WIDE_SHARE, wider, count, wide_mu, relation, noise=noise)
+    unsure = friend_average_sensitivity(WIDE_SHARE, relation) / wide_mu / count
+    radius = widened(middle.value, wide.value, unsure)
+    return LearnedRadius(radius, middle.value**2 / 2, inside(middle.value, grid), (middle.event, wide.event))
+
+
+def widened(middle: float, wide: float, unsure: float) -> float:
+    """λ from the median distance and the wide one, which is so unsure, as a share of the records."""
+    widening = min(MOST_WIDENING, LEAST_WIDENING * (wide / middle) ** WIDENING_POWER)
+    return wide * widening * (1 + min(UNSURE_WIDENING * unsure, 1.0))
+
+
+def _looks(mu: float) -> tuple[float, float]:
+    """The precisions of the searches for the median distance and for the wide one: together mu."""
+    return mu * math.sqrt(MEDIAN_LOOK), mu * math.sqrt(1 - MEDIAN_LOOK)
 
 
 def radius_learnable(count: float, window: tuple[float, float], mu: float, relation: Neighbours) -> bool:
-    """Whether the first search for λ is likely to succeed with so many records. Public."""
-    cells = len(geometric_grid(*window, RADIUS_ROUGH_STEP)) - 1
-    return _stands_out(MEDIAN_SHARE, count, cells, mu * math.sqrt(RADIUS_LOOKS[0]), relation)
+    """Whether the search for the median distance is likely to succeed with so many records. Public."""
+    return _stands_out(count, geometric_grid(*window, RADIUS_STEP), _looks(mu)[0], relation)
 
 
 @during("distances in the core's sample")

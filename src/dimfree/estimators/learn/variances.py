@@ -30,7 +30,7 @@ from dimfree.estimators.learn.shrinkage import learned_variances
 from dimfree.estimators.learn.spreads import VarianceRelease
 from dimfree.estimators.learn.state import State, in_coordinates
 from dimfree.mechanisms.scores import MOVES, Scoring, noisy_scores, noisy_unit
-from dimfree.mechanisms.search import geometric_grid, queries
+from dimfree.mechanisms.search import geometric_grid
 
 Places = NDArray[np.intp]
 
@@ -72,10 +72,9 @@ def _released_scores(
     scale[which] = state.stddev[which]
     scoring = Scoring(centre, scale, score_norm(setting.count * mu / MOVES[setting.relation], dimension))
     grid = float((1 + blur[which] / state.stddev[which] ** 2).mean()) * geometric_grid(*UNIT_GRID)
-    unit_share = queries(len(grid) - 1) / (UNIT_ERROR * setting.count) ** 2 / precision
+    unit_share = 1 / (UNIT_ERROR * setting.count) ** 2 / precision
     state, unit_mu = state.spend(float(np.clip(unit_share, *UNIT_SHARES)))
-    allowed = (1 - UNCLIPPED_SCORES) * setting.count
-    unit = noisy_unit(setting.space, scoring, allowed, grid, unit_mu, noise=setting.noise)
+    unit = noisy_unit(setting.space, scoring, UNCLIPPED_SCORES, setting.count, grid, unit_mu, noise=setting.noise)
     measured = noisy_scores(setting.space, scoring, unit.value, mu, setting.relation, noise=setting.noise)
     noise = measured.event.stddev * measured.event.step / setting.count
     scores = measured.value[which] / setting.count
