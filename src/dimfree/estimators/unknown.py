@@ -106,10 +106,9 @@ def choose_ring(run: Run, calibration: Calibration, size: Size) -> StableChoice 
 
 def _release_by_ring(run: Run, choice: StableChoice, size: Size, ledger: Costs) -> Release:
     """ring: variances, λ → core in their shape → stages on the block that pays → restore (P4 to P6, P8, P10, P15)."""
-    choice, size, recount = _counted_again(run, choice, size)  # P5', P14
     sampled, capacity = core_sample(run, size), size.capacity(size.rate)
     shape = _shape_by_ring(run, choice, size, sampled)  # P15, P16
-    ledger, public = replace(ledger, searches=recount + shape.events), size.public | {"radius": shape.radius}
+    ledger, public = replace(ledger, searches=shape.events), size.public | {"radius": shape.radius}
     if not shape.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
@@ -129,7 +128,7 @@ def _release_by_ring(run: Run, choice: StableChoice, size: Size, ledger: Costs) 
 def _shape_by_ring(run: Run, choice: StableChoice, size: Size, sampled: Mask | None) -> RingShape:
     """The differences of neighbours are freed before the core needs their memory."""
     ring = Ring.of(run.space, sampled, size.capacity(size.rate), noise=run.noise)
-    looked_at, mu = max(size.count * size.rate, 1.0), search_parts(choice.branch, run.relation)[1]
+    looked_at, mu = max(size.count * size.rate, 1.0), choice.branch.search_mu * (1 - 1e-12)
     return learn_by_ring(RingSetting(ring, looked_at, mu, run.relation, run.noise), run.window)
 
 

@@ -37,11 +37,10 @@ def noisy_ring_length(
     relation: Neighbours,
     *,
     noise: Noise,
-    at: float = 0.5,
 ) -> Measured[float]:
     """The length of the public grid that about `share` of the pairs do not exceed, coordinates divided by `scale`.
 
-    `count` is the released number of records that the ring may have; `at` as in `noisy_crossing`.
+    `count` is the released or public number of records that may be on the ring.
     """
     lengths = np.sort(ring.lengths(scale))
 
@@ -49,4 +48,4 @@ def noisy_ring_length(
         return pair_excess(int(np.searchsorted(lengths, radius, side="right")), len(lengths), share)
 
     moves = pair_count_sensitivity(share, relation)  # P15
-    return noisy_crossing(excess, grid, float(share), count, moves, mu, "lengths on the ring", noise=noise, at=at)
+    return noisy_crossing(excess, grid, float(share), count, moves, mu, "lengths on the ring", noise=noise)

@@ -148,7 +148,7 @@ RING_RULE, RING_LEAST = 20.0, 500
 # [squared deviations; share of the ring's precision] A search is this sure, beyond what its cells need; its most.
 RING_SURE, RING_SEARCH_MOST = 30.0, 0.1
 # [share of the ring's precision; predicted distance: least, most] λ in the learned shape, and where it is searched.
-RING_RADIUS_LOOK, RING_RADIUS_GRID = 0.25, (0.25, 5.0)
+RING_RADIUS_LOOK, RING_RADIUS_GRID = 0.2, (0.25, 5.0)
 # [share of what searches and λ leave] The scores of each round; they sum to 1.
 RING_ROUNDS = (0.55, 0.45)
 # [factor] Steps of the grids of distances and of units.
@@ -159,12 +159,12 @@ RING_UNIT_REACH = 10.0
 RING_UNIT_OVER = 1.6
 # [τ] A variance that scores more is named.
 RING_STANDS_OUT = 2.0
-# [typical distance: least, most; probability] The rest: where it is searched, and the quantile taken.
-RING_LEAST_REST, RING_MOST_REST, RING_REST_LEVEL = 1e-9, 1.5, 0.8
+# [typical distance: least, most] Where the rest is searched.
+RING_REST_GRID = (1e-9, 1.5)
 # [share of the named Σσ] A smaller rest is not looked at again.
 RING_SMALL_REST = 0.2
-# [variance of ln σ] Of coordinates that were not named, and where none was in the first round.
-RING_REST_LOG_VARIANCE, RING_EVEN_LOG_VARIANCE = 0.25, 0.05
+# [variance of ln σ] After the ring variances are learned again above this uncertainty; equal ones seem to have 0.15.
+RING_LOSS = 0.25
 # [typical distance] Honest records lie no farther apart.
 RING_FARTHEST = 6.0
 # [share of P] Candidates for the core's mean in the learned shape.

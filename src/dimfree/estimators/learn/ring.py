@@ -61,9 +61,9 @@ class RingSetting:
         needed = math.sqrt(c.RING_SURE + 2 * math.log(cells)) * moves / (0.5 * self.count)
         return min(needed, math.sqrt(c.RING_SEARCH_MOST) * self.mu)
 
-    def length(self, scale: Floats, share: Fraction, grid: Floats, mu: float, at: float = 0.5) -> Measured[float]:
+    def length(self, scale: Floats, share: Fraction, grid: Floats, mu: float) -> Measured[float]:
         """The distance that this share of all neighbours does not exceed."""
-        return noisy_ring_length(self.ring, scale, share, grid, self.count, mu, self.relation, noise=self.noise, at=at)
+        return noisy_ring_length(self.ring, scale, share, grid, self.count, mu, self.relation, noise=self.noise)
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,12 @@ def _units(rest: float, unnamed: int) -> Floats:
 
 
 def _rests(typical: float) -> Floats:
-    return typical * geometric_grid(c.RING_LEAST_REST, c.RING_MOST_REST, c.RING_LENGTH_STEP)
+    return typical * geometric_grid(*c.RING_REST_GRID, c.RING_LENGTH_STEP)
 
 
 def _round(setting: RingSetting, peeled: Peeled, mu: float, typical: float) -> Peeled:
     """Scores of the coordinates not yet named; those that stand out are named; how large the rest is."""
-    which, dimension = np.flatnonzero(peeled.unnamed), len(peeled.unnamed)
+    which = np.flatnonzero(peeled.unnamed)
     scored, unit, events = _scored(setting, peeled, mu, len(which))
     mean, tau = scored.value[which] / setting.count, scored.event.stddev * scored.event.step / setting.count
     learned = learned_variances(mean, tau, unit)
@@ -141,11 +141,9 @@ def _round(setting: RingSetting, peeled: Peeled, mu: float, typical: float) -> P
     if unnamed.any():
         grid = _rests(typical)
         mu = setting.search_mu(len(grid))
-        seen = setting.length(np.where(unnamed, 1.0, np.inf), c.MEDIAN_SHARE, grid, mu, c.RING_REST_LEVEL)
+        seen = setting.length(np.where(unnamed, 1.0, np.inf), c.MEDIAN_SHARE, grid, mu)
         rest, events = seen.value**2 / 2, (*events, seen.event)
         moments[unnamed] *= rest / moments[unnamed].sum()
-        sure = c.RING_EVEN_LOG_VARIANCE if not head.any() and len(which) == dimension else c.RING_REST_LOG_VARIANCE
-        log_variance[unnamed] = sure
     release = VarianceRelease(moments[which], None, mean, tau, np.full(len(which), unit), which)
     return Peeled(moments, log_variance, unnamed, rest, (*peeled.scores, release), (*peeled.events, *events))
 

@@ -16,6 +16,7 @@ from dimfree.estimators.choose.constants import (
     RECENTRE_SHARES,
     RECENTRE_STAGES,
     RING_FIRST_ROUND,
+    RING_LOSS,
     SMALL_NOISE,
 )
 from dimfree.estimators.choose.core import are_few
@@ -38,7 +39,7 @@ def learn(state: State) -> State:
 
 def learn_after_ring(state: State) -> State:
     """Variances are known from the ring: stages, variances again if they are uncertain, the answer."""
-    if uncertainty(state) <= LOSS:
+    if uncertainty(state) <= RING_LOSS:
         return last_stages(state)
     return last_round(run_stages(state, RING_FIRST_ROUND * state.precision / state.left))
 
