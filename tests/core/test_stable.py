@@ -19,32 +19,44 @@ def integers(values):
     return np.array(values, dtype=np.int64)
 
 
-def stability_by_definition(counts, share, budget):
-    n = len(counts)
+def stability_by_definition(counts, share, budget, relation):
+    n, slope = len(counts), share if relation is ADD else 1
     for k in range(budget + 1):
-        if sum(c < share * n + k for c in counts) + k >= budget:
+        if sum(c < share * n + slope * k for c in counts) + k >= budget:
             return k
     raise AssertionError("unreachable: k = B always qualifies")
 
 
 @settings(max_examples=300, deadline=None)
-@given(counts_of, thousandths, st.integers(2, 12))
-def test_stability_is_its_definition(counts, share, budget):
-    assert stability(integers(counts), share, budget) == stability_by_definition(counts, share, budget)
+@given(counts_of, thousandths, st.integers(2, 12), st.sampled_from([ADD, REPLACE]))
+def test_stability_is_its_definition(counts, share, budget, relation):
+    assert stability(integers(counts), share, budget, relation) == stability_by_definition(
+        counts, share, budget, relation
+    )
 
 
 @pytest.mark.parametrize(
-    ("counts", "budget", "expected"),
+    ("counts", "relation", "expected"),
     [
-        ([], 5, 5),  # nobody is unstable: small n is refused elsewhere (P5')
-        ([10] * 10, 5, 3),  # everybody has all friends, b·n = 8: unstable from k = 3 on
-        ([1] * 10, 5, 0),
-        ([8] * 10, 5, 1),  # exactly b·n friends is enough at k = 0, not at k = 1
-        ([7] * 10, 5, 0),
+        ([], ADD, 5),  # nobody is unstable: small n is refused elsewhere (P5')
+        ([10] * 10, REPLACE, 3),  # everybody has all friends, b·n = 8: unstable from k = 3 on
+        ([10] * 10, ADD, 3),  # 8 + 0.8·2 = 9.6, 8 + 0.8·3 = 10.4
+        ([11] * 10, REPLACE, 4),
+        ([11] * 10, ADD, 4),
+        ([12] * 10, ADD, 5),  # 8 + 0.8·4 = 11.2; k = 5 is the budget
+        ([1] * 10, ADD, 0),
+        ([8] * 10, ADD, 1),  # exactly b·n friends is enough at k = 0, not at k = 1
+        ([7] * 10, ADD, 0),
     ],
 )
-def test_stability_of_small_tables(counts, budget, expected):
-    assert stability(integers(counts), Fraction(4, 5), budget) == expected
+def test_stability_of_small_tables(counts, relation, expected):
+    assert stability(integers(counts), Fraction(4, 5), 5, relation) == expected
+
+
+def test_the_slope_is_the_share_under_add_remove_alone():
+    """100 records with 90 friends each, b = 0.8: thresholds 80 + 0.8·k are passed at 13, 80 + k at 11."""
+    counts = integers([90] * 100)
+    assert [stability(counts, Fraction(4, 5), 50, relation) for relation in (ADD, REPLACE)] == [13, 11]
 
 
 def test_stability_compares_without_rounding():
@@ -52,14 +64,15 @@ def test_stability_compares_without_rounding():
     for thousandth in range(501, 1001):
         share = Fraction(thousandth, 1000)
         friends = integers([thousandth] * 1000)  # exactly b·n friends
-        assert stability(friends, share, 2) == 1
-        assert stability(friends - 1, share, 2) == 0
+        for relation in (ADD, REPLACE):
+            assert stability(friends, share, 2, relation) == 1
+            assert stability(friends - 1, share, 2, relation) == 0
 
 
 def test_every_gross_outlier_lowers_the_statistic_by_one():
     for outliers in range(8):
         counts = integers([100 - outliers] * (100 - outliers) + [1] * outliers)
-        assert stability(counts, Fraction(3, 5), 10) == 10 - outliers
+        assert stability(counts, Fraction(3, 5), 10, REPLACE) == 10 - outliers
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""The exact law of the three searches for a radius and of the bit behind them: the code itself, once for every course.
+"""The exact law of the two searches for a radius and of the bit behind them: the code itself, once for every course.
 
-A query of a search releases one sign. The noise below sees the statistic when the noise is added to it, and goes both
+Of every answer the sign alone is kept, a function of it, and one count is asked for each halving: so few courses
+are left that all can be followed. The noise below sees the statistic when the noise is added to it, and goes both
 ways in turn, each with its probability; the bit forks likewise. A course ends where the mean would be drawn.
 """
 
@@ -141,7 +142,8 @@ def law(setting: Setting, table: np.ndarray) -> Law:
 def _follow(setting: Setting, space: Space, pairs: Remembered, noise: Forks) -> None:
     """As in `unknown.release_unknown`, between the released count and the mean."""
     branch = setting.core.branch
-    learned = learn_radius(pairs, WINDOW, setting.looked_at, branch.search_mu, setting.relation, noise=noise)
+    radius_mu = unknown.search_parts(branch, setting.relation)[1]
+    learned = learn_radius(pairs, WINDOW, setting.looked_at, radius_mu, setting.relation, noise=noise)
     if not learned.found:
         return
     run = SimpleNamespace(space=space, relation=setting.relation, noise=noise)

@@ -68,8 +68,8 @@ def statistic(rows, invalid, share, radius=1.0):
     """What the search would add noise to, in 1/STEPS."""
     seen = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(friend_radius, "noisy_search", lambda excess, *rest, **more: seen.append(excess(radius)))
-        noisy_friend_radius(PairDistances.of(rows, invalid), share, np.ones(2), 1.0, ADD, noise=None)
+        patch.setattr(friend_radius, "noisy_crossing", lambda excess, *rest, **more: seen.append(excess(radius)))
+        noisy_friend_radius(PairDistances.of(rows, invalid), share, np.ones(2), 9.0, 1.0, ADD, noise=None)
     return seen[0]
 
 

@@ -185,14 +185,15 @@ def test_the_statistic_of_the_search_moves_by_what_it_is_charged(monkeypatch, re
     """What reaches the search is a whole number of steps that moves by one record at most."""
     seen = {}
 
-    def fake(spare, grid, sensitivity, mu, purpose, *, noise):
+    def fake(spare, grid, share, count, sensitivity, mu, purpose, *, noise):
         seen["values"], seen["charged"] = [spare(unit) for unit in grid], sensitivity * STEPS
 
-    monkeypatch.setattr(scores_module, "noisy_search", fake)
+    monkeypatch.setattr(scores_module, "noisy_crossing", fake)
 
     @cache
     def spares(table):
-        noisy_unit(space_of(table, 2), scoring_of(2), 1.7, np.array([1e-3, 1.0, 1e3]), 1.0, noise=RecordingNoise())
+        grid, noise = np.array([1e-3, 1.0, 1e3]), RecordingNoise()
+        noisy_unit(space_of(table, 2), scoring_of(2), 0.6, 4.3, grid, 1.0, noise=noise)
         assert all(type(value) is int for value in seen["values"])
         return tuple(seen["values"])
 

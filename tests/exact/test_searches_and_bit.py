@@ -1,4 +1,4 @@
-"""Three real searches and the bit behind them, on small tables: their exact divergence against the branch's profile.
+"""Two real searches and the bit behind them, on small tables: their exact divergence against the branch's profile.
 
 Searches belong to the branch that they were chosen with (decision 0006). The mean that follows is left out, and so is
 its price: the profile is taken with mu = 0 behind the bit.
@@ -14,6 +14,7 @@ from exact.search_law import Setting, law, whole
 from dimfree.accounting import ladder, precision
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.profile import after_gaussians
+from dimfree.estimators.unknown import search_parts
 from dimfree.mechanisms import search
 
 EPSILON, DELTA = 4.0, 0.05
@@ -25,6 +26,7 @@ FOLLOWED = 1e-8  # what courses that were not followed can add to a divergence
 @pytest.fixture(autouse=True)
 def signs(monkeypatch):
     monkeypatch.setattr(search, "int", whole, raising=False)
+    monkeypatch.setattr(search, "_PER_HALVING", 1)
 
 
 @cache
@@ -51,15 +53,20 @@ def divergence(relation, here, there):
 
 
 def claim(relation):
-    branch = setting(relation).core.branch
-    return after_gaussians(branch.search_mu, partial(ladder.tested_profile, branch.ladder, 0.0), LEVELS)
+    """The second count, which comes before the searches, is left out with its price."""
+    ladder_of = partial(ladder.tested_profile, setting(relation).core.branch.ladder, 0.0)
+    return after_gaussians(radius_mu(relation), ladder_of, LEVELS)
+
+
+def radius_mu(relation):
+    return search_parts(setting(relation).core.branch, relation)[1]
 
 
 def priced_apart(relation):
     """The twin: the searches and the bit each for itself, the dearer of the two."""
     branch = setting(relation).core.branch
     bit = ladder.tested_profile(branch.ladder, 0.0, LEVELS)
-    return np.maximum(bit, precision.hockey_stick(branch.search_mu, LEVELS))
+    return np.maximum(bit, precision.hockey_stick(radius_mu(relation), LEVELS))
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))

@@ -18,18 +18,18 @@ SHARES = [Fraction(k, 1000) for k in (560, 600, 667, 750, 900, 1000)]
 every_world = pytest.mark.parametrize("places", WORLDS.values(), ids=WORLDS.keys())
 
 
-def statistic(table, share, budget):
-    return _statistic(tuple(sorted(counts(table))), share, budget)
+def statistic(table, share, budget, relation):
+    return _statistic(tuple(sorted(counts(table))), share, budget, relation)
 
 
 _known = {}
 
 
-def _statistic(numbers, share, budget):
+def _statistic(numbers, share, budget, relation):
     """T depends on the counts alone: each multiset of counts is evaluated once."""
-    key = numbers, share, budget
+    key = numbers, share, budget, relation
     if key not in _known:
-        _known[key] = stable.stability(np.array(numbers, dtype=np.int64), share, budget)
+        _known[key] = stable.stability(np.array(numbers, dtype=np.int64), share, budget, relation)
     return _known[key]
 
 
@@ -57,7 +57,8 @@ def test_the_statistic_moves_by_at_most_one(places, relation, budget):
     moved = {0: 0, 1: 0}
     for table, other in neighbouring_pairs(places, relation):
         for share in SHARES:
-            moved[abs(statistic(table, share, budget) - statistic(other, share, budget))] += 1
+            here, there = (statistic(each, share, budget, relation) for each in (table, other))
+            moved[abs(here - there)] += 1
     assert moved[1] > 100  # the bound is attained, and often
 
 
@@ -68,7 +69,8 @@ def test_the_capped_statistic_moves_by_at_most_one_and_bounds_the_count(places, 
     budget, share, stable_pairs = 4, Fraction(3, 5), 0
     for table, other in neighbouring_pairs(places, ADD):
         capped = [
-            stable.capped_by_count(statistic(records, share, budget), len(records), floor) for records in (table, other)
+            stable.capped_by_count(statistic(records, share, budget, ADD), len(records), floor)
+            for records in (table, other)
         ]
         assert abs(capped[0] - capped[1]) <= 1
         if min(capped) >= 2:
@@ -89,6 +91,34 @@ def test_a_broken_statistic_is_caught(relation):
     assert any(abs(twin(x, share, 5) - twin(y, share, 5)) > 1 for x, y in pairs for share in SHARES)
 
 
+# P13: the least slope
+
+
+def sloped(table, share, budget, slope):
+    """T with thresholds b·n + slope·k."""
+    full = share * len(table)
+    short = (k for k in range(budget) if sum(c < full + slope * k for c in counts(table)) + k >= budget)
+    return next(short, budget)
+
+
+def moves_too_far(relation, slope_of):
+    """Whether a statistic of this slope moves by more than one between some neighbours in some world."""
+    return any(
+        abs(sloped(x, share, budget, slope_of(share)) - sloped(y, share, budget, slope_of(share))) > 1
+        for places in WORLDS.values()
+        for x, y in neighbouring_pairs(places, relation, most=5)
+        for share in SHARES
+        for budget in (3, 5)
+    )
+
+
+def test_a_slope_below_the_share_is_caught():
+    """b is enough under add/remove, a tenth less is not; under replace-one not even b is (P13)."""
+    assert not moves_too_far(ADD, lambda share: share)
+    assert moves_too_far(ADD, lambda share: share - Fraction(1, 10))
+    assert moves_too_far(REPLACE, lambda share: share)
+
+
 # P5: displacement of the weighted mean where both statistics are at least 2
 
 
@@ -106,7 +136,7 @@ def excess(table, other, share, budget, relation):
     """Displacement over the bound of the larger size, or None where P5 promises nothing."""
     if not stable.admissible(len(table), share, budget, relation):
         return None
-    if min(statistic(table, share, budget), statistic(other, share, budget)) < 2:
+    if min(statistic(each, share, budget, relation) for each in (table, other)) < 2:
         return None
     bound = Fraction(stable.sensitivity(len(table), share, budget, relation))
     moved = displacement(table, other, share, relation)

@@ -67,13 +67,14 @@ def test_a_larger_unit_clips_fewer(rng):
     assert (counts[0], counts[-1]) == (300, 0)
 
 
-@pytest.mark.parametrize("allowed", [30.0, 60.0, 150.0])
-def test_the_unit_clips_about_as_many_as_allowed(rng, allowed):
+@pytest.mark.parametrize("unclipped", [0.9, 0.8, 0.5])
+def test_the_unit_clips_about_as_many_as_allowed(rng, unclipped):
     space, scoring = space_of(rng.normal(size=(300, 4))), Scoring(np.zeros(4), 1.0, 1.0)
     grid, noise = geometric_grid(1e-3, 1e5, 1.05), RecordingNoise()
-    found = noisy_unit(space, scoring, allowed, grid, 0.1, noise=noise)
-    assert clipped_scores(space, scoring, found.value) <= allowed < clipped_scores(space, scoring, found.value / 1.06)
-    assert found.event.dimension == queries(len(grid) - 1) >= len(noise.asked)
+    found = noisy_unit(space, scoring, unclipped, 300.0, grid, 0.1, noise=noise)
+    near = [clipped_scores(space, scoring, found.value * factor) for factor in (1.2, 1 / 1.2)]
+    assert near[0] <= (1 - unclipped) * 300 <= near[1]
+    assert found.event.dimension == len(noise.asked) >= queries(len(grid) - 1)
     assert set(noise.asked) == {("gaussian", found.event.stddev, 1)}
     assert found.event.mu <= 0.1 * (1 + 1e-12)
 
@@ -82,5 +83,6 @@ def test_the_unit_is_always_one_of_the_public_grid():
     grid = geometric_grid(1e-3, 1e5, 1.35)
     for rows in (np.zeros((5, 2)), np.full((5, 2), 1e300)):
         for seed in range(5):
-            found = noisy_unit(space_of(rows), Scoring(np.zeros(2), 1.0, 1.0), 1.0, grid, 1e-3, noise=SeededNoise(seed))
+            scoring, noise = Scoring(np.zeros(2), 1.0, 1.0), SeededNoise(seed)
+            found = noisy_unit(space_of(rows), scoring, 0.8, 5.0, grid, 1e-3, noise=noise)
             assert found.value in grid[1:]

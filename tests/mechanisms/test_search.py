@@ -1,4 +1,4 @@
-"""The noisy binary search: the right cell without noise, and never more queries than it pays for."""
+"""Noisy searches: the right cell without noise, and never more queries than they pay for."""
 
 import math
 
@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from recording import RecordingNoise
 
-from dimfree.mechanisms.search import STEPS, count_stddev, geometric_grid, noisy_search, queries
+from dimfree.mechanisms.search import (
+    STEPS,
+    Crossing,
+    count_stddev,
+    geometric_grid,
+    noisy_crossing,
+    noisy_search,
+    queries,
+)
 from dimfree.noise import SeededNoise
 
 
@@ -54,6 +62,91 @@ def test_a_count_far_above_the_noise_is_found(seed):
 def test_a_count_of_exactly_zero_is_reached():
     grid = np.arange(9.0)
     assert noisy_search(lambda at: int(at - 5), grid, 1.0, 1.0, "x", noise=RecordingNoise()).value == 5
+
+
+# the search that asks where the answers so far place the crossing
+
+COUNT = 300.0
+
+
+def crossed(cells, rises, noise, mu=0.3, share=0.5, count=COUNT, **more):
+    """A search on 0, 1, …, cells; `rises` is the share of the records up to a point."""
+    grid = np.arange(cells + 1.0)
+    excess = lambda at: round((rises(at) - share) * COUNT * STEPS)  # noqa: E731
+    return noisy_crossing(excess, grid, share, count, 1.5, mu, "x", noise=noise, **more)
+
+
+def steep(crossing):
+    return lambda at: float(at >= crossing)
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3, 4, 9, 33, 198])
+def test_without_noise_the_crossing_of_a_step_is_found(cells):
+    for crossing in range(cells + 2):
+        noise = RecordingNoise()
+        found = crossed(cells, steep(crossing), noise, mu=1e6)
+        assert found.value == min(max(crossing, 1), cells)
+        assert all(asked == ("gaussian", found.event.stddev, 1) for asked in noise.asked)
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.3, 7.0, 1e6])
+@pytest.mark.parametrize("cells", [1, 2, 40])
+def test_all_counts_together_cost_what_was_asked_and_all_are_drawn(cells, mu):
+    """A public number of draws, so that not even it depends on the answers."""
+    for crossing in (0, cells // 2, cells):
+        noise = RecordingNoise()
+        event = crossed(cells, steep(crossing), noise, mu).event
+        assert len(noise.asked) == event.dimension == 3 * queries(cells)
+        spent = math.sqrt(event.dimension) * 1.5 * STEPS / event.stddev
+        assert mu * (1 - 1e-12) < spent <= mu
+
+
+@pytest.mark.parametrize("width", [0.3, 2.0, 20.0, 80.0])
+@pytest.mark.parametrize("mu", [1.0, 1e3, 1e6])
+def test_precise_counts_find_the_crossing_whatever_their_course(width, mu, seed):
+    """No count grows along a straight line; precise answers must not be led away by the model."""
+    noise = SeededNoise(seed)
+    for crossing in (60.5, 200.5, 333.5):
+        rises = lambda at, c=crossing: 1 - (1 + math.exp(min((at - c) / width, 500.0))) ** -1.0  # noqa: E731
+        found = crossed(400, rises, noise, mu).value
+        assert abs(rises(found) - 0.5) < 0.1 or abs(found - crossing) <= 2
+
+
+def test_a_search_with_little_precision_goes_right_more_often_than_bisection(seed):
+    """(n/2)²·mu²/1.5² = 40, four hundred cells: the figure behind a third of the precision."""
+    noise, mu, rises = SeededNoise(seed), math.sqrt(40) * 1.5 / 150, steep(170.5)
+    missed = [abs(crossed(400, rises, noise, mu).value - 171) > 3 for _ in range(60)]
+    halved = [
+        noisy_search(lambda at: round((rises(at) - 0.5) * 300 * STEPS), np.arange(401.0), 1.5, mu, "x", noise=noise)
+        for _ in range(60)
+    ]
+    assert sum(missed) <= 3
+    assert sum(abs(each.value - 171) > 3 for each in halved) > 3
+
+
+def test_the_count_may_be_wrong(seed):
+    """The released number of records is noisy: a third or three times as many, none, or fewer than none."""
+    for count in (COUNT / 3, 3 * COUNT, 1.0):
+        found = crossed(100, steep(40), SeededNoise(seed), mu=1e4, count=count).value
+        assert found == 40
+
+
+def test_a_larger_answer_never_moves_the_crossing_up(rng):
+    for _ in range(50):
+        share, count, stddev = rng.uniform(0.1, 0.9), 10 ** rng.uniform(0, 4), 10 ** rng.uniform(-6, 4)
+        answers = np.sort(rng.normal(size=12) * 10 ** rng.uniform(-3, 5))
+        found = []
+        for answer in answers:
+            crossing = Crossing(20, share, count, stddev)
+            crossing.learn(10, float(answer))
+            found.append(crossing.quantile(0.5))
+        assert found == sorted(found, reverse=True)
+
+
+def test_another_quantile_of_the_posterior(seed):
+    low, middle, high = (crossed(60, steep(30), SeededNoise(seed), 0.02, at=at).value for at in (0.1, 0.5, 0.9))
+    assert low <= middle <= high
+    assert low < high
 
 
 @pytest.mark.parametrize(

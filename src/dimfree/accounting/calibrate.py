@@ -17,14 +17,9 @@ from dimfree.accounting.lifting import before_lifting
 from dimfree.accounting.precision import compose, largest_mu
 from dimfree.accounting.profile import total_delta
 
-SLACKS = (
-    1.01,
-    1.03,
-    1.07,
-    1.15,
-    1.3,
-)  # values of f: from a long ladder and little noise to a short one and more noise
-_SEARCH_GROWTH = (0.35, 0.55, 0.8, 1.9, 5.0)  # factor on the share of the searches, for each f
+# Values of f: from a long ladder and little noise to a short ladder and more noise; and, for each of them, the factor
+# on the share of the searches: few records need precise ones.
+SLACKS, _SEARCH_GROWTH = (1.01, 1.03, 1.08, 1.12, 1.16), (0.35, 0.35, 1.15, 2.9, 4.5)
 COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's mu: 1.6 % of the precision
 BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
 UNTESTED_SLACKS = (1.005, 1.01, 1.02, 1.05)  # f of a branch without a test beside tested ones: the first that fits

@@ -4,6 +4,7 @@ Letters: n̂ = released number of records.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +12,19 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.events import Tested
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import BLOCK_RULE, SCALE_SEARCH_SHARE
 from dimfree.estimators.choose.core import BoundedChoice, Size, choose_soft, stable_choices
 from dimfree.estimators.choose.stages import Moments, Schedule, best_schedule, clip_level
 from dimfree.estimators.learn.knowledge import Knowledge, Output
-from dimfree.estimators.learn.scale import LearnedScale, learn_scale, learnable, pair_distances
+from dimfree.estimators.learn.scale import (
+    LearnedScale,
+    factor_clearance,
+    learn_scale,
+    pair_distances,
+    with_likely_searches,
+)
 from dimfree.estimators.learn.stages import Honest, run_schedule
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.opening import calibrated, charged, core_mean, core_sample, released_size
@@ -84,9 +92,13 @@ def choose_known(run: Run, calibration: Calibration, size: Size) -> Schedule | B
 
 def choose_schedule(run: Run, calibration: Calibration, size: Size) -> Schedule | None:
     """The public choice of the core and the stages, in units of the shape's own scale."""
-    branches = calibration.tested
+
+    def clearance(count: float, branch: Tested) -> float:
+        return factor_clearance(count, branch.search_mu, run.relation)
+
+    branches: Sequence[Tested] = calibration.tested
     if run.learn_scale:
-        branches = tuple(b for b in branches if learnable(size.count * size.rate, b.search_mu, run.relation))
+        branches = with_likely_searches(branches, size, clearance)
     root_d = math.sqrt(run.space.dimension)
     return best_schedule(
         stable_choices(branches, size, run.failure, run.model),

@@ -42,8 +42,14 @@ from dimfree.estimators.learn.coordinates import learn_coordinates
 from dimfree.estimators.learn.forecasts import OWN
 from dimfree.estimators.learn.restore import restored
 from dimfree.estimators.learn.ring import RingSetting, RingShape, learn_by_ring, state_after_core
-from dimfree.estimators.learn.rounds import learn, learn_after_ring
-from dimfree.estimators.learn.scale import LearnedRadius, learn_radius, pair_distances, radius_learnable
+from dimfree.estimators.learn.rounds import learn
+from dimfree.estimators.learn.scale import (
+    LearnedRadius,
+    learn_radius,
+    pair_distances,
+    radius_clearance,
+    with_likely_searches,
+)
 from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.opening import calibrated, charged, core_mean, core_sample, released_size
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
@@ -99,7 +105,8 @@ def release_unknown(run: Run) -> Release:
 
 def choose_ring(run: Run, calibration: Calibration, size: Size) -> StableChoice | None:
     """The core after the ring, where records are few beside the root of the number of columns; None: another way."""
-    if not calibration.ringed or not few_for_columns(size, run.space.dimension, calibration.ringed[0].mu):
+    wide = calibration.ringed and few_for_columns(size, run.space.dimension, calibration.ringed[0].mu)
+    if not wide or run.space.basis is not None:
         return None
     return choose_core(run, replace(calibration, tested=calibration.ringed), size)
 
@@ -120,7 +127,8 @@ def _release_by_ring(run: Run, choice: StableChoice, size: Size, ledger: Costs) 
         return run.refused(UNSTABLE, "auto", ledger, **public)
     state = state_after_core(setting, mean, precision, plan.share, shape, plan.largest(shape.stddev))
     state = state.choose(objective="total", basis=OWN if run.space.basis is None else run.space.basis.name)
-    state = learn_after_ring(state.choose(core_share=plan.share, block=plan.block))  # P8, P10
+    state = state.choose(core_share=plan.share, block=plan.block)
+    state = learn_coordinates(state) if run.menu else learn(state)  # P8, P10, P11, P12
     ledger = replace(ledger, after=state.known.events)
     return run.answered(restored(state), "auto", ledger, public, state.choices)
 
@@ -164,22 +172,14 @@ def choose_core(run: Run, calibration: Calibration, size: Size) -> StableChoice 
 
     A long ladder leaves more precision to all later releases, a short one gives a more precise core. Radius in λ.
     """
-    branches = _searchable(run, calibration, size)
+
+    def clearance(count: float, branch: Tested) -> float:
+        return radius_clearance(count, run.window, search_parts(branch, run.relation)[1], run.relation)
+
+    branches = with_likely_searches(calibration.tested, size, clearance)
     choices = [c for branch in branches if (c := _by_rule(branch, size, run.failure, run.model.outliers))]
     promising = with_enough_records(choices, size, run.failure)
     return min(promising, key=lambda c: c.sensitivity**CORE_POWER / c.branch.mu, default=None)
-
-
-def _searchable(run: Run, calibration: Calibration, size: Size) -> list[Tested]:
-    """Branches whose searches are likely to succeed with n̂ records; else the one with the most precise searches,
-    if they are with as many as are possible."""
-
-    def succeeds(branch: Tested, count: float) -> bool:
-        return radius_learnable(count, run.window, search_parts(branch, run.relation)[1], run.relation)
-
-    likely = [branch for branch in calibration.tested if succeeds(branch, size.count * size.rate)]
-    last = sorted(calibration.tested, key=lambda branch: branch.search_mu)[-1:]
-    return likely or [branch for branch in last if succeeds(branch, size.possibly)]
 
 
 def _by_rule(branch: Tested, size: Size, failure: float, outliers: float) -> StableChoice | None:

@@ -1,6 +1,7 @@
-"""How long the records are, seen from a public centre: one histogram of their lengths (P20).
+"""How long the records are, seen from a public centre: a histogram of their lengths, or a quantile of them (P20).
 
-A record is in one cell, so one record moves one count by one: sensitivity 1, √2 under replace-one.
+A record is in one cell, so one record moves one count by one: sensitivity 1, √2 under replace-one. The number of
+records up to an edge moves by at most one under either.
 Proof: proofs/mechanisms/length_histogram.md.
 """
 
@@ -18,6 +19,7 @@ from dimfree.geometry.clip import norms
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.search import STEPS, noisy_crossing
 from dimfree.noise import Noise
 
 
@@ -41,3 +43,19 @@ def noisy_length_counts(
     bits = refining_bits(moves, mu)
     event = charged_gaussian(moves * 2**bits, mu, len(counts), 1 / 2**bits, "lengths of the records")
     return Measured((counts * 2**bits + noise.gaussian(event.stddev, len(counts))) * event.step, event)
+
+
+def noisy_length(
+    space: Space, ball: Ball, edges: Floats, share: float, count: float, mu: float, *, noise: Noise
+) -> Measured[float]:
+    """About the edge up to which a share of `count` records are long, by a search (M5'); `count` is released or public.
+
+    For few records: the counts of a search are more precise than the cells of a histogram.
+    """
+    within = np.cumsum(length_counts(space, ball, edges))
+    target = round(share * count * STEPS)
+
+    def excess(edge: float) -> int:
+        return int(within[np.searchsorted(edges, edge)]) * STEPS - target
+
+    return noisy_crossing(excess, edges, share, count, 1.0, mu, "length of most records", noise=noise)

@@ -84,6 +84,10 @@ CORE_POWER = 0.3
 CORE_SHARES, CORE_SHARE_FEW = (0.03, 0.20), 0.35
 # [n·mu] With fewer records neither variances nor coordinates can be learned: all precision is for the centre.
 FEW = 60.0
+# [share of P; expected length: least, most, step] With few records their median length is searched.
+FEW_LOOK, FEW_LENGTHS = 0.05, (0.25, 32.0, 1.2)
+# [median length] Clipping radius with few records: most of them are left as they are.
+FEW_RADIUS = 1.2
 # [share of the searches] A second count, which lets n_0 be closer to the number of records.
 RECOUNT_SHARE = 0.3
 # [share of records; records] b is this share less outliers and ladder; B is the ladder, the outliers and so many more.
@@ -98,13 +102,18 @@ FACTOR_STEP, RADIUS_STEP = 1.03, 1.07
 # [share of records] The median distance and the wide distance.
 MEDIAN_SHARE, WIDE_SHARE = Fraction(1, 2), Fraction(4, 5)
 # [share of the search's precision] The median distance; the wide distance has the rest.
-MEDIAN_LOOK = 0.5
-# [squared deviations per ln(cells)] A search is allowed where its counts, as one, stand so far from their target.
-SEARCH_CLEARANCE = 2.85
+MEDIAN_LOOK = 0.6
+# [squared deviations per ln(cells)] How far all counts of a search, as one, have to stand from their target: to be
+# likely to succeed, and to be worth a try where no other search is.
+SEARCH_LIKELY, SEARCH_POSSIBLE = 6.0, 2.85
 # [factor: least, most; power] λ over the wide distance, by the ratio of the wide distance to the median.
 LEAST_WIDENING, MOST_WIDENING, WIDENING_POWER = 1.2, 3.6, 2.5
-# [factor; records of noise] The wide distance over the median one, at most; λ is widened by how unsure it is.
-WIDEST, UNSURE_WIDENING = 3.0, 1.5
+# [factor] The grid of the wide distance over the median one: dense where most tables lie, so that doubt favours these.
+WIDE_RATIOS = (1.0, 1.07, 1.15, 1.25, 1.38, 1.55, 1.8, 2.2, 3.0)
+# [factor] The wide distance over the root of the mean square one, at most: 1.28 for one normal column, less for more.
+WIDE_OVER_TYPICAL = 1.25
+# [factor] λ is widened by this many times the noise of the search for it, in shares of the records.
+UNSURE_WIDENING = 1.5
 
 # --- Unknown shape: variances and stages (learn/rounds.py, variances.py, plan_stages.py) ------------------------------
 
@@ -143,8 +152,8 @@ GUESSED_LOG_VARIANCE = 0.01
 
 # [share of P] All releases on the ring, ahead of the test.
 RING_SHARE = 0.20
-# [sqrt(d)/mu records; records] The ring is taken below the first, and above the second.
-RING_RULE, RING_LEAST = 20.0, 500
+# [n·mu/sqrt(d); n·mu] The ring is taken below the first, and from the second on.
+RING_RULE, RING_LEAST = 20.0, 110.0
 # [squared deviations; share of the ring's precision] A search is this sure, beyond what its cells need; its most.
 RING_SURE, RING_SEARCH_MOST = 30.0, 0.1
 # [share of the ring's precision; predicted distance: least, most] λ in the learned shape, and where it is searched.
@@ -171,8 +180,6 @@ RING_FARTHEST = 6.0
 RING_CORE_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
 # [number] Groups of coordinates of like σ, for the choice of the core's share and of the block.
 RING_BINS = 24
-# [share of P] The stages before variances are learned again.
-RING_FIRST_ROUND = 0.15
 
 # --- Which coordinates (learn/coordinates.py, forecasts.py, principal_directions.py) ----------------------------------
 

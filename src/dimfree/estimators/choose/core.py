@@ -5,7 +5,7 @@ o = records that may lack friends; B = K + o; b = friend share of a full weight.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -180,7 +180,7 @@ def core_sample_suffices(core_sample: int, calibration: Calibration, failure: fl
     return stable.admissible(count, Fraction(3, 4), allowed, size.relation) and steps + allowed < count / 4
 
 
-def stable_choices(branches: tuple[Tested, ...], size: Size, failure: float, model: HonestModel) -> list[StableChoice]:
+def stable_choices(branches: Sequence[Tested], size: Size, failure: float, model: HonestModel) -> list[StableChoice]:
     """The stable core with the least noise for each branch; none where no parameters are admissible."""
     choices = [choice for branch in branches if (choice := _best_stable(branch, size, failure, model)) is not None]
     return with_enough_records(choices, size, failure)

@@ -25,7 +25,7 @@ from dimfree.estimators.choose.stages import look_share
 
 def few_for_columns(size: Size, dimension: int, mu: float) -> bool:
     """Whether records are few beside the root of the number of columns, but not too few for the ring."""
-    return size.count > RING_LEAST and size.count * size.rate * mu < RING_RULE * math.sqrt(dimension)
+    return RING_LEAST <= size.count * size.rate * mu < RING_RULE * math.sqrt(dimension)
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ from dimfree.estimators.learn.principal_directions import (
     found_spikes,
     promised_gain,
 )
-from dimfree.estimators.learn.rounds import equal_variances, few, first_round, last_round, learn, recentre, spherical
+from dimfree.estimators.learn.rounds import first_round, last_round, learn, recentre
 from dimfree.estimators.learn.stages import last_stages
 from dimfree.estimators.learn.state import Directions, State
+from dimfree.estimators.learn.variances import measure_own
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.learned import LearnedAxes
 from dimfree.mechanisms.directions import Lookout
@@ -35,13 +36,16 @@ def learn_coordinates(state: State, *, rotations: bool = True) -> State:
     `rotations`: whether other axes than the records' own may be chosen.
     """
     state = state.choose(basis=OWN)
-    if state.setting.space.dimension == 1 or state.noise_over_sampling() <= SMALL_NOISE or few(state):
+    quiet = state.noise_over_sampling() <= SMALL_NOISE
+    if state.setting.space.dimension == 1 or quiet or state.few or state.block is not None:
         return learn(state)
     state = _choose(recentre(state), rotations)
     chosen = state.choices["basis"]
+    if chosen == SPHERICAL and state.from_ring:  # equal variances are known already
+        chosen, state = OWN, state.choose(basis=OWN)
     if chosen == OWN:
         return _own_axes(state, rotations)
-    return {DCT: _cosine, LEARNED: _learned, SPHERICAL: spherical}[str(chosen)](state)
+    return {DCT: _cosine, LEARNED: _learned, SPHERICAL: _spherical}[str(chosen)](state)
 
 
 def _choose(state: State, rotations: bool) -> State:
@@ -73,9 +77,19 @@ def _cosine(state: State) -> State:
 
 
 def _learned(state: State) -> State:
-    state = equal_variances(state)
+    state = _equal_variances(state)
     state, moved = _directions(state, np.ones_like(state.stddev))
     return last_stages(state if moved else state.choose(basis=SPHERICAL))
+
+
+def _spherical(state: State) -> State:
+    return last_stages(_equal_variances(state))
+
+
+def _equal_variances(state: State) -> State:
+    """Variances of the columns for the error bars; the shape of the noise has their mean everywhere."""
+    state, own = measure_own(state)
+    return replace(state, stddev=np.full_like(state.stddev, math.sqrt(float(own.variances.mean()))))
 
 
 def _directions(state: State, spread: Floats) -> tuple[State, bool]:

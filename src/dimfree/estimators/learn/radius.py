@@ -10,7 +10,13 @@ import math
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.estimators.choose.constants import CORE_BIAS_MOST, CORE_TAILS, LENGTH_LOOK_MOST, LENGTH_READ_LEAST
+from dimfree.estimators.choose.constants import (
+    CORE_BIAS_MOST,
+    CORE_TAILS,
+    FEW_LOOK,
+    LENGTH_LOOK_MOST,
+    LENGTH_READ_LEAST,
+)
 from dimfree.estimators.choose.stages import look_share
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import LengthCounts, Tail, length_edges, outer_radius
@@ -19,9 +25,9 @@ from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.length_histogram import noisy_length_counts
 
 
-def look_precision(rank: float, precision: float, left: float) -> float:
+def look_precision(rank: float, precision: float, left: float, *, few: bool = False) -> float:
     """Of what is left of the precision, for the look: more where few coordinates share the length of a record."""
-    return min(look_share(rank) * precision, LENGTH_LOOK_MOST * left)
+    return min((FEW_LOOK if few else look_share(rank)) * precision, LENGTH_LOOK_MOST * left)
 
 
 def noisy_lengths(

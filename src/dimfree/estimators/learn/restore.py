@@ -56,8 +56,7 @@ def _reach(state: State) -> Reach | None:
 def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
     """Spreads of the columns, and the directions found. The directions were seen from an earlier centre, off by about
     what the mean has moved since: what that distance alone explains is taken out."""
-    scores = state.own_scores or state.scores
-    shape = _spreads((*state.ring_scores, *([] if scores is None else [scores])), mean, mean_variance)
+    shape = _spreads(_own_scores(state), mean, mean_variance)
     if state.directions is None:
         return shape
     seen_from = state.directions.seen_from
@@ -70,8 +69,14 @@ def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
     return replace(shape, directions=directions)
 
 
-def _spreads(releases: tuple[VarianceRelease, ...], mean: Floats, mean_variance: Floats) -> LearnedShape:
-    """What each coordinate's last variance release says; together they are about all of them."""
+def _own_scores(state: State) -> list[VarianceRelease]:
+    """Variance releases in the records' own coordinates; together they are about all of them."""
+    last = state.own_scores or (state.scores if state.setting.space.basis is None else None)
+    return [*state.ring_scores, *([] if last is None else [last])]
+
+
+def _spreads(releases: list[VarianceRelease], mean: Floats, mean_variance: Floats) -> LearnedShape:
+    """What each coordinate's last variance release says."""
     parts = [np.empty_like(mean) for _ in range(3)]
     for each in releases:
         which = slice(None) if each.which is None else each.which

@@ -167,7 +167,7 @@ def _friend_radius(setting: RingSetting, stddev: Floats) -> tuple[float, tuple[G
     grid = guess * geometric_grid(*c.RING_RADIUS_GRID, c.RADIUS_STEP)
     middle = setting.length(root, c.MEDIAN_SHARE, grid, setting.search_mu(len(grid)))
     mu = math.sqrt(c.RING_RADIUS_LOOK * setting.mu**2 - middle.event.mu**2) * (1 - 1e-9)
-    wide = setting.length(root, c.WIDE_SHARE, middle.value * geometric_grid(1.0, c.WIDEST, c.RADIUS_STEP), mu)
+    wide = setting.length(root, c.WIDE_SHARE, middle.value * np.array(c.WIDE_RATIOS), mu)
     unsure = pair_count_sensitivity(c.WIDE_SHARE, setting.relation) / mu / setting.count
     return widened(middle.value, wide.value, unsure), (middle.event, wide.event)
 

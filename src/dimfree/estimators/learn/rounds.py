@@ -3,9 +3,6 @@
 Sees no record by itself. Proof: proofs/estimators/learn/variances.md (P8, P10).
 """
 
-import math
-from dataclasses import replace
-
 import numpy as np
 
 from dimfree.estimators.choose.constants import (
@@ -15,11 +12,9 @@ from dimfree.estimators.choose.constants import (
     RECENTRE_PRECISION,
     RECENTRE_SHARES,
     RECENTRE_STAGES,
-    RING_FIRST_ROUND,
     RING_LOSS,
     SMALL_NOISE,
 )
-from dimfree.estimators.choose.core import are_few
 from dimfree.estimators.learn.stages import last_stages, run_stages
 from dimfree.estimators.learn.state import State
 from dimfree.estimators.learn.variances import learn_variances, measure_own, uncertainty
@@ -28,46 +23,22 @@ from dimfree.estimators.learn.variances import learn_variances, measure_own, unc
 def learn(state: State) -> State:
     """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved.
 
-    With few records, the mean alone: noise that is the same in all coordinates.
+    With few records the variances of the columns serve the error bars alone.
     """
-    if few(state):
-        return spherical(state)
+    if state.few:
+        return last_stages(measure_own(state)[0])
     if state.noise_over_sampling() > SMALL_NOISE:
         state = recentre(state)
     return last_round(first_round(state))
 
 
-def learn_after_ring(state: State) -> State:
-    """Variances are known from the ring: stages, variances again if they are uncertain, the answer."""
-    if uncertainty(state) <= RING_LOSS:
-        return last_stages(state)
-    return last_round(run_stages(state, RING_FIRST_ROUND * state.precision / state.left))
-
-
-def few(state: State) -> bool:
-    """Whether there are too few records to learn variances or coordinates from."""
-    return are_few(state.setting.count, math.sqrt(state.precision), state.setting.relation)
-
-
-def spherical(state: State) -> State:
-    """The answer with the same noise everywhere; variances of the columns for the error bars alone."""
-    state = equal_variances(state)
-    return last_stages(state)
-
-
-def equal_variances(state: State) -> State:
-    """Variances of the columns for the error bars; the shape of the noise has their mean everywhere."""
-    state, own = measure_own(state)
-    return replace(state, stddev=np.full_like(state.stddev, math.sqrt(float(own.variances.mean()))))
-
-
 def recentre(state: State) -> State:
-    """Spherical stages for a better centre, unless it is near already."""
+    """Stages for a better centre, unless it is near already: spherical ones, if variances are not known yet."""
     if centre_error(state) <= NEAR_CENTRE:
         return state
     wanted = RECENTRE_PRECISION * state.setting.space.dimension / (state.setting.count**2 * state.precision)
     share = float(np.clip(wanted, *RECENTRE_SHARES))
-    return run_stages(state, share * state.precision / state.left, RECENTRE_STAGES, spherical=True)
+    return run_stages(state, share * state.precision / state.left, RECENTRE_STAGES, spherical=not state.from_ring)
 
 
 def centre_error(state: State) -> float:
@@ -77,15 +48,19 @@ def centre_error(state: State) -> float:
 
 
 def first_round(state: State) -> State:
-    """Variances, then stages for a better centre."""
-    state = learn_variances(state)
+    """Variances, then stages for a better centre; nothing, if the ring has said enough."""
+    if not state.from_ring:
+        state = learn_variances(state)
+    elif uncertainty(state) <= RING_LOSS:
+        return state
     return run_stages(state, FIRST_ROUND * state.precision / state.left)
 
 
 def last_round(state: State) -> State:
     """Variances again if they are uncertain; then the answer, with all that is left."""
-    if state.own_scores is None and state.setting.space.basis is not None:
+    own = state.own_scores is not None or state.ring_scores
+    if state.setting.space.basis is not None and not own:
         state, _ = measure_own(state)
-    if uncertainty(state) > LOSS:
+    if uncertainty(state) > (RING_LOSS if state.from_ring else LOSS):
         state = learn_variances(state)
     return last_stages(state)

@@ -4,13 +4,14 @@ The searches are Gaussian releases; the rest is post-processing of what they rel
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
+from dimfree.accounting.events import Gaussian, Tested
 from dimfree.core.distances import PairDistances
 from dimfree.data.blocks import Mask, gathered
 from dimfree.data.progress import during
@@ -22,17 +23,22 @@ from dimfree.estimators.choose.constants import (
     MEDIAN_SHARE,
     MOST_WIDENING,
     RADIUS_STEP,
-    SEARCH_CLEARANCE,
+    SEARCH_LIKELY,
+    SEARCH_POSSIBLE,
     UNSURE_WIDENING,
+    WIDE_OVER_TYPICAL,
+    WIDE_RATIOS,
     WIDE_SHARE,
     WIDENING_POWER,
-    WIDEST,
 )
+from dimfree.estimators.choose.core import Size
 from dimfree.estimators.choose.friend_radius import FriendRadii
 from dimfree.geometry.space import Space
 from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_friend_radius
 from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise
+
+Clearance = Callable[[float, Tested], float]
 
 
 @dataclass(frozen=True)
@@ -54,15 +60,26 @@ def learn_scale(
     return LearnedScale(factor, inside(factor, grid), (found.event,))
 
 
-def learnable(count: float, mu: float, relation: Neighbours) -> bool:
-    """Whether the search for a factor is likely to succeed with so many records. Public."""
-    return _stands_out(count, geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP), mu, relation)
+def factor_clearance(count: float, mu: float, relation: Neighbours) -> float:
+    """`_clearance` of the search for a factor. Public."""
+    return _clearance(count, geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP), mu, relation)
 
 
-def _stands_out(count: float, grid: Floats, mu: float, relation: Neighbours) -> bool:
-    """Whether all counts together tell far from near: the more cells there are, the more of them may mislead."""
-    deviations = 0.5 * count * mu / friend_average_sensitivity(MEDIAN_SHARE, relation)
-    return deviations > 0 and deviations**2 >= SEARCH_CLEARANCE * math.log(len(grid) - 1)
+def _clearance(count: float, grid: Floats, mu: float, relation: Neighbours) -> float:
+    """How well all counts of a search together tell far from near, beside how many cells there are to mislead.
+
+    In squared standard deviations, over the logarithm of the number of cells.
+    """
+    deviations = 0.5 * max(count, 0.0) * mu / friend_average_sensitivity(MEDIAN_SHARE, relation)
+    return deviations**2 / math.log(len(grid) - 1)
+
+
+def with_likely_searches(branches: Sequence[Tested], size: Size, clearance: Clearance) -> list[Tested]:
+    """The branches whose searches are likely to succeed with n̂ records; else the one with the most precise searches,
+    if with as many records as are possible these may succeed. `clearance`: of a number of records and a branch."""
+    likely = [each for each in branches if clearance(size.count * size.rate, each) >= SEARCH_LIKELY]
+    last = sorted(branches, key=lambda branch: branch.search_mu)[-1:]
+    return likely or [each for each in last if clearance(size.possibly, each) >= SEARCH_POSSIBLE]
 
 
 def inside(value: float, grid: Floats) -> bool:
@@ -91,11 +108,12 @@ def learn_radius(
     """
     grid, median_mu, wide_mu = geometric_grid(*window, RADIUS_STEP), *_looks(mu)
     middle = noisy_friend_radius(pairs, MEDIAN_SHARE, grid, count, median_mu, relation, noise=noise)
-    wider = middle.value * geometric_grid(1.0, WIDEST, RADIUS_STEP)
+    wider = middle.value * np.array(WIDE_RATIOS)
     wide = noisy_friend_radius(pairs, WIDE_SHARE, wider, count, wide_mu, relation, noise=noise)
     unsure = friend_average_sensitivity(WIDE_SHARE, relation) / wide_mu / count
     radius = widened(middle.value, wide.value, unsure)
-    return LearnedRadius(radius, middle.value**2 / 2, inside(middle.value, grid), (middle.event, wide.event))
+    typical = max(middle.value, wide.value / WIDE_OVER_TYPICAL)  # root of the mean square distance, 2 tr Σ
+    return LearnedRadius(radius, typical**2 / 2, inside(middle.value, grid), (middle.event, wide.event))
 
 
 def widened(middle: float, wide: float, unsure: float) -> float:
@@ -109,9 +127,9 @@ def _looks(mu: float) -> tuple[float, float]:
     return mu * math.sqrt(MEDIAN_LOOK), mu * math.sqrt(1 - MEDIAN_LOOK)
 
 
-def radius_learnable(count: float, window: tuple[float, float], mu: float, relation: Neighbours) -> bool:
-    """Whether the search for the median distance is likely to succeed with so many records. Public."""
-    return _stands_out(count, geometric_grid(*window, RADIUS_STEP), _looks(mu)[0], relation)
+def radius_clearance(count: float, window: tuple[float, float], mu: float, relation: Neighbours) -> float:
+    """`_clearance` of the search for the median distance. Public."""
+    return _clearance(count, geometric_grid(*window, RADIUS_STEP), _looks(mu)[0], relation)
 
 
 @during("distances in the core's sample")

@@ -11,7 +11,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.data.progress import during
-from dimfree.estimators.choose.constants import MOST_STAGES, WIDE_REACH
+from dimfree.estimators.choose.constants import FEW_LENGTHS, FEW_RADIUS, MOST_STAGES, WIDE_REACH
 from dimfree.estimators.choose.stages import Moments, Schedule
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.plan_stages import plan_stages
@@ -19,6 +19,8 @@ from dimfree.estimators.learn.radius import look_precision, looked_radius, noisy
 from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.learn.tail import LengthCounts
 from dimfree.mechanisms.clipped_sum import Ball, Block, noisy_clipped_mean
+from dimfree.mechanisms.length_histogram import noisy_length
+from dimfree.mechanisms.search import geometric_grid
 
 
 def stage(
@@ -100,13 +102,13 @@ def last_stages(state: State) -> State:
 
     The weights of the answer are fixed with the plan (P21).
     """
-    look = look_precision(state.rank, state.precision, state.left)
+    look = look_precision(state.rank, state.precision, state.left, few=state.few)
     plan = plan_stages(state, state.left - look, answer=True)
     counted = sum(planned.mu**2 for planned in plan if planned.weight)
     ratio: float | None = None
     for planned in plan:
         if planned.weight and ratio is None:
-            state, ratio = _look(state, look, counted)
+            state, ratio = _few_look(state, look) if state.few else _look(state, look, counted)
         state = _run_stage(state, planned.mu, ratio or 1.0, planned.weight)
     return state
 
@@ -124,6 +126,14 @@ def expected_ball(state: State, *, spherical: bool = False) -> Ball:
     centre, blur = state.centre()
     middle = np.sqrt(state.stddev**2 + (blur.mean() if spherical else blur))  # spread of a record about the centre
     return Ball(centre, np.sqrt(middle), math.sqrt(float(state.seen(middle).sum())), state.block)
+
+
+def _few_look(state: State, precision: float) -> tuple[State, float]:
+    """With few records their median length alone: a histogram would show nothing but noise."""
+    setting, ball = state.setting, expected_ball(state)
+    edges = ball.radius * geometric_grid(*FEW_LENGTHS)
+    found = noisy_length(setting.space, ball, edges, 0.5, setting.count, math.sqrt(precision), noise=setting.noise)
+    return replace(state.charge(found), left=state.left - precision), FEW_RADIUS * found.value / ball.radius
 
 
 def _look(state: State, precision: float, counted: float) -> tuple[State, float]:

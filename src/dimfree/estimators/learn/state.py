@@ -14,6 +14,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.estimators.choose.constants import GUESSED_LOG_VARIANCE
+from dimfree.estimators.choose.core import are_few
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.principal_directions import Spikes
 from dimfree.estimators.learn.scale import LearnedRadius
@@ -106,9 +107,19 @@ class State:
     def precision(self) -> float:
         return self.start.precision
 
+    @property
+    def from_ring(self) -> bool:
+        """Whether the ring has told the variances of the coordinates in use: those of the records."""
+        return bool(self.ring_scores) and self.setting.space.basis is None
+
     def seen(self, coordinates: Floats) -> Floats:
         """Those in the block."""
         return coordinates if self.block is None else coordinates[self.block]
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few records to learn anything beside their mean."""
+        return are_few(self.setting.count, math.sqrt(self.precision), self.setting.relation)
 
     @property
     def rank(self) -> float:

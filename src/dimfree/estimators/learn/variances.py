@@ -54,7 +54,7 @@ def learn_variances(state: State, shares: tuple[float, float] = VARIANCE_SHARES)
 def _clear(state: State, blur: Floats) -> Mask:
     """The coordinates to be scored: all, or those of the block where the centre is not too far off to add anything to
     what the ring has said."""
-    if not state.ring_scores:
+    if not state.from_ring:
         return np.ones(len(blur), dtype=np.bool_)
     inside = np.zeros(len(blur), dtype=np.bool_)
     inside[slice(None) if state.block is None else state.block] = True
@@ -98,6 +98,7 @@ def measure_own(state: State) -> tuple[State, VarianceRelease]:
         setting=in_coordinates(state.setting, None, len(value)),
         known=Knowledge.of(Output(value, variance)),
         stddev=np.full(len(value), math.sqrt(state.start.trace / len(value))),
+        ring_scores=(),
     )
     own = learn_variances(own, ERROR_BAR_SHARES)
     assert own.scores is not None  # just learned
