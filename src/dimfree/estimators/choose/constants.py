@@ -178,6 +178,10 @@ RING_LOSS = 0.25
 RING_FARTHEST = 6.0
 # [share of P] Candidates for the core's mean in the learned shape.
 RING_CORE_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
+# [share of P] The stages before variances are learned again.
+RING_FIRST_ROUND = 0.10
+# [factor] Other axes have to promise so much more than the variances on the records' own, which the ring has told.
+RING_WORTH = 1.25
 # [number] Groups of coordinates of like σ, for the choice of the core's share and of the block.
 RING_BINS = 24
 

@@ -12,6 +12,7 @@ from dimfree.estimators.choose.constants import (
     RECENTRE_PRECISION,
     RECENTRE_SHARES,
     RECENTRE_STAGES,
+    RING_FIRST_ROUND,
     RING_LOSS,
     SMALL_NOISE,
 )
@@ -49,11 +50,10 @@ def centre_error(state: State) -> float:
 
 def first_round(state: State) -> State:
     """Variances, then stages for a better centre; nothing, if the ring has said enough."""
-    if not state.from_ring:
-        state = learn_variances(state)
-    elif uncertainty(state) <= RING_LOSS:
-        return state
-    return run_stages(state, FIRST_ROUND * state.precision / state.left)
+    if state.from_ring:
+        enough = uncertainty(state) <= RING_LOSS
+        return state if enough else run_stages(state, RING_FIRST_ROUND * state.precision / state.left)
+    return run_stages(learn_variances(state), FIRST_ROUND * state.precision / state.left)
 
 
 def last_round(state: State) -> State:
