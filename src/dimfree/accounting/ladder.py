@@ -93,17 +93,23 @@ def _refusal_loss(mu_before: float, delta: float) -> float:
 
 
 def _climb(start: float, level: float, mu: float, delta: float, failure: float) -> list[Ladder]:
-    """Ladders built greedily at loss `start`, one for each candidate failure mass, smallest mass first."""
+    """Ladders built greedily at loss `start`, one for each candidate failure mass, smallest mass first.
+
+    Candidates that take twice as many steps as the middle one are given up.
+    """
     lowest = float(hockey_stick(mu, start))
     if lowest >= delta:
         return []
     mass = np.exp(np.linspace(math.log(max(lowest * 1.0001, delta * 1e-6)), math.log(delta), _LANES))
     rungs, rise = [mass, mass, mass], np.full_like(mass, np.inf)
-    for _ in range(_MOST_STEPS):
+    most = _MOST_STEPS
+    while len(rungs) < most + 3:
         rise = _rise(rungs[-1], rise, mass, start, level, mu)
         rungs.append(np.minimum(rungs[-1] * np.exp(rise), 1 - (1 - rungs[-1]) * math.exp(-level)))
         if rungs[-1][0] >= 1 - failure and (rungs[-1] >= 1 - failure).all():
             break
+        if most == _MOST_STEPS and rungs[-1][_LANES // 2] >= 1 - failure:
+            most = min(most, 2 * len(rungs))
     return [ladder for lane in np.array(rungs).T if (ladder := _cut(lane, failure)) is not None]
 
 

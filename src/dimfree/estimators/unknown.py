@@ -19,8 +19,8 @@ from dimfree.core.ring import Ring
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
     BUDGET_MARGIN,
+    CORE_ALONE_SHARE,
     CORE_POWER,
-    CORE_SHARE_FEW,
     CORE_SHARES,
     FULL_SHARE_RULE,
     RADIUS_SEARCH_SHARE,
@@ -31,7 +31,7 @@ from dimfree.estimators.choose.core import (
     N_LOW,
     Size,
     StableChoice,
-    are_few,
+    core_alone,
     least_floor,
     of_use,
     with_enough_records,
@@ -90,7 +90,7 @@ def release_unknown(run: Run) -> Release:
     if not learned.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
-    share = core_share(choice, size, learned.radius, learned.trace, run.space.dimension)
+    share = core_share(choice, size, learned, run.space.dimension)
     core_mu, capacity = math.sqrt(share * precision), size.capacity(size.rate)
     mean = core_mean(run, choice, learned.radius, core_mu, sampled, capacity)  # P4, P5, P6
     if mean is None:
@@ -99,6 +99,8 @@ def release_unknown(run: Run) -> Release:
     state = State.after_core(setting, mean, precision, share, learned)
     state = state.choose(objective="total", basis=OWN if run.space.basis is None else run.space.basis.name)
     state = learn_coordinates(state) if run.menu else learn(state)  # P8, P10, P11, P12
+    if state.core_alone:
+        public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
     ledger = replace(ledger, after=state.known.events)
     return run.answered(restored(state), "auto", ledger, public, state.choices)
 
@@ -127,8 +129,10 @@ def _release_by_ring(run: Run, choice: StableChoice, size: Size, ledger: Costs) 
         return run.refused(UNSTABLE, "auto", ledger, **public)
     state = state_after_core(setting, mean, precision, plan.share, shape, plan.largest(shape.stddev))
     state = state.choose(objective="total", basis=OWN if run.space.basis is None else run.space.basis.name)
-    state = state.choose(core_share=plan.share, block=plan.block)
+    state = state.choose(block=plan.block)
     state = learn_coordinates(state) if run.menu else learn(state)  # P8, P10, P11, P12
+    if state.block is not None:
+        public |= {"averaged_at_least": size.looked_at_least}  # outside the block: the records that the core looked at
     ledger = replace(ledger, after=state.known.events)
     return run.answered(restored(state), "auto", ledger, public, state.choices)
 
@@ -216,8 +220,9 @@ def _ruled(branch: Tested, floor: int | None, count: int, outliers: float) -> St
     return StableChoice(branch, share, budget, floor, 1.0, moves, moves / branch.mu)
 
 
-def core_share(choice: StableChoice, size: Size, radius: float, trace: float, dimension: int) -> float:
-    """Of the precision, for the core: enough to bring the centre's squared error to half of tr Σ."""
-    needed = 2 * dimension * (choice.sensitivity * radius) ** 2 / (choice.branch.mu**2 * trace)
-    most = CORE_SHARE_FEW if are_few(size.count, choice.branch.mu, size.relation) else CORE_SHARES[1]
-    return float(np.clip(needed, CORE_SHARES[0], most))
+def core_share(choice: StableChoice, size: Size, learned: LearnedRadius, dimension: int) -> float:
+    """Of the precision, for the core: enough to bring the centre's squared error to half of tr Σ; or nearly all."""
+    if core_alone(size.count, choice.branch.mu, size.relation, dimension):
+        return CORE_ALONE_SHARE
+    needed = 2 * dimension * (choice.sensitivity * learned.radius) ** 2 / (choice.branch.mu**2 * learned.trace)
+    return float(np.clip(needed, *CORE_SHARES))

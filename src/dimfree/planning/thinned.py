@@ -156,7 +156,7 @@ class _Run:
     def answer(self) -> Simulated:
         learned = self.learned
         precision = self.choice.branch.mu**2
-        share = core_share(self.choice, self.size, learned.radius, learned.trace, self.table.space.dimension)
+        share = core_share(self.choice, self.size, learned, self.table.space.dimension)
         core = self._core(learned.radius, math.sqrt(share * precision))
         setting = StageSetting(
             self.table.space, self.count, self.run.relation, self.noise, (self.size.stddev or 0.0) / self.table.factor

@@ -80,14 +80,17 @@ FITTED_TAIL = 0.05
 RADIUS_SEARCH_SHARE = 0.07
 # [power] How strongly the core's sensitivity counts in the final error: all stages begin at the core's centre.
 CORE_POWER = 0.3
-# [share of P: least, most; most with few records] The core's mean.
-CORE_SHARES, CORE_SHARE_FEW = (0.03, 0.20), 0.35
+# [share of P: least and most; where nothing follows but error bars] The core's mean.
+CORE_SHARES, CORE_ALONE_SHARE = (0.03, 0.20), 0.97
+# [n·mu/√d] With fewer records stages about the core's centre, far outside of them, would not bring it closer: found to
+# state a fraction of their error below 1.8, all of it from 3 on. The core's own mean is the answer, its noise known.
+CORE_ALONE = 2.5
 # [n·mu] With fewer records neither variances nor coordinates can be learned: all precision is for the centre.
 FEW = 60.0
 # [share of P; expected length: least, most, step] With few records their median length is searched.
-FEW_LOOK, FEW_LENGTHS = 0.05, (0.25, 32.0, 1.2)
+FEW_LOOK, FEW_LENGTHS = 0.04, (0.25, 32.0, 1.2)
 # [median length] Clipping radius with few records: most of them are left as they are.
-FEW_RADIUS = 1.2
+FEW_RADIUS = 1.1
 # [share of the searches] A second count, which lets n_0 be closer to the number of records.
 RECOUNT_SHARE = 0.3
 # [share of records; records] b is this share less outliers and ladder; B is the ladder, the outliers and so many more.

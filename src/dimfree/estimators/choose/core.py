@@ -22,6 +22,7 @@ from dimfree.core import soft, stable
 from dimfree.estimators.choose.constants import (
     BOUND_SHARES,
     CAPACITY_DEVIATIONS,
+    CORE_ALONE,
     CORE_SAMPLE_LEAST,
     CORE_SAMPLE_PER_STEP,
     DEFAULT_BOUND_SHARE,
@@ -161,6 +162,12 @@ class Size:
 def are_few(count: float, mu: float, relation: Neighbours) -> bool:
     """Whether so many records are too few to learn variances or coordinates from, beside their mean. Public."""
     return count * mu < (FEW if relation is Neighbours.ADD_REMOVE else 2 * FEW)
+
+
+def core_alone(count: float, mu: float, relation: Neighbours, dimension: int) -> bool:
+    """Whether stages after the core would not improve on its mean. Public."""
+    moves = 1 if relation is Neighbours.ADD_REMOVE else 2
+    return count * mu < CORE_ALONE * moves * math.sqrt(dimension)
 
 
 def default_core_sample(calibration: Calibration) -> int:

@@ -36,8 +36,9 @@ def learn_coordinates(state: State, *, rotations: bool = True) -> State:
     `rotations`: whether other axes than the records' own may be chosen.
     """
     state = state.choose(basis=OWN)
-    quiet = state.noise_over_sampling() <= SMALL_NOISE
-    if state.setting.space.dimension == 1 or quiet or state.few or state.block is not None:
+    small_noise = state.noise_over_sampling() <= SMALL_NOISE
+    unturned = state.setting.space.dimension == 1 or state.block is not None
+    if unturned or small_noise or state.few or state.core_alone:
         return learn(state)
     state = _choose(recentre(state), rotations)
     chosen = state.choices["basis"]

@@ -24,8 +24,10 @@ from dimfree.estimators.learn.variances import learn_variances, measure_own, unc
 def learn(state: State) -> State:
     """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved.
 
-    With few records the variances of the columns serve the error bars alone.
+    With few records the variances of the columns serve the error bars alone; with very few, no stage follows the core.
     """
+    if state.core_alone:
+        return measure_own(state)[0]
     if state.few:
         return last_stages(measure_own(state)[0])
     if state.noise_over_sampling() > SMALL_NOISE:

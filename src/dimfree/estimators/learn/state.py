@@ -14,7 +14,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.estimators.choose.constants import GUESSED_LOG_VARIANCE
-from dimfree.estimators.choose.core import are_few
+from dimfree.estimators.choose.core import are_few, core_alone
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.principal_directions import Spikes
 from dimfree.estimators.learn.scale import LearnedRadius
@@ -97,7 +97,8 @@ class State:
         dimension = setting.space.dimension
         typical = np.full(dimension, learned.trace / dimension)
         variance = np.full(dimension, (mean.event.stddev * mean.event.step) ** 2)
-        known = Knowledge.of(Output(mean.value, variance), mean.event)
+        alone = core_alone(setting.count, math.sqrt(precision), setting.relation, dimension)
+        known = Knowledge.of(Output(mean.value, variance, float(alone)), mean.event)  # P21: all of the answer, or none
         count = setting.count if sampling_count is None else sampling_count
         start = Start(precision, 2 * learned.radius, learned.trace, count)
         unknown = np.full(dimension, math.inf)
@@ -120,6 +121,11 @@ class State:
     def few(self) -> bool:
         """Whether there are too few records to learn anything beside their mean."""
         return are_few(self.setting.count, math.sqrt(self.precision), self.setting.relation)
+
+    @property
+    def core_alone(self) -> bool:
+        """Whether the core's own mean is the answer, in every coordinate."""
+        return bool(np.all(self.known.outputs[0].weight))
 
     @property
     def rank(self) -> float:
