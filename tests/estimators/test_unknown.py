@@ -12,12 +12,19 @@ from recording import RecordingNoise
 from dimfree import release_mean
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
+from dimfree.core import stable
 from dimfree.data.records import Records
 from dimfree.errors import InvalidRecords
 from dimfree.estimators import unknown
-from dimfree.estimators.choose.constants import CORE_SHARES, RADIUS_SEARCH_SHARE
+from dimfree.estimators.choose.constants import (
+    CORE_ALONE_SHARE,
+    CORE_SHARES,
+    MOST_SENSITIVE_CORE,
+    RADIUS_SEARCH_SHARE,
+    SEARCH_LIKELY,
+)
 from dimfree.estimators.choose.core import Size
-from dimfree.estimators.learn.scale import learn_radius, pair_distances, radius_learnable
+from dimfree.estimators.learn.scale import LearnedRadius, learn_radius, pair_distances, radius_clearance
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE
 from dimfree.noise import SeededNoise
 from dimfree.release import ESTIMATORS
@@ -63,7 +70,8 @@ def test_totals_stay_within_the_branch(table, relation):
     assert precision(ledger.searches) <= branch.search_mu**2 * (1 + 1e-12)
     assert 0.98 * branch.mu**2 < precision(ledger.after) <= branch.mu**2
     assert ledger.delta() <= BUDGET["delta"]
-    assert [event.purpose for event in ledger.searches] == ["friend radius"] * 3
+    recount = ["number of records"] if relation == ADD else []
+    assert [event.purpose for event in ledger.searches] == recount + ["friend radius"] * 2
     assert {event.purpose for event in ledger.after} >= {"mean", "variances", "unit of the scores", "stage 1"}
     others = (*SEARCHES, *SCALARS, "lengths of the records")
     vectors = [event for event in ledger.after if event.purpose not in others]
@@ -192,7 +200,10 @@ def test_the_share_of_the_core_is_held_between_public_ends(table):
     run = run_of(table)
     menu = calibrate_private_count(Budget(**BUDGET), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
     choice = unknown.choose_core(run, menu, Size(600.0, menu.count_stddev, 10**6))
-    shares = [unknown.core_share(choice, radius, 1.0, 100) for radius in (1e-60, 0.3, 1e60)]
+    size = Size(600.0, menu.count_stddev, 10**6)
+    learned = [LearnedRadius(radius, 1.0, True, ()) for radius in (1e-60, 0.3, 1e60)]
+    shares = [unknown.core_share(choice, size, each, 100) for each in learned]
+    assert unknown.core_share(choice, size, learned[0], 10**8) == CORE_ALONE_SHARE  # stages would not help
     assert shares[0] == CORE_SHARES[0]
     assert shares[-1] == CORE_SHARES[1]
     assert shares == sorted(shares)
@@ -217,7 +228,74 @@ def test_the_radius_follows_the_scale(table, scale):
 
 def test_few_records_or_little_precision_cannot_learn_a_radius():
     window = (1e-6, 1e6)
-    assert radius_learnable(1e4, window, 0.1, Neighbours.ADD_REMOVE)
-    assert not radius_learnable(10.0, window, 0.1, Neighbours.ADD_REMOVE)
-    assert not radius_learnable(1e4, window, 1e-4, Neighbours.ADD_REMOVE)
-    assert not radius_learnable(-5.0, window, 10.0, Neighbours.ADD_REMOVE)
+    assert radius_clearance(1e4, window, 0.1, Neighbours.ADD_REMOVE) > SEARCH_LIKELY
+    assert radius_clearance(10.0, window, 0.1, Neighbours.ADD_REMOVE) < SEARCH_LIKELY
+    assert radius_clearance(1e4, window, 1e-4, Neighbours.ADD_REMOVE) < SEARCH_LIKELY
+    assert radius_clearance(-5.0, window, 10.0, Neighbours.ADD_REMOVE) == 0
+
+
+# few people
+
+
+@pytest.fixture(scope="module")
+def few_menu(table):
+    run = run_of(table)
+    return run, calibrate_private_count(Budget(1.0, 1e-6), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
+
+
+def test_a_released_number_below_the_smallest_core_takes_the_smallest_floor(few_menu):
+    """P14: n_0 does not follow n̂ below N_K, and only far below is the answer a public refusal."""
+    run, menu = few_menu
+    found = {n: unknown.choose_core(run, menu, Size(float(n), menu.count_stddev, 4096)) for n in range(-200, 500)}
+    needed = [choice.needs for choice in found.values() if choice]
+    assert 190 < min(needed) < 240
+    first = min(n for n, choice in found.items() if choice)
+    assert first + 2.65 * menu.count_stddev == pytest.approx(found[first].needs, abs=1)
+    assert all(found[n] is not None for n in range(first, 500))
+    for choice in filter(None, found.values()):
+        assert choice.sensitivity <= MOST_SENSITIVE_CORE
+        assert stable.admissible(choice.floor + 3, choice.full_share, choice.budget, Neighbours.ADD_REMOVE)
+        bound = stable.sensitivity(choice.floor + 3, choice.full_share, choice.budget, Neighbours.ADD_REMOVE)
+        assert choice.sensitivity == bound  # S at n_low = n_0 + 3
+
+
+@pytest.mark.parametrize("n", [-1e9, -1.0, 0.0, 1.0, 50.0, math.nextafter(1e15, 0)])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 100.0])
+def test_any_released_number_is_answered_by_a_choice_or_by_none(table, n, epsilon):
+    run = run_of(table)
+    menu = calibrate_private_count(Budget(epsilon, 1e-6), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
+    choice = unknown.choose_core(run, menu, Size(n, menu.count_stddev, 4096))
+    assert choice is None or choice.floor >= 2 * choice.budget - 5  # n_low >= 2 (B - 1)
+    assert n > 0 or choice is None
+
+
+def test_two_counts_are_combined_by_their_precision():
+    size = Size(100.0, 30.0, 4096).combined(140.0, 10.0)
+    assert size.count == pytest.approx(136.0)
+    assert size.stddev == pytest.approx(30 / math.sqrt(10))
+    assert Size(2.0, 30.0, 4096).combined(-900.0, 10.0).count == 1.0  # a number of records to divide by
+
+
+def test_a_better_count_brings_the_floor_closer(few_menu):
+    run, menu = few_menu
+    rough = Size(300.0, menu.count_stddev, 4096)
+    choice = unknown.choose_core(run, menu, rough)
+    again = unknown.chosen_again(run, choice, rough.combined(300.0, menu.count_stddev / 3))
+    assert again.branch == choice.branch
+    assert again.floor > choice.floor
+    assert again.sensitivity < choice.sensitivity
+    nothing = unknown.chosen_again(run, choice, rough.combined(-1e6, menu.count_stddev / 3))
+    assert nothing.floor <= choice.floor  # the smallest floor, never none
+
+
+@pytest.mark.parametrize("columns", [30, 1000])
+def test_with_few_records_noise_is_stated_as_it_is(columns, rng):
+    """240 records at epsilon = 1: stages for 30 columns, the core's own mean for 1000."""
+    table = rng.normal(size=(240, columns)) + 3.0
+    found = [release(table, epsilon=1.0, noise=SeededNoise(seed)) for seed in range(12)]
+    errors = [np.linalg.norm(each.mean - table.mean(axis=0)) for each in found if not each.refused]
+    stated = [np.linalg.norm(each.noise_stddev) for each in found if not each.refused]
+    assert len(errors) >= 11
+    assert 0.75 < math.sqrt(np.mean(np.square(np.array(errors) / stated))) < 1.3
+    stages = sum(event.purpose.startswith("stage") for event in found[-1].ledger.after)
+    assert (stages > 0) == (columns == 30)

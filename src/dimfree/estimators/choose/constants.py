@@ -82,8 +82,7 @@ RADIUS_SEARCH_SHARE = 0.07
 CORE_POWER = 0.3
 # [share of P: least and most; where nothing follows but error bars] The core's mean.
 CORE_SHARES, CORE_ALONE_SHARE = (0.03, 0.20), 0.97
-# [n·mu/√d] With fewer records stages about the core's centre, far outside of them, would not bring it closer: found to
-# state a fraction of their error below 1.8, all of it from 3 on. The core's own mean is the answer, its noise known.
+# [n·mu/√d] With fewer records the core's mean is the answer: stages far outside of them state too little of their error.
 CORE_ALONE = 2.5
 # [n·mu] With fewer records neither variances nor coordinates can be learned: all precision is for the centre.
 FEW = 60.0
@@ -106,8 +105,7 @@ FACTOR_STEP, RADIUS_STEP = 1.03, 1.07
 MEDIAN_SHARE, WIDE_SHARE = Fraction(1, 2), Fraction(4, 5)
 # [share of the search's precision] The median distance; the wide distance has the rest.
 MEDIAN_LOOK = 0.6
-# [squared deviations per ln(cells)] How far all counts of a search, as one, have to stand from their target: to be
-# likely to succeed, and to be worth a try where no other search is.
+# [squared deviations per ln(cells)] All counts of a search, as one: to be likely to succeed; to be worth a try.
 SEARCH_LIKELY, SEARCH_POSSIBLE = 6.0, 2.85
 # [factor: least, most; power] λ over the wide distance, by the ratio of the wide distance to the median.
 LEAST_WIDENING, MOST_WIDENING, WIDENING_POWER = 1.2, 3.6, 2.5
