@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 from scipy import sparse
+from streams import RecordedStream
 
 from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.precision import compose
 from dimfree.core.ring import Ring
-from dimfree.data.records import open_records
+from dimfree.data.records import Records, open_records
 from dimfree.estimators.choose.constants import RING_LEAST, RING_RULE
 from dimfree.estimators.choose.core import Size
 from dimfree.estimators.choose.ring import CorePlan, few_for_columns, plan_core
@@ -125,6 +126,11 @@ def test_a_given_basis_is_not_left_for_the_ring():
 def test_sparse_tables_have_the_same_release():
     X = np.where(np.random.default_rng(2).random((COUNT, DIMENSION)) < 0.2, table() - 99.0, 0.0)
     assert (released(X).mean == released(sparse.csr_array(X)).mean).all()
+
+
+def test_a_stream_has_the_same_release():
+    X = table()
+    assert (released(Records(RecordedStream(X, 37), None)).mean == released(X).mean).all()
 
 
 def test_a_smaller_core_sample_has_a_ring_of_its_own():

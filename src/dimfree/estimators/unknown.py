@@ -62,7 +62,7 @@ def refuse_unknown(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
     calibration = calibrated(run, RADIUS_SEARCH_SHARE, ring_share=RING_SHARE)
     size, _ = released_size(run, calibration)
-    choice = choose_core(run, calibration, size)
+    choice = choose_core(run, calibration, size) or choose_ring(run, calibration, size)
     refused = choice is None and untested_branch(run, calibration, size, alone=True) is None
     return run.refused(TOO_FEW, "auto", run.ledger((), ()), count=size.count) if refused else None
 
