@@ -20,7 +20,7 @@ from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space
 from dimfree.noise import Noise
 
-_KEY = 2**62
+KEY = 2**61  # keys are below it
 _CELLS = 2**20  # entries of a working block
 _BITS = 20  # of the largest entry of a difference, where its length is taken
 _SMALLEST_EXPONENT = -900  # a smaller difference is taken as if it reached 2**-900: every factor is a normal number
@@ -28,7 +28,7 @@ _SMALLEST_EXPONENT = -900  # a smaller difference is taken as if it reached 2**-
 
 def ring_order(count: int, noise: Noise) -> Integers:
     """Positions in the order of fresh secret keys; equal keys in the order of the positions. Private."""
-    return np.argsort(noise.below(_KEY, count), kind="stable")  # P15, P16
+    return np.argsort(noise.below(KEY, count), kind="stable")  # P15, P16
 
 
 @dataclass(frozen=True, repr=False)
