@@ -19,7 +19,8 @@ LINES = {  # name -> function, a line of it, what is written there instead
     "half the noise of a mean": (gaussian.noisy_mean, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
     "half the sensitivity of a mean": (gaussian.mean_event, "charged_gaussian(steps,", "charged_gaussian(steps / 2,"),
     "half a record": (events.counted_records, 'records", COUNT_STEPS,', 'records", COUNT_STEPS / 2,'),
-    "half the noise of a search": (search.noisy_search, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
+    "half the noise of a bisection": (search.noisy_search, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
+    "half the noise of a search": (search.noisy_crossing, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
     "half the epsilon": (laplace_count.laplace_count, 'records", epsilon)', 'records", epsilon / 2)'),
     "a cheap lone item": (
         stable_histogram.publishing_threshold,

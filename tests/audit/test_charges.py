@@ -132,7 +132,10 @@ BROKEN = {
     "√k for √(2k)": {name for name in CASES if name.startswith("soft histograms, replace-one")},
     "half the noise of the lengths": {name for name in CASES if name.startswith("lengths of records")},
     "an exchange of lengths for an arrival": {"lengths of records, replace-one"},
-    "half the noise of a search": {name for name in CASES if name.startswith(("search", "unit", "friend"))},
+    "half the noise of a bisection": {"search"},
+    "half the noise of a search": {
+        name for name in CASES if name.startswith(("crossing", "unit", "friend", "length of"))
+    },
 }
 
 

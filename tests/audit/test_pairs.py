@@ -78,7 +78,8 @@ def test_the_count_at_the_threshold_is_half():
 def statistic(table, choice):
     """T of a table (P4)."""
     counts = all_counts(on_grid(plain_space(table), choice.radius))
-    return stability(counts, Fraction(choice.full_share), choice.budget)
+    relation = Neighbours.REPLACE_ONE if choice.floor is None else Neighbours.ADD_REMOVE
+    return stability(counts, Fraction(choice.full_share), choice.budget, relation)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
@@ -95,6 +96,6 @@ def test_the_edges_of_the_statistic(epsilon):
 def test_the_edge_under_add_remove():
     pair = at_stability(Neighbours.ADD_REMOVE, TableSize(40, radius=3.0), 4)
     choice = stable_choice(Budget(3.0, 1e-2), 150)
-    found = [stability(counts(table), Fraction(3, 5), 6) for table in (pair.here, pair.there)]
+    found = [stability(counts(table), Fraction(3, 5), 6, Neighbours.ADD_REMOVE) for table in (pair.here, pair.there)]
     assert found == [2, 1]
     assert choice.budget > 2

@@ -114,9 +114,9 @@ def test_it_finds_the_statistic_that_moves():
 # ---- wrong mechanisms that the named pairs do not give away
 
 
-def one_unstable_too_many(counts, full_share, budget, stability=stable.stability):
+def one_unstable_too_many(counts, full_share, budget, neighbours, stability=stable.stability):
     """`>` for `>=` in T: one more record may lack friends than the sensitivity allows for."""
-    return min(budget, stability(counts, full_share, budget + 1))
+    return min(budget, stability(counts, full_share, budget + 1, neighbours))
 
 
 def weights_stay(count, full_share, budget, neighbours):

@@ -11,8 +11,10 @@ from mechanisms.kept import TABLES, bits_everywhere, from_dask, odd_table, space
 from recording import RecordingNoise
 
 from dimfree.accounting.budget import Neighbours
+from dimfree.mechanisms import length_histogram
 from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.length_histogram import length_counts, noisy_length_counts
+from dimfree.mechanisms.length_histogram import length_counts, noisy_length, noisy_length_counts
+from dimfree.mechanisms.search import STEPS
 from dimfree.noise import SeededNoise
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -49,6 +51,35 @@ def test_the_counts_move_by_at_most_their_charge(relation, changed):
     assert max(moves) == changed
     event = noisy_length_counts(space_of(PLANE), ball_of(2), EDGES, 0.4, relation, noise=RecordingNoise()).event
     assert Fraction(event.sensitivity) ** 2 * Fraction(event.step) ** 2 >= changed
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_the_number_up_to_an_edge_moves_by_at_most_one(relation, monkeypatch):
+    """What the search for a quantile of the lengths adds noise to, at every edge, and what it is charged."""
+    seen = {}
+
+    def fake(excess, edges, share, count, sensitivity, mu, purpose, *, noise):
+        seen["values"], seen["charged"] = [excess(edge) for edge in edges], sensitivity * STEPS
+
+    monkeypatch.setattr(length_histogram, "noisy_crossing", fake)
+
+    @cache
+    def values(table):
+        noisy_length(space_of(table, 2), ball_of(2), EDGES, 0.5, 3.3, 0.4, noise=RecordingNoise())
+        assert all(type(value) is int for value in seen["values"])
+        return tuple(seen["values"])
+
+    moves = [
+        abs(a - b) for one, other in pairs(PLANE, relation) for a, b in zip(values(one), values(other), strict=True)
+    ]
+    assert max(moves) == STEPS == seen["charged"]
+
+
+def test_the_median_length_of_few_records_is_found(rng):
+    space = space_of(rng.normal(size=(300, 30)))
+    edges = math.sqrt(30) * 1.2 ** np.arange(-6.0, 12.0)
+    found = [noisy_length(space, ball_of(30), edges, 0.5, 300.0, 0.04, noise=SeededNoise(k)).value for k in range(20)]
+    assert np.mean([0.8 < value / math.sqrt(30) < 1.5 for value in found]) > 0.8
 
 
 def test_every_valid_record_is_in_one_cell():

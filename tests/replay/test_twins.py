@@ -43,7 +43,7 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
         "stable, diagonal",
     ),
     "0.7 of a search": (
-        search.noisy_search,
+        search.noisy_crossing,
         "charged_gaussian(sensitivity",
         "charged_gaussian(0.7 * sensitivity",
         "auto",

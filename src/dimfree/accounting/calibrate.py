@@ -20,6 +20,7 @@ from dimfree.accounting.profile import total_delta
 # Values of f: from a long ladder and little noise to a short ladder and more noise; and, for each of them, the factor
 # on the share of the searches: few records need precise ones.
 SLACKS, _SEARCH_GROWTH = (1.01, 1.03, 1.08, 1.12, 1.16), (0.35, 0.35, 1.15, 2.9, 4.5)
+_SLACKS_WITHOUT_SEARCH = (1.01, 1.03, 1.07, 1.15, 1.3, 1.6)
 COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's mu: 1.6 % of the precision
 BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
 UNTESTED_SLACKS = (1.005, 1.01, 1.02, 1.05)  # f of a branch without a test beside tested ones: the first that fits
@@ -122,6 +123,7 @@ def _tested(
     Short ladders are for few records, which need a more precise search: its share grows with f (P9).
     """
     shares = [(slack, growth * search_share) for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True)]
+    shares = shares if search_share else [(slack, 0.0) for slack in _SLACKS_WITHOUT_SEARCH]
     return _branches(epsilon, delta, mu_full, count_mu, shares, failure)
 
 

@@ -15,7 +15,7 @@ from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Tested
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import BLOCK_RULE, SCALE_SEARCH_SHARE
-from dimfree.estimators.choose.core import BoundedChoice, Size, choose_soft, stable_choices
+from dimfree.estimators.choose.core import BoundedChoice, Size, are_few, choose_soft, stable_choices
 from dimfree.estimators.choose.stages import Moments, Schedule, best_schedule, clip_level
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.scale import (
@@ -61,6 +61,7 @@ def release_known(run: Run, *, bounded: bool = False) -> Release:
     mean = core_mean(run, core, radius, schedule.core_mu, sampled, size.capacity(size.rate))  # P4, P5, P6
     if mean is None:
         return run.refused(UNSTABLE, method, ledger, **public)
+    size = size.after_pass(core)
     known, ball = _stages(run, schedule, size, scale.factor, mean)  # P8, P21
     public |= {"stages": len(schedule.stage_mus), "block": schedule.block}
     if not schedule.stage_mus or schedule.block < run.space.dimension:
@@ -99,16 +100,19 @@ def choose_schedule(run: Run, calibration: Calibration, size: Size) -> Schedule 
     branches: Sequence[Tested] = calibration.tested
     if run.learn_scale:
         branches = with_likely_searches(branches, size, clearance)
-    root_d = math.sqrt(run.space.dimension)
+    root_d, choices = math.sqrt(run.space.dimension), stable_choices(branches, size, run.failure, run.model)
+    if choices:
+        size = size.after_pass(min(choices, key=lambda choice: choice.needs))
+    few = are_few(size.count, max((choice.branch.mu for choice in choices), default=0.0), run.relation)
     return best_schedule(
-        stable_choices(branches, size, run.failure, run.model),
+        choices,
         run.spectrum,
         max(size.count, 1.0),
         level_of(run, size, calibration.tested[0].mu if calibration.tested else 1.0),
         run.relation,
         blocks=isinstance(run.space.shape, Diagonal) and size.count < BLOCK_RULE * root_d / run.budget.epsilon,
         most_stages=run.most_stages,
-        looked=run.looks,
+        looked=run.looks and not few,
     )
 
 
@@ -132,7 +136,7 @@ def _stages(
     """The core's mean and the recentring stages after it (P8), with their weights in the answer (P21)."""
     radius = schedule.core.radius * factor
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    honest = Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, run.looks, 2 * radius)
+    honest = Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, schedule.look_mu > 0, 2 * radius)
     variance = np.full(run.space.dimension, (mean.event.stddev * mean.event.step) ** 2)
     weight, block = np.ones_like(variance), honest.largest(schedule.block)
     weight[slice(None) if block is None else block] = schedule.weights[0]

@@ -90,11 +90,12 @@ def release_unknown(run: Run) -> Release:
     if not learned.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
-    share = core_share(choice, size, learned, run.space.dimension)
+    share = core_share(choice, size.after_pass(choice), learned, run.space.dimension)
     core_mu, capacity = math.sqrt(share * precision), size.capacity(size.rate)
     mean = core_mean(run, choice, learned.radius, core_mu, sampled, capacity)  # P4, P5, P6
     if mean is None:
         return run.refused(UNSTABLE, "auto", ledger, **public)
+    size = size.after_pass(choice)
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
     state = State.after_core(setting, mean, precision, share, learned)
     state = state.choose(objective="total", basis=OWN if run.space.basis is None else run.space.basis.name)

@@ -63,7 +63,7 @@ def _recentred(seen: Outlook, schedule: Schedule) -> tuple[Floats, Floats]:
     `errors` holds, for every output, its share of the fresh noise of each: clipping leaves some of its centre's error.
     """
     run, core = seen.run, schedule.core
-    honest = Honest(run.spectrum, run.coordinate_variances, run.looks, 2 * core.radius)
+    honest = Honest(run.spectrum, run.coordinate_variances, schedule.look_mu > 0, 2 * core.radius)
     setting = StageSetting(run.space, seen.size.count, run.relation, run.noise, seen.size.stddev or 0.0)
     stages = _Stages(honest, schedule, level_of(run, seen.size, schedule.branch.mu), setting)
     dimension, outputs = run.space.dimension, len(schedule.stage_mus) + 1

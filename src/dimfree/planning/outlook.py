@@ -67,14 +67,16 @@ def _choose_unknown(question: Question, run: Run, menu: Calibration, size: Size)
 def smallest_count(question: Question) -> int:
     """The fewest records that are not refused for want of records, but for failure_probability; 0 where none will do.
 
-    Under add/remove n̂ may fall below n by some deviations, so there must be as many records more.
+    Under add/remove n̂ may fall below n by some deviations, and is then not refused as long as there may be enough
+    records (P14); but the test asks for the records themselves.
     """
     run, menu = _opened(question)
     sample = default_core_sample(menu)
     short = -float(ndtri(question.failure_probability)) * (menu.count_stddev or 0.0)
 
     def suffices(count: int) -> bool:
-        return _has_choice(question, run, menu, Size(max(count - short, 0.0), menu.count_stddev, sample))
+        sizes = (Size(max(count - off, 0.0), menu.count_stddev, sample) for off in (short, 0.0))
+        return all(_has_choice(question, run, menu, size, count) for size in sizes)
 
     high = 2
     while not suffices(high):
@@ -88,13 +90,14 @@ def smallest_count(question: Question) -> int:
     return high
 
 
-def _has_choice(question: Question, run: Run, menu: Calibration, size: Size) -> bool:
-    """Whether there is any choice; the best one takes longer to find."""
+def _has_choice(question: Question, run: Run, menu: Calibration, size: Size, count: int) -> bool:
+    """Whether there is any choice that `count` records are enough for; the best one takes longer to find."""
     if question.knowledge == "nothing":
-        return _choose_unknown(question, run, menu, size) is not None
+        choice = _choose_unknown(question, run, menu, size)
+        return choice is not None and (isinstance(choice, OnlyGaussian) or choice.needs <= count)
     if menu.bounded and choose_soft(menu.bounded, size.count, run.model):
         return True
-    return bool(stable_choices(menu.tested, size, run.failure, run.model))
+    return any(each.needs <= count for each in stable_choices(menu.tested, size, run.failure, run.model))
 
 
 def _opened(question: Question) -> tuple[Run, Calibration]:

@@ -156,7 +156,7 @@ class _Run:
             again = 1 / search_parts(choice.branch, size.relation)[0]
             size = _off_by(seen.size.combined(seen.size.count, again), off)
             choice = chosen_again(seen.run, choice, size)
-        return cls(table, seen.run, size, choice, learned, _KeptNoise(SEED + draw))
+        return cls(table, seen.run, size.after_pass(choice), choice, learned, _KeptNoise(SEED + draw))
 
     @property
     def count(self) -> float:

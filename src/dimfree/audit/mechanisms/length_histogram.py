@@ -13,20 +13,22 @@ from dimfree.audit.audited import (
     Audited,
     ChargeCase,
     Subject,
+    off_list,
     plain_space,
     prepared,
     suite,
     value_off_lattice,
     whole_mu,
 )
-from dimfree.audit.numerics.records import BALL, made_up, space_of
+from dimfree.audit.mechanisms.search import ASKED
+from dimfree.audit.numerics.records import BALL, GRID, made_up, space_of
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.length_histogram import noisy_length_counts
+from dimfree.mechanisms.length_histogram import noisy_length, noisy_length_counts
 from dimfree.noise import Noise
 
 EDGES: Floats = np.array([0.25, 0.75, 1.0, 1.5, 4.0])
@@ -64,6 +66,8 @@ def _charges() -> Iterator[ChargeCase]:
         release = partial(noisy_length_counts, space, BALL, EDGES, MU, relation)
         moves = math.sqrt(CHANGED_RECORDS[relation])
         yield ChargeCase(f"lengths of records, {relation}", release, MU, moves, len(EDGES) + 1, value_off_lattice)
+    search = partial(noisy_length, space, BALL, GRID, 0.5, 40.0, MU)
+    yield ChargeCase("length of most records", search, MU, math.sqrt(ASKED), ASKED, off_list(GRID))
 
 
 AUDIT = Audited(

@@ -82,7 +82,7 @@ RADIUS_SEARCH_SHARE = 0.07
 CORE_POWER = 0.3
 # [share of P: least and most; where nothing follows but error bars] The core's mean.
 CORE_SHARES, CORE_ALONE_SHARE = (0.03, 0.20), 0.97
-# [n·mu/√d] With fewer records the core's mean is the answer: stages far outside of them state too little of their error.
+# [n·mu/√d] With fewer records the core's mean is the answer: stages about a centre outside of them are biased.
 CORE_ALONE = 2.5
 # [n·mu] With fewer records neither variances nor coordinates can be learned: all precision is for the centre.
 FEW = 60.0

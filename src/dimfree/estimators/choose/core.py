@@ -118,6 +118,10 @@ class Size:
         average = (first * self.count + second * count) / (first + second)
         return replace(self, count=max(average, 1.0), stddev=(first + second) ** -0.5)
 
+    def after_pass(self, choice: StableChoice) -> "Size":
+        """A test that passes says that there are n_0 + K records, or hardly fewer, however small n̂ is (P14)."""
+        return self if choice.floor is None else replace(self, count=max(self.count, float(choice.needs)))
+
     @property
     def public(self) -> dict[str, float]:
         """For the release: the count, and what it exceeds with high probability."""

@@ -20,6 +20,7 @@ from dimfree.estimators.choose.constants import (
     CLIPPED_LEAST,
     CLIPPED_MOST,
     COUNTED_STAGES,
+    FEW,
     LENGTH_LOOK,
     LENGTH_LOOK_SHARES,
     MOST_STAGES,
@@ -47,7 +48,7 @@ class Moments:
     def radius(self, level: Floats | float, centre_variance: Floats | float) -> Floats:
         """The `level`-quantile of |y - c| for Gaussian y and a centre that is off by noise of the given variance."""
         mean = self.first + self.size * centre_variance
-        variance = 2 * self.second + 4 * centre_variance * self.first
+        variance = 2 * self.second + 4 * centre_variance * self.first + 2 * self.size * centre_variance**2
         skewness = (8 * self.third + 24 * centre_variance * self.second) / variance**1.5
         freedom = 8 / skewness**2  # the chi-square law with this skewness
         beyond = (chdtri(freedom, 1 - level) - freedom) / np.sqrt(2 * freedom)
@@ -88,8 +89,11 @@ def look_share(rank: float) -> float:
 def clip_level(count: float, epsilon: float, rank: float, precision: float) -> float:
     """The share of honest records left unclipped: 95 %, less where noise matters more than bias (P8).
 
-    What clipping removes must stay below the noise: sqrt(clipped) against sqrt(rank / precision).
+    What clipping removes must stay below the noise: sqrt(clipped) against sqrt(rank / precision). With few records all
+    of them may lie on one side of the centre, and what is clipped is missing from the next centre, too: 95 % again.
     """
+    if count * math.sqrt(precision) < FEW:
+        return 1 - CLIPPED_LEAST
     clipped = min(CLIPPED_MOST, max(CLIPPED_LEAST, CLIPPED_COUNT / (max(count, 1.0) * epsilon)))
     return 1 - min(clipped, rank / (precision * max(count, 1.0)))
 

@@ -73,6 +73,10 @@ class Knowledge:
         offset = _sum(share * each.offset for share, each in zip(shares, counted, strict=True))
         return Combination(value, total**-2.0, offset)
 
+    def miscounted(self, stddev: float, count: float) -> float:
+        """The squared error of the last output, in expectation, from dividing by the released number of records."""
+        return float(np.sum(np.square(self.outputs[-1].offset))) * (stddev / count) ** 2
+
     def stages(self) -> int:
         """How many stages have been charged, in whatever coordinates."""
         return sum(event.purpose.startswith("stage ") for event in self.events)

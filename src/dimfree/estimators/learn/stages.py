@@ -66,6 +66,7 @@ def run_schedule(
     for index, (mu, weight) in enumerate(zip(schedule.stage_mus, schedule.weights[1:], strict=True)):
         centre, variance = known.combined()
         spread = float((variance if block is None else variance[block]).mean())
+        spread += known.miscounted(setting.count_stddev, setting.count) / moments.size
         ball = Ball(centre, 1.0, float(moments.radius(level, spread)), block)
         if weight and ratio is None and honest.looked:
             farthest = honest.farthest + math.sqrt(float(variance.sum()))
