@@ -181,6 +181,8 @@ RING_FARTHEST = 6.0
 RING_CORE_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
 # [share of P] The stages before variances are learned again.
 RING_FIRST_ROUND = 0.10
+# [deviations of the noise] Most of the target bias of clipping: with few records centres are far off, and bias adds up.
+RING_BIAS_MOST = 0.4
 # [factor] Other axes have to promise so much more than the variances on the records' own, which the ring has told.
 RING_WORTH = 1.25
 # [number] Groups of coordinates of like σ, for the choice of the core's share and of the block.
@@ -226,7 +228,7 @@ WIDE_REACH = 0.2
 # [standard deviations; probability] After a core the tail is fitted twice: along few directions some lie far out.
 CORE_TAILS = ((20.0, 0.6), (6.0, 0.5))
 # [deviations of the noise] After a core: most of the target bias. Columns that move together have become a direction.
-CORE_BIAS_MOST = 0.5
+CORE_BIAS_MOST = 1.0
 # [predicted length] Lengths are read up to here at least, however near the core's records lie to each other.
 LENGTH_READ_LEAST = 2.0
 

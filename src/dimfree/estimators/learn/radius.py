@@ -51,13 +51,21 @@ def read_edges(rank: float, predicted: float, farthest: float = math.inf) -> Flo
     return edges if end >= edges[-1] else np.append(edges[edges < end], end)
 
 
-def looked_radius(seen: LengthCounts, rank: float, predicted: float, mu: float, widest: float, wide: float) -> float:
+def looked_radius(
+    seen: LengthCounts,
+    rank: float,
+    predicted: float,
+    mu: float,
+    widest: float,
+    wide: float,
+    most: float = CORE_BIAS_MOST,
+) -> float:
     """R after a core: where the likely bias is at most a part of the noise, all of it along the widest coordinate.
 
     `widest` is Σσ over the largest σ: the squared length of the noise in the records' units, over what one coordinate
-    of the ball has in the widest one. At least `wide`, as far as lengths were looked at.
+    of the ball has in the widest one. At least `wide`, as far as lengths were looked at. `most`: of the target bias.
     """
     along = mu * math.sqrt(rank / widest)
     tails = [(Tail.fitted(seen, rank, predicted, k), level) for k, level in CORE_TAILS]
-    radii = [outer_radius(tail, rank, along, level, CORE_BIAS_MOST) for tail, level in tails]
+    radii = [outer_radius(tail, rank, along, level, most) for tail, level in tails]
     return max(*radii, min(wide, float(seen.edges[-1])))

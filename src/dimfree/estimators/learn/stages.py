@@ -11,6 +11,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.data.progress import during
+from dimfree.estimators.choose import constants as c
 from dimfree.estimators.choose.constants import FEW_LENGTHS, FEW_RADIUS, MOST_STAGES, WIDE_REACH
 from dimfree.estimators.choose.stages import Moments, Schedule
 from dimfree.estimators.learn.knowledge import Knowledge, Output
@@ -149,5 +150,7 @@ def _look(state: State, precision: float, counted: float) -> tuple[State, float]
     seen = noisy_lengths(setting, ball, rank, math.sqrt(precision), farthest=farthest / widest, times=state.stands_for)
     mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(scale))
     wide = WIDE_REACH * state.sampling_error * setting.count * mu / stretch
-    radius = looked_radius(seen.value, rank, ball.radius, mu / state.stands_for, (stretch / widest) ** 2, wide)
+    most = c.RING_BIAS_MOST if state.ring_scores else c.CORE_BIAS_MOST
+    along, spread = mu / state.stands_for, (stretch / widest) ** 2
+    radius = looked_radius(seen.value, rank, ball.radius, along, spread, wide, most)
     return replace(state.charge(seen), left=state.left - precision), radius / ball.radius
