@@ -120,6 +120,7 @@ def test_silence_instead_of_noise_is_caught():
     assert charges([replace(case, release=lambda noise: case.release(noise=Nothing()))]) == ["count: nothing was drawn"]
 
 
+SEARCHED = ("crossing", "unit", "friend", "length of")
 BROKEN = {
     "half the noise of a mean": {"core mean"},
     "half the sensitivity of a mean": {"core mean"},

@@ -24,7 +24,7 @@ from dimfree.estimators.opening import core_mean
 from dimfree.geometry.shape import Diagonal
 from dimfree.geometry.space import Space
 
-SEARCH_SHARE, FAILURE = 0.07, 0.0035
+SEARCH_SHARE, FAILURE = 0.03, 0.0035  # a last branch whose searches tell about as much as its bit
 WINDOW = (0.3, 6.0)
 NEGLIGIBLE = 1e-13  # the probability of a course that is not followed
 RESERVED = 2**40  # larger than any statistic here

@@ -52,9 +52,15 @@ def outlook(question: Question) -> Outlook:
     """What a release would choose if n̂ were the number of records."""
     run, menu = _opened(question)
     size = Size(float(question.count), menu.count_stddev, default_core_sample(menu))
-    if question.knowledge == "nothing":
-        return Outlook(run, menu, size, _choose_unknown(question, run, menu, size))
-    return Outlook(run, menu, size, choose_known(run, menu, size))
+    unknown = question.knowledge == "nothing"
+    choice = _choose_unknown(question, run, menu, size) if unknown else choose_known(run, menu, size)
+    return Outlook(run, menu, size, choice if _enough_for(choice, question.count) else None)
+
+
+def _enough_for(choice: Choice | None, count: int) -> bool:
+    """Whether so many records are enough for the test of a choice: n̂ may leave that to the test (P14)."""
+    core = choice.core if isinstance(choice, Schedule) else choice
+    return not isinstance(core, StableChoice) or core.needs <= count
 
 
 def _choose_unknown(question: Question, run: Run, menu: Calibration, size: Size) -> StableChoice | OnlyGaussian | None:
@@ -94,7 +100,7 @@ def _has_choice(question: Question, run: Run, menu: Calibration, size: Size, cou
     """Whether there is any choice that `count` records are enough for; the best one takes longer to find."""
     if question.knowledge == "nothing":
         choice = _choose_unknown(question, run, menu, size)
-        return choice is not None and (isinstance(choice, OnlyGaussian) or choice.needs <= count)
+        return choice is not None and _enough_for(choice, count)
     if menu.bounded and choose_soft(menu.bounded, size.count, run.model):
         return True
     return any(each.needs <= count for each in stable_choices(menu.tested, size, run.failure, run.model))
