@@ -8,7 +8,7 @@ SCALARS = (
     "spread in the basis",
     "togetherness of the coordinates",
 )
-SEARCHES = ("friend radius", "unit of the scores")
+SEARCHES = ("friend radius", "unit of the scores", "lengths on the ring", "unit of the ring's scores")
 
 
 def uncharged(noise: RecordingNoise, events) -> list[tuple[str, float, int]]:

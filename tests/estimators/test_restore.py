@@ -23,6 +23,7 @@ def state_of(basis, known, ball=None, count_stddev=0.0):
         known=known,
         setting=SimpleNamespace(space=SimpleNamespace(basis=basis), count=100.0, count_stddev=count_stddev),
         own_scores=VarianceRelease(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)),
+        ring_scores=(),
         directions=None,
         stddev=np.ones(width),
         ball=ball,

@@ -180,10 +180,10 @@ def test_a_release_is_paid_for_as_it_is_made(rows):
 
 
 @both
-def test_the_norm_of_a_score_shrinks_under_replace_one(rows, relation):
-    setting = state_of(rows, 1e-4, relation).setting
-    over_noise = 0.6 * COUNT * 0.01 / MOVES[relation] / math.sqrt(2 * math.log(DIMENSION))
-    assert score_norm(setting, 0.01) == pytest.approx(min(over_noise, 1.6 * math.sqrt(DIMENSION)))
+def test_the_norm_of_a_score_shrinks_under_replace_one(relation):
+    strength = COUNT * 0.01 / MOVES[relation]
+    over_noise = 0.6 * strength / math.sqrt(2 * math.log(DIMENSION))
+    assert score_norm(strength, DIMENSION) == pytest.approx(min(over_noise, 1.6 * math.sqrt(DIMENSION)))
 
 
 def test_the_variances_are_learned(rows):
@@ -239,7 +239,6 @@ def test_the_plan_looks_at_nothing_but_released_values(rows, monkeypatch):
     plan_stages(state, state.left, answer=True)
     state.centre()
     uncertainty(state)
-    score_norm(state.setting, 0.1)
     with pytest.raises(AssertionError, match="looked at"):
         learn_variances(state)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dimfree.core.ring import KEY
 from dimfree.noise import SeededNoise
 
 
@@ -184,6 +185,7 @@ class SecondRun(Run):
     first: FirstRun = field(default_factory=FirstRun)
     removed: int | None = None
     valid: np.ndarray | None = None  # which records of the first table are
+    valid_there: np.ndarray | None = None  # the same of the second table
     near: np.ndarray | None = None  # which of them a core's grid reaches
     flipped: int | None = None
     _coins: int = 0
@@ -220,10 +222,19 @@ class SecondRun(Run):
             return Filter(self._filtered)
         expected, coins = self.first.coins[self._coins]
         self._coins += 1
+        if bound == KEY:
+            return self._ring_keys(coins)
         here = coins if self.removed is None else np.delete(coins, self.removed)
         if (expected, len(here)) != (bound, size):
             raise Diverged("the secret coins are others")
         return here
+
+    def _ring_keys(self, keys):
+        """Valid records of both tables keep their keys (P16); one that was not valid before has any key."""
+        everyone = np.zeros(len(self.valid), dtype=np.int64)
+        everyone[self.valid] = keys
+        there = everyone if self.removed is None else np.delete(everyone, self.removed)
+        return there[self.valid_there]
 
     def _filtered(self, thresholds):
         """The same records are kept, and one that took the place of another if it can be."""

@@ -23,6 +23,7 @@ ADDED = ("add-remove",)
 ROWS = 160
 BUDGET = {"epsilon": 20.0, "delta": 1e-3}
 SCARCE = {"epsilon": 3.0, "delta": 1e-2}  # noise matters: the menu of coordinates asks
+WIDE = {"epsilon": 5.0, "delta": 1e-3}  # records are few beside the root of the columns: neighbours on the ring
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ def kinds(table: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def replayed(call, pair: Pair, first: FirstRun, second: SecondRun | None = None) -> Moves:
-    second = second or SecondRun(first=first, removed=pair.removed, **kinds(pair.here))
+    there = {"valid_there": np.isfinite(pair.there).all(axis=1)}
+    second = second or SecondRun(first=first, removed=pair.removed, **kinds(pair.here), **there)
     here = call(pair.here, noise=first)
     try:
         there = call(pair.there, noise=second)
@@ -66,6 +68,11 @@ def lowest(outcome) -> float:
 
 def ordinary(rng, rows=ROWS, columns=3):
     return rng.normal(size=(rows, columns)) * np.geomspace(1, 0.2, columns) + 0.3
+
+
+def wide(rng, rows=ROWS, columns=150):
+    """Few records for so many columns, of which few vary much."""
+    return rng.normal(size=(rows, columns)) * np.where(np.arange(columns) < 4, 1.0, 0.02) + 0.3
 
 
 def correlated(rng, rows=300, columns=24):
@@ -190,6 +197,8 @@ WAYS: Mapping[str, Way] = {
     "auto, one column": Way(mean(core="stable"), partial(ordinary, columns=1)),
     "auto, own axes only": Way(mean(core="stable", basis=None), ordinary),
     "auto, a sample": Way(mean(core="stable", core_sample=100), ordinary),
+    "ring": Way(mean(core="stable", **WIDE), wide),
+    "ring, own axes only": Way(mean(core="stable", basis=None, **WIDE), wide),
     "columns, relative": Way(mean(objective="relative"), mixed),
     "columns, scarce": Way(mean(objective="relative", **SCARCE), mixed),
     "columns, one": Way(mean(objective="relative"), partial(ordinary, columns=1)),

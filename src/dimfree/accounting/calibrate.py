@@ -25,6 +25,7 @@ COUNT_STDDEV = 8.0  # of the noisy count, divided by the best single Gaussian's 
 BOUND_FAILURE = 0.1  # share of delta for the noisy lower bound of the soft and basic cores
 UNTESTED_SLACKS = (1.005, 1.01, 1.02, 1.05)  # f of a branch without a test beside tested ones: the first that fits
 ALONE_SLACKS = (1.0, 1.0001, 1.001, *UNTESTED_SLACKS)  # … and where it is the only branch
+_RING_SLACKS = (1.03, 1.07, 1.15)  # f of the branches whose searches are those of the ring
 _MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the maximum over the branches fits
 
 
@@ -36,15 +37,22 @@ class Calibration:
     tested: tuple[Tested, ...]
     bounded: Bounded | None = None
     untested: OnlyGaussian | None = None
+    ringed: tuple[Tested, ...] = ()  # with the searches of the secret ring
 
     @property
     def menu(self) -> tuple[Branch, ...]:
-        return (*self.tested, *(branch for branch in (self.bounded, self.untested) if branch))
+        return (*self.tested, *self.ringed, *(branch for branch in (self.bounded, self.untested) if branch))
 
 
 @lru_cache(maxsize=64)
 def calibrate_private_count(
-    budget: Budget, failure: float, *, bounded: bool = False, untested: bool = False, search_share: float = 0.0
+    budget: Budget,
+    failure: float,
+    *,
+    bounded: bool = False,
+    untested: bool = False,
+    search_share: float = 0.0,
+    ring_share: float = 0.0,
 ) -> Calibration:
     """Add/remove: a noisy count, then the branch chosen by it. The maximum over all branches fits the budget (P9, P18).
 
@@ -57,7 +65,8 @@ def calibrate_private_count(
     for margin in _MARGINS:
         tested = _tested(epsilon, delta * margin, mu_full, count_mu, search_share, failure)
         gentle = _bounded(epsilon, delta * margin, count_mu) if bounded else None
-        plan = Calibration(1 / count_mu, tested, gentle)
+        ringed = _ringed(epsilon, delta * margin, mu_full, count_mu, ring_share, failure)
+        plan = Calibration(1 / count_mu, tested, gentle, ringed=ringed)
         if plan.menu and (fitting := _fitted(plan, epsilon, delta, UNTESTED_SLACKS if untested else ())):
             return fitting
     nothing = Calibration(1 / count_mu, ())
@@ -79,14 +88,20 @@ def _fitted(plan: Calibration, epsilon: float, delta: float, slacks: tuple[float
 
 
 @lru_cache(maxsize=64)
-def calibrate_public_count(budget: Budget, failure: float, *, search_share: float = 0.0) -> Calibration:
+def calibrate_public_count(
+    budget: Budget, failure: float, *, search_share: float = 0.0, ring_share: float = 0.0
+) -> Calibration:
     """Replace-one: no count. Each branch alone fits the budget; the number of records, being public, chooses one,
     so only that one is charged."""
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
     tested = _tested(epsilon, delta * (1 - 1e-6), mu_full, 0.0, search_share, failure)
-    fitting = tuple(b for b in tested if total_delta(epsilon, 0.0, b.profile) <= delta)
-    return Calibration(None, fitting, untested=calibrate_gaussian(budget, private_count=False).untested)
+    ringed = _ringed(epsilon, delta * (1 - 1e-6), mu_full, 0.0, ring_share, failure)
+    fitting, rings = (
+        tuple(b for b in each if total_delta(epsilon, 0.0, b.profile) <= delta) for each in (tested, ringed)
+    )
+    untested = calibrate_gaussian(budget, private_count=False).untested
+    return Calibration(None, fitting, untested=untested, ringed=rings)
 
 
 @lru_cache(maxsize=64)
@@ -107,10 +122,25 @@ def _tested(
 
     Short ladders are for few records, which need a more precise search: its share grows with f (P9).
     """
+    shares = [(slack, growth * search_share) for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True)]
+    shares = shares if search_share else [(slack, 0.0) for slack in _SLACKS_WITHOUT_SEARCH]
+    return _branches(epsilon, delta, mu_full, count_mu, shares, failure)
+
+
+def _ringed(
+    epsilon: float, delta: float, mu_full: float, count_mu: float, ring_share: float, failure: float
+) -> tuple[Tested, ...]:
+    """The same for the searches of the ring; none at a share of 0."""
+    shares = [(slack, ring_share) for slack in _RING_SLACKS] if ring_share else []
+    return _branches(epsilon, delta, mu_full, count_mu, shares, failure)
+
+
+def _branches(
+    epsilon: float, delta: float, mu_full: float, count_mu: float, shares: list[tuple[float, float]], failure: float
+) -> tuple[Tested, ...]:
     branches = []
-    alone = tuple((slack, 0.0) for slack in _SLACKS_WITHOUT_SEARCH)
-    for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True) if search_share else alone:
-        search_mu = math.sqrt(growth * search_share) * mu_full / slack
+    for slack, search_share in shares:
+        search_mu = math.sqrt(search_share) * mu_full / slack
         mu_before = compose((count_mu, search_mu))
         mu_after = math.sqrt((mu_full / slack) ** 2 - mu_before**2)
         ladder = shortest_ladder(epsilon, delta, mu_before, mu_after, failure)

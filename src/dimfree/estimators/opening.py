@@ -24,13 +24,17 @@ from dimfree.mechanisms.count import noisy_count
 from dimfree.mechanisms.gaussian import noisy_mean
 
 
-def calibrated(run: Run, search_share: float, *, bounded: bool = False) -> Calibration:
+def calibrated(run: Run, search_share: float, *, bounded: bool = False, ring_share: float = 0.0) -> Calibration:
     """The branches that the budget allows. Public, like the check of the core's sample size."""
     if run.relation is Neighbours.REPLACE_ONE:
-        calibration = calibrate_public_count(run.budget, run.failure / 2, search_share=search_share)
+        calibration = calibrate_public_count(
+            run.budget, run.failure / 2, search_share=search_share, ring_share=ring_share
+        )
     else:
         extra = {"bounded": bounded, "untested": run.by_columns is not None}
-        calibration = calibrate_private_count(run.budget, run.failure / 2, search_share=search_share, **extra)
+        calibration = calibrate_private_count(
+            run.budget, run.failure / 2, search_share=search_share, ring_share=ring_share, **extra
+        )
     if run.core_sample and not core_sample_suffices(run.core_sample, calibration, run.failure, run.model.outliers):
         raise InvalidParameter(
             f"Expected core_sample={run.core_sample!r} to be large enough for the stability test at this budget; "

@@ -13,8 +13,9 @@ import numpy as np
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Gaussian, Tested
+from dimfree.accounting.events import Costs, Gaussian, Tested
 from dimfree.core import stable
+from dimfree.core.ring import Ring
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
     BUDGET_MARGIN,
@@ -24,6 +25,7 @@ from dimfree.estimators.choose.constants import (
     FULL_SHARE_RULE,
     RADIUS_SEARCH_SHARE,
     RECOUNT_SHARE,
+    RING_SHARE,
 )
 from dimfree.estimators.choose.core import (
     N_LOW,
@@ -34,10 +36,12 @@ from dimfree.estimators.choose.core import (
     of_use,
     with_enough_records,
 )
+from dimfree.estimators.choose.ring import few_for_columns, plan_core
 from dimfree.estimators.columns.run import release_by_columns, untested_branch
 from dimfree.estimators.learn.coordinates import learn_coordinates
 from dimfree.estimators.learn.forecasts import OWN
 from dimfree.estimators.learn.restore import restored
+from dimfree.estimators.learn.ring import RingSetting, RingShape, learn_by_ring, state_after_core
 from dimfree.estimators.learn.rounds import learn
 from dimfree.estimators.learn.scale import (
     LearnedRadius,
@@ -49,15 +53,16 @@ from dimfree.estimators.learn.scale import (
 from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.opening import calibrated, charged, core_mean, core_sample, released_size
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
+from dimfree.geometry.shape import Diagonal
 from dimfree.mechanisms.count import noisy_count
 from dimfree.results.release import Release
 
 
 def refuse_unknown(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
-    calibration = calibrated(run, RADIUS_SEARCH_SHARE)
+    calibration = calibrated(run, RADIUS_SEARCH_SHARE, ring_share=RING_SHARE)
     size, _ = released_size(run, calibration)
-    choice = choose_core(run, calibration, size)
+    choice = choose_core(run, calibration, size) or choose_ring(run, calibration, size)
     refused = choice is None and untested_branch(run, calibration, size, alone=True) is None
     return run.refused(TOO_FEW, "auto", run.ledger((), ()), count=size.count) if refused else None
 
@@ -67,12 +72,14 @@ def release_unknown(run: Run) -> Release:
 
     Or, on the branch without a test, every column by itself (P17, P18).
     """
-    calibration = calibrated(run, RADIUS_SEARCH_SHARE)
+    calibration = calibrated(run, RADIUS_SEARCH_SHARE, ring_share=RING_SHARE)
     size, before = released_size(run, calibration)  # P5'
     choice = choose_core(run, calibration, size)
     if untested := untested_branch(run, calibration, size, alone=choice is None):
         ledger = charged(run, calibration, before, untested)  # P18
         return release_by_columns(run, size, ledger, relative=run.by_columns == "relative")
+    if ring := choose_ring(run, calibration, size):
+        return _release_by_ring(run, ring, size, charged(run, calibration, before, ring.branch))
     if choice is None:
         return run.refused(TOO_FEW, "auto", run.ledger(before, calibration.menu), count=size.count)
     ledger = charged(run, calibration, before, choice.branch)  # P9
@@ -97,6 +104,45 @@ def release_unknown(run: Run) -> Release:
         public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
     ledger = replace(ledger, after=state.known.events)
     return run.answered(restored(state), "auto", ledger, public, state.choices)
+
+
+def choose_ring(run: Run, calibration: Calibration, size: Size) -> StableChoice | None:
+    """The core after the ring, where records are few beside the root of the number of columns; None: another way."""
+    wide = calibration.ringed and few_for_columns(size, run.space.dimension, calibration.ringed[0].mu)
+    if not wide or run.space.basis is not None:
+        return None
+    return choose_core(run, replace(calibration, tested=calibration.ringed), size)
+
+
+def _release_by_ring(run: Run, choice: StableChoice, size: Size, ledger: Costs) -> Release:
+    """ring: variances, λ → core in their shape → stages on the block that pays → restore (P4 to P6, P8, P10, P15)."""
+    sampled, capacity = core_sample(run, size), size.capacity(size.rate)
+    shape = _shape_by_ring(run, choice, size, sampled)  # P15, P16
+    ledger, public = replace(ledger, searches=shape.events), size.public | {"radius": shape.radius}
+    if not shape.found:
+        return run.refused(NO_SCALE, "auto", ledger, **public)
+    precision = choice.branch.mu**2 * (1 - 1e-9)
+    setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
+    plan = plan_core(choice.sensitivity * shape.radius, shape.stddev, precision, size.count / setting.moves)
+    shaped = replace(run, space=replace(run.space, shape=Diagonal(shape.stddev**2), _kept=[]))
+    mean = core_mean(shaped, choice, shape.radius, math.sqrt(plan.share * precision), sampled, capacity)  # P4, P5, P6
+    if mean is None:
+        return run.refused(UNSTABLE, "auto", ledger, **public)
+    state = state_after_core(setting, mean, precision, plan.share, shape, plan.largest(shape.stddev))
+    state = state.choose(objective="total", basis=OWN if run.space.basis is None else run.space.basis.name)
+    state = state.choose(block=plan.block)
+    state = learn_coordinates(state) if run.menu else learn(state)  # P8, P10, P11, P12
+    if state.block is not None:
+        public |= {"averaged_at_least": size.looked_at_least}  # outside the block: the records that the core looked at
+    ledger = replace(ledger, after=state.known.events)
+    return run.answered(restored(state), "auto", ledger, public, state.choices)
+
+
+def _shape_by_ring(run: Run, choice: StableChoice, size: Size, sampled: Mask | None) -> RingShape:
+    """The differences of neighbours are freed before the core needs their memory."""
+    ring = Ring.of(run.space, sampled, size.capacity(size.rate), noise=run.noise)
+    looked_at, mu = max(size.count * size.rate, 1.0), choice.branch.search_mu * (1 - 1e-12)
+    return learn_by_ring(RingSetting(ring, looked_at, mu, run.relation, run.noise), run.window)
 
 
 def _learned_radius(run: Run, choice: StableChoice, size: Size, sampled: Mask | None) -> LearnedRadius:

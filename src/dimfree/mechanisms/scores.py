@@ -87,6 +87,11 @@ def noisy_unit(
     return noisy_crossing(spare, grid, unclipped, count, 1.0, mu, "unit of the scores", noise=noise)
 
 
+def total_scores(space: Space, scoring: Scoring, unit: float) -> Integers:
+    """The sum of clipped scores, in steps of norm / BALL. Private. Exact, in any order of blocks."""
+    return space.summed(partial(_clipped_total, scoring.before(space.units), unit), space.dimension)
+
+
 def _clipped_total(scoring: Scoring, unit: float, rows: Rows) -> Integers:
     return clipped_total(rows, scoring.norm, partial(scoring.scores, unit))
 
@@ -95,7 +100,7 @@ def noisy_scores(
     space: Space, scoring: Scoring, unit: float, mu: float, relation: Neighbours, *, noise: Noise
 ) -> Measured[Floats]:
     """The noisy sum of clipped scores, in units of the score."""
-    total = space.summed(partial(_clipped_total, scoring.before(space.units), unit), space.dimension)
+    total = total_scores(space, scoring, unit)
     moves = BALL * MOVES[relation] * (1 + 1e-15)
     bits = refining_bits(moves, mu)
     step = scoring.norm / BALL / 2**bits

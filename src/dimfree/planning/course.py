@@ -20,6 +20,9 @@ COUNT, TEST = "number of records", "test and choice"
 LOOK = "lengths of the records"
 _PURPOSES = {
     "friend radius": "scale of the records",
+    "lengths on the ring": "scale of the records",
+    "unit of the ring's scores": "variances",
+    "variances on the ring": "variances",
     "mean": "core",
     "unit of the scores": "variances",
     "variances": "variances",

@@ -15,7 +15,7 @@ from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import OnlyGaussian
 from dimfree.accounting.precision import largest_mu
 from dimfree.data.records import Records
-from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE
+from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, RING_SHARE
 from dimfree.estimators.choose.core import (
     BoundedChoice,
     Size,
@@ -29,7 +29,7 @@ from dimfree.estimators.columns.run import untested_branch
 from dimfree.estimators.known import choose_known
 from dimfree.estimators.opening import calibrated
 from dimfree.estimators.run import Run
-from dimfree.estimators.unknown import choose_core
+from dimfree.estimators.unknown import choose_core, choose_ring
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Question
 from dimfree.request import Request
@@ -66,7 +66,8 @@ def _enough_for(choice: Choice | None, count: int) -> bool:
 def _choose_unknown(question: Question, run: Run, menu: Calibration, size: Size) -> StableChoice | OnlyGaussian | None:
     """As `release_unknown` and `release_columns` choose, by public numbers."""
     core = None if question.objective == "relative" else choose_core(run, menu, size)
-    return untested_branch(run, menu, size, alone=core is None) or core
+    ring = None if question.objective == "relative" else choose_ring(run, menu, size)
+    return untested_branch(run, menu, size, alone=core is None) or ring or core
 
 
 def smallest_count(question: Question) -> int:
@@ -110,7 +111,7 @@ def _opened(question: Question) -> tuple[Run, Calibration]:
     if question.objective == "relative":
         return run, calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
     if question.knowledge == "nothing":
-        return run, calibrated(run, RADIUS_SEARCH_SHARE)
+        return run, calibrated(run, RADIUS_SEARCH_SHARE, ring_share=RING_SHARE)
     return run, calibrated(run, 0.0, bounded=question.relation is Neighbours.ADD_REMOVE)
 
 

@@ -9,7 +9,7 @@ exact variances, so that what is left of an answer's error is noise and bias. Le
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from dimfree._types import Floats
 from dimfree.accounting.events import Gaussian
+from dimfree.core.ring import Ring
 from dimfree.estimators.choose.constants import (
     FEWEST_RUNS,
     MOST_RUNS,
@@ -25,12 +26,14 @@ from dimfree.estimators.choose.constants import (
     SIMULATED_SEARCHES,
 )
 from dimfree.estimators.choose.core import Size, StableChoice
+from dimfree.estimators.choose.ring import plan_core
 from dimfree.estimators.learn.coordinates import learn_coordinates
 from dimfree.estimators.learn.knowledge import Knowledge
+from dimfree.estimators.learn.ring import RingSetting, RingShape, learn_by_ring, state_after_core
 from dimfree.estimators.learn.scale import LearnedRadius, learn_radius
 from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.run import Run
-from dimfree.estimators.unknown import choose_core, chosen_again, core_share, search_parts
+from dimfree.estimators.unknown import choose_core, choose_ring, chosen_again, core_share, search_parts
 from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.gaussian import mean_event
@@ -56,6 +59,8 @@ class Simulated:
 def simulated(question: Question) -> Simulated:
     """What becomes of a question that is not refused; more runs where bad luck of a search makes some much worse."""
     seen = outlook(question)
+    if isinstance(seen.choice, StableChoice) and seen.choice.branch in seen.menu.ringed:
+        return averaged(question, partial(_ring_answer, question, seen))
     radii = _radii(question, seen)
     if len(radii) < SIMULATED_SEARCHES / 2:
         return Simulated(np.zeros(question.dimension), 0.0, (), found=False)
@@ -66,6 +71,11 @@ def simulated(question: Question) -> Simulated:
         return run.answer() if run else None
 
     return averaged(question, answer)
+
+
+def _ring_answer(question: Question, seen: Outlook, draw: int) -> Simulated | None:
+    run = _RingRun.by_ring(Table.of(question, draw), seen, draw)
+    return run.answer() if run else None
 
 
 def averaged(question: Question, run: Callable[[int], Simulated | None]) -> Simulated:
@@ -154,20 +164,23 @@ class _Run:
         return self.size.count / self.table.factor
 
     def answer(self) -> Simulated:
-        learned = self.learned
-        precision = self.choice.branch.mu**2
-        share = core_share(self.choice, self.size, learned, self.table.space.dimension)
-        core = self._core(learned.radius, math.sqrt(share * precision))
-        setting = StageSetting(
-            self.table.space, self.count, self.run.relation, self.noise, (self.size.stddev or 0.0) / self.table.factor
-        )
-        begun = State.after_core(
-            setting, core, precision * self.table.factor**2, share, learned, sampling_count=self.size.count
-        )
-        known = learn_coordinates(begun, rotations=False).known  # columns are taken as uncorrelated
+        known = learn_coordinates(self._begun(), rotations=False).known  # columns are taken as uncorrelated
         found, miscount = known.answer(), (self.size.stddev or 0.0) / self.size.count
         variances = found.variance + (found.offset * miscount) ** 2
         return Simulated(variances, self._squared_error(known) - float(variances.sum()), self._spent(known))
+
+    @property
+    def _setting(self) -> StageSetting:
+        off = (self.size.stddev or 0.0) / self.table.factor
+        return StageSetting(self.table.space, self.count, self.run.relation, self.noise, off)
+
+    def _begun(self) -> State:
+        """The state after the core."""
+        learned, precision = self.learned, self.choice.branch.mu**2
+        share = core_share(self.choice, self.size, learned, self.table.space.dimension)
+        core = self._core(learned.radius, math.sqrt(share * precision))
+        thinned = precision * self.table.factor**2
+        return State.after_core(self._setting, core, thinned, share, learned, sampling_count=self.size.count)
 
     def _core(self, radius: float, mu: float) -> Measured[Floats]:
         """The core's mean: that of the sample it looks at, whose members all weigh alike, and its noise."""
@@ -181,7 +194,8 @@ class _Run:
         vectors = [event for event in known.events if event.purpose == "mean" or event.purpose.startswith("stage")]
         found, noise = known.answer(), np.zeros_like(self.table.mean)
         for output, drawn in zip(known.outputs, self.noise.of_events(vectors), strict=True):
-            noise += np.sqrt(output.weight * found.variance) * drawn
+            block = np.isfinite(output.variance)  # a stage may work on some coordinates only
+            noise[block] += np.sqrt(np.broadcast_to(output.weight, block.shape) * found.variance)[block] * drawn
         return float(((found.value - self.table.mean) ** 2 - noise**2 + found.variance).sum())
 
     def _spent(self, known: Knowledge) -> tuple[tuple[str, float], ...]:
@@ -191,3 +205,32 @@ class _Run:
         first, *rest = known.events
         events = [*searches, (first, 1.0), *((event, factor) for event in rest)]
         return tuple((event.purpose, (event.mu / scale) ** 2) for event, scale in events)
+
+
+@dataclass(frozen=True)
+class _RingRun(_Run):
+    """The same by the secret ring; λ belongs to the shape that its own ring has told."""
+
+    shape: RingShape
+
+    @classmethod
+    def by_ring(cls, table: Table, seen: Outlook, draw: int) -> "_RingRun | None":
+        size = _off_by(seen.size, float(ndtri((0.5 + draw * _GOLDEN) % 1)))
+        choice, noise = choose_ring(seen.run, seen.menu, size), _KeptNoise(SEED + draw)
+        if choice is None:
+            return None
+        ring, mu = Ring.of(table.space, None, 0, noise=noise), choice.branch.search_mu * table.factor * size.rate
+        setting = RingSetting(ring, size.count / table.factor, mu, seen.run.relation, noise)
+        shape = learn_by_ring(setting, seen.run.window)
+        learned = LearnedRadius(shape.radius, float((shape.stddev**2).sum()), shape.found, shape.events)
+        return cls(table, seen.run, size, choice, learned, noise, shape) if shape.found else None
+
+    def _begun(self) -> State:
+        shape, setting, precision = self.shape, self._setting, self.choice.branch.mu**2
+        strength = self.size.count / setting.moves
+        plan = plan_core(self.choice.sensitivity * shape.radius, shape.stddev, precision, strength)
+        core = self._core(shape.radius, math.sqrt(plan.share * precision))
+        root, thinned = np.sqrt(shape.stddev), precision * self.table.factor**2
+        core = Measured(core.value - self.table.mean + self.table.mean / root, core.event)
+        block, count = plan.largest(shape.stddev), self.size.count
+        return state_after_core(setting, core, thinned, plan.share, shape, block, sampling_count=count)

@@ -12,6 +12,9 @@ from dimfree.accounting.several_runs.costs import AnyCosts, runs_of
 _NUMBER = re.compile(r" \d+$")  # "stage 3" is one of several stages
 _PLAIN = {
     "friend radius": "how far apart records are",
+    "lengths on the ring": "how far apart neighbours on a secret ring are",
+    "unit of the ring's scores": "scale of the variances, from neighbours on the ring",
+    "variances on the ring": "variances of the coordinates, from neighbours on the ring",
     "mean": "mean of the core",
     "unit of the scores": "scale of the variances",
     "variances": "variances of the coordinates",

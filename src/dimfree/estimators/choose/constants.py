@@ -149,6 +149,43 @@ COUNTED_PRECISION = 0.05
 # [variance of ln σ] Of standard deviations that follow from those of other coordinates.
 GUESSED_LOG_VARIANCE = 0.01
 
+# --- The secret ring (learn/ring.py, choose/ring.py) ------------------------------------------------------------------
+
+# [share of P] All releases on the ring, ahead of the test.
+RING_SHARE = 0.20
+# [n·mu/sqrt(d); n·mu] The ring is taken below the first, and from the second on.
+RING_RULE, RING_LEAST = 20.0, 110.0
+# [squared deviations; share of the ring's precision] A search is this sure, beyond what its cells need; its most.
+RING_SURE, RING_SEARCH_MOST = 30.0, 0.1
+# [share of the ring's precision; predicted distance: least, most] λ in the learned shape, and where it is searched.
+RING_RADIUS_LOOK, RING_RADIUS_GRID = 0.2, (0.25, 5.0)
+# [share of what searches and λ leave] The scores of each round; they sum to 1.
+RING_ROUNDS = (0.55, 0.45)
+# [factor] Steps of the grids of distances and of units.
+RING_LENGTH_STEP, RING_UNIT_STEP = 1.1, 1.5
+# [factor] Units are searched from so far below the average variance to so far above the sum of all.
+RING_UNIT_REACH = 10.0
+# [factor] The unit at which half of the pairs are clipped, over the one taken.
+RING_UNIT_OVER = 1.6
+# [τ] A variance that scores more is named.
+RING_STANDS_OUT = 2.0
+# [typical distance: least, most] Where the rest is searched.
+RING_REST_GRID = (1e-9, 1.5)
+# [share of the named Σσ] A smaller rest is not looked at again.
+RING_SMALL_REST = 0.2
+# [variance of ln σ] After the ring variances are learned again above this uncertainty; equal ones seem to have 0.15.
+RING_LOSS = 0.25
+# [typical distance] Honest records lie no farther apart.
+RING_FARTHEST = 6.0
+# [share of P] Candidates for the core's mean in the learned shape.
+RING_CORE_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
+# [share of P] The stages before variances are learned again.
+RING_FIRST_ROUND = 0.10
+# [factor] Other axes have to promise so much more than the variances on the records' own, which the ring has told.
+RING_WORTH = 1.25
+# [number] Groups of coordinates of like σ, for the choice of the core's share and of the block.
+RING_BINS = 24
+
 # --- Which coordinates (learn/coordinates.py, forecasts.py, principal_directions.py) ----------------------------------
 
 # [share of P] Each released number; the matrix of directions.

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.estimators.choose.constants import BASIS_SHARE, BLURRED, SMALL_NOISE, WORTH
+from dimfree.estimators.choose.constants import BASIS_SHARE, BLURRED, RING_WORTH, SMALL_NOISE, WORTH
 from dimfree.estimators.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, View
 from dimfree.estimators.learn.principal_directions import (
     Spikes,
@@ -37,7 +37,8 @@ def learn_coordinates(state: State, *, rotations: bool = True) -> State:
     """
     state = state.choose(basis=OWN)
     small_noise = state.noise_over_sampling() <= SMALL_NOISE
-    if state.setting.space.dimension == 1 or small_noise or state.few or state.core_alone:
+    unturned = state.setting.space.dimension == 1 or state.block is not None
+    if unturned or small_noise or state.few or state.core_alone:
         return learn(state)
     state = _choose(recentre(state), rotations)
     chosen = state.choices["basis"]
@@ -51,11 +52,22 @@ def _choose(state: State, rotations: bool) -> State:
     view = _view(state, np.ones_like(state.stddev))
     if view.centre_error > BLURRED:
         return state
+    if state.from_ring:
+        return _beyond_ring(state, view) if rotations else state
     state, (own, own_at_best, cosine) = view.axes(state)
     state, learned = view.one_direction(state, _basis_mu(state))
     forecasts = Forecasts(own, own_at_best, cosine, learned)
     chosen = forecasts.best() if rotations else forecasts.without_rotation()
     return state.choose(**forecasts.numbers(), basis=chosen)
+
+
+def _beyond_ring(state: State, view: View) -> State:
+    """Other axes than the records' own, if they clearly promise more than the variances that the ring has told."""
+    state, cosine = view.cosine(state)
+    state, learned = view.one_direction(state, _basis_mu(state))
+    own = math.sqrt(len(state.stddev) * float((state.stddev**2).sum())) / float(state.stddev.sum())
+    forecasts = Forecasts(RING_WORTH * own, math.inf, cosine, learned)
+    return state.choose(forecast_own_axes=own, forecast_dct=cosine, forecast_learned=learned, basis=forecasts.best())
 
 
 def _own_axes(state: State, rotations: bool) -> State:

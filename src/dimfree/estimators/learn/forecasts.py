@@ -90,16 +90,23 @@ class View:
 
     def axes(self, state: State) -> tuple[State, tuple[float, float, float]]:
         """Gains forecast for the diagonal of the own axes, at worst and at best, and of the cosine transform."""
-        setting, cosine = self.setting, Cosine.here(self.setting.space.dimension)
-        seen = sighted(setting.space, self.seen_from, cosine, self.sampled)
+        setting, seen = self.setting, self._sighting()
         state, uneven = state.release(SCALAR_SHARE, partial(noisy_unevenness, seen, noise=setting.noise))
         state, weight = state.release(SCALAR_SHARE, partial(noisy_weight, seen, noise=setting.noise))
         worst = self._own(max(_low(uneven), 0.0) / max(_high(weight), 1.0))
         best = self._own(_high(uneven) / max(_low(weight), 1.0))
-        state, rotated = (state, 0.0) if cosine is None else self._cosine(state, seen)
+        state, rotated = self.cosine(state, seen)
         return state, (worst, best, rotated)
 
-    def _cosine(self, state: State, seen: Sighting) -> tuple[State, float]:
+    def _sighting(self) -> Sighting:
+        setting = self.setting
+        return sighted(setting.space, self.seen_from, Cosine.here(setting.space.dimension), self.sampled)
+
+    def cosine(self, state: State, seen: Sighting | None = None) -> tuple[State, float]:
+        """Gain forecast for the diagonal of the cosine transform; 0 where there is none in so many dimensions."""
+        if Cosine.here(self.setting.space.dimension) is None:
+            return state, 0.0
+        seen = self._sighting() if seen is None else seen
         state, spread = state.release(SCALAR_SHARE, partial(noisy_spread, seen, noise=self.setting.noise))
         fewest = (self.setting.count - PESSIMISM * self.setting.count_stddev) * self.rate
         gain = NORMAL_ABSOLUTE * fewest / max(_high(spread), 1.0)

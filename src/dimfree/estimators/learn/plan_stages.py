@@ -41,11 +41,12 @@ def plan_stages(state: State, budget: float, most: int = MOST_STAGES, *, answer:
 
 
 def _predicted(state: State, shares: Floats, counts: Mask) -> tuple[float, list[Planned]]:
-    """The squared error after stages of these precisions, and the stages with their weights.
+    """The squared error in the block after stages of these precisions, and the stages with their weights.
 
     V <- 1/(1/V + 1/N) for the centre; the answer has the weights of P21, in proportion to predicted precisions.
     """
     (_, variance), (_, blur) = state.known.combined(), state.centre()
+    variance, blur = state.seen(variance), state.seen(blur)
     shrunk, outputs = blur / variance, []
     for share in shares:
         outputs.append(_output_variance(state, shrunk * variance, math.sqrt(share)))
@@ -60,5 +61,5 @@ def _predicted(state: State, shares: Floats, counts: Mask) -> tuple[float, list[
 
 def _output_variance(state: State, blur: Floats, mu: float) -> Floats:
     """N of a stage about a centre whose coordinates are off by `blur`, at the expected length of a record."""
-    middle = np.sqrt(state.stddev**2 + blur)
+    middle = np.sqrt(state.seen(state.stddev) ** 2 + blur)
     return np.asarray(middle * middle.sum() * (state.setting.moves / state.setting.count / mu) ** 2)

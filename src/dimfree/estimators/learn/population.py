@@ -63,9 +63,10 @@ def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floa
     turned to; what looks like correlation is then likely their widest one, learned too narrow.
     """
     ball = seen.ball
-    stretch = np.broadcast_to(ball.scale, variances.shape) * ball.radius
+    block = slice(None) if ball.block is None else ball.block  # lengths tell of no other coordinate
+    stretch, variances = np.broadcast_to(ball.scale, variances.shape)[block] * ball.radius, variances[block]
     with np.errstate(all="ignore"):
-        v, offset = variances / stretch**2, float((((mean - ball.centre) / stretch) ** 2).sum())
+        v, offset = variances / stretch**2, float((((mean - ball.centre)[block] / stretch) ** 2).sum())
     known = float(v.sum())
     if seen.tail.bumps[-1] > 0 or not (0 < known < math.inf and math.isfinite(offset)):
         return None

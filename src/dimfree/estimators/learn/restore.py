@@ -13,7 +13,7 @@ from dimfree._types import Floats
 from dimfree.estimators.learn.population import Population, learned_population
 from dimfree.estimators.learn.principal_directions import without_offset
 from dimfree.estimators.learn.shrinkage import denoised
-from dimfree.estimators.learn.spreads import learned_shape
+from dimfree.estimators.learn.spreads import VarianceRelease, learned_shape
 from dimfree.estimators.learn.state import State
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.learned import LearnedAxes
@@ -61,9 +61,9 @@ def _population(state: State, value: Floats, shape: LearnedShape) -> Population 
 
 
 def _reach(state: State) -> Reach | None:
-    """Where the last stage clipped, which has most of the weight; the coordinates are the columns."""
+    """Where the last stage clipped all columns, which has most of the weight; the coordinates are the columns."""
     ball = state.ball
-    if ball is None:
+    if ball is None or ball.block is not None:
         return None
     beyond = None if state.lengths is None else state.lengths.tail.most_beyond(state.lengths.ball.radius)
     return Reach(ball.radius, ball.centre, np.broadcast_to(ball.scale, ball.centre.shape), beyond)
@@ -72,9 +72,7 @@ def _reach(state: State) -> Reach | None:
 def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
     """Spreads of the columns, and the directions found. The directions were seen from an earlier centre, off by about
     what the mean has moved since: what that distance alone explains is taken out."""
-    scores = state.own_scores or state.scores
-    assert scores is not None  # every path learns variances in the records' own coordinates
-    shape = learned_shape(scores, mean, mean_variance)
+    shape = _spreads(_own_scores(state), mean, mean_variance)
     if state.directions is None:
         return shape
     seen_from = state.directions.seen_from
@@ -85,6 +83,23 @@ def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
         return shape
     directions = LearnedDirections(found.directions.T, found.shares, found.angles, seen_from.scale)
     return replace(shape, directions=directions)
+
+
+def _own_scores(state: State) -> list[VarianceRelease]:
+    """Variance releases in the records' own coordinates; together they are about all of them."""
+    last = state.own_scores or (state.scores if state.setting.space.basis is None else None)
+    return [*state.ring_scores, *([] if last is None else [last])]
+
+
+def _spreads(releases: list[VarianceRelease], mean: Floats, mean_variance: Floats) -> LearnedShape:
+    """What each coordinate's last variance release says."""
+    parts = [np.empty_like(mean) for _ in range(3)]
+    for each in releases:
+        which = slice(None) if each.which is None else each.which
+        found = learned_shape(each, mean[which], mean_variance[which])
+        for part, of_found in zip(parts, (found.variances, found.log_stddev, found.log_above), strict=True):
+            part[which] = of_found
+    return LearnedShape(parts[0], parts[1], log_above=parts[2])
 
 
 def _principal(basis: Basis, variances: Floats) -> Floats:

@@ -12,6 +12,8 @@ from dimfree.estimators.choose.constants import (
     RECENTRE_PRECISION,
     RECENTRE_SHARES,
     RECENTRE_STAGES,
+    RING_FIRST_ROUND,
+    RING_LOSS,
     SMALL_NOISE,
 )
 from dimfree.estimators.learn.stages import last_stages, run_stages
@@ -34,12 +36,12 @@ def learn(state: State) -> State:
 
 
 def recentre(state: State) -> State:
-    """Spherical stages for a better centre, unless it is near already."""
+    """Stages for a better centre, unless it is near already: spherical ones, if variances are not known yet."""
     if centre_error(state) <= NEAR_CENTRE:
         return state
     wanted = RECENTRE_PRECISION * state.setting.space.dimension / (state.setting.count**2 * state.precision)
     share = float(np.clip(wanted, *RECENTRE_SHARES))
-    return run_stages(state, share * state.precision / state.left, RECENTRE_STAGES, spherical=True)
+    return run_stages(state, share * state.precision / state.left, RECENTRE_STAGES, spherical=not state.from_ring)
 
 
 def centre_error(state: State) -> float:
@@ -49,15 +51,18 @@ def centre_error(state: State) -> float:
 
 
 def first_round(state: State) -> State:
-    """Variances, then stages for a better centre."""
-    state = learn_variances(state)
-    return run_stages(state, FIRST_ROUND * state.precision / state.left)
+    """Variances, then stages for a better centre; nothing, if the ring has said enough."""
+    if state.from_ring:
+        enough = uncertainty(state) <= RING_LOSS
+        return state if enough else run_stages(state, RING_FIRST_ROUND * state.precision / state.left)
+    return run_stages(learn_variances(state), FIRST_ROUND * state.precision / state.left)
 
 
 def last_round(state: State) -> State:
     """Variances again if they are uncertain; then the answer, with all that is left."""
-    if state.own_scores is None and state.setting.space.basis is not None:
+    own = state.own_scores is not None or state.ring_scores
+    if state.setting.space.basis is not None and not own:
         state, _ = measure_own(state)
-    if uncertainty(state) > LOSS:
+    if uncertainty(state) > (RING_LOSS if state.from_ring else LOSS):
         state = learn_variances(state)
     return last_stages(state)

@@ -57,7 +57,7 @@ def learn_scale(
     expected, grid = radii.typical(float(MEDIAN_SHARE)), geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP)
     found = noisy_friend_radius(pairs, MEDIAN_SHARE, expected * grid, count, mu, relation, noise=noise)
     factor = found.value / expected
-    return LearnedScale(factor, _inside(factor, grid), (found.event,))
+    return LearnedScale(factor, inside(factor, grid), (found.event,))
 
 
 def factor_clearance(count: float, mu: float, relation: Neighbours) -> float:
@@ -82,7 +82,7 @@ def with_likely_searches(branches: Sequence[Tested], size: Size, clearance: Clea
     return likely or [each for each in last if clearance(size.possibly, each) >= SEARCH_POSSIBLE]
 
 
-def _inside(value: float, grid: Floats) -> bool:
+def inside(value: float, grid: Floats) -> bool:
     """Whether what was found is not at an end of the grid."""
     return bool(grid[1] * (1 + 1e-9) < value < grid[-1] * (1 - 1e-9))
 
@@ -110,11 +110,16 @@ def learn_radius(
     middle = noisy_friend_radius(pairs, MEDIAN_SHARE, grid, count, median_mu, relation, noise=noise)
     wider = middle.value * np.array(WIDE_RATIOS)
     wide = noisy_friend_radius(pairs, WIDE_SHARE, wider, count, wide_mu, relation, noise=noise)
-    widening = LEAST_WIDENING * (wide.value / middle.value) ** WIDENING_POWER
     unsure = friend_average_sensitivity(WIDE_SHARE, relation) / wide_mu / count
-    radius = wide.value * min(MOST_WIDENING, widening) * (1 + min(UNSURE_WIDENING * unsure, 1.0))
+    radius = widened(middle.value, wide.value, unsure)
     typical = max(middle.value, wide.value / WIDE_OVER_TYPICAL)  # root of the mean square distance, 2 tr Σ
-    return LearnedRadius(radius, typical**2 / 2, _inside(middle.value, grid), (middle.event, wide.event))
+    return LearnedRadius(radius, typical**2 / 2, inside(middle.value, grid), (middle.event, wide.event))
+
+
+def widened(middle: float, wide: float, unsure: float) -> float:
+    """λ from the median distance and the wide one, which is so unsure, as a share of the records."""
+    widening = min(MOST_WIDENING, LEAST_WIDENING * (wide / middle) ** WIDENING_POWER)
+    return wide * widening * (1 + min(UNSURE_WIDENING * unsure, 1.0))
 
 
 def _looks(mu: float) -> tuple[float, float]:

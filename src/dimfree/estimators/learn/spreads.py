@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dimfree._types import Floats
@@ -30,13 +31,17 @@ from dimfree.results.error_model import LearnedShape
 
 @dataclass(frozen=True)
 class VarianceRelease:
-    """One variance release in some coordinates: released values. `variances` are those that shaped the noise."""
+    """One variance release in some coordinates: released values. `variances` are those that shaped the noise.
+
+    `centre`: what scores were seen from; None: from each other. `which`: the coordinates it is about; None: all.
+    """
 
     variances: Floats
-    centre: Floats
+    centre: Floats | None
     scores: Floats
     noise: float
     unit: Floats
+    which: NDArray[np.intp] | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,9 @@ def learned_shape(
     independent releases said of the same columns before.
     """
     with np.errstate(all="ignore"):  # quotients out of range become 0 or infinity: not resolved
-        least, most = _quantiles(*_posterior(release, release.centre - mean, mean_variance, earlier))
+        offset = np.zeros_like(mean) if release.centre is None else release.centre - mean
+        mean_variance = np.zeros_like(mean) if release.centre is None else mean_variance
+        least, most = _quantiles(*_posterior(release, offset, mean_variance, earlier))
         seen = RESOLVED * (release.noise + mean_variance / release.unit)
         known = np.inf if earlier is None else earlier.log_variance
         resolved = (least >= seen) | (np.isfinite(known) & (least > 0))

@@ -127,7 +127,7 @@ def expected_ball(state: State, *, spherical: bool = False) -> Ball:
     """About the centre, as large as the expected length of a record, in coordinates divided by the root of σ."""
     centre, blur = state.centre()
     middle = np.sqrt(state.stddev**2 + (blur.mean() if spherical else blur))  # spread of a record about the centre
-    return Ball(centre, np.sqrt(middle), math.sqrt(float(middle.sum())))
+    return Ball(centre, np.sqrt(middle), math.sqrt(float(state.seen(middle).sum())), state.block)
 
 
 def _few_look(state: State, precision: float) -> tuple[State, float]:
@@ -145,9 +145,10 @@ def _look(state: State, precision: float, counted: float) -> tuple[State, float]
     """
     setting, ball, rank = state.setting, expected_ball(state), state.rank
     farthest = state.start.farthest + math.sqrt(float(state.centre()[1].sum()))
-    widest = float(np.max(ball.scale))
+    scale = state.seen(np.asarray(ball.scale))
+    widest = float(scale.max())
     seen = noisy_lengths(setting, ball, rank, math.sqrt(precision), farthest=farthest / widest, times=state.stands_for)
-    mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(ball.scale))
+    mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(scale))
     wide = WIDE_REACH * state.sampling_error * setting.count * mu / stretch
     tail = Tail.fitted(seen.value, rank, ball.radius)
     radius = looked_radius(tail, mu / state.stands_for, (stretch / widest) ** 2, wide)

@@ -25,7 +25,7 @@ from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.shape import Diagonal
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
-from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.clipped_sum import Ball, Block
 from dimfree.mechanisms.directions import Lookout
 from dimfree.noise import Noise
 
@@ -76,9 +76,11 @@ class State:
     left: float  # precision not yet spent
     stddev: Floats  # σ, as learned so far
     log_variance: Floats  # how uncertain ln σ is
+    block: Block = None  # the coordinates that stages work on; the others have the core's mean
     ball: Ball | None = None  # of the last stage
     scores: VarianceRelease | None = None  # the last variance release, in the coordinates of that time
     own_scores: VarianceRelease | None = None  # the same in the original coordinates, where the stages use others
+    ring_scores: tuple[VarianceRelease, ...] = ()  # those of the ring, ahead of the core; later ones overrule them
     directions: Directions | None = None
     lengths: Lengths | None = None  # as looked at before the stages of the answer
     choices: Mapping[str, float | str] = field(default_factory=dict)  # public: what was chosen, and the forecasts
@@ -109,29 +111,40 @@ class State:
         return self.start.precision
 
     @property
+    def from_ring(self) -> bool:
+        """Whether the ring has told the variances of the coordinates in use: those of the records."""
+        return bool(self.ring_scores) and self.setting.space.basis is None
+
+    def seen(self, coordinates: Floats) -> Floats:
+        """Those in the block."""
+        return coordinates if self.block is None else coordinates[self.block]
+
+    @property
     def few(self) -> bool:
         """Whether there are too few records to learn anything beside their mean."""
         return are_few(self.setting.count, math.sqrt(self.precision), self.setting.relation)
 
     @property
     def core_alone(self) -> bool:
-        """Whether the core's own mean is the answer."""
-        return bool(np.any(self.known.outputs[0].weight))
+        """Whether the core's own mean is the answer, in every coordinate."""
+        return bool(np.all(self.known.outputs[0].weight))
 
     @property
     def rank(self) -> float:
-        """How many coordinates share the spread of a record."""
-        return float(self.stddev.sum() ** 2 / (self.stddev**2).sum())
+        """How many coordinates of the block share the spread of a record."""
+        stddev = self.seen(self.stddev)
+        return float(stddev.sum() ** 2 / (stddev**2).sum())
 
     @property
     def widest(self) -> float:
-        """How many coordinates as wide as the widest one would have all of the spread."""
-        return float(self.stddev.sum() / self.stddev.max())
+        """How many coordinates as wide as the widest one of the block would have all of its spread."""
+        stddev = self.seen(self.stddev)
+        return float(stddev.sum() / stddev.max())
 
     @property
     def sampling_error(self) -> float:
-        """The length of the sample mean's own error, by the variances learned."""
-        return float(np.linalg.norm(self.stddev)) / math.sqrt(self.start.sampling_count)
+        """The length of the sample mean's own error in the block, by the variances learned."""
+        return float(np.linalg.norm(self.seen(self.stddev))) / math.sqrt(self.start.sampling_count)
 
     @property
     def stands_for(self) -> float:

@@ -137,8 +137,10 @@ class Tail:
         return np.where(radii < self.start, np.maximum(near, far), far)
 
     def most_beyond(self, radius: float) -> float | None:
-        """How many records may lie beyond a radius, with about 97.5 % confidence: what the laws say, and what the noise
-        of a cell may hide besides. None within `start`: records of usual length are many, and not counted one by one."""
+        """How many records may lie beyond a radius, with about 97.5 % confidence.
+
+        What the laws say, and what the noise of a cell may hide besides. None within `start`: that is not the tail.
+        """
         hidden = float(ndtri(c.MOST_BEYOND)) * self.noise
         return None if radius < self.start else hidden + float(self.beyond(np.array([radius]), c.MOST_BEYOND)[0])
 

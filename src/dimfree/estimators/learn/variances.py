@@ -8,8 +8,10 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dimfree._types import Floats
+from dimfree.data.blocks import Mask
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import (
     ERROR_BAR_SHARES,
@@ -26,45 +28,66 @@ from dimfree.estimators.choose.constants import (
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.shrinkage import learned_variances
 from dimfree.estimators.learn.spreads import VarianceRelease
-from dimfree.estimators.learn.state import StageSetting, State, in_coordinates
+from dimfree.estimators.learn.state import State, in_coordinates
 from dimfree.mechanisms.scores import MOVES, Scoring, noisy_scores, noisy_unit
 from dimfree.mechanisms.search import geometric_grid
+
+Places = NDArray[np.intp]
 
 
 @during("variances")
 def learn_variances(state: State, shares: tuple[float, float] = VARIANCE_SHARES) -> State:
     """One variance release about the denoised centre (P10), and what it says of σ."""
     centre, blur = state.centre()
-    state, scores, noise, unit = _released_scores(state, centre, blur, shares)
+    which = np.flatnonzero(_clear(state, blur))
+    if not len(which):
+        return state
+    state, scores, noise, unit = _released_scores(state, centre, blur, which, shares)
     learned = learned_variances(scores, noise, unit)
-    variances = np.maximum(learned.second_moments - blur, VARIANCE_FLOOR * learned.second_moments)
-    state = replace(state, stddev=np.sqrt(variances), log_variance=learned.log_stddev_variance)
-    return replace(state, scores=VarianceRelease(state.stddev**2, centre, scores, noise, unit))
+    variances = np.maximum(learned.second_moments - blur[which], VARIANCE_FLOOR * learned.second_moments)
+    stddev, log_variance = state.stddev.copy(), state.log_variance.copy()
+    stddev[which], log_variance[which] = np.sqrt(variances), learned.log_stddev_variance
+    release = VarianceRelease(variances, centre[which], scores, noise, unit, which)
+    return replace(state, stddev=stddev, log_variance=log_variance, scores=release)
+
+
+def _clear(state: State, blur: Floats) -> Mask:
+    """The coordinates to be scored: all, or those of the block where the centre is not too far off to add anything to
+    what the ring has said."""
+    if not state.from_ring:
+        return np.ones(len(blur), dtype=np.bool_)
+    inside = np.zeros(len(blur), dtype=np.bool_)
+    inside[slice(None) if state.block is None else state.block] = True
+    return inside & (blur <= state.stddev**2)
 
 
 def _released_scores(
-    state: State, centre: Floats, blur: Floats, shares: tuple[float, float]
+    state: State, centre: Floats, blur: Floats, which: Places, shares: tuple[float, float]
 ) -> tuple[State, Floats, float, Floats]:
-    """(the state that has paid, mean scores, their noise, the variance that scores one), all released."""
-    setting, dimension, precision = state.setting, state.setting.space.dimension, state.precision
+    """(the state that has paid, mean scores, their noise, the variance that scores one), of the coordinates named."""
+    setting, dimension, precision = state.setting, len(which), state.precision
     share = float(np.clip(VARIANCE_PRECISION * dimension / (setting.count**2 * precision), *shares))
     state, mu = state.spend(share)
-    scoring = Scoring(centre, state.stddev, score_norm(setting, mu))
-    middle = float(((state.start.trace / dimension + blur) / state.stddev**2).mean())
-    grid = middle * geometric_grid(*UNIT_GRID)
+    scale = np.full(len(centre), math.inf)  # leaves a coordinate out
+    scale[which] = state.stddev[which]
+    scoring = Scoring(centre, scale, score_norm(setting.count * mu / MOVES[setting.relation], dimension))
+    grid = float((1 + blur[which] / state.stddev[which] ** 2).mean()) * geometric_grid(*UNIT_GRID)
     unit_share = 1 / (UNIT_ERROR * setting.count) ** 2 / precision
     state, unit_mu = state.spend(float(np.clip(unit_share, *UNIT_SHARES)))
     unit = noisy_unit(setting.space, scoring, UNCLIPPED_SCORES, setting.count, grid, unit_mu, noise=setting.noise)
     measured = noisy_scores(setting.space, scoring, unit.value, mu, setting.relation, noise=setting.noise)
     noise = measured.event.stddev * measured.event.step / setting.count
-    return state.charge(unit, measured), measured.value / setting.count, noise, unit.value * state.stddev**2
+    scores = measured.value[which] / setting.count
+    return state.charge(unit, measured), scores, noise, unit.value * state.stddev[which] ** 2
 
 
-def score_norm(setting: StageSetting, mu: float) -> float:
-    """C: at most what the noise of a sum lets one common coordinate reach, and at most what a score reaches."""
-    dimension = setting.space.dimension
-    over_noise = SCORE_NOISE_SHARE * setting.count * mu / MOVES[setting.relation]
-    return min(over_noise / math.sqrt(2 * math.log(max(dimension, 2))), SCORE_LENGTH * math.sqrt(dimension))
+def score_norm(strength: float, dimension: int) -> float:
+    """C: at most what the noise of a sum lets one common coordinate reach, and at most what a score reaches.
+
+    `strength`: the number of scores over the noise of their sum, at C = 1.
+    """
+    over_noise = SCORE_NOISE_SHARE * strength / math.sqrt(2 * math.log(max(dimension, 2)))
+    return min(over_noise, SCORE_LENGTH * math.sqrt(dimension))
 
 
 def measure_own(state: State) -> tuple[State, VarianceRelease]:
@@ -75,6 +98,7 @@ def measure_own(state: State) -> tuple[State, VarianceRelease]:
         setting=in_coordinates(state.setting, None, len(value)),
         known=Knowledge.of(Output(value, variance)),
         stddev=np.full(len(value), math.sqrt(state.start.trace / len(value))),
+        ring_scores=(),
     )
     own = learn_variances(own, ERROR_BAR_SHARES)
     assert own.scores is not None  # just learned

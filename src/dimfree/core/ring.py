@@ -1,0 +1,97 @@
+"""The secret ring: every valid record beside two others, by keys that nobody learns (P15, P16).
+
+Each record has a key of its own, drawn without looking at it. The ring is the order of the keys, closed to a circle; a
+record and its successor are a pair. One record more or less changes three pairs at most. Differences of neighbours need
+no centre. Secrecy of the keys serves accuracy; no gain in privacy is claimed for it. Proof: proofs/core/ring.md.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import Mask, Rows, SparseRows, densely, gathered, minus, peaks
+from dimfree.data.gpu.rows import DeviceRows
+from dimfree.data.progress import during
+from dimfree.data.records import Records
+from dimfree.geometry.clip import squares
+from dimfree.geometry.exact_product import LARGEST, saturate
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
+from dimfree.noise import Noise
+
+KEY = 2**61  # keys are below it
+_CELLS = 2**20  # entries of a working block
+_BITS = 20  # of the largest entry of a difference, where its length is taken
+_SMALLEST_EXPONENT = -900  # a smaller difference is taken as if it reached 2**-900: every factor is a normal number
+
+
+def ring_order(count: int, noise: Noise) -> Integers:
+    """Positions in the order of fresh secret keys; equal keys in the order of the positions. Private."""
+    return np.argsort(noise.below(KEY, count), kind="stable")  # P15, P16
+
+
+@dataclass(frozen=True, repr=False)
+class Ring:
+    """Private: half of each record less half of its successor, one row for every valid (sampled) record.
+
+    Halves, so that the difference of finite records is finite. A lone record is its own successor.
+    """
+
+    space: Space  # of the differences, in the order of the ring
+
+    @classmethod
+    @during("differences in the core's sample")
+    def of(cls, space: Space, sampled: Mask | None, capacity: int, *, noise: Noise) -> "Ring":
+        """Of the valid records among the sampled ones; `capacity` as in `on_grid`."""
+        size = space.count if sampled is None else int(sampled.sum())
+        rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64)
+        return cls(Space(half_differences(rows, ring_order(len(rows), noise)), Isotropic(1.0)))
+
+    @property
+    def count(self) -> int:
+        """m, the number of pairs and of valid records. Private."""
+        return self.space.count
+
+    def lengths(self, scale: Floats) -> Floats:
+        """|(x - y) / scale| of every pair: each a function of its two records alone, bit for bit.
+
+        `scale` is public; an infinite entry leaves a coordinate out.
+        """
+        with np.errstate(all="ignore"):  # a warning or error could reveal records
+            each = [_norms(saturate(densely(rows) / (scale / 2))) for rows in self.space.valid_blocks()]
+        return np.concatenate([np.zeros(0), *each])
+
+
+def half_differences(rows: Rows, order: Integers) -> Records:
+    """x/2 - y/2, entry by entry, of each row x in this order and its successor y. Overwrites dense rows."""
+    if isinstance(rows, np.ndarray):
+        _subtract_successors(rows, order)
+        rows.flags.writeable = False
+        return Records(rows, None)
+    halves = _halved(rows[order])
+    differences = minus(halves, halves[np.roll(np.arange(len(order)), -1)])
+    if isinstance(differences, SparseRows):
+        return Records(differences.matrix, None)
+    return Records(differences, None).where_it_lies()
+
+
+def _subtract_successors(rows: Floats, order: Integers) -> None:
+    """A few columns at a time, so that no second table is needed."""
+    across = max(1, _CELLS // max(len(rows), 1))
+    for start in range(0, rows.shape[1], across):
+        halves = rows[order, start : start + across] / 2
+        np.subtract(halves, np.roll(halves, -1, axis=0), out=rows[:, start : start + across])
+
+
+def _halved(rows: SparseRows | DeviceRows) -> SparseRows | DeviceRows:
+    if isinstance(rows, SparseRows):
+        return rows.with_values(rows.values / 2)
+    return rows.over(np.full(rows.shape[1], 2.0), LARGEST)
+
+
+def _norms(rows: Floats) -> Floats:
+    """Norms of finite rows: whole numbers of steps, a power of two chosen by the largest entry of the row alone."""
+    exponents = np.maximum(np.frexp(peaks(rows))[1], _SMALLEST_EXPONENT)
+    whole = squares(rows * np.ldexp(1.0, _BITS - exponents)[:, None], 1.0)
+    return np.sqrt(whole) * np.ldexp(1.0, exponents - _BITS)
