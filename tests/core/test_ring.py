@@ -81,3 +81,10 @@ def test_differences_of_finite_records_are_finite():
     assert found.count == 3
     assert len(found.lengths(ONES)) == 3  # infinite, perhaps, but nobody is left out
     assert not np.isnan(found.lengths(ONES)).any()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_no_record_causes_an_error_where_the_caller_has_asked_for_errors(kind):
+    table = np.array([[5e-324] * 4, [1.7e308] * 4, [-1.7e308] * 4, [-0.0] * 4, [np.inf] * 4])
+    with np.errstate(all="raise"):
+        assert len(ring_of(kind(table)).lengths(ONES)) == 4

@@ -63,6 +63,7 @@ class Ring:
         return np.concatenate([np.zeros(0), *each])
 
 
+@np.errstate(all="ignore")  # a warning or error could reveal records
 def half_differences(rows: Rows, order: Integers) -> Records:
     """x/2 - y/2, entry by entry, of each row x in this order and its successor y. Overwrites dense rows."""
     if isinstance(rows, np.ndarray):
