@@ -1,10 +1,11 @@
-"""The noisy search for a point of a grid (M5'), and the pairs for searches.
+"""The noisy searches for a point of a grid (M5'), and the pairs for searches.
 
 In the first pair of a search every query moves by its whole sensitivity, and the counts are at the target: there the
 answers tell most about one record.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations_with_replacement, pairwise
 
@@ -20,8 +21,11 @@ from dimfree.audit.exact.divergence import Laws, laws, one_removed
 from dimfree.audit.noise_doubles import Law, Masses, ZeroNoise, exact_law
 from dimfree.audit.numerics.records import GRID
 from dimfree.audit.pairs.pair import Both, Table
-from dimfree.mechanisms.search import STEPS, noisy_search
+from dimfree.mechanisms import Measured
+from dimfree.mechanisms.search import STEPS, noisy_crossing, noisy_search
 from dimfree.noise import Noise
+
+Excess = Callable[[float], int]
 
 OTHERS = 5  # records beside the one that differs
 _BEYOND, _WITHIN = 40.0, 0.01  # every radius that is asked about
@@ -58,7 +62,27 @@ def pieces(unit: int, reach: int, stddev: float) -> Masses:
 
 
 def search(epsilon: float, relation: Neighbours) -> Subject:
-    """The search for the point up to which five values lie."""
+    """The search for the point up to which five values lie, by halving."""
+
+    def found(excess: Excess, grid: Floats, mu: float, noise: Noise) -> Measured[float]:
+        return noisy_search(excess, grid, 1.0, mu, "audit", noise=noise)
+
+    return _searched("search", epsilon, relation, found)
+
+
+def crossing(epsilon: float, relation: Neighbours) -> Subject:
+    """The same, by a posterior."""
+
+    def found(excess: Excess, grid: Floats, mu: float, noise: Noise) -> Measured[float]:
+        share, count = OTHERS / (OTHERS + 1), OTHERS + 1.0
+        return noisy_crossing(excess, grid, share, count, 1.0, mu, "audit", noise=noise)
+
+    return _searched("crossing", epsilon, relation, found)
+
+
+def _searched(
+    name: str, epsilon: float, relation: Neighbours, found: Callable[[Excess, Floats, float, Noise], Measured[float]]
+) -> Subject:
     mu, grid = whole_mu(epsilon), np.arange(9.0)
 
     def draw(table: Table, noise: Noise) -> Floats:
@@ -67,12 +91,12 @@ def search(epsilon: float, relation: Neighbours) -> Subject:
         def excess(point: float) -> int:
             return (int((column <= point).sum()) - OTHERS) * STEPS
 
-        return np.array([noisy_search(excess, grid, 1.0, mu, "audit", noise=noise).value])
+        return np.array([found(excess, grid, mu, noise).value])
 
     low, high, middle = (np.full((1, 1), value) for value in (-1.0, 99.0, 3.5))
     others = np.vstack([np.full((OTHERS - 1, 1), -1.0), high])
     tables = of_tables(relation, _counted(relation, others, low, high, some=middle))
-    return Subject(f"search, {relation}", epsilon, relation, draw, tables)
+    return Subject(f"{name}, {relation}", epsilon, relation, draw, tables)
 
 
 def beyond_or_within(relation: Neighbours) -> Pairs:
@@ -90,9 +114,15 @@ def _counted(relation: Neighbours, others: Floats, every: Floats, none: Floats, 
 
 
 def _charges() -> Iterator[ChargeCase]:
-    """Four queries of a count that one record moves by one."""
-    release = partial(noisy_search, lambda point: round((point - 1) * STEPS), GRID, 1.0, MU, "audit")
+    """Four queries, or twelve, of a count that one record moves by one."""
+    release = partial(noisy_search, _upward, GRID, 1.0, MU, "audit")
     yield ChargeCase("search", release, MU, 2.0, 4, off_list(GRID))
+    release = partial(noisy_crossing, _upward, GRID, 0.5, 4.0, 1.0, MU, "audit")
+    yield ChargeCase("crossing", release, MU, math.sqrt(12), 12, off_list(GRID))
 
 
-AUDIT = Audited(exact={"search": ExactCheck(every_walk)}, subjects=(search,), charges=_charges)
+def _upward(point: float) -> int:
+    return round((point - 1) * STEPS)
+
+
+AUDIT = Audited(exact={"search": ExactCheck(every_walk)}, subjects=(search, crossing), charges=_charges)

@@ -1,5 +1,6 @@
 """Search targets that are Gaussian releases: how far the real code moves, in standard deviations of its noise."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -63,14 +64,17 @@ def gaussian_target(
 
 
 def turning_draw(decide: Decision) -> float:
-    """The lowest draw that makes a noisy number positive, in standard deviations: minus the number itself."""
+    """The lowest draw that makes a noisy number positive, in standard deviations: minus the number itself.
+
+    A number that is asked for several times is told by all its answers together, which are drawn alike.
+    """
     low, high = -_FARTHEST_DRAW, _FARTHEST_DRAW
     noise = ConstantNoise(draw=high)
-    positive = decide(noise)
+    positive, answers = decide(noise), len(noise.asked)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if decide(ConstantNoise(draw=middle)) == positive else (middle, high)
-    return (high - 0.5) / noise.asked[0][1]
+    return (high - 0.5) / noise.asked[0][1] * math.sqrt(answers)
 
 
 def decision_target(name: str, epsilon: float, relation: Neighbours, decision: Callable[[Table], Decision]) -> Target:
