@@ -5,6 +5,7 @@ The keys of a test are the order of its table, so all tables on a grid are all r
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
@@ -14,7 +15,13 @@ import pytest
 from recording import RecordingNoise
 
 from dimfree.accounting.budget import Neighbours
+from dimfree.audit.exact.counts import noisy_number
+from dimfree.audit.exact.divergence import largest_divergence, no_noise
+from dimfree.audit.mechanisms.grouping import UniformOrder
+from dimfree.audit.mechanisms.poisson_sample import CoarseUniforms
+from dimfree.audit.noise_doubles import exact_law
 from dimfree.core.ring import Ring, ring_order
+from dimfree.core.subsample import poisson_sample
 from dimfree.data.records import open_records
 from dimfree.geometry.clip import BALL
 from dimfree.geometry.shape import Isotropic
@@ -371,6 +378,51 @@ def test_the_twin_with_signed_scores_is_caught():
         return (int((values * np.roll(values, -1)).sum()) * BALL,)
 
     assert largest_move(((1.0,), (-1.0,)), ADD, 4, signed) == 9 * BALL**2
+
+
+# coins and keys together (P16)
+
+
+RATE, OUTER = 31 / 32, 1.0  # of the sample; epsilon of both releases together
+
+
+@dataclass
+class SampleAndKeys:
+    """All outcomes of the coins, and all orders of the keys of those who are in."""
+
+    noise: object
+
+    def below(self, bound, size):
+        return (CoarseUniforms(self.noise, RATE) if bound == 2**32 else UniformOrder(self.noise)).below(bound, size)
+
+
+def both_told(table, moves):
+    """The law of (how many are in, how many pairs of them are near), each with noise: two releases on one sample."""
+
+    def counts(noise):
+        sampled = poisson_sample(len(table), RATE, SampleAndKeys(noise))
+        space = Space(open_records(np.array(table).reshape(-1, 1)), Isotropic(1.0))
+        ring = Ring.of(space, sampled, 0, noise=SampleAndKeys(noise))
+        return ring.count, int((ring.lengths(np.ones(1)) <= 1).sum())
+
+    sizes = [noisy_number({k: 1.0}, OUTER / 2, 0, 4) for k in range(5)]  # one record moves the size by one
+    pairs = [noisy_number({k: 1.0}, OUTER / 2 / moves, 0, 4) for k in range(5)]
+    told = np.zeros((5, 5))
+    for (size, near), chance in exact_law(counts, no_noise).items():
+        told += chance * np.outer(list(sizes[size].values()), list(pairs[near].values()))
+    return told.ravel()
+
+
+def largest_told(moves):
+    tables = ((0.0, 1.0, 2.0), (0.0, 2.0, 1.0, 2.0))
+    laws = [(both_told(t, moves), both_told(without(t, j), moves)) for t in tables for j in range(len(t))]
+    return max(largest_divergence(here, there, OUTER) for here, there in laws)
+
+
+def test_two_releases_on_one_sample_and_its_ring_cost_what_they_cost_on_every_one():
+    """So the twin in which a record moves one pair is caught, however few tables have such a sample."""
+    assert largest_told(2) <= 1e-12
+    assert largest_told(1) > 1e-3
 
 
 # what is charged is what was bounded
