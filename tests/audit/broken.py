@@ -5,7 +5,18 @@ import textwrap
 
 from dimfree.accounting import events
 from dimfree.core import soft
-from dimfree.mechanisms import bit, count, directions, gaussian, length_histogram, outer_sum, search, soft_histogram
+from dimfree.mechanisms import (
+    bit,
+    count,
+    directions,
+    gaussian,
+    length_histogram,
+    outer_sum,
+    ring_lengths,
+    ring_scores,
+    search,
+    soft_histogram,
+)
 from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histogram
 
 _CLIPPED = "clipped_total(directions, EVEN, _squared)"
@@ -21,6 +32,23 @@ LINES = {  # name -> function, a line of it, what is written there instead
     "half a record": (events.counted_records, 'records", COUNT_STEPS,', 'records", COUNT_STEPS / 2,'),
     "half the noise of a bisection": (search.noisy_search, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
     "half the noise of a search": (search.noisy_crossing, "gaussian(event.stddev,", "gaussian(event.stddev / 2,"),
+    "counts priced apart": (
+        search.noisy_crossing,
+        "sensitivity * STEPS * math.sqrt(asked), mu",
+        "sensitivity * STEPS, mu",
+    ),
+    "half the noise of the ring's scores": (
+        ring_scores.noisy_ring_scores,
+        "gaussian(event.stddev,",
+        "gaussian(event.stddev / 2,",
+    ),
+    "two of √5": (ring_scores.noisy_ring_scores, "BALL * RING_MOVES[relation]", "BALL * 2.0"),
+    "an exchange of pairs for a removal": (
+        ring_lengths.pair_count_sensitivity,
+        "Fraction(2)",
+        "max(1 + share, 2 - share)",
+    ),
+    "a removal changes one pair": (ring_lengths.pair_count_sensitivity, "max(1 + share, 2 - share)", "Fraction(1)"),
     "half the epsilon": (laplace_count.laplace_count, 'records", epsilon)', 'records", epsilon / 2)'),
     "a cheap lone item": (
         stable_histogram.publishing_threshold,

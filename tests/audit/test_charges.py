@@ -30,13 +30,14 @@ def test_everything_that_draws_is_looked_at():
         *("count", "total weight", "core mean", "clipped mean", "scores", "group means", "search", "unit"),
         *("friend radius", "medians", "histograms of coordinates", "Laplace count", "heaviest", "sparse vector"),
         *("unevenness", "weight of unevenness", "spread in a basis", "togetherness", "outer products"),
-        *("soft histograms", "lengths of records", "valid records"),
+        *("soft histograms", "lengths of records", "valid records", "crossing"),
+        *("ring lengths", "ring unit", "ring scores"),
     ):
         assert word in said
     assert len(GAUSSIAN) + len(LAPLACE) == len(CASES)
     for word in (
         *("clipped mean", "scores", "togetherness", "outer products", "friend radius", "medians", "histograms"),
-        *("soft histograms", "lengths of records"),
+        *("soft histograms", "lengths of records", "ring lengths", "ring unit", "ring scores"),
     ):
         assert {f"{relation}" for relation in ("add-remove", "replace-one")} == {
             name.split(", ")[1] for name in CASES if name.startswith(word)
@@ -120,7 +121,7 @@ def test_silence_instead_of_noise_is_caught():
     assert charges([replace(case, release=lambda noise: case.release(noise=Nothing()))]) == ["count: nothing was drawn"]
 
 
-SEARCHED = ("crossing", "unit", "friend", "length of")
+SEARCHED = ("crossing", "unit", "friend", "length of", "ring lengths", "ring unit")
 BROKEN = {
     "half the noise of a mean": {"core mean"},
     "half the sensitivity of a mean": {"core mean"},
@@ -134,9 +135,12 @@ BROKEN = {
     "half the noise of the lengths": {name for name in CASES if name.startswith("lengths of records")},
     "an exchange of lengths for an arrival": {"lengths of records, replace-one"},
     "half the noise of a bisection": {"search"},
-    "half the noise of a search": {
-        name for name in CASES if name.startswith(("crossing", "unit", "friend", "length of"))
-    },
+    "half the noise of a search": {name for name in CASES if name.startswith(SEARCHED)},
+    "counts priced apart": {name for name in CASES if name.startswith(SEARCHED)},
+    "half the noise of the ring's scores": {name for name in CASES if name.startswith("ring scores")},
+    "two of √5": {name for name in CASES if name.startswith("ring scores")},
+    "an exchange of pairs for a removal": {"ring lengths, replace-one", "ring unit, replace-one"},
+    "a removal changes one pair": {"ring lengths, add-remove", "ring unit, add-remove"},
 }
 
 

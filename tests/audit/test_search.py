@@ -16,7 +16,7 @@ from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import hockey_stick
 from dimfree.audit.audited import whole_mu
 from dimfree.audit.exact.divergence import GaussianShifts, LatticeShift
-from dimfree.audit.mechanisms import basic_filter, clipped_mean, soft_core, stable_core
+from dimfree.audit.mechanisms import basic_filter, clipped_mean, ring_scores, soft_core, stable_core
 from dimfree.audit.mechanisms.stable_histogram import merged_below
 from dimfree.audit.noise_doubles import exact_law
 from dimfree.audit.pairs.pair import Pair, TableSize
@@ -34,7 +34,7 @@ from dimfree.noise import public_simulation
 ADD, REPLACE = Neighbours
 EPSILON = 3.0
 QUICK = ("clipped", "scores", "stable mean")
-SLOW = ("unit of scores", "friend radius", "stable core", "soft core")
+SLOW = ("unit of scores", "friend radius", "stable core", "soft core", "ring lengths", "ring unit")
 
 
 def only(target, *pairs):
@@ -188,6 +188,8 @@ BROKEN = (
     ("half the noise of the lengths", "lengths of records, add-remove"),
     ("an exchange of lengths for an arrival", "lengths of records, replace-one"),
     ("a record is in all cells up to its length", "lengths of records, add-remove"),
+    ("half the noise of the ring's scores", "ring scores, add-remove"),
+    ("two of √5", "ring scores, replace-one"),
 )
 
 
@@ -197,6 +199,25 @@ def test_what_is_broken_in_place_is_caught(monkeypatch, what, name):
     broken(monkeypatch, what)
     target = SEARCHES[name](EPSILON)
     assert find_worst_pair(target, tries=len(target.starts) + 150 * (name != "soft core, add-remove")).violated
+
+
+@pytest.mark.parametrize("what", ["half the noise of a crossing", "counts priced apart", "a removal changes one pair"])
+@pytest.mark.parametrize("name", ["ring lengths, add-remove", "ring unit, add-remove"])
+def test_a_broken_search_on_the_ring_is_caught(monkeypatch, what, name):
+    """A record near to two that are far from each other, or far from two that are near."""
+    target = SEARCHES[name](EPSILON)
+    start = next(pair for pair in target.starts if pair.name == "two cliques")
+    assert not find_worst_pair(only(target, start), tries=3).violated
+    broken(monkeypatch, what)
+    assert find_worst_pair(only(SEARCHES[name](EPSILON), start), tries=3).violated
+
+
+def test_the_ring_s_scores_charged_as_two_are_caught(monkeypatch):
+    """2 for √5: a record far along one axis, between two that differ along another."""
+    (pair,) = ring_scores.between_two(ADD)()
+    assert find_worst_pair(only(SEARCHES["ring scores, add-remove"](EPSILON), pair), tries=1).found > 0.95 * EPSILON
+    broken(monkeypatch, "two of √5")
+    assert find_worst_pair(only(SEARCHES["ring scores, add-remove"](EPSILON), pair), tries=1).violated
 
 
 def test_an_exchange_of_outer_products_charged_as_an_arrival_is_caught(monkeypatch):

@@ -23,6 +23,7 @@ from dimfree.audit.exact.divergence import CountBitMean, LatticeShift, Laws, jud
 from dimfree.audit.mechanisms import clipped_mean, grouping, poisson_sample
 from dimfree.audit.mechanisms.basic_filter import filtered
 from dimfree.audit.mechanisms.count import gaussian_count
+from dimfree.audit.mechanisms.ring_lengths import near, near_neighbours
 from dimfree.audit.mechanisms.sparse_vector import sparse_law
 from dimfree.audit.mechanisms.stable_histogram import histogram
 from dimfree.audit.noise_doubles import ZeroNoise, exact_law
@@ -110,6 +111,25 @@ def test_groups_by_index_are_caught():
     found = judge(grouping.grouped_counts(EPSILON, by_index), EPSILON, 0.0)
     assert found.violated
     assert found.epsilon > 1.9 * EPSILON  # both groups change
+
+
+class KeysOfPlaces:
+    """Keys that belong to the places in the table: who comes after the one that left takes another's key."""
+
+    def __init__(self, noise):
+        pass
+
+    def below(self, bound, size):
+        return np.array([0, 1, 2, 4, 3])[:size]
+
+
+def test_keys_that_belong_to_places_are_caught():
+    ring = near(EPSILON, 0.0)
+    right = judge(ring, EPSILON, 0.0)
+    assert not right.violated
+    assert right.epsilon > 0.99 * EPSILON  # a ring of three is no secret
+    found = judge(near_neighbours(EPSILON, KeysOfPlaces), EPSILON, 0.0)
+    assert found.violated
 
 
 def fixed(count, noise):
@@ -231,10 +251,11 @@ def test_noise_off_the_grid_is_caught_in_every_mechanism(seed):
     single = {case.name for case in charge_cases() if case.draws == 1}
     vectors = {case.name for case in charge_cases() if case.off is value_off_lattice} - single
     vectors |= {name for name, _ in off_lattice_cases(SeededNoise(seed)) if "," in name and name not in single}
-    vectors -= {name for name in vectors if name.startswith("friend radius")}  # from a public list
+    listed = ("friend radius", "ring lengths", "ring unit")  # points of a public grid
+    vectors -= {name for name in vectors if name.startswith(listed)}
     complaints = lattice(FloatNoise(seed))
     assert {line.split(":")[0] for line in complaints} >= vectors
-    assert len(vectors) == 20
+    assert len(vectors) == 22
 
 
 def test_a_float_sum_is_caught():

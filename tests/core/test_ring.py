@@ -1,5 +1,7 @@
 """P15: what the ring does to the pairs, and that every pair's numbers are those of its two records alone."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -81,3 +83,20 @@ def test_differences_of_finite_records_are_finite():
     assert found.count == 3
     assert len(found.lengths(ONES)) == 3  # infinite, perhaps, but nobody is left out
     assert not np.isnan(found.lengths(ONES)).any()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_no_record_causes_an_error_where_the_caller_has_asked_for_errors(kind):
+    table = np.array([[5e-324] * 4, [1.7e308] * 4, [-1.7e308] * 4, [-0.0] * 4, [np.inf] * 4])
+    with np.errstate(all="raise"):
+        assert len(ring_of(kind(table)).lengths(ONES)) == 4
+
+
+def test_a_sparse_table_is_never_made_dense(rng):
+    table = sparse.random_array((1000, 20_000), density=2e-4, format="csr", rng=rng)
+    scale = np.ones(20_000)
+    tracemalloc.start()
+    ring_of(table).lengths(scale)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1000 * 20_000  # bytes: an eighth of the dense table

@@ -6,6 +6,7 @@ no centre. Secrecy of the keys serves accuracy; no gain in privacy is claimed fo
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -58,11 +59,10 @@ class Ring:
 
         `scale` is public; an infinite entry leaves a coordinate out.
         """
-        with np.errstate(all="ignore"):  # a warning or error could reveal records
-            each = [_norms(saturate(densely(rows) / (scale / 2))) for rows in self.space.valid_blocks()]
-        return np.concatenate([np.zeros(0), *each])
+        return self.space.listed(partial(_lengths, scale / 2))
 
 
+@np.errstate(all="ignore")  # a warning or error could reveal records
 def half_differences(rows: Rows, order: Integers) -> Records:
     """x/2 - y/2, entry by entry, of each row x in this order and its successor y. Overwrites dense rows."""
     if isinstance(rows, np.ndarray):
@@ -90,8 +90,23 @@ def _halved(rows: SparseRows | DeviceRows) -> SparseRows | DeviceRows:
     return rows.over(np.full(rows.shape[1], 2.0), LARGEST)
 
 
-def _norms(rows: Floats) -> Floats:
+@np.errstate(all="ignore")  # a warning or error could reveal records
+def _lengths(units: Floats, rows: Rows) -> Floats:
+    """Norms of rows whose coordinates are divided by public units; sparse rows stay sparse."""
+    if isinstance(rows, SparseRows):
+        return _norms(rows.with_values(saturate(rows.values / units[rows.columns])))
+    return _norms(saturate(densely(rows) / units))
+
+
+def _norms(rows: Floats | SparseRows) -> Floats:
     """Norms of finite rows: whole numbers of steps, a power of two chosen by the largest entry of the row alone."""
     exponents = np.maximum(np.frexp(peaks(rows))[1], _SMALLEST_EXPONENT)
-    whole = squares(rows * np.ldexp(1.0, _BITS - exponents)[:, None], 1.0)
+    whole = squares(_times(rows, np.ldexp(1.0, _BITS - exponents)), 1.0)
     return np.sqrt(whole) * np.ldexp(1.0, exponents - _BITS)
+
+
+def _times(rows: Floats | SparseRows, factors: Floats) -> Floats | SparseRows:
+    """Each row times a number of its own."""
+    if isinstance(rows, SparseRows):
+        return rows.with_values(rows.values * rows.spread(factors))
+    return rows * factors[:, None]

@@ -14,13 +14,16 @@ from dimfree.audit.numerics.calls import known_shapes
 from dimfree.audit.numerics.order import blocks_of
 from dimfree.core import friends
 from dimfree.core.friends import are_friends, friend_counts
+from dimfree.core.ring import Ring
 from dimfree.data.blocks import SparseRows
+from dimfree.data.records import as_records
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.learned import LearnedAxes
 from dimfree.geometry.clip import norms, to_ball
 from dimfree.geometry.exact_product import SlicedMatrix
 from dimfree.geometry.grid import RADIUS, to_steps
-from dimfree.geometry.shape import Dense, LowRank
+from dimfree.geometry.shape import Dense, Isotropic, LowRank
+from dimfree.geometry.space import Space
 from dimfree.mechanisms.directions import Lookout
 from dimfree.noise import public_simulation
 
@@ -71,6 +74,7 @@ def maps() -> dict[str, tuple[Callable[[Floats], Any], int]]:
         "grid": (lambda rows: to_steps(rows, 0.01), _WIDE),
         "clipping": (lambda rows: to_ball(rows, 3.0), _WIDE),
         "norms": (lambda rows: norms(rows, 30.0), _WIDE),
+        "lengths on the ring": (lambda rows: Ring(Space(as_records(rows), Isotropic(1.0))).lengths(spread), _WIDE),
         "directions": (Lookout(spread, 1 / spread).directions, _WIDE),
         "cosine transform": (Cosine(_WIDE).rotated, _WIDE),
         "learned axes": (LearnedAxes(turn[:, :3], spread, np.sqrt(spread)).rotated, _WIDE),

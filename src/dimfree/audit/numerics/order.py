@@ -16,6 +16,7 @@ from scipy import sparse
 import dimfree.core.distances
 import dimfree.core.friends
 import dimfree.core.products
+import dimfree.core.ring
 import dimfree.data.records
 import dimfree.geometry.exact_product
 import dimfree.geometry.space
@@ -27,6 +28,7 @@ from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics import calls
 from dimfree.audit.numerics.records import BALL, COLUMNS, LOOKOUT, SCORING, made_up, space_of
 from dimfree.core.friends import all_counts
+from dimfree.core.ring import Ring
 from dimfree.core.soft import soft_weights
 from dimfree.estimators.learn.scale import pair_distances
 from dimfree.geometry.bases.cosine import Cosine
@@ -35,12 +37,14 @@ from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
 from dimfree.mechanisms.directions import sighted
 from dimfree.mechanisms.gaussian import rounded_mean
 from dimfree.mechanisms.outer_sum import outer_sum
+from dimfree.mechanisms.ring_scores import noisy_ring_scores, pair_scoring
 from dimfree.mechanisms.scores import clipped_scores, noisy_scores
 from dimfree.noise import SeededNoise, public_simulation
 
 Statistic = Callable[[Any], Any]  # of a table, however it is stored
 
-_BLOCK = Ball(BALL.centre, np.array([1.0, 0.7, 2.0, 1.0, 0.3]), 1.5, np.array([0, 3]))
+_SCALE = np.array([1.0, 0.7, 2.0, 1.0, 0.3])
+_BLOCK = Ball(BALL.centre, _SCALE, 1.5, np.array([0, 3]))
 _CUTS = (1, 64, 100, 210)
 _NO_COINS = ("soft", "stable", "recentred, Dense", "recentred, LowRank", "unknown scale", "auto")
 
@@ -76,6 +80,17 @@ SUMS: dict[str, Statistic] = {
     "pairs of friends": _pairs,
     "weighted core mean": _core_sum,
 }
+
+
+def _ring(table: Any) -> list[Any]:
+    """Neighbours in the order of the table."""
+    ring = Ring.of(space_of(table), None, 0, noise=ZeroNoise())
+    scoring = pair_scoring(_SCALE, 3.0)
+    scores = noisy_ring_scores(ring, scoring, 0.7, 0.4, Neighbours.ADD_REMOVE, noise=ZeroNoise()).value
+    return [*ring.lengths(_SCALE), *scores]
+
+
+IN_ORDER: dict[str, Statistic] = {"neighbours on a ring": _ring}  # depend on the order, and on nothing else
 
 
 def _released(name: str) -> Statistic:
@@ -114,7 +129,7 @@ def storage(statistics: Mapping[str, Statistic] | None = None) -> list[str]:
         return list(_stored(statistics, made_up()))
     released = {name: _released(name) for name in calls.calls()}
     narrow = calls.table().astype(np.float32).astype(np.float64)
-    return [*_stored(SUMS, made_up()), *_stored(released, narrow, ("CSR", "float32, by column"), (64,))]
+    return [*_stored(SUMS | IN_ORDER, made_up()), *_stored(released, narrow, ("CSR", "float32, by column"), (64,))]
 
 
 def _stored(
@@ -161,6 +176,7 @@ _BLOCKS: tuple[tuple[Any, str, bool], ...] = (  # where, and whether counted in 
     (dimfree.core.distances, "_ROWS", False),
     (dimfree.core.distances, "_CELLS", True),
     (dimfree.core.products, "_CELLS", True),
+    (dimfree.core.ring, "_CELLS", True),
     (dimfree.mechanisms.directions, "_CELLS", True),
     (dimfree.mechanisms.gaussian, "_CELLS", True),
     (dimfree.geometry.exact_product, "_BLOCK_ENTRIES", True),

@@ -1,0 +1,461 @@
+"""P15, P16 in tiny worlds: every ring of up to six records, and what one record moves there.
+
+The keys of a test are the order of its table, so all tables on a grid are all rings of its places.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from recording import RecordingNoise
+
+from dimfree.accounting.budget import Neighbours
+from dimfree.audit.exact.counts import noisy_number
+from dimfree.audit.exact.divergence import largest_divergence, no_noise
+from dimfree.audit.mechanisms.grouping import UniformOrder
+from dimfree.audit.mechanisms.poisson_sample import CoarseUniforms
+from dimfree.audit.noise_doubles import exact_law
+from dimfree.core.ring import Ring, ring_order
+from dimfree.core.subsample import poisson_sample
+from dimfree.data.records import open_records
+from dimfree.geometry.clip import BALL
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
+from dimfree.mechanisms import ring_lengths, ring_scores
+from dimfree.mechanisms.ring_lengths import noisy_ring_length, pair_count_sensitivity, pair_excess
+from dimfree.mechanisms.ring_scores import RING_MOVES, noisy_ring_scores, noisy_ring_unit, pair_scoring
+from dimfree.mechanisms.search import STEPS
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+both = pytest.mark.parametrize("relation", [ADD, REPLACE])
+NAN = float("nan")
+LINE = ((0.0,), (1.0,), (1e300,), (NAN,))
+GAP = 1.414  # apart so far, two records have the whole score but for a hair
+PLANE = ((0.0, 0.0), (0.0, GAP), (1e300, GAP / 2))  # two that differ along an axis, one far from both along the other
+CROSS = ((0.0, 0.0), (0.7, 0.0), (1e300, 0.0), (0.0, 1e300), (1.0, NAN))
+WORLDS = {"line": (LINE[:3], 6), "line, invalid": (LINE, 4), "plane": (PLANE, 6), "cross": (CROSS, 4)}
+every_world = pytest.mark.parametrize(("places", "most"), WORLDS.values(), ids=WORLDS.keys())
+SHARES = (Fraction(0), Fraction(1, 3), Fraction(4, 5), Fraction(1))
+SQUARES = {ADD: 5, REPLACE: 8}  # of the moves of the sum, in units of BALL²
+
+
+class Keys(RecordingNoise):
+    """Hands out the keys given; without any, the order of the records."""
+
+    def __init__(self, keys=None):
+        super().__init__()
+        self.keys = keys
+
+    def below(self, bound, size):
+        assert bound == 2**62
+        assert self.keys is None or len(self.keys) == size  # a key for every record on the ring, and no other
+        return np.arange(size) if self.keys is None else np.array(self.keys, dtype=np.int64)
+
+
+def ring_of(table, keys=None, sampled=None, dimension=None):
+    rows = np.array(table, dtype=np.float64).reshape(len(table), dimension or len(table[0]))
+    mask = None if sampled is None else np.array(sampled, dtype=bool)
+    return Ring.of(Space(open_records(rows, on_invalid="neutral"), Isotropic(1.0)), mask, 0, noise=Keys(keys))
+
+
+def released_sum(ring):
+    """What the noise is added to, in steps: exact for a norm of one."""
+    dimension = ring.space.dimension
+    found = noisy_ring_scores(ring, pair_scoring(np.ones(dimension), 1.0), 1.0, 1.0, ADD, noise=RecordingNoise())
+    steps = found.value * BALL
+    assert (steps == np.rint(steps)).all()
+    return tuple(int(step) for step in steps)
+
+
+@cache
+def total(table, dimension):
+    return released_sum(ring_of(table, dimension=dimension))
+
+
+def squared(one, other):
+    return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+
+
+def without(table, place):
+    return table[:place] + table[place + 1 :]
+
+
+def neighbours(places, relation, most):
+    """Every table on the places, with every table that lacks one record or has another in its place."""
+    for size in range(1, most + 1):
+        for table in product(places, repeat=size):
+            for j in range(size):
+                if relation is ADD:
+                    yield table, without(table, j)
+                else:
+                    yield from ((table, (*table[:j], place, *table[j + 1 :])) for place in places if place > table[j])
+
+
+def largest_move(places, relation, most, summed=total):
+    dimension = len(places[0])
+    return max(
+        squared(summed(one, dimension), summed(other, dimension)) for one, other in neighbours(places, relation, most)
+    )
+
+
+# the sum of scores
+
+
+@every_world
+@both
+def test_the_sum_moves_by_at_most_its_charge(places, most, relation):
+    moved = largest_move(places, relation, most if relation is ADD else min(most, 5))
+    assert moved <= SQUARES[relation] * BALL**2
+    assert Fraction(BALL * RING_MOVES[relation] * (1 + 1e-15)) ** 2 >= SQUARES[relation] * BALL**2
+
+
+@pytest.mark.parametrize(("axes", "found"), [(1, 2.178), (2, 2.19), (50, 2.228)])
+def test_the_charge_is_attained_so_the_twin_that_charges_two_is_caught(axes, found):
+    """A record far along many axes, between two that differ along another; of three records there is one ring only.
+
+    Scores are held at four times the norm before they are clipped: with few axes, the short one is seen beside them.
+    """
+    near, other, far = ((*[step] * axes, along) for step, along in ((0.0, 0.0), (0.0, GAP), (1e300, GAP / 2)))
+    for table in permutations((near, other, far)):
+        moved = squared(total(table, axes + 1), total(without(table, table.index(far)), axes + 1))
+        assert (found * BALL) ** 2 < moved <= 5 * BALL**2
+
+
+def test_an_exchange_attains_its_charge_so_the_twin_that_charges_an_arrival_is_caught():
+    assert largest_move(CROSS, REPLACE, 3) > 0.9999 * 8 * BALL**2 > 5 * BALL**2
+
+
+def test_on_a_line_two_is_enough():
+    """Non-negative numbers on one axis: two scores go, and what comes cannot point elsewhere."""
+    assert (1.9999 * BALL) ** 2 < largest_move(LINE, ADD, 4) <= (2 * BALL) ** 2
+
+
+def test_scores_are_not_negative():
+    assert min(min(total(table, 2)) for size in (1, 2, 3) for table in product(CROSS, repeat=size)) == 0
+
+
+def test_no_record_one_record_two_records():
+    assert total((), 2) == total(PLANE[2:], 2) == (0, 0)  # a lone record is its own neighbour
+    pair = total((PLANE[0], PLANE[2]), 2)
+    assert all(step % 2 == 0 for step in pair)  # it is counted in both directions
+    assert pair[0] > 1.99 * BALL
+    assert squared(pair, total(PLANE[2:], 2)) <= 5 * BALL**2
+
+
+def test_an_invalid_record_is_not_on_the_ring():
+    for table in product(LINE, repeat=3):
+        kept = tuple(row for row in table if not math.isnan(row[0]))
+        assert total(table, 1) == total(kept, 1)
+        assert ring_of(table, dimension=1).count == len(kept)
+
+
+# keys
+
+
+def pairs_of(records, keys):
+    """The pairs on the ring of these records, by the code's own order."""
+    order = [records[place] for place in ring_order(len(records), Keys(keys))]
+    return Counter(zip(order, order[1:] + order[:1], strict=True))
+
+
+def changed(keys, place, pairing=pairs_of):
+    """How many pairs go and come when a record leaves with its key."""
+    names = tuple(range(len(keys)))
+    before, after = pairing(names, keys), pairing(without(names, place), without(keys, place))
+    return (before - after).total(), (after - before).total()
+
+
+def all_keys(size):
+    """All orders, and all ties of few keys."""
+    return {*permutations(range(size)), *product(range(3), repeat=size)}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6])
+def test_a_removal_takes_two_pairs_and_brings_one(size):
+    found = {changed(keys, place) for keys in all_keys(size) for place in range(size)}
+    assert found == {(1, 0) if size == 1 else (2, 1)}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6])
+def test_an_exchange_takes_two_pairs_and_brings_two(size):
+    for keys in all_keys(size):
+        before = pairs_of(tuple(range(size)), keys)
+        for place in range(size):
+            after = pairs_of((*range(place), "new", *range(place + 1, size)), keys)
+            assert (before - after).total() == (after - before).total() == min(size, 2)
+
+
+def test_every_record_is_in_two_pairs():
+    for keys in all_keys(5):
+        assert Counter(name for pair in pairs_of(tuple(range(5)), keys) for name in pair) == dict.fromkeys(range(5), 2)
+
+
+def test_the_ring_is_the_order_of_the_keys_equal_ones_in_the_order_of_the_records():
+    for table in product(PLANE, repeat=4):
+        for keys in ((3, 1, 0, 2), (0, 0, 0, 0), (1, 0, 1, 0), (2, 2, 1, 2), (2**62 - 1, 0, 2**61, 0)):
+            ordered = tuple(row for _, row in sorted(zip(keys, table, strict=True), key=lambda both: both[0]))
+            assert released_sum(ring_of(table, keys)) == total(ordered, 2)
+
+
+def test_a_sample_has_its_own_ring_and_the_others_move_nothing():
+    for table, sampled in product(product(PLANE, repeat=3), product([False, True], repeat=3)):
+        chosen = tuple(row for row, is_in in zip(table, sampled, strict=True) if is_in)
+        found = released_sum(ring_of(table, sampled=sampled))
+        assert found == total(chosen, 2)
+        for j in range(3):
+            fewer = released_sum(ring_of(without(table, j), sampled=without(sampled, j)))
+            assert squared(found, fewer) <= (5 * BALL**2 if sampled[j] else 0)
+
+
+# counts
+
+
+MIDDLE = ((0.0,), (1.0,), (2.0,), (NAN,))  # the second is near to both others, which are far from each other
+GRID = np.array([0.5, 1.5])
+
+
+def lengths_searched(ring, share, relation):
+    noisy_ring_length(ring, np.ones(1), share, GRID, 4.0, 1.0, relation, noise=RecordingNoise())
+
+
+def unit_searched(ring, share, relation):
+    noisy_ring_unit(ring, pair_scoring(np.ones(1), 1.0), share, GRID, 4.0, 1.0, relation, noise=RecordingNoise())
+
+
+class Seen:
+    """In place of the search: writes down the statistic at every point of the grid, and what it is charged for."""
+
+    def __init__(self, monkeypatch, search, share, relation):
+        for module in (ring_lengths, ring_scores):
+            monkeypatch.setattr(module, "noisy_crossing", self)
+        self.search, self.asked = search, (share, relation)
+        self.at = cache(self._at)
+
+    def __call__(self, excess, grid, share, count, sensitivity, mu, purpose, *, noise, at=0.5):
+        self.values, self.charged = tuple(excess(float(point)) for point in grid), sensitivity * STEPS
+        assert all(type(value) is int for value in self.values)
+
+    def _at(self, table):
+        self.search(ring_of(table, dimension=1), *self.asked)
+        return self.values
+
+    def largest_move(self, most):
+        tables = neighbours(MIDDLE, self.asked[1], most)
+        return max(abs(a - b) for one, other in tables for a, b in zip(self.at(one), self.at(other), strict=True))
+
+
+@pytest.mark.parametrize("search", [lengths_searched, unit_searched])
+@pytest.mark.parametrize("share", SHARES, ids=str)
+@both
+def test_the_statistic_of_a_search_moves_by_at_most_its_charge(monkeypatch, search, share, relation):
+    seen = Seen(monkeypatch, search, share, relation)
+    moved = seen.largest_move(4 if relation is ADD else 3)
+    exact = max(1 + share, 2 - share) if relation is ADD else Fraction(2)
+    assert exact * STEPS - 1 <= moved <= seen.charged  # attained, up to a step
+    assert seen.charged <= exact * STEPS + 1.001
+
+
+@pytest.mark.parametrize("share", [*SHARES, Fraction(0.9), Fraction(2**20 - 1, 3 * 2**20 + 1)], ids=float)
+@both
+def test_the_charge_of_a_count_covers_every_rounding(share, relation):
+    """For every number of records up to 700, and every change of the count that a change of pairs can make."""
+    charged = Fraction(pair_count_sensitivity(share, relation)) * STEPS
+    ways = {ADD: ((1, range(-1, 3)),), REPLACE: ((0, range(-2, 3)), (1, range(-1, 3)), (-1, range(-2, 2)))}[relation]
+    for of in range(2, 700):
+        here = pair_excess(5, of, share)
+        for fewer, counts in ways:
+            assert all(abs(here - pair_excess(5 - gone, of - fewer, share)) <= charged for gone in counts)
+
+
+@pytest.mark.parametrize("share", SHARES, ids=str)
+def test_an_excess_is_rounded_down_by_less_than_a_step(share):
+    for pairs, of in product(range(4), range(40)):
+        true = (pairs - share * of) * STEPS
+        assert true - 1 < pair_excess(pairs, of, share) <= true
+
+
+def test_the_twin_that_rounds_its_target_to_whole_pairs_is_caught():
+    share = Fraction(4, 5)
+
+    def excess(pairs, of):
+        return (pairs - round(share * of)) * STEPS
+
+    moves = {abs(excess(5, of) - excess(5 - gone, of - 1)) for of in range(2, 50) for gone in range(-1, 3)}
+    assert max(moves) > pair_count_sensitivity(share, ADD) * STEPS
+
+
+def test_the_twin_that_forgets_the_number_of_pairs_is_caught(monkeypatch):
+    """#{pairs} alone moves by two; priced as if a share of the records were taken off it, it would be 3/2."""
+    moved = Seen(monkeypatch, lengths_searched, Fraction(0), ADD).largest_move(3)
+    assert moved > pair_count_sensitivity(Fraction(1, 2), ADD) * STEPS
+
+
+# wrong ways to find pairs
+
+
+@cache
+def score(one, other):
+    """Of a pair, from a ring of two: there the pair is counted twice."""
+    return tuple(step // 2 for step in total((one, other), len(one)))
+
+
+def summed_by(pairing):
+    """The sum of scores over pairs found in another way; a pair is named by two positions."""
+
+    def of(table, dimension):
+        found = pairing(tuple(range(len(table))), tuple(range(len(table))))
+        each = [np.array(score(table[i], table[j])) * times for (i, j), times in found.items()]
+        return tuple(int(step) for step in sum(each, np.zeros(dimension, dtype=np.int64)))
+
+    return of
+
+
+def paired_off(records, keys):
+    """The first two by key, the next two, and so on."""
+    order = [records[place] for place in np.argsort(keys, kind="stable")]
+    return Counter(zip(order[::2], order[1::2], strict=False))
+
+
+def chained_in_blocks(records, keys, rows=3):
+    """A ring inside every three consecutive rows."""
+    parts = [(records[start : start + rows], keys[start : start + rows]) for start in range(0, len(records), rows)]
+    return sum((pairs_of(*part) for part in parts), Counter())
+
+
+def unstable(records, keys):
+    order = [records[place] for place in np.argsort(np.array(keys, dtype=np.int64), kind="heapsort")]
+    return Counter(zip(order, order[1:] + order[:1], strict=True))
+
+
+def keys_of_positions(records, keys):
+    """Keys that belong to the positions in the table, not to the records: who comes later takes another's key."""
+    return pairs_of(records, tuple(5 * place % 8 for place in range(len(records))))
+
+
+NEAR_FAR = tuple(product((LINE[0], LINE[2]), repeat=8))
+
+
+def test_pairs_by_the_right_way_are_those_of_the_code():
+    ring = summed_by(pairs_of)
+    for table in product(PLANE, repeat=4):
+        assert ring(table, 2) == total(table, 2)
+
+
+@pytest.mark.parametrize("pairing", [paired_off, chained_in_blocks, keys_of_positions])
+def test_a_twin_that_finds_pairs_in_another_way_is_caught(pairing):
+    """One record that leaves moves the pairs of many others: more than √5, the charge of the ring."""
+    wrong, right = summed_by(pairing), summed_by(pairs_of)
+    moves = {
+        way: max(squared(way(table, 1), way(without(table, j), 1)) for table in NEAR_FAR for j in (0, 3, 7))
+        for way in (wrong, right)
+    }
+    assert moves[right] <= 5 * BALL**2 < moves[wrong]
+
+
+@pytest.mark.parametrize("pairing", [paired_off, chained_in_blocks, keys_of_positions])
+def test_such_a_twin_changes_more_than_three_pairs(pairing):
+    gone, come = (max(part) for part in zip(*(changed(tuple(range(8)), j, pairing) for j in range(8)), strict=True))
+    assert gone > 2
+    assert come > 1
+
+
+def test_the_twin_with_an_unstable_sort_is_caught():
+    ties = tuple(product(range(2), repeat=7))
+    assert max(changed(keys, j, unstable)[0] for keys in ties for j in range(len(keys))) > 2
+    assert max(changed(keys, j)[0] for keys in ties for j in range(len(keys))) == 2
+
+
+def test_the_twin_with_signed_scores_is_caught():
+    """Products of neighbours: a record of the other sign takes two away, and where it was there comes one."""
+
+    def signed(table, dimension):
+        values = np.array(table).reshape(-1)
+        return (int((values * np.roll(values, -1)).sum()) * BALL,)
+
+    assert largest_move(((1.0,), (-1.0,)), ADD, 4, signed) == 9 * BALL**2
+
+
+# coins and keys together (P16)
+
+
+RATE, OUTER = 31 / 32, 1.0  # of the sample; epsilon of both releases together
+
+
+@dataclass
+class SampleAndKeys:
+    """All outcomes of the coins, and all orders of the keys of those who are in."""
+
+    noise: object
+
+    def below(self, bound, size):
+        return (CoarseUniforms(self.noise, RATE) if bound == 2**32 else UniformOrder(self.noise)).below(bound, size)
+
+
+def both_told(table, moves):
+    """The law of (how many are in, how many pairs of them are near), each with noise: two releases on one sample."""
+
+    def counts(noise):
+        sampled = poisson_sample(len(table), RATE, SampleAndKeys(noise))
+        space = Space(open_records(np.array(table).reshape(-1, 1)), Isotropic(1.0))
+        ring = Ring.of(space, sampled, 0, noise=SampleAndKeys(noise))
+        return ring.count, int((ring.lengths(np.ones(1)) <= 1).sum())
+
+    sizes = [noisy_number({k: 1.0}, OUTER / 2, 0, 4) for k in range(5)]  # one record moves the size by one
+    pairs = [noisy_number({k: 1.0}, OUTER / 2 / moves, 0, 4) for k in range(5)]
+    told = np.zeros((5, 5))
+    for (size, near), chance in exact_law(counts, no_noise).items():
+        told += chance * np.outer(list(sizes[size].values()), list(pairs[near].values()))
+    return told.ravel()
+
+
+def largest_told(moves):
+    tables = ((0.0, 1.0, 2.0), (0.0, 2.0, 1.0, 2.0))
+    laws = [(both_told(t, moves), both_told(without(t, j), moves)) for t in tables for j in range(len(t))]
+    return max(largest_divergence(here, there, OUTER) for here, there in laws)
+
+
+def test_two_releases_on_one_sample_and_its_ring_cost_what_they_cost_on_every_one():
+    """So the twin in which a record moves one pair is caught, however few tables have such a sample."""
+    assert largest_told(2) <= 1e-12
+    assert largest_told(1) > 1e-3
+
+
+# what is charged is what was bounded
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.2, 5.0, 300.0])
+@pytest.mark.parametrize("dimension", [1, 4])
+@both
+def test_the_noise_of_the_scores_fits_the_sensitivity(relation, mu, dimension):
+    noise, ring = RecordingNoise(), ring_of([[1.0] * dimension, [2.0] * dimension])
+    found = noisy_ring_scores(ring, pair_scoring(np.ones(dimension), 2.5), 1.0, mu, relation, noise=noise)
+    refinement = 2.5 / BALL / found.event.step
+    assert refinement == 2 ** round(math.log2(refinement)) >= 1
+    assert Fraction(found.event.sensitivity) ** 2 >= SQUARES[relation] * (BALL * int(refinement)) ** 2
+    assert found.event.sensitivity == pytest.approx(math.sqrt(SQUARES[relation]) * BALL * refinement, rel=1e-14)
+    assert noise.asked == [("gaussian", found.event.stddev, dimension)]
+    assert mu * (1 - 1e-12) < found.event.sensitivity / found.event.stddev <= mu
+    assert found.event.stddev >= 2**24 * (1 - 1e-9)
+    assert found.event.dimension == dimension
+
+
+@both
+def test_the_noise_of_the_searches_fits_the_sensitivity(relation):
+    ring, grid, share = ring_of([[1.0], [2.0], [4.0]]), np.geomspace(0.1, 10, 17), Fraction(4, 5)
+    noises = RecordingNoise(), RecordingNoise()
+    found = (
+        noisy_ring_length(ring, np.ones(1), share, grid, 3.0, 0.3, relation, noise=noises[0]),
+        noisy_ring_unit(ring, pair_scoring(np.ones(1), 1.0), share, grid, 3.0, 0.3, relation, noise=noises[1]),
+    )
+    for measured, noise in zip(found, noises, strict=True):
+        drawn = [(0.3, stddev, size) for _, stddev, size in noise.asked]
+        spent = sum((pair_count_sensitivity(share, relation) * STEPS / stddev) ** 2 * size for _, stddev, size in drawn)
+        assert 0.3 * (1 - 1e-9) < math.sqrt(spent) <= 0.3
+        assert measured.event.mu >= math.sqrt(spent)
+        assert measured.event.dimension == len(drawn)
+        assert measured.value in grid
