@@ -20,7 +20,7 @@ from dimfree.audit.exact.divergence import largest_divergence, no_noise
 from dimfree.audit.mechanisms.grouping import UniformOrder
 from dimfree.audit.mechanisms.poisson_sample import CoarseUniforms
 from dimfree.audit.noise_doubles import exact_law
-from dimfree.core.ring import Ring, ring_order
+from dimfree.core.ring import KEY, Ring, ring_order
 from dimfree.core.subsample import poisson_sample
 from dimfree.data.records import open_records
 from dimfree.geometry.clip import BALL
@@ -52,7 +52,7 @@ class Keys(RecordingNoise):
         self.keys = keys
 
     def below(self, bound, size):
-        assert bound == 2**62
+        assert bound == KEY
         assert self.keys is None or len(self.keys) == size  # a key for every record on the ring, and no other
         return np.arange(size) if self.keys is None else np.array(self.keys, dtype=np.int64)
 
