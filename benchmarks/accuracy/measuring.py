@@ -36,6 +36,7 @@ class Row:
             "error": error(release.mean, world.mean),
             "noise_ratio": noise_ratio(release.noise_stddev, oracle),
             "from_sample_mean": error(release.mean, world.honest_mean) / oracle.noise_rms,
+            "found_over_stated": error(release.mean, world.honest_mean) / float(np.linalg.norm(release.noise_stddev)),
             "seconds": seconds,
             **spending(release.ledger),
         }
@@ -47,7 +48,12 @@ class Row:
         errors = self.figures.get("error", [])
         over = {"error_over_floor": [e / floor for e in errors], "error_over_np": [e / sample for e in errors]}
         figures = {"error": errors, "noise_ratio": [], **self.figures, **over}
-        return {name: quartiles(values) for name, values in figures.items()} | {"refusals": self.refusals}
+        ratios = figures.pop("found_over_stated", [])
+        found = float(np.sqrt(np.mean(np.square(ratios)))) if ratios else None  # one far draw counts
+        return {name: quartiles(values) for name, values in figures.items()} | {
+            "refusals": self.refusals,
+            "found_over_stated": found,
+        }
 
 
 def spending(ledger: AnyCosts) -> dict[str, float]:
