@@ -6,10 +6,10 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all audit lint format bench bench-ordinary bench-quick bench-real figures docs lock clean
+.PHONY: help install demo test test-all audit lint format bench bench-ordinary bench-quick bench-real figures docs lock sbom release-check clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(STAMP) ## build .venv from the lock file
 
@@ -85,6 +85,14 @@ lock: ## resolve pyproject.toml anew into requirements.lock
 	  && "$$tools/bin/uv" pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	       --no-emit-index-url --no-header --no-annotate --extra dev --no-emit-package dimfree \
 	       --output-file requirements.lock pyproject.toml
+
+sbom: ## the locked packages as a CycloneDX bill of materials: dist/sbom.cdx.json
+	@$(PYTHON) tools/sbom.py
+
+release-check: ## build into dist/, then try wheel and sdist in fresh environments on every Python at hand (needs a network)
+	@tools=$$(mktemp -d) && trap 'rm -rf "$$tools"' EXIT \
+	  && $(PYTHON) -m venv "$$tools" && "$$tools/bin/python" -m pip install -qq build twine uv \
+	  && "$$tools/bin/python" tools/release_check.py
 
 clean: ## remove what the targets above made
 	rm -rf $(VENV) demo-output docs/_build audit.html dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -32,6 +32,7 @@ include_patterns = [
     "SECURITY.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "CODE_OF_CONDUCT.md",
 ]
 exclude_patterns = ["docs/_build"]
 nitpicky = False

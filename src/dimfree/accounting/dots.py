@@ -1,4 +1,4 @@
-"""Loss distributions on one grid of losses, composed by dp-accounting (M9).
+"""Loss distributions on one grid of losses, and their convolution (M9).
 
 A curve is replaced by the chords between its values at some levels ("connect the dots"), which lie above it; the
 chords are the curve of a discrete distribution of losses, and those compose by convolution. What the Fourier
@@ -8,21 +8,24 @@ transforms may lose is added back. Proof: proofs/accounting/composition.md.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_TRANSFORM = 12 * 2.0**-52  # error of one convolution, per sqrt(length)·log2(length)
+_TRANSFORM = 12 * 2.0**-52  # error of one convolution by Fourier transforms, per sqrt(length)·log2(length)
 _FLOOR = 1e-13  # everything else that is rounded; no delta below ten times this is promised
 _LEVEL = 1e-12  # relative shift of the level against the rounding of losses
+_FEW = 32  # with at most so many atoms on one side, shifted copies are added: no transform, nothing to lose
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dots:
     """A discrete distribution of privacy losses whose profile is nowhere below that of the release."""
 
-    atoms: Any  # dp-accounting's PLDPmf
+    interval: float
+    first: int  # masses[j] lies at the loss (first + j)·interval
+    masses: NDArray[np.float64]
+    infinite: float  # the mass at an infinite loss
     lost: float = 0.0  # a bound on the mass misplaced by rounding
 
     @classmethod
@@ -30,37 +33,53 @@ class Dots:
         cls, curve: Callable[[NDArray[np.float64]], NDArray[np.float64]], steps: NDArray[np.int64], interval: float
     ) -> "Dots":
         """Chords of `curve`, convex in e^x, between the levels steps · interval; above the last one it is constant."""
-        from dp_accounting.pld import pld_pmf  # slow to import, needed only here
-
-        values = curve(np.asarray(steps * interval, dtype=np.float64))
+        values = np.minimum(curve(np.asarray(steps * interval, dtype=np.float64)), 1.0)
         falling = np.maximum.accumulate(values[::-1])[::-1]  # rounding may have made it rise; the larger is kept
+        drops, gaps = np.diff(falling), np.diff(steps) * interval
         with np.errstate(over="ignore"):  # levels hundreds apart: the chord is flat
-            return cls(pld_pmf.create_pmf_pessimistic_connect_dots(interval, steps, falling))
+            left = np.append(1 - falling[0], drops / np.expm1(-gaps))  # minus the slope before each level, times e^x
+            right = np.append(drops / np.expm1(gaps), 0.0)  # the slope after it
+        masses = np.zeros(int(steps[-1] - steps[0]) + 1)
+        masses[steps - steps[0]] = np.maximum(left + right, 0.0)  # where values are not convex: 0, the private side
+        return cls(interval, int(steps[0]), masses, float(falling[-1]))
 
     def then(self, other: "Dots") -> "Dots":
         """Both in sequence; the second may depend on the output of the first."""
-        from dp_accounting.pld import pld_pmf
-
-        atoms = pld_pmf.compose_pmfs(self.atoms, other.atoms)
-        return Dots(atoms, self.lost + other.lost + _lost(atoms.size, 1))
+        if self.interval != other.interval:
+            raise ValueError("Expected two distributions on the same grid of losses.")
+        masses, lost = _convolved(self.masses, other.masses)
+        finite, all_other = float(self.masses.sum()), float(other.masses.sum()) + other.infinite
+        infinite = self.infinite * all_other + finite * other.infinite
+        return Dots(self.interval, self.first + other.first, masses, infinite, self.lost + other.lost + lost)
 
     def repeated(self, times: int) -> "Dots":
         """The same release, `times` times."""
         if times == 1:
             return self
-        atoms = self.atoms.self_compose(times)
-        return Dots(atoms, times * self.lost + _lost(max(atoms.size, self.atoms.size), times))
+        half = self.repeated(times // 2)
+        return half.then(half).then(self) if times % 2 else half.then(half)
 
     def delta(self, level: float) -> float:
         """The curve at one level, rounded up."""
-        found = float(self.atoms.get_delta_for_epsilon(level - _LEVEL * (1 + abs(level))))
+        losses = (self.first + np.arange(self.masses.size)) * self.interval
+        told = -np.expm1(np.minimum(level - _LEVEL * (1 + abs(level)) - losses, 0.0))
+        found = self.infinite + float((self.masses * told).sum())
         return min(1.0, found * (1 + 1e-12) + self.lost + _FLOOR)
 
 
-def _lost(size: int, times: int) -> float:
-    """The mass that one convolution, or a power, may misplace; transforms are padded to at most twice the size."""
-    length = 2.0 * size + 2
-    return _TRANSFORM * (times + 1) * math.sqrt(length) * math.log2(length)
+def _convolved(one: NDArray[np.float64], other: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """The convolution of two lists of masses, and a bound on the mass that rounding misplaces."""
+    few, many = sorted((one, other), key=np.count_nonzero)
+    size, atoms = few.size + many.size - 1, np.flatnonzero(few)
+    if atoms.size <= _FEW:
+        result = np.zeros(size)
+        for at in atoms:
+            result[at : at + many.size] += few[at] * many
+        return result, (atoms.size + 1) * 2.0**-52
+    length = 1 << (size - 1).bit_length()
+    product = np.fft.rfft(few, length) * np.fft.rfft(many, length)
+    result = np.maximum(np.fft.irfft(product, length)[:size], 0.0)  # below 0 by rounding only
+    return result, _TRANSFORM * math.sqrt(length) * math.log2(length)
 
 
 def between(edge: float, interval: float) -> NDArray[np.int64]:

@@ -75,5 +75,6 @@ def _bar(what: str, *, timed: bool = False) -> Iterator[tuple["Progress", "TaskI
     finally:
         timer.cancel()
         timer.join()  # a bar that is just starting must have started before it can be stopped
-        with suppress(OSError):  # of a terminal that is gone: the release behind this bar may be paid for
-            progress.stop()
+        if console.is_terminal:  # rich before 14.3 ends a bar that nobody saw with an empty line
+            with suppress(OSError):  # of a terminal that is gone: the release behind this bar may be paid for
+                progress.stop()

@@ -1,13 +1,11 @@
 """The pictures of a report: the mean with error bars, and mean over noise by rank."""
 
-import importlib
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dimfree.errors import InvalidParameter
 from dimfree.report.drawing import INK, MUTED, PALE, Rows, colour, mark, points, svg
 from dimfree.report.numbers import with_noise_digits
 from dimfree.report.reading import Places, Reading, drawn_ranks
@@ -18,18 +16,6 @@ MOST_DRAWN = 300
 _WIDE, _NAME_ROOM, _VALUE_ROOM = 700, 190, 90
 _NAMED_ROOM = {"left": _NAME_ROOM, "right": 14, "top": 6, "bottom": 44}  # left for names, below for the axis
 _MIXED = 30.0  # ratio of lengths of error bars above which the axis is logarithmic
-_NEEDED = ("jinja2", "altair", "vl_convert")
-
-
-def require_report() -> None:
-    """Load whatever a report needs beyond dimfree itself; call it before any budget is spent."""
-    try:
-        for name in _NEEDED:
-            importlib.import_module(name)
-    except Exception:  # noqa: BLE001 - missing, or whatever a broken package raises
-        raise InvalidParameter(
-            "A report needs Jinja and Altair: install them with pip install 'dimfree[report]'."
-        ) from None
 
 
 def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:

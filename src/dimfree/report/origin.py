@@ -9,7 +9,7 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
-PACKAGES = ("dimfree", "numpy", "scipy", "opendp", "dp-accounting")
+PACKAGES = ("dimfree", "numpy", "scipy", "opendp")
 
 PAPER = (
     "Yuval Dagan, Michael I. Jordan, Xuelin Yang, Lydia Zakynthinou, Nikita Zhivotovskiy: Dimension-free Private Mean "

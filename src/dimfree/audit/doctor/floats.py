@@ -17,7 +17,7 @@ from dimfree.audit.doctor.finding import Finding, judged
 from dimfree.noise import public_simulation
 
 TOPIC = "floating point"
-_NEIGHBOURS = ("scipy.linalg", "scipy.special", "sklearn.utils", "opendp.prelude", "dp_accounting", "pandas", "pyarrow")
+_NEIGHBOURS = ("scipy.linalg", "scipy.special", "sklearn.utils", "opendp.prelude", "pandas", "pyarrow")
 _FASTMATH = (
     "A library in this process changed the processor's floating-point flags (often one built with -ffast-math): find it"
     " by importing fewer packages, update or remove it. Guarantees do not hold until then."

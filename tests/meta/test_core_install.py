@@ -1,0 +1,90 @@
+"""What an installation without extras does: releases from arrays and CSV, and says which extra anything else needs.
+
+`make release-check` does it with the real wheel; here the packages of the extras are hidden from the import system.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+BEHIND = {"markupsafe", "attr", "attrs", "narwhals", "jsonschema", "pandas", "yaml"}  # what the extras bring along
+HIDE = """
+import json, sys
+hidden, argv = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+class Hiding:
+    def __init__(self, finder):
+        self.finder = finder
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in hidden else self.finder.find_spec(name, path, target)
+sys.meta_path[:] = map(Hiding, sys.meta_path)
+"""
+LIBRARY = """
+import numpy as np, dimfree
+X = np.random.default_rng(0).normal(size=(3000, 5))
+fixed = dict(epsilon=2.0, delta=1e-6, noise=dimfree.SeededNoise(7))
+first = dimfree.release_mean(X, **fixed)
+groups = dimfree.release_means(X, groups=np.arange(3000) % 2, keys=[0, 1], **fixed)
+together = dimfree.compose([first, first])
+print(first.mean.size, len(groups), together.epsilon(1e-4) < 4)
+"""
+COMMAND = "from dimfree.cli import main; sys.argv[:] = ['dimfree', *argv]; main()"
+
+
+def name_of(requirement: str) -> str:
+    return re.match(r"[A-Za-z0-9_.-]+", requirement)[0].lower()
+
+
+@cache
+def hidden() -> list[str]:
+    """The modules of every package that an extra names, but for those of the core."""
+    named = {name_of(each) for extra in PROJECT["optional-dependencies"].values() for each in extra}
+    optional = named - {name_of(each) for each in PROJECT["dependencies"]} - {"dimfree", "pytest"}
+    modules = packages_distributions().items()
+    found = {module for module, owners in modules if {owner.lower() for owner in owners} & optional}
+    return sorted((found | BEHIND) - {"_pytest", "py"})
+
+
+def without_extras(code: str, *argv: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-c", HIDE + code, json.dumps(hidden()), json.dumps(argv)]
+    return subprocess.run(words, cwd=cwd, capture_output=True, text=True)
+
+
+def test_what_is_hidden_would_be_missed(tmp_path):
+    assert {"pandas", "pyarrow", "altair", "jinja2", "dp_accounting"} <= set(hidden())
+    assert not {"numpy", "scipy", "sklearn", "opendp", "typer", "rich"} & set(hidden())
+    assert "No module named 'pandas'" in without_extras("import pandas", cwd=tmp_path).stderr
+
+
+def test_arrays_groups_and_compositions_need_no_extra(tmp_path):
+    done = without_extras(LIBRARY, cwd=tmp_path)
+    assert done.stdout.split() == ["5", "2", "True"], done.stderr
+
+
+def test_a_csv_needs_no_extra(tmp_path):
+    (tmp_path / "people.csv").write_text("age,income\n" + "30.5,1000\n31.5,2000\n" * 1500, encoding="utf-8")
+    done = without_extras(COMMAND, "mean", "people.csv", "--epsilon", "4", "--delta", "1e-6", cwd=tmp_path)
+    assert done.returncode in (0, 3), done.stderr  # real noise: one in hundreds is refused
+    assert done.returncode == 3 or done.stdout.startswith("name,mean,noise_stddev\nage,")
+
+
+@pytest.mark.parametrize(
+    ("options", "extra"),
+    [(["people.csv", "--report", "page.html"], "report"), (["people.parquet"], "files"), (["people.xlsx"], "excel")],
+)
+def test_what_needs_an_extra_says_which(tmp_path, options, extra):
+    (tmp_path / options[0]).write_text("age,income\n" + "30.5,1000\n31.5,2000\n" * 1500, encoding="utf-8")
+    words = ["mean", *options, "--epsilon", "1", "--delta", "1e-6"]
+    done = without_extras(COMMAND, *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"pip install 'dimfree[{extra}]'" in done.stderr

@@ -1,0 +1,130 @@
+"""The package and what describes it agree: metadata, sdist, citation, bill of materials, workflow, stability page."""
+
+import json
+import re
+import subprocess
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+import yaml
+from tools import release_check, sbom
+
+import dimfree
+from dimfree.ledger.store import FORMAT as LEDGER
+from dimfree.ledger.terms import RULE
+from dimfree.paper.profile_result import FORMAT as PROFILE
+from dimfree.results.grouped import FORMAT as MEANS
+from dimfree.results.release_json import FORMAT as RELEASE
+
+ROOT = Path(__file__).parents[2]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = CONFIGURATION["project"]
+WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+STABILITY = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
+LEFT_OUT = {".ci", ".gitignore", "LICENSE", "README.md", "pyproject.toml"}  # the build takes the last four by itself
+
+
+def test_one_version_everywhere():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert dimfree.__version__ == PROJECT["version"] == str(cited["version"])
+    assert cited["license"] == PROJECT["license"]
+    assert cited["authors"] == PROJECT["authors"] == [{"name": "dimfree developers"}]
+
+
+def test_the_pythons_of_the_classifiers_are_those_that_are_tried():
+    said = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert said == list(release_check.PYTHONS) == WORKFLOW["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert PROJECT["requires-python"] == f">={said[0]}"
+    assert f"Python {said[0]} to {said[-1]}" in STABILITY
+
+
+def test_the_core_has_floors_and_no_pins():
+    names, floors = zip(*(each.split(">=") for each in PROJECT["dependencies"]), strict=True)
+    assert names == release_check.CORE
+    assert all(re.fullmatch(r"[\d.]+", floor) for floor in floors)
+    for name, floor in zip(names, floors, strict=True):
+        assert re.search(rf"\b{name} from {re.escape(floor)}\b", STABILITY, re.IGNORECASE), name
+
+
+def test_the_core_is_what_the_lock_was_made_for():
+    """Every floor allows the locked version."""
+    locked = {entry["name"]: numbers(entry["version"]) for entry in sbom.ENTRY.finditer(LOCK)}
+    for name, floor in (each.split(">=") for each in PROJECT["dependencies"]):
+        assert locked[name] >= numbers(floor), name
+
+
+def numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def test_nothing_tracked_is_missing_from_the_sdist():
+    try:
+        tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a checkout")
+    sdist = CONFIGURATION["tool"]["hatch"]["build"]["targets"]["sdist"]
+    included = [pattern.removeprefix("/") for pattern in sdist["include"]]
+    top = {path.partition("/")[0] for path in tracked.split()} - LEFT_OUT
+    assert {name for name in top if not any(fnmatch(name, pattern) for pattern in included)} == set()
+
+
+# ---- the bill of materials
+
+
+def test_every_locked_package_is_in_the_bill_with_its_hashes():
+    bill = sbom.bill(LOCK, PROJECT)
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    listed = [f"{each['name']}=={each['version']}" for each in bill["components"]]
+    assert listed == re.findall(r"^[^\s;]+==[^\s;]+", LOCK, re.MULTILINE)
+    assert sum(len(each["hashes"]) for each in bill["components"]) == LOCK.count("--hash=sha256:")
+    assert len({each["bom-ref"] for each in bill["components"]}) == len(bill["components"])
+
+
+def test_the_same_lock_gives_the_same_bill():
+    first, again, other = (json.dumps(sbom.bill(lock, PROJECT)) for lock in (LOCK, LOCK, LOCK + "\n"))
+    assert first == again != other
+
+
+# ---- the workflow
+
+
+def recipe(target: str) -> list[str]:
+    """The commands of a target that run in the environment, as they are written outside of the Makefile."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    lines = re.search(rf"^{re.escape(target)}:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1].splitlines()
+    found = [line.strip().removeprefix("@") for line in lines]
+    written = [line.replace("$(RUN)", "python -m").replace("$(BIN)/", "").replace("$(WORKERS)", "2") for line in found]
+    return [line for line, before in zip(written, found, strict=True) if before.startswith(("$(RUN)", "$(BIN)/"))]
+
+
+def test_the_workflow_runs_what_make_test_runs():
+    steps = {step.get("if"): step["run"] for step in WORKFLOW["jobs"]["test"]["steps"] if "run" in step}
+    assert steps["runner.os != 'Windows'"].split() == ["make", "PYTHON=python", "test"]
+    expected = [*recipe("$(STAMP)"), *recipe("lint"), *recipe("test")]
+    assert steps["runner.os == 'Windows'"].splitlines() == expected
+    assert len(expected) == 7
+
+
+def test_the_workflow_computes_with_one_thread_as_make_does():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    exported = dict(re.findall(r"^test .*: export (\w+) := (\d+)$", makefile, re.MULTILINE))
+    assert exported.items() <= WORKFLOW["jobs"]["test"]["env"].items()
+    assert set(exported) == {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
+
+
+# ---- the stability page
+
+
+@pytest.mark.parametrize(
+    ("file", "number"),
+    [("release record", RELEASE), ("record of means", MEANS), ("variance profile", PROFILE), ("ledger", LEDGER)],
+)
+def test_the_page_has_the_numbers_of_the_formats(file, number):
+    assert re.search(rf"^\| {file}[^|]*\| {number} \|", STABILITY, re.MULTILINE)
+
+
+def test_the_page_has_the_rule_of_the_ledger():
+    assert f"the same rule of adding up ({RULE})" in STABILITY
