@@ -24,7 +24,8 @@ from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, require_valid
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
-from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
+from dimfree.estimators.choose.constants import SCALE_SEARCH_SHARE
+from dimfree.estimators.opening import UNKNOWN
 from dimfree.estimators.run import CAUTION, Run
 from dimfree.geometry.shape import Shape
 from dimfree.ledger.charging import check_ledger, terms_of
@@ -276,7 +277,7 @@ def _paid(ledger: Ledger, plan: _Plan, whose: Mapping[str, Any]) -> Charged:
 
 def _learning(failure_probability: float) -> Opening:
     """What the run that learns the shape is charged, whatever it comes to."""
-    return partial(opening, failure=CAUTION * failure_probability / 2, search_share=RADIUS_SEARCH_SHARE)
+    return partial(opening, failure=CAUTION * failure_probability / 2, **UNKNOWN)
 
 
 def _opening(scale: Scale, failure_probability: float) -> Opening:

@@ -26,7 +26,7 @@ def test_no_column_with_more_noise_than_spread_is_called_usable(cancer, epsilon,
     assert (truth > 1).sum() >= 15
     assert (truth[found == PRECISE] <= 0.1).all()
     assert (truth[found == ROUGH] <= 1).all()
-    assert (found == PRECISE).any()
+    assert np.isin(found, (PRECISE, ROUGH)).any()
     assert (found == UNLEARNED).sum() + (found == LOST).sum() >= (truth > 1).sum()
     reading = Reading.of(release, 0.95)
     assert reading.line == noise_line([release])

@@ -4,6 +4,8 @@ The estimator chooses what comes in between: radius, thresholds, shares. Letters
 records, T = stability statistic.
 """
 
+from typing import TypedDict
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,7 @@ from dimfree.core.friends import all_counts
 from dimfree.core.subsample import fixed_sample, poisson_sample
 from dimfree.data.blocks import Mask
 from dimfree.errors import InvalidParameter
+from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, RING_SHARE
 from dimfree.estimators.choose.core import Size, StableChoice, core_sample_suffices, default_core_sample
 from dimfree.estimators.run import Run
 from dimfree.geometry.grid import RADIUS, IntegerRecords, on_grid
@@ -22,6 +25,17 @@ from dimfree.mechanisms import Measured
 from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count
 from dimfree.mechanisms.gaussian import noisy_mean
+
+
+class Searches(TypedDict):
+    """Shares of the precision ahead of the test: of the searches for λ, and of all releases on the ring."""
+
+    search_share: float
+    ring_share: float
+
+
+# Of every run that knows nothing. Who prices or charges such a run takes these: what is charged is what runs.
+UNKNOWN: Searches = {"search_share": RADIUS_SEARCH_SHARE, "ring_share": RING_SHARE}
 
 
 def calibrated(run: Run, search_share: float, *, bounded: bool = False, ring_share: float = 0.0) -> Calibration:

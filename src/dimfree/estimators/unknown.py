@@ -23,9 +23,7 @@ from dimfree.estimators.choose.constants import (
     CORE_POWER,
     CORE_SHARES,
     FULL_SHARE_RULE,
-    RADIUS_SEARCH_SHARE,
     RECOUNT_SHARE,
-    RING_SHARE,
 )
 from dimfree.estimators.choose.core import (
     N_LOW,
@@ -51,7 +49,7 @@ from dimfree.estimators.learn.scale import (
     with_likely_searches,
 )
 from dimfree.estimators.learn.state import StageSetting, State
-from dimfree.estimators.opening import calibrated, charged, core_mean, core_sample, released_size
+from dimfree.estimators.opening import UNKNOWN, calibrated, charged, core_mean, core_sample, released_size
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
 from dimfree.geometry.shape import Diagonal
 from dimfree.mechanisms.count import noisy_count
@@ -60,7 +58,7 @@ from dimfree.results.release import Release
 
 def refuse_unknown(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
-    calibration = calibrated(run, RADIUS_SEARCH_SHARE, ring_share=RING_SHARE)
+    calibration = calibrated(run, **UNKNOWN)
     size, _ = released_size(run, calibration)
     choice = choose_core(run, calibration, size) or choose_ring(run, calibration, size)
     refused = choice is None and untested_branch(run, calibration, size, alone=True) is None
@@ -72,7 +70,7 @@ def release_unknown(run: Run) -> Release:
 
     Or, on the branch without a test, every column by itself (P17, P18).
     """
-    calibration = calibrated(run, RADIUS_SEARCH_SHARE, ring_share=RING_SHARE)
+    calibration = calibrated(run, **UNKNOWN)
     size, before = released_size(run, calibration)  # P5'
     choice = choose_core(run, calibration, size)
     if untested := untested_branch(run, calibration, size, alone=choice is None):

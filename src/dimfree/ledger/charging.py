@@ -15,8 +15,8 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered, calibrate_gaussian
 from dimfree.accounting.events import Costs, counted_records
 from dimfree.errors import InvalidParameter
-from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
-from dimfree.estimators.opening import calibrated
+from dimfree.estimators.choose.constants import SCALE_SEARCH_SHARE
+from dimfree.estimators.opening import UNKNOWN, calibrated
 from dimfree.estimators.run import Run
 from dimfree.geometry.bases.basis import Basis
 from dimfree.ledger.chain import digest_of
@@ -87,7 +87,7 @@ def _tested(estimator: str, run: Run) -> Costs:
     if estimator == "columns":
         menu = calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
     elif estimator == "unknown":
-        menu = calibrated(run, RADIUS_SEARCH_SHARE)
+        menu = calibrated(run, **UNKNOWN)
     else:
         gentle = estimator == "auto" and run.relation is Neighbours.ADD_REMOVE and not run.learn_scale
         menu = calibrated(run, SCALE_SEARCH_SHARE if run.learn_scale else 0.0, bounded=gentle)

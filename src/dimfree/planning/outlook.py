@@ -15,7 +15,6 @@ from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import OnlyGaussian
 from dimfree.accounting.precision import largest_mu
 from dimfree.data.records import Records
-from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, RING_SHARE
 from dimfree.estimators.choose.core import (
     BoundedChoice,
     Size,
@@ -27,7 +26,7 @@ from dimfree.estimators.choose.core import (
 from dimfree.estimators.choose.stages import Schedule
 from dimfree.estimators.columns.run import untested_branch
 from dimfree.estimators.known import choose_known
-from dimfree.estimators.opening import calibrated
+from dimfree.estimators.opening import UNKNOWN, calibrated
 from dimfree.estimators.run import Run
 from dimfree.estimators.unknown import choose_core, choose_ring
 from dimfree.noise import SeededNoise
@@ -111,7 +110,7 @@ def _opened(question: Question) -> tuple[Run, Calibration]:
     if question.objective == "relative":
         return run, calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
     if question.knowledge == "nothing":
-        return run, calibrated(run, RADIUS_SEARCH_SHARE, ring_share=RING_SHARE)
+        return run, calibrated(run, **UNKNOWN)
     return run, calibrated(run, 0.0, bounded=question.relation is Neighbours.ADD_REMOVE)
 
 

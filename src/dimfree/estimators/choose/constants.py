@@ -224,7 +224,7 @@ LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.25, (0.01, 0.2), 0.3
 # [share of the sampling error] The ball is widened until its noise reaches this.
 WIDE_REACH = 0.2
 # [deviations of the noise] After a core: most of the target bias. Columns that move together have become a direction.
-CORE_BIAS_MOST = 1.0
+CORE_BIAS_MOST = 0.3
 # [predicted length] Lengths are read up to here at least, however near the core's records lie to each other.
 LENGTH_READ_LEAST = 2.0
 
