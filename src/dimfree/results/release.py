@@ -206,10 +206,10 @@ class Release(ErrorBars):
         simultaneous: bool = False,
         include_sampling: bool = False,
     ) -> Any:
-        """A table with a row for each coordinate.
+        """A table with a row for each column of the data, as `mean.csv` holds it.
 
-        Its columns are coordinate, mean, noise_stddev, lower and upper (as from `interval`), and noise_over_spread,
-        which is missing where the spread was not learned.
+        Its columns are name, mean, noise_stddev, lower and upper (as from `interval`), and noise_over_spread, which is
+        missing where the spread was not learned.
 
         Parameters
         ----------
