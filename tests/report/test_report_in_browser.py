@@ -11,8 +11,8 @@ import pytest
 from pages import HOSTILE, hostile, of_groups, refused, released
 
 from dimfree.estimators.run import TOO_FEW
-from dimfree.report.names import shown_name
 from dimfree.report.page import report_html
+from dimfree.results.names import shown_name
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

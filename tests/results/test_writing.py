@@ -66,7 +66,9 @@ def read_mean(path):
             with path.open(newline="", encoding="utf-8") as file:
                 header, *rows = csv.reader(file)
             assert header == SHOWN
-            return tuple(row[0].removeprefix("'") for row in rows), *(np.array([float(row[i]) for row in rows]) for i in (1, 2))
+            return tuple(row[0].removeprefix("'") for row in rows), *(
+                np.array([float(row[i]) for row in rows]) for i in (1, 2)
+            )
         case _:
             table = pq.read_table(path)
             assert table.column_names == SHOWN

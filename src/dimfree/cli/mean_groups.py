@@ -110,10 +110,13 @@ def _names(task: GroupTask) -> tuple[str, ...]:
 
 
 def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
+    from dimfree.results.large_delta import delta_warning
     from dimfree.results.verdicts import noise_line
 
     done = [release for release in means.values() if not release.refused]
     yield "promise", means.statement()
+    if warning := delta_warning(means):
+        yield "warning", warning
     yield "estimates", f"{means.guarantee.estimates}, in each group"
     yield "shape", _shape_words(means)
     yield "groups", f"{len(done)} released, {len(means.refused)} refused"

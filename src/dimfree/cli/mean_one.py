@@ -94,10 +94,13 @@ def _persons(table: "Opened", unit: str | None) -> "Keys | None":
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
     from dimfree.report.by_columns import column_rows
     from dimfree.report.charges import gathered
+    from dimfree.results.large_delta import delta_warning
     from dimfree.results.verdicts import noise_line
 
     yield from column_rows(release)
     yield "promise", release.guarantee.statement()
+    if warning := delta_warning(release):
+        yield "warning", warning
     yield "estimates", release.guarantee.estimates
     yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
     by_columns = release.reach is not None

@@ -5,7 +5,7 @@ For the card and for the page. Post-processing of public values.
 
 import numpy as np
 
-from dimfree.report.names import shown_names
+from dimfree.results.names import shown_names
 from dimfree.results.release import Release
 
 OBJECTIVES = {

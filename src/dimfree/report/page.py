@@ -8,9 +8,9 @@ from dimfree._validate import check_each, check_probability, quoted
 from dimfree.data.endings import PathLike
 from dimfree.errors import InvalidParameter
 from dimfree.report.charts import require_report
-from dimfree.report.drawing import COLOURS, GRID, INK, MUTED, PALE
-from dimfree.report.names import shown_name
 from dimfree.results.grouped import Means
+from dimfree.results.names import shown_name
+from dimfree.results.plot import COLOURS, GRID, INK, MUTED, PALE
 from dimfree.results.release import Release
 from dimfree.results.writing import check_target, write_text
 

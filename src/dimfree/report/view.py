@@ -9,15 +9,17 @@ import numpy as np
 from markupsafe import Markup
 
 from dimfree.report.by_columns import column_rows, spread_words
-from dimfree.report.charts import MOST_DRAWN, mean_chart, strength_chart, text_of_chart
+from dimfree.report.charts import mean_chart, strength_chart, text_of_chart
 from dimfree.report.meanings import method_meaning, parameter_rows
-from dimfree.report.names import shown_names
-from dimfree.report.numbers import digits, number, with_noise_digits
+from dimfree.report.numbers import digits, number
 from dimfree.report.planned import Planned, planned_noise
-from dimfree.report.reading import Places, Reading, drawn_places
 from dimfree.report.remedies import cost_of_refusal, next_steps
 from dimfree.results.confidence_sets import ConfidenceBall
+from dimfree.results.digits import with_noise_digits
+from dimfree.results.names import shown_names
+from dimfree.results.plot import MOST_DRAWN
 from dimfree.results.reach import Reach
+from dimfree.results.reading import Places, Reading, drawn_places
 from dimfree.results.release import Release
 from dimfree.results.verdicts import NAMES
 

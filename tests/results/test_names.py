@@ -3,7 +3,7 @@
 import pytest
 from pages import HOSTILE
 
-from dimfree.report.names import shown_name, shown_names
+from dimfree.results.names import shown_name, shown_names
 
 
 @pytest.mark.parametrize(
