@@ -50,6 +50,8 @@ def release_plot(release: Release, kind: str, confidence: float) -> Any:
             raise InvalidParameter("Expected kind='mean': this release does not know the spread of any column.")
         title = "Noise against the spread of each column"
         chart = noise_picture(reading, places, [names[place] for place in places])
+    if isinstance(chart.padding, dict):  # a fixed frame: the title needs space of its own
+        chart = chart.properties(padding={**chart.padding, "top": 50 if said else 34})
     return styled(chart.properties(title={"text": title, "subtitle": said, "anchor": "start"}))
 
 
@@ -106,21 +108,27 @@ def noise_picture(reading: Reading, places: Places, names: Sequence[str]) -> Any
     ]
     spreads = reading.spread[[place for _, place in known]]
     low, high = float(spreads.min()) / 1.5, float(spreads.max()) * 1.5
-    across = alt.X("spread:Q", title="spread: standard deviation of one record (logarithmic)", scale=_log())
-    up = alt.Y("noise:Q", title="standard deviation of the noise", scale=_log())
+    across = alt.X(
+        "spread:Q", title="spread: standard deviation of one record (logarithmic)", scale=_log(), axis=_few()
+    )
+    up = alt.Y("noise:Q", title="standard deviation of the noise", scale=_log(), axis=_few())
     lines = [
         alt.Chart(alt.InlineData(values=[{"spread": at, "noise": share * at} for at in (low, high)]))
         .mark_line(strokeDash=[5, 4], color=MUTED, strokeWidth=1.2)
         .encode(x=across, y=up)
         for share in (1.0, PRECISION)
     ]
-    words = [{"spread": high, "noise": share * high, "said": said} for share, said in _LIMITS]
-    said = alt.Chart(alt.InlineData(values=words)).mark_text(align="right", dy=-8, color=MUTED)
+    below = {"spread": low, "noise": PRECISION * low, "said": f"noise = {PRECISION:g} spread"}
+    above = {"spread": high, "noise": high, "said": "noise = spread"}
+    near: list[tuple[Any, Any, int]] = [(below, "left", 14), (above, "right", -10)]
+    words = [
+        alt.Chart(alt.InlineData(values=[said]))
+        .mark_text(color=MUTED, align=side, dy=down)
+        .encode(x=across, y=up, text="said:N")
+        for said, side, down in near
+    ]
     marks = points(rows, across, up, size=60 if len(rows) <= 60 else 30)
-    return alt.layer(*lines, said.encode(x=across, y=up, text="said:N"), marks).properties(width=WIDE, height=320)
-
-
-_LIMITS = ((1.0, "noise = spread"), (PRECISION, f"noise = {PRECISION:g} spread"))
+    return alt.layer(*lines, *words, marks).properties(width=WIDE, height=320)
 
 
 def points(rows: Rows, across: Any, up: Any, *, size: int) -> Any:
@@ -166,7 +174,13 @@ def _value(reading: Reading, place: int) -> str:
 def _log() -> Any:
     import altair as alt
 
-    return alt.Scale(type="log", nice=False, padding=12)
+    return alt.Scale(type="log", nice=False, padding=16)
+
+
+def _few() -> Any:
+    import altair as alt
+
+    return alt.Axis(tickCount=5, grid=False, format="~g")
 
 
 def _values_scale(reading: Reading, places: Places) -> Any:

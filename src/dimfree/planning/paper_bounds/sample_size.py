@@ -139,7 +139,7 @@ def easy_instance_records(
     learning = _learning(aim, np.arange(d + 1.0))
     fewest = int(np.argmin(np.maximum(np.maximum(top, bottom), learning)))
     k = fewest if learned is None else check_count("learned", learned, least=0, most=d)
-    theorem = f"the paper's remark on easy instances, covariance unknown, {k} variances learned; a rate"
+    theorem = f"the paper's remark on easy instances, {k} variances learned; a rate"
     parts = {"variances": float(learning[k]), "top": float(top[k]), "bottom": float(bottom[k])}
     return _largest(theorem, sampling=aim.sampling, **parts)
 
