@@ -1,14 +1,21 @@
 """The pictures of a report as inline SVG: the mean with error bars, and mean over noise by rank."""
 
 import importlib
+import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidParameter
 from dimfree.report.drawing import mark, svg
-from dimfree.results.plot import MOST_DRAWN, MUTED, WIDE, mean_picture, points
+from dimfree.report.promised import detected
+from dimfree.report.tradeoff import RATES, Tradeoff, gaussian_missed
+from dimfree.results.plot import COLOURS, MOST_DRAWN, MUTED, PALE, WIDE, mean_picture, points
 from dimfree.results.reading import Places, Reading, drawn_ranks
-from dimfree.results.verdicts import NAMES
+from dimfree.results.verdicts import NAMES, PRECISION
 
+_BINS = 40  # bars of a histogram
 _NEEDED = ("jinja2", "altair", "vl_convert")
 
 
@@ -24,9 +31,9 @@ def require_report() -> None:
 
 
 def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:
-    """The released mean with error bars. No name is passed to the drawing library: they are inserted afterwards."""
+    """The released mean with error bars. No name (one for each place) is passed to the drawing library."""
     marks, labels = [mark(at) for at in range(len(places))], [mark(at, "label") for at in range(len(places))]
-    return svg(mean_picture(reading, places, marks, labels), [names[place] for place in places])
+    return svg(mean_picture(reading, places, marks, labels), names)
 
 
 def strength_chart(reading: Reading) -> str:
@@ -68,6 +75,62 @@ def strength_chart(reading: Reading) -> str:
         ).properties(width=WIDE, height=250),
         [],
     )
+
+
+def ratio_chart(reading: Reading) -> str:
+    """How many columns have which noise over spread, of all columns whose spread is known."""
+    import altair as alt
+
+    known = np.log10(reading.over_spread[np.isfinite(reading.over_spread)])
+    low, high = min(float(known.min()), math.log10(PRECISION)) - 0.1, max(float(known.max()), 0.0) + 0.1
+    counts, edges = np.histogram(known, bins=_BINS, range=(low, high))
+    ends = 10.0**edges
+    rows = [
+        {"from": float(ends[at]), "to": float(ends[at + 1]), "columns": int(count), "none": 0}
+        for at, count in enumerate(counts)
+        if count
+    ]
+    across = alt.X(
+        "from:Q",
+        title="noise / spread (logarithmic)",
+        scale=alt.Scale(type="log", domain=[float(ends[0]), float(ends[-1])], nice=False),
+        axis=alt.Axis(tickCount=5, grid=False, format="~g"),
+    )
+    up = alt.Y("columns:Q", title="columns", axis=alt.Axis(tickMinStep=1, tickCount=4, format=",d"))
+    bars = alt.Chart(alt.InlineData(values=rows)).mark_rect(color=COLOURS[1])
+    limits = alt.Chart(alt.InlineData(values=[{"at": PRECISION}, {"at": 1.0}]))
+    return svg(
+        alt.layer(
+            bars.encode(x=across, x2="to:Q", y=up, y2="none:Q"),
+            limits.mark_rule(strokeDash=[5, 4], color=MUTED, strokeWidth=1.2).encode(x=alt.X("at:Q")),
+        ).properties(width=WIDE, height=180),
+        [],
+    )
+
+
+def tradeoff_chart(curve: Tradeoff, guarantee: Guarantee) -> str:
+    """The largest true-positive rate at each false-positive rate: of this release, of its promise, of a Gaussian."""
+    import altair as alt
+
+    rates = np.concatenate([[0.0], RATES])
+    lines = (
+        ("promise", [detected(guarantee, float(rate)) for rate in rates], PALE, [1, 0]),
+        ("gaussian", (1 - gaussian_missed(curve.mu, rates)).tolist(), COLOURS[2], [5, 4]),
+        ("release", (1 - curve.missed(rates)).tolist(), COLOURS[1], [1, 0]),
+        ("guess", rates.tolist(), MUTED, [2, 3]),
+    )
+    share = alt.Scale(domain=[0, 1], nice=False)
+    across = alt.X("rate:Q", title="false-positive rate", scale=share, axis=alt.Axis(format="%", tickCount=5))
+    up = alt.Y("power:Q", title="true-positive rate, at most", scale=share, axis=alt.Axis(format="%", tickCount=5))
+    drawn = [
+        alt.Chart(
+            alt.InlineData(values=[{"rate": float(x), "power": float(y)} for x, y in zip(rates, ys, strict=True)])
+        )
+        .mark_line(color=colour, strokeDash=dash, strokeWidth=2, interpolate="linear")
+        .encode(x=across, y=up)
+        for _, ys, colour, dash in lines
+    ]
+    return svg(alt.layer(*drawn).properties(width=WIDE, height=300), [])
 
 
 def text_of_chart(reading: Reading) -> str:

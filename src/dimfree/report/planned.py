@@ -22,7 +22,7 @@ KNOWLEDGE = {
     "stable": "covariance",
     "soft": "covariance",
 }
-MOST_SIMULATED = 10_000  # columns; more would take longer than the rest of the report
+MOST_SIMULATED = 1000  # columns; more would take longer than the rest of the report
 RULES = ("outliers", "tails", "failure_probability")
 
 

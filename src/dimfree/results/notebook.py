@@ -21,9 +21,10 @@ def release_card(release: Release) -> str:
     """The card of one release."""
     if release.refusal is not None:
         return _card("Refused", release.guarantee, [release.refusal], "")
-    reading, names = Reading.of(release, 0.95), shown_names(release.columns, release.dimension)
+    reading = Reading.of(release, 0.95)
     listed = range(release.dimension) if release.dimension <= MOST_ROWS else reading.foremost()[:MOST_ROWS].tolist()
-    table = _table(_HEAD, [(names[place], *_numbers(reading, place)) for place in listed], release.dimension, "columns")
+    names = zip(listed, shown_names(release.columns, listed), strict=True)
+    table = _table(_HEAD, [(name, *_numbers(reading, place)) for place, name in names], release.dimension, "columns")
     return _card("Released", release.guarantee, [f"{reading.line}.", *_warned(release)], table)
 
 

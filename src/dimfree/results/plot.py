@@ -38,18 +38,18 @@ def release_plot(release: Release, kind: str, confidence: float) -> Any:
     check_choice("kind", kind, KINDS)
     check_probability("confidence", confidence)
     _require_altair()
-    reading, names = Reading.of(release, confidence), shown_names(release.columns, release.dimension)
+    reading = Reading.of(release, confidence)
     places = drawn_places(reading, MOST_DRAWN)
+    names = shown_names(release.columns, places)
     said = f"{len(places)} of {reading.dimension} columns" if len(places) < reading.dimension else ""
     if kind == "mean":
         title = f"Released mean, {100 * confidence:g} % intervals"
-        labels = [shown_name(names[place], NAME_LENGTH) for place in places]
-        chart = mean_picture(reading, places, [names[place] for place in places], labels)
+        chart = mean_picture(reading, places, names, [shown_name(name, NAME_LENGTH) for name in names])
     else:
         if not reading.compared:
             raise InvalidParameter("Expected kind='mean': this release does not know the spread of any column.")
         title = "Noise against the spread of each column"
-        chart = noise_picture(reading, places, [names[place] for place in places])
+        chart = noise_picture(reading, places, names)
     if isinstance(chart.padding, dict):  # a fixed frame: the title needs space of its own
         chart = chart.properties(padding={**chart.padding, "top": 50 if said else 34})
     return styled(chart.properties(title={"text": title, "subtitle": said, "anchor": "start"}))
