@@ -123,6 +123,15 @@ def test_page_fits_a_phone(visit, name):
     assert seen.ask("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("width", "media"), [(1280, "screen"), (390, "screen"), (794, "print")])
+def test_tables_fit_their_boxes(visit, name, width, media):
+    seen = visit(text_of(name).replace("<details>", "<details open>"), viewport={"width": width, "height": 900})
+    seen.page.emulate_media(media=media)
+    wider = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert seen.ask(wider) == 0
+
+
 def test_dark_page_is_dark_and_its_pictures_are_light_on_it(visit):
     sheet = "getComputedStyle(document.querySelector('main')).backgroundColor"
     label = "getComputedStyle([...document.querySelectorAll('.plot text')].find(t => t.textContent == 'age')).fill"

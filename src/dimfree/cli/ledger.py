@@ -155,6 +155,11 @@ def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> 
     return ToldLedger(path, dataset, purpose=purpose or "")
 
 
+def ledger_words(found: "Ledger | None") -> dict[str, str | None]:
+    """What a report says at its top of a release that was charged to a ledger."""
+    return {} if found is None else {"dataset": found.dataset, "purpose": found.purpose or None}
+
+
 def ledger_rows(found: "Ledger | None") -> Iterator[tuple[str, str]]:
     """What is left, for a card; the release is done, so trouble with the file is told, and loses nothing."""
     if found is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dimfree.cli.basis import basis_rows, read_basis_option
-from dimfree.cli.ledger import ledger_rows
+from dimfree.cli.ledger import ledger_rows, ledger_words
 from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import passing
 from dimfree.cli.public import gain_row, read_public_shape
@@ -66,7 +66,8 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
             known: dict[str, Any] = {"covariance": matrix, "shape": public or task.shape, **axes}
             release = release_mean(records, **given, **known, unit=whose)
     spending = list(ledger_rows(given.get("ledger")))
-    page = partial(page_text, release, command=task.command, rules=vars(given["options"]), spending=spending)
+    about = ledger_words(given.get("ledger"))
+    page = partial(page_text, release, command=task.command, rules=vars(given["options"]), spending=spending, **about)
     task.places.write(release, not release.refused, page)
     rows = [*_rows(release, task.places), *basis_rows(axes, records, release), *gain_row(task.shape_from, public)]
     rows += [*page_place(task.places.report), *spending, *task.table.rows(table)]

@@ -16,13 +16,14 @@ from dimfree._types import Floats
 from dimfree.accounting.discrete import reserve
 from dimfree.accounting.events import Costs, branches_profile
 from dimfree.accounting.precision import compose
-from dimfree.accounting.profile import COARSE, total_delta
+from dimfree.accounting.profile import after_gaussians
 from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 from dimfree.accounting.several_runs.costs import AnyCosts, runs_of
 
-LEVELS = 40  # at which delta is computed, from 0 to twice the promised epsilon
+CHORDS = 2000  # on one grid for all levels; any number is sound, more are tighter
 RATES = np.concatenate([np.geomspace(1e-4, 0.02, 25)[:-1], np.linspace(0.02, 1.0, 50)])
 
+FARTHEST = 600.0  # [loss] the exponential of a larger level would leave the range of floats
 MUS = np.geomspace(1e-3, 40.0, 2000)
 
 
@@ -40,12 +41,13 @@ class Tradeoff:
         """Of everything that was charged; None where nothing was, or a library for composing runs is missing."""
         if not ledger.events:
             return None
-        levels = np.linspace(0.0, 2 * ledger.budget.epsilon, LEVELS + 1)
+        levels = _levels(ledger.budget.epsilon)
         try:
-            deltas = np.minimum.accumulate(_deltas(ledger, levels))
+            with np.errstate(all="ignore"):  # an overflow proves nothing: delta = 1
+                deltas = np.nan_to_num(_deltas(ledger, levels), nan=1.0, posinf=1.0)
         except ImportError:
             return None
-        curve = cls(levels, np.minimum(deltas, 1.0), 0.0, 0.0)
+        curve = cls(levels, np.minimum.accumulate(np.minimum(deltas, 1.0)), 0.0, 0.0)
         return cls(levels, curve.deltas, *_closest(curve.missed(RATES)))
 
     def missed(self, rates: Floats) -> Floats:
@@ -63,6 +65,14 @@ class Tradeoff:
         return (1 + float(self.deltas[0])) / 2
 
 
+def _levels(epsilon: float) -> Floats:
+    """From 0 to twice the promised epsilon, closer together near 0."""
+    farthest = min(2 * epsilon, FARTHEST)
+    return np.concatenate(
+        [[0.0], np.geomspace(farthest / 500, farthest / 10, 50), np.linspace(0.1, 1, 90)[1:] * farthest]
+    )
+
+
 def _deltas(ledger: AnyCosts, levels: Floats) -> Floats:
     """delta at each level, rounded up: of one tested run by its profile (P9, M8), of others composed (M9)."""
     runs = runs_of(ledger)
@@ -72,7 +82,7 @@ def _deltas(ledger: AnyCosts, levels: Floats) -> Floats:
         return np.array([composed.delta(float(level)) for level in levels])
     left = reserve(run.budget.usable_epsilon, run.budget.delta)
     before, profile = compose(event.mu for event in run.before), partial(branches_profile, run.menu)
-    ideal = np.array([total_delta(float(level) - left.epsilon, before, profile, COARSE) for level in levels])
+    ideal = after_gaussians(before, profile, levels - left.epsilon, CHORDS)
     return math.exp(left.ratio) * ideal + left.tail
 
 
