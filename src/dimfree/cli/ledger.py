@@ -205,11 +205,11 @@ def _json(entries: "Sequence[Entry]") -> str:
 def _csv(entries: "Sequence[Entry]") -> str:
     """Names chosen by people are quoted so that no spreadsheet takes one for a formula."""
     from dimfree.ledger.chain import Entry
+    from dimfree.results.writing import no_formula
 
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(Entry)])
     writer.writeheader()
     for entry in entries:
-        shown = f"'{entry.dataset}" if entry.dataset[:1] in "=+-@\t" else entry.dataset
-        writer.writerow({**vars(entry), "dataset": shown})
+        writer.writerow({**vars(entry), "dataset": no_formula(entry.dataset)})
     return text.getvalue()

@@ -132,7 +132,7 @@ def _promised(release: Release | Means) -> dict[str, Any]:
     from markupsafe import Markup
 
     from dimfree.report.charts import tradeoff_chart
-    from dimfree.report.promised import by_charges, consequences
+    from dimfree.report.promised import PRESENCE, by_charges, consequences
     from dimfree.report.tradeoff import Tradeoff
     from dimfree.results.large_delta import delta_warning
 
@@ -140,7 +140,8 @@ def _promised(release: Release | Means) -> dict[str, Any]:
     if curve is not None:
         sentences.insert(2, by_charges(release.guarantee, curve))
     drawn = None if curve is None else Markup(tradeoff_chart(curve, release.guarantee))
-    return {"promised": sentences, "curve": curve, "curve_svg": drawn, "warning": delta_warning(release)}
+    presence, warning = PRESENCE[release.guarantee.neighbours], delta_warning(release)
+    return {"promised": sentences, "curve": curve, "curve_svg": drawn, "presence": presence, "warning": warning}
 
 
 def _check_texts(texts: Mapping[str, object], command: object, rules: object) -> None:

@@ -6,7 +6,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.report.tradeoff import Tradeoff
 
-_PRESENCE = {
+PRESENCE = {
     Neighbours.ADD_REMOVE: "whether one given person is in the table",
     Neighbours.REPLACE_ONE: "which of two given persons is in the table",
 }
@@ -27,7 +27,7 @@ def detected(guarantee: Guarantee, false_alarm: float = FALSE_ALARM) -> float:
 
 def consequences(guarantee: Guarantee) -> list[str]:
     """What an attacker who knows the rows of all other people can achieve at most, one sentence each."""
-    who = _PRESENCE[guarantee.neighbours]
+    who = PRESENCE[guarantee.neighbours]
     return [
         f"Somebody who knows the rows of everybody else and has to guess {who}, both being equally likely, is right "
         f"with probability at most {_percent_up(guessed_right(guarantee))}. A random guess is right with 50 %.",

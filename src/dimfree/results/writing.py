@@ -96,14 +96,19 @@ def _columns(release: Release | Means) -> dict[str, list[Any]]:
     return release_columns(release) if isinstance(release, Release) else means_columns(release.releases)
 
 
-def _cell(value: object) -> str:
+def no_formula(name: str) -> str:
     """A spreadsheet would run a name such as `=1+1`: an apostrophe goes in front, as before one that has one already.
 
     Hence taking one apostrophe off a name that begins with one gives the name back.
     """
+    return f"'{name}" if _RUN_BY_SPREADSHEETS.match(name) else name
+
+
+def _cell(value: object) -> str:
+    """One cell of CSV; NaN is an empty one."""
     if not isinstance(value, str):
-        return "" if value != value else repr(value)  # NaN is an empty cell
-    text = f"'{value}" if _RUN_BY_SPREADSHEETS.match(value) else value
+        return "" if value != value else repr(value)
+    text = no_formula(value)
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
