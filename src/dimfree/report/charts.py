@@ -1,13 +1,11 @@
 """The pictures of a report as inline SVG: the mean with error bars, and mean over noise by rank."""
 
-import importlib
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.errors import InvalidParameter
 from dimfree.report.drawing import mark, svg
 from dimfree.report.promised import detected
 from dimfree.report.tradeoff import RATES, Tradeoff, gaussian_missed
@@ -16,18 +14,6 @@ from dimfree.results.reading import Places, Reading, drawn_ranks
 from dimfree.results.verdicts import NAMES, PRECISION
 
 _BINS = 40  # bars of a histogram
-_NEEDED = ("jinja2", "altair", "vl_convert")
-
-
-def require_report() -> None:
-    """Load whatever a report needs beyond dimfree itself; call it before any budget is spent."""
-    try:
-        for name in _NEEDED:
-            importlib.import_module(name)
-    except Exception:  # noqa: BLE001 - missing, or whatever a broken package raises
-        raise InvalidParameter(
-            "A report needs Jinja and Altair: install them with pip install 'dimfree[report]'."
-        ) from None
 
 
 def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from dimfree._validate import check_each, check_probability, quoted
 from dimfree.data.endings import PathLike
 from dimfree.errors import InvalidParameter
-from dimfree.report.charts import require_report
+from dimfree.report.required import require_report
 from dimfree.results.grouped import Means
 from dimfree.results.names import shown_name
 from dimfree.results.plot import COLOURS, GRID, INK, MUTED, PALE

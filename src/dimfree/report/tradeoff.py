@@ -38,15 +38,12 @@ class Tradeoff:
 
     @classmethod
     def of(cls, ledger: AnyCosts) -> Self | None:
-        """Of everything that was charged; None where nothing was, or a library for composing runs is missing."""
+        """Of everything that was charged; None where nothing was."""
         if not ledger.events:
             return None
         levels = _levels(ledger.budget.epsilon)
-        try:
-            with np.errstate(all="ignore"):  # an overflow proves nothing: delta = 1
-                deltas = np.nan_to_num(_deltas(ledger, levels), nan=1.0, posinf=1.0)
-        except ImportError:
-            return None
+        with np.errstate(all="ignore"):  # an overflow proves nothing: delta = 1
+            deltas = np.nan_to_num(_deltas(ledger, levels), nan=1.0, posinf=1.0)
         curve = cls(levels, np.minimum.accumulate(np.minimum(deltas, 1.0)), 0.0, 0.0)
         return cls(levels, curve.deltas, *_closest(curve.missed(RATES)))
 

@@ -1,0 +1,18 @@
+"""What a report needs beyond dimfree itself. Nothing of it is imported here, so that its absence can be told."""
+
+import importlib
+
+from dimfree.errors import InvalidParameter
+
+_NEEDED = ("jinja2", "altair", "vl_convert")
+
+
+def require_report() -> None:
+    """Load whatever a report needs beyond dimfree itself; call it before any budget is spent."""
+    try:
+        for name in _NEEDED:
+            importlib.import_module(name)
+    except Exception:  # noqa: BLE001 - missing, or whatever a broken package raises
+        raise InvalidParameter(
+            "A report needs Jinja and Altair: install them with pip install 'dimfree[report]'."
+        ) from None
