@@ -53,7 +53,9 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch):
     assert len(done) == 8
     assert {each.exit_code for each in done} <= {0, 3}  # real noise: once in a hundred runs good data are refused
     assert all(each.exit_code == 0 or "Refused" in each.stderr for each in done)
-    assert done[4].exit_code == 3 or done[4].stdout.startswith("name,mean,noise_stddev\nage,")  # the visits
+    assert done[4].exit_code == 3 or done[4].stdout.startswith(
+        "name,mean,noise_stddev,lower,upper,noise_over_spread\nage,"
+    )  # the visits
     for means, start in (
         ("mean.csv", "name"),
         ("columns.csv", "name"),
@@ -61,7 +63,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch):
         ("means.csv", "group,name"),
     ):
         if Path(means).exists():
-            assert Path(means).read_text().startswith(f"{start},mean,noise_stddev\n")
+            assert Path(means).read_text().startswith(f"{start},mean,noise_stddev,lower,")
     assert Path("release.json").exists()
 
 

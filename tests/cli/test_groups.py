@@ -68,8 +68,8 @@ def words_of(result):
 
 def rows_of(text):
     header, *rows = csv.reader(io.StringIO(text))
-    assert header == ["group", "name", "mean", "noise_stddev"]
-    return [(group, name, float(mean), float(noise)) for group, name, mean, noise in rows]
+    assert header == ["group", "name", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
+    return [(group, name, float(mean), float(noise)) for group, name, mean, noise, *_ in rows]
 
 
 def by_hand(data="data.parquet", seed=42, **changes):

@@ -80,7 +80,12 @@ def test_the_card_says_the_key_figures(asked, real):
     assert f"{course.pass_probability:.4g}" in card["chance to pass"]
     assert card["privacy"].startswith("free at this n")
     assert all(purpose in card["budget"] for purpose, _ in course.shares)
-    assert f"{900 / real.limits[0].records:.3g} × that of {real.limits[0].theorem}" in card["distance to the limit"]
+    trivial, limit = real.limits
+    assert trivial.records < 1 < limit.records  # "needed n = 0.2" would say nothing
+    assert card["needed, by theorem"] == f"n = 29: {limit.theorem}"
+    assert card["distance to the limit"] == f"n is {900 / limit.records:.3g} × that of {limit.theorem}"
+    assert "thm:" not in done.stdout
+    assert "warning" not in card
     assert "estimator" not in done.stdout
     assert expected.sampling == pytest.approx(math.sqrt(sum(1 / i**2 for i in range(1, 7)) / 900))
 

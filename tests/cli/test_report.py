@@ -1,5 +1,6 @@
 """`dimfree report` and `dimfree mean --report`: a page beside the release, and never instead of it."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -122,4 +123,30 @@ def test_no_record_no_page():
     Path("release.json").write_text("{}")
     assert "release.json" in run("report", "release.json", "page.html", expect=2).stderr
     assert "cannot be read" in run("report", "missing.json", "page.html", expect=2).stderr
+    assert not Path("page.html").exists()
+
+
+def test_a_ledger_tells_purpose_and_state_and_a_registry_entry_is_written():
+    run("ledger", "create", "study.db", "--dataset", "trial-7", "--epsilon", "3", "--delta", "1e-5")
+    charged = ["--ledger", "study.db", "--dataset", "trial-7", "--purpose", "annual report"]
+    mean("-o", "mean.csv", "--json", "release.json", "--report", "page.html", *charged)
+    first = Path("page.html").read_text(encoding="utf-8")
+    later = ["--ledger", "study.db", "--dataset", "trial-7", "--owner", "Data office", "--registry", "entry.json"]
+    run("report", "release.json", "later.html", *later)
+    second = Path("later.html").read_text(encoding="utf-8")
+    for text in (first, second):
+        top = text.partition("The released mean")[0]
+        assert "<bdi>trial-7</bdi>" in top
+        assert "<bdi>annual report</bdi>" in top
+        assert "Head:" in top
+    entry = json.loads(Path("entry.json").read_text(encoding="utf-8"))
+    assert entry["deployment"]["data_curator"] == "Data office"
+    assert entry["deployment"]["intended_use"] == "annual report"
+
+
+def test_a_registry_entry_is_checked_before_the_page_is_written():
+    Path("release.json").write_text(released([1.0, 2.0]).to_json(), encoding="utf-8")
+    for words, said in ((["--registry", "page.html"], "ending"), (["--registry", "release.json"], "already exists")):
+        assert said in run("report", "release.json", "page.html", *words, expect=2).stderr
+    assert "--dataset" in run("report", "release.json", "page.html", "--ledger", "study.db", expect=2).stderr
     assert not Path("page.html").exists()

@@ -12,7 +12,7 @@ from dimfree.accounting.events import Costs, Gaussian, OnlyGaussian
 from dimfree.report.by_columns import MOST_NAMED, column_rows
 from dimfree.report.charges import gathered
 from dimfree.report.page import report_html
-from dimfree.report.reading import Reading, drawn_places
+from dimfree.results.reading import Reading, drawn_places
 
 MIXED = (0.02, 1.0, 5000.0)
 NAMES = ("trace", "score", "cells")

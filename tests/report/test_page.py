@@ -3,6 +3,7 @@
 import datetime
 import json
 import re
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -20,10 +21,11 @@ from dimfree.errors import InvalidParameter
 from dimfree.estimators import run
 from dimfree.paper import algorithm2
 from dimfree.report.charges import gathered, spelt
-from dimfree.report.numbers import digits, number, power, with_noise_digits
+from dimfree.report.numbers import digits, number, power
 from dimfree.report.origin import fingerprint
 from dimfree.report.page import report_html
 from dimfree.report.remedies import REMEDIES
+from dimfree.results.digits import with_noise_digits
 from dimfree.results.release import Release
 
 NAMED = released([1.5, -2.0, 0.01], columns=("age", "income", "score"), spread=10.0, records=500.0, count=512.0)
@@ -36,9 +38,9 @@ def page_of(release, **options):
 def test_page_tells_promise_spending_mean_plan_method_and_origin():
     page = page_of(NAMED, command="dimfree mean people.csv --epsilon 1 --delta 1e-6")
     assert page.headings == [
-        "Private mean of 3 columns", "What was promised", "For one person", "In symbols", "What was spent",
-        "The released mean", "Noise against spread", "Signs", "Planned against actual noise", "Method and parameters",
-        "How to reproduce, how to cite", "Cite",
+        "Private mean of 3 columns", "The released mean", "Noise against spread", "Signs", "What was promised",
+        "For one person", "In symbols", "What was spent", "Planned against actual noise", "Method and parameters",
+        "How to reproduce, how to cite", "Cite", "Read and approved",
     ]  # fmt: skip
     assert NAMED.guarantee.statement() in page.text
     assert "dimfree mean people.csv --epsilon 1 --delta 1e-6" in page.text
@@ -107,8 +109,9 @@ def test_every_table_has_a_caption_and_every_picture_words():
     page = page_of(released(np.arange(6.0)))
     assert page.count("table") == page.count("caption") > 0
     plots = [attributes for _, attributes in page.tags if attributes.get("class") == "plot"]
-    assert len(plots) == page.count("svg") == page.count("figcaption") == 2
-    assert all("error bars" in plot["aria-label"] for plot in plots)
+    assert len(plots) == page.count("svg") == page.count("figcaption") == 3
+    assert ["error bars" in plot["aria-label"] for plot in plots] == [True, True, False]
+    assert "At 1 % false positives" in plots[2]["aria-label"]
     assert page.count("main") == page.count("h1") == 1
     assert dict(page.tags)["html"] == {"lang": "en"}
 
@@ -142,7 +145,7 @@ def test_refusal_says_why_what_it_cost_and_what_next(reason):
     assert page.headings[1:3] == ["No mean was released", "What to do next"]
     for remedy in REMEDIES[reason]:
         assert remedy.replace("`", "").replace(" ", "") in page.text.replace(" ", "")
-    assert page.count("svg") == 0
+    assert page.count("svg") == 1, "of the promise alone"
 
 
 def test_every_reason_for_a_refusal_has_its_own_remedies():
@@ -175,7 +178,7 @@ def test_groups_have_a_table_on_top_and_a_section_each():
     assert "2 of 3 released" in page.text
     assert page.count("b") == page.count("i") - page_of(of_groups()).count("i") == 0
     assert run.TOO_FEW in page.text
-    assert page.count("svg") == 2
+    assert page.count("svg") == 3
 
 
 def test_seeded_noise_is_called_not_private_and_promises_nothing():
@@ -192,17 +195,51 @@ def test_account_is_shown_where_there_is_one():
     assert "is not known here" in without.text
 
 
+def test_who_and_what_for_stand_at_the_top_and_charges_are_folded():
+    words = {"dataset": "trial <7>", "purpose": "annual report", "owner": "Data office", "spending": [("left", "2.0")]}
+    page = page_of(NAMED, title="Means", **words)
+    top = page.text.partition("The released mean")[0]
+    assert "data set trial <7> purpose annual report owner Data office date 20" in top
+    assert "left 2.0" in top
+    text = report_html(NAMED, **words)
+    assert text.index("What was charged, by purpose") > text.index('id="signal"')
+    before = text[: text.index("μ is the shift of a unit Gaussian")]
+    assert before.count("<details") == before.count("</details") + 1
+    assert 'class="about"' not in report_html(NAMED)
+    with pytest.raises(InvalidParameter, match="purpose"):
+        report_html(NAMED, purpose=7)
+
+
+def test_a_point_tells_the_name_of_its_column():
+    wide = released(np.linspace(-1, 1, 400), 0.1, columns=tuple(f"<gene> {i}" for i in range(400)))
+    titles = re.findall(r"<title>(&lt;gene&gt; \d+): [^<]*</title>", report_html(wide))
+    assert len(set(titles)) == 300
+
+
+def test_a_large_delta_is_told():
+    release = replace(NAMED, parameters={"count": 2e5})
+    assert "A large δ." in page_of(release).text
+    assert "A large δ." not in page_of(NAMED).text
+
+
 def test_wide_release_stays_small_and_says_what_it_leaves_out(rng):
-    text = report_html(released(rng.normal(size=30_000), 1e-2, columns=tuple(f"gene {i}" for i in range(30_000))))
+    d = 100_000
+    wide = released(
+        rng.normal(size=d), rng.uniform(0.01, 1, d), columns=tuple(f"gene {i}" for i in range(d)), spread=2.0
+    )
+    before = time.process_time()
+    text = report_html(wide)
+    assert time.process_time() - before < 10, "seconds of one core; 3 on an idle machine"
     page = Page(text)
-    assert len(text) < 400_000
-    assert "300 of 30000 coordinates" in page.text
-    assert "60 of 30000 coordinates" in page.text
+    assert len(text) < 500_000
+    assert "300 of 100000 coordinates" in page.text
+    assert "60 of 100000 coordinates" in page.text
+    assert "how many have which noise over spread" in page.text
 
 
 def test_one_column_and_columns_in_any_units_are_drawn():
     for mean, noise in (([5.0], 1.0), ([46.0, 5e4], [1.0, 100.0]), ([0.0, 0.0], [1e-12, 1e9]), ([1e50], 1e40)):
-        assert page_of(released(mean, noise)).count("svg") == 1
+        assert page_of(released(mean, noise)).count("svg") == 2
 
 
 def test_denoised_mean_shows_where_its_bars_stand():

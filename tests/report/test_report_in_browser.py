@@ -11,8 +11,8 @@ import pytest
 from pages import HOSTILE, hostile, of_groups, refused, released
 
 from dimfree.estimators.run import TOO_FEW
-from dimfree.report.names import shown_name
 from dimfree.report.page import report_html
+from dimfree.results.names import shown_name
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -121,6 +121,15 @@ def test_hostile_names_are_shown_as_they_are(visit):
 def test_page_fits_a_phone(visit, name):
     seen = visit(text_of(name), viewport={"width": 360, "height": 740})
     assert seen.ask("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("width", "media"), [(1280, "screen"), (390, "screen"), (794, "print")])
+def test_tables_fit_their_boxes(visit, name, width, media):
+    seen = visit(text_of(name).replace("<details>", "<details open>"), viewport={"width": width, "height": 900})
+    seen.page.emulate_media(media=media)
+    wider = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert seen.ask(wider) == 0
 
 
 def test_dark_page_is_dark_and_its_pictures_are_light_on_it(visit):

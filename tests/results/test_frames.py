@@ -17,7 +17,7 @@ from dimfree.results.frames import LIBRARIES
 
 NAMES = ["age", "größe", "a,b"]
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "shape": None, "covariance": np.ones(3)}
-SHOWN = ["coordinate", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
+SHOWN = ["name", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_release_becomes_a_frame_of_the_library(table, library):
     assert isinstance(frame, module.Table if library == "pyarrow" else module.DataFrame)
     columns = columns_of(frame)
     assert list(columns) == SHOWN
-    assert columns["coordinate"] == NAMES
+    assert columns["name"] == NAMES
     assert columns["mean"] == release.mean.tolist()
     assert columns["noise_stddev"] == release.noise_stddev.tolist()
     reach = norm.ppf(0.975) * release.noise_stddev
@@ -66,7 +66,7 @@ def test_a_release_becomes_a_frame_of_the_library(table, library):
 def test_pandas_is_the_default_and_numbers_are_numbers(table):
     frame = released(table).to_frame()
     assert isinstance(frame, pd.DataFrame)
-    assert frame["coordinate"].tolist() == ["0", "1", "2"]
+    assert frame["name"].tolist() == ["0", "1", "2"]
     assert all(frame[name].dtype == np.float64 for name in SHOWN[1:])
 
 
@@ -132,7 +132,7 @@ def test_means_of_groups_become_one_long_frame(table, library):
     columns = columns_of(means.to_frame(library, confidence=0.9))
     assert list(columns) == ["group", *SHOWN]
     assert columns["group"] == ["north"] * 3 + ["south"] * 3
-    assert columns["coordinate"] == NAMES * 2
+    assert columns["name"] == NAMES * 2
     assert columns["mean"] == [*means["north"].mean.tolist(), *means["south"].mean.tolist()]
     assert columns["upper"][3:] == means["south"].interval(0.9)[1].tolist()
 

@@ -6,6 +6,7 @@ import os
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,10 +21,11 @@ from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 from dimfree.results.writing import check_target, draft_mean, mean_csv, write_mean, write_text
 
+SHOWN = ["name", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
 KINDS = ["npy", "npz", "csv", "parquet"]
 
-finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
-names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=5)
+finite = st.floats(-1e300, 1e300, allow_nan=False, width=64)
+names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=5)
 in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 
@@ -63,11 +65,13 @@ def read_mean(path):
         case ".csv":
             with path.open(newline="", encoding="utf-8") as file:
                 header, *rows = csv.reader(file)
-            assert header == ["name", "mean", "noise_stddev"]
-            return tuple(row[0] for row in rows), *(np.array([float(row[i]) for row in rows]) for i in (1, 2))
+            assert header == SHOWN
+            return tuple(row[0].removeprefix("'") for row in rows), *(
+                np.array([float(row[i]) for row in rows]) for i in (1, 2)
+            )
         case _:
             table = pq.read_table(path)
-            assert table.column_names == ["name", "mean", "noise_stddev"]
+            assert table.column_names == SHOWN
             return tuple(table["name"].to_pylist()), table["mean"].to_numpy(), table["noise_stddev"].to_numpy()
 
 
@@ -75,7 +79,7 @@ def read_mean(path):
 @in_folder
 @given(
     rows=st.lists(
-        st.tuples(names, finite, st.floats(min_value=0, exclude_min=True, allow_infinity=False)), min_size=1, max_size=5
+        st.tuples(names, finite, st.floats(min_value=0, max_value=1e150, exclude_min=True)), min_size=1, max_size=5
     )
 )
 def test_a_mean_round_trips_bit_for_bit(tmp_path, kind, rows):
@@ -95,7 +99,29 @@ def test_npy_holds_the_mean(tmp_path):
 
 def test_stdout_is_csv_and_unnamed_columns_are_numbered(capsys):
     write_mean("-", a_release(columns=None))
-    assert capsys.readouterr().out == "name,mean,noise_stddev\n0,1.5,0.1\n1,-0.0,5e-324\n"
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split(",") == SHOWN
+    assert [line.split(",")[:3] for line in lines] == [["0", "1.5", "0.1"], ["1", "-0.0", "5e-324"]]
+    assert all(line.endswith(",") for line in lines), "nothing is known of the spread"
+
+
+def test_the_file_is_the_frame(tmp_path):
+    release = a_release((1.0, 2.0), (0.1, 0.2))
+    write_mean(tmp_path / "m.csv", release)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "m.csv"), release.to_frame(), check_exact=True)
+    assert release.to_frame()["upper"].tolist() == release.interval(0.95)[1].tolist()
+
+
+@pytest.mark.parametrize("first", [*"=+-@'\t\r\n ", "＝", "＠"])
+def test_a_name_is_no_formula(tmp_path, first):
+    names = (f"{first}HYPERLINK(1)", "plain-name=")
+    write_mean(tmp_path / "m.csv", a_release(columns=names))
+    with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as file:
+        _, *rows = csv.reader(file)
+    assert [row[0] for row in rows] == [f"'{names[0]}", names[1]]
+    assert read_mean(tmp_path / "m.csv")[0] == names
+    north = mean_csv(some_means(**{names[0]: a_release()}))
+    assert f"'{names[0]}" in north
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -114,10 +140,15 @@ def some_means(**releases):
 
 def test_groups_are_one_long_table_without_the_refused(capsys):
     means = some_means(north=a_release(), south=a_release(refused=True), **{"a, b": a_release((1.0,), (2.0,), None)})
-    table = 'group,name,mean,noise_stddev\nnorth,a,1.5,0.1\nnorth,b,-0.0,5e-324\n"a, b",0,1.0,2.0\n'
-    assert mean_csv(means) == table
+    header, *lines = csv.reader(mean_csv(means).splitlines())
+    assert header == ["group", *SHOWN]
+    assert [line[:4] for line in lines] == [
+        ["north", "a", "1.5", "0.1"],
+        ["north", "b", "-0.0", "5e-324"],
+        ["a, b", "0", "1.0", "2.0"],
+    ]
     write_mean("-", means)
-    assert capsys.readouterr().out == table
+    assert capsys.readouterr().out == mean_csv(means)
 
 
 @pytest.mark.parametrize("keys", [("x", "y"), (7, 3)])
@@ -125,7 +156,7 @@ def test_a_parquet_table_of_groups_keeps_keys_and_bits(tmp_path, keys):
     means = Means(some_means(x=a_release()).guarantee, {keys[0]: a_release(), keys[1]: a_release((0.1, 2.0))})
     write_mean(tmp_path / "m.parquet", means)
     table = pq.read_table(tmp_path / "m.parquet")
-    assert table.column_names == ["group", "name", "mean", "noise_stddev"]
+    assert table.column_names == ["group", *SHOWN]
     assert table["group"].to_pylist() == [keys[0]] * 2 + [keys[1]] * 2
     assert table["name"].to_pylist() == ["a", "b"] * 2
     assert table["mean"].to_numpy().tobytes() == np.array([1.5, -0.0, 0.1, 2.0]).tobytes()

@@ -18,6 +18,7 @@ from dimfree.cli.compare import compare
 from dimfree.cli.compose import compose
 from dimfree.cli.course import Course, begun
 from dimfree.cli.doctor import doctor
+from dimfree.cli.flags import PlainCommand, PlainGroup
 from dimfree.cli.ledger import create, export, show, verify
 from dimfree.cli.mean import mean
 from dimfree.cli.plan import plan
@@ -70,22 +71,22 @@ def _leave_mistake(error: Exception, course: Course) -> None:
 app = typer.Typer(
     name="dimfree",
     no_args_is_help=True,
-    add_completion=False,
+    cls=PlainGroup,
     pretty_exceptions_enable=False,  # they print local variables, and those are records
     rich_markup_mode="rich",
 )
-app.command(no_args_is_help=True)(guarded(mean))
-app.command(no_args_is_help=True)(guarded(plan))
-app.command(no_args_is_help=True)(guarded(tradeoff))
-app.command(no_args_is_help=True)(guarded(compare))
-app.command(no_args_is_help=True)(guarded(compose))
-app.command(no_args_is_help=True)(guarded(report))
-app.command()(guarded(audit))
-app.command()(guarded(doctor))
+app.command(cls=PlainCommand, no_args_is_help=True)(guarded(mean))
+app.command(cls=PlainCommand, no_args_is_help=True)(guarded(plan))
+app.command(cls=PlainCommand, no_args_is_help=True)(guarded(tradeoff))
+app.command(cls=PlainCommand, no_args_is_help=True)(guarded(compare))
+app.command(cls=PlainCommand, no_args_is_help=True)(guarded(compose))
+app.command(cls=PlainCommand, no_args_is_help=True)(guarded(report))
+app.command(cls=PlainCommand)(guarded(audit))
+app.command(cls=PlainCommand)(guarded(doctor))
 
-ledger = typer.Typer(no_args_is_help=True, help="Keep a budget for a data set across releases.")
+ledger = typer.Typer(cls=PlainGroup, no_args_is_help=True, help="Keep a budget for a data set across releases.")
 for book_command in (create, show, verify, export):
-    ledger.command(no_args_is_help=True)(guarded(book_command))
+    ledger.command(cls=PlainCommand, no_args_is_help=True)(guarded(book_command))
 app.add_typer(ledger, name="ledger")
 
 

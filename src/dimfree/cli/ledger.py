@@ -155,6 +155,11 @@ def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> 
     return ToldLedger(path, dataset, purpose=purpose or "")
 
 
+def ledger_words(found: "Ledger | None") -> dict[str, str | None]:
+    """What a report says at its top of a release that was charged to a ledger."""
+    return {} if found is None else {"dataset": found.dataset, "purpose": found.purpose or None}
+
+
 def ledger_rows(found: "Ledger | None") -> Iterator[tuple[str, str]]:
     """What is left, for a card; the release is done, so trouble with the file is told, and loses nothing."""
     if found is None:
@@ -200,11 +205,11 @@ def _json(entries: "Sequence[Entry]") -> str:
 def _csv(entries: "Sequence[Entry]") -> str:
     """Names chosen by people are quoted so that no spreadsheet takes one for a formula."""
     from dimfree.ledger.chain import Entry
+    from dimfree.results.writing import no_formula
 
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(Entry)])
     writer.writeheader()
     for entry in entries:
-        shown = f"'{entry.dataset}" if entry.dataset[:1] in "=+-@\t" else entry.dataset
-        writer.writerow({**vars(entry), "dataset": shown})
+        writer.writerow({**vars(entry), "dataset": no_formula(entry.dataset)})
     return text.getvalue()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dimfree.cli.ledger import ledger_rows
+from dimfree.cli.ledger import ledger_rows, ledger_words
 from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import working
 from dimfree.cli.reading import DataOptions
@@ -90,7 +90,8 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
         means = release_means(records, groups=groups, keys=names, unit=whose, covariance=matrix, tell=tell, **given)
     released = len(means.refused) < len(means)
     spending = list(ledger_rows(given.get("ledger")))
-    page = partial(page_text, means, command=task.command, rules=vars(given["options"]), spending=spending)
+    about = ledger_words(given.get("ledger"))
+    page = partial(page_text, means, command=task.command, rules=vars(given["options"]), spending=spending, **about)
     task.places.write(means, released, page)
     title = "Released" if not means.refused else "Released in part" if released else "Refused"
     rows = [*_rows(means, task), *spending, *task.table.rows(table)]
@@ -110,10 +111,13 @@ def _names(task: GroupTask) -> tuple[str, ...]:
 
 
 def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
+    from dimfree.results.large_delta import delta_warning
     from dimfree.results.verdicts import noise_line
 
     done = [release for release in means.values() if not release.refused]
     yield "promise", means.statement()
+    if warning := delta_warning(means):
+        yield "warning", warning
     yield "estimates", f"{means.guarantee.estimates}, in each group"
     yield "shape", _shape_words(means)
     yield "groups", f"{len(done)} released, {len(means.refused)} refused"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dimfree.cli.basis import basis_rows, read_basis_option
-from dimfree.cli.ledger import ledger_rows
+from dimfree.cli.ledger import ledger_rows, ledger_words
 from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import passing
 from dimfree.cli.public import gain_row, read_public_shape
@@ -66,7 +66,8 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
             known: dict[str, Any] = {"covariance": matrix, "shape": public or task.shape, **axes}
             release = release_mean(records, **given, **known, unit=whose)
     spending = list(ledger_rows(given.get("ledger")))
-    page = partial(page_text, release, command=task.command, rules=vars(given["options"]), spending=spending)
+    about = ledger_words(given.get("ledger"))
+    page = partial(page_text, release, command=task.command, rules=vars(given["options"]), spending=spending, **about)
     task.places.write(release, not release.refused, page)
     rows = [*_rows(release, task.places), *basis_rows(axes, records, release), *gain_row(task.shape_from, public)]
     rows += [*page_place(task.places.report), *spending, *task.table.rows(table)]
@@ -94,10 +95,13 @@ def _persons(table: "Opened", unit: str | None) -> "Keys | None":
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
     from dimfree.report.by_columns import column_rows
     from dimfree.report.charges import gathered
+    from dimfree.results.large_delta import delta_warning
     from dimfree.results.verdicts import noise_line
 
     yield from column_rows(release)
     yield "promise", release.guarantee.statement()
+    if warning := delta_warning(release):
+        yield "warning", warning
     yield "estimates", release.guarantee.estimates
     yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
     by_columns = release.reach is not None

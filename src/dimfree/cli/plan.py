@@ -150,7 +150,7 @@ def _show(found: "Plan", json: bool) -> None:
 def _lines(found: "Plan") -> "list[tuple[str, str]]":
     """What the plan says of itself, and how far it is from what nobody can do."""
     lines = list(found.rows())
-    far = [f"{found.n / limit.records:.3g} × that of {limit.theorem}" for limit in found.limits if limit.records > 0]
+    far = [f"{found.n / limit.records:.3g} × that of {limit.theorem}" for limit in found.limits if limit.records > 1]
     return [*lines, ("distance to the limit", f"n is {', '.join(far)}")] if far else lines
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import typer
 
 from dimfree.cli.compose import read_record
+from dimfree.cli.ledger import ledger_rows
 from dimfree.cli.progress import working
 from dimfree.errors import InvalidParameter
 
@@ -24,6 +25,22 @@ def report(
     ],
     page: Annotated[Path, typer.Argument(metavar="PAGE", help="Where the page goes: an .html file.")],
     title: Annotated[str | None, typer.Option(help="What to call it, instead of how many columns it has.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which data set it is about; with --ledger, whose ledger in it.")
+    ] = None,
+    purpose: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What it is for; by itself what the ledger says of it.")
+    ] = None,
+    owner: Annotated[str | None, typer.Option(metavar="TEXT", help="Who answers for the data.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Show what is left in this ledger, too; nothing is charged.")
+    ] = None,
+    registry: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write an entry for a registry of deployments to a .json file. Nothing is sent."
+        ),
+    ] = None,
     confidence: Annotated[float, typer.Option(help="Of the error bars.")] = 0.95,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing page.")] = False,
 ) -> None:
@@ -31,22 +48,68 @@ def report(
 
     One file that needs no network: what was promised in plain words and in
     symbols, what was spent, the mean with error bars, which columns stand
-    out from the noise, the plan beside it, how to reproduce and cite it.
+    out from the noise, the plan beside it, how to reproduce and cite it,
+    and lines to sign on.
     A refusal gets a page, too, with what to do next. Nothing is spent.
 
     Example: a release, its record, its page.
 
       dimfree mean people.csv --epsilon 1 --delta 1e-6 --json release.json
-      dimfree report release.json release.html
+      dimfree report release.json release.html \\
+          --title "Annual means" --purpose "annual report"
 
     Exit code 0: written. 2: bad input.
     """
     _check_page(page, record, force)
+    release = read_record(record)
+    about: dict[str, Any] = {"title": title, "dataset": dataset, "purpose": purpose, "owner": owner}
+    spending: list[tuple[str, str]] = []
+    if ledger is not None:
+        spending, about["purpose"] = _from_ledger(ledger, dataset, purpose, release)
+    places = [page] if registry is None else [page, _checked_registry(registry, record, page, force)]
     with working("Writing the report"):
-        from dimfree.report.page import write_report
+        from dimfree.report.page import report_html
+        from dimfree.results.drafts import publish_together
+        from dimfree.results.writing import draft_text
 
-        write_report(read_record(record), page, force=force, title=title, confidence=confidence)
-    typer.echo(f"Written: {page}", err=True)
+        texts = [report_html(release, **about, spending=spending, confidence=confidence)]
+        texts += [] if registry is None else [_registry_text(release, about)]
+        publish_together([draft_text(place, text, force=force) for place, text in zip(places, texts, strict=True)])
+    for place in places:
+        typer.echo(f"Written: {place}", err=True)
+
+
+def _from_ledger(
+    path: Path, dataset: str | None, purpose: str | None, release: "Release | Means"
+) -> tuple[list[tuple[str, str]], str | None]:
+    """The state of the ledger, and the purpose of the one debit with this promise; as given where none or several."""
+    if dataset is None:
+        raise InvalidParameter("Expected --dataset NAME with --ledger: whose ledger in the file.")
+    from dimfree.ledger.chain import DEBIT
+    from dimfree.ledger.ledger import Ledger
+
+    found, promise = Ledger(path, dataset), (release.guarantee.epsilon, release.guarantee.delta)
+    said = [entry.content for entry in found.entries() if entry.event == DEBIT]
+    alike = [debit["purpose"] for debit in said if (debit["epsilon"], debit["delta"]) == promise]
+    known = alike[0] if len(alike) == 1 else None
+    return list(ledger_rows(found)), purpose or known
+
+
+def _checked_registry(registry: Path, record: Path, page: Path, force: bool) -> Path:
+    from dimfree.results.writing import check_target
+
+    check_target(registry, force=force, endings=(".json",))
+    if registry.resolve() in (record.resolve(), page.resolve()):
+        raise InvalidParameter(f"Expected --registry={str(registry)!r} to differ from RECORD and PAGE.")
+    return registry
+
+
+def _registry_text(release: "Release | Means", about: dict[str, Any]) -> str:
+    from datetime import UTC, datetime
+
+    from dimfree.report.registry import registry_json
+
+    return registry_json(release, **about, written=datetime.now(UTC).date())
 
 
 def _check_page(page: Path, record: Path, force: bool) -> None:

@@ -9,6 +9,7 @@ from dimfree.planning.course import Course
 from dimfree.planning.paper_bounds.lower_bound import Limit
 from dimfree.planning.paper_bounds.sample_size import Need
 from dimfree.planning.question import Prediction
+from dimfree.results.large_delta import large_delta
 
 FORMAT = 2
 
@@ -120,6 +121,8 @@ class Plan:
     def _promise(self) -> list[tuple[str, str]]:
         known = "the covariance" if self.knowledge == "covariance" else "nothing"
         promise = [("delta", f"{self.delta:g}"), ("neighbours", self.neighbours)]
+        large = large_delta(self.delta, self.n)
+        promise += [("warning", large)] if large else []
         return [*promise, ("objective", self.objective), ("known beforehand", known)]
 
     def _expected(self) -> list[tuple[str, str]]:
@@ -137,9 +140,14 @@ class Plan:
         ]
 
     def _bounds(self) -> list[tuple[str, str]]:
-        enough = [("enough, by theorem", f"n = {need.records:.3g}: {need.theorem}") for need in self.needs]
-        least = [("needed, by theorem", f"n = {limit.records:.3g}: {limit.theorem}") for limit in self.limits]
-        return [*enough, *least]
+        enough = [("enough, by theorem", f"{_records(need.records)}: {need.theorem}") for need in self.needs]
+        told = [limit for limit in self.limits if limit.records > 1]  # that one record is needed says nothing
+        return [*enough, *(("needed, by theorem", f"{_records(limit.records)}: {limit.theorem}") for limit in told)]
+
+
+def _records(bound: float) -> str:
+    """A number of records with three digits, and whole."""
+    return f"n = {math.ceil(float(f'{bound:.3g}')):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ For the card and for the page. Post-processing of public values.
 
 import numpy as np
 
-from dimfree.report.names import shown_names
+from dimfree.results.names import shown_names
 from dimfree.results.release import Release
 
 OBJECTIVES = {
@@ -41,7 +41,7 @@ def spread_words(release: Release) -> str:
     worst = known[np.argmax(over[known])]
     if release.dimension == 1:
         return f"at most {over[worst]:.2g} of the spread"
-    name = shown_names(release.columns, release.dimension)[worst]
+    [name] = shown_names(release.columns, [worst])
     of = "the columns" if len(known) == release.dimension else f"the {len(known)} columns whose spread was learned"
     half = np.quantile(over[known], 0.5, method="higher")
     return f"at most {half:.2g} of the spread in half of {of}, {over[worst]:.2g} in the worst ({name})"
@@ -49,11 +49,11 @@ def spread_words(release: Release) -> str:
 
 def unresolved_words(release: Release, most: int = MOST_NAMED) -> str:
     """The names of the columns whose spread is not known, and what that means."""
-    names, which = shown_names(release.columns, release.dimension), np.flatnonzero(~release.resolved)
+    which = np.flatnonzero(~release.resolved)
     if not len(which):
         return "no column"
     more = f" and {len(which) - most} more (release.resolved)" if len(which) > most else ""
-    return f"{', '.join(names[place] for place in which[:most])}{more}: {UNRESOLVED}"
+    return f"{', '.join(shown_names(release.columns, which[:most]))}{more}: {UNRESOLVED}"
 
 
 def reach_words(release: Release) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 from dimfree._validate import check_each, check_probability, quoted
 from dimfree.data.endings import PathLike
 from dimfree.errors import InvalidParameter
-from dimfree.report.drawing import COLOURS, GRID, INK, MUTED, PALE
-from dimfree.report.names import shown_name
 from dimfree.report.required import require_report
 from dimfree.results.grouped import Means
+from dimfree.results.names import shown_name
+from dimfree.results.plot import COLOURS, GRID, INK, MUTED, PALE
 from dimfree.results.release import Release
 from dimfree.results.writing import check_target, write_text
 
@@ -25,6 +25,9 @@ def write_report(
     *,
     force: bool = False,
     title: str | None = None,
+    dataset: str | None = None,
+    purpose: str | None = None,
+    owner: str | None = None,
     spending: Sequence[tuple[str, str]] = (),
     command: str | None = None,
     rules: Mapping[str, object] | None = None,
@@ -44,6 +47,8 @@ def write_report(
         Whether an existing file may be replaced.
     title : str, optional
         Title of the page.
+    dataset, purpose, owner : str, optional
+        Which data the release is about, what it is for, and who answers for it: at the top of the page.
     spending : sequence of (str, str), optional
         Rows (what, how much) about a budget that covers more than this release.
     command : str, optional
@@ -67,6 +72,7 @@ def write_report(
     """
     check_report_place(path, force=force)
     more: dict[str, Any] = {"title": title, "spending": spending, "command": command, "rules": rules}
+    more |= {"dataset": dataset, "purpose": purpose, "owner": owner}
     write_text(path, report_html(release, confidence=confidence, **more), force=force)
 
 
@@ -80,6 +86,9 @@ def report_html(
     release: Release | Means,
     *,
     title: str | None = None,
+    dataset: str | None = None,
+    purpose: str | None = None,
+    owner: str | None = None,
     spending: Sequence[tuple[str, str]] = (),
     command: str | None = None,
     rules: Mapping[str, object] | None = None,
@@ -91,10 +100,10 @@ def report_html(
     if not isinstance(release, Release | Means):
         raise InvalidParameter(f"Expected release to be a Release or Means, got {quoted(release)}.")
     confidence = check_probability("confidence", confidence)
-    _check_texts(title, command, rules)
+    about = {"data set": dataset, "purpose": purpose, "owner": owner}
+    _check_texts({"title": title, "dataset": dataset, "purpose": purpose, "owner": owner}, command, rules)
     from dimfree.report.charges import gathered
     from dimfree.report.origin import PAPER, bibtex, code_of, fingerprint, versions
-    from dimfree.report.promised import consequences
 
     rows = check_each("spending", spending, _spent, "a pair (what, how much)")
     return _rendered(
@@ -102,7 +111,8 @@ def report_html(
         **_views(release, confidence, rules or {}),
         title=shown_name(title) if title else _title(release),
         guarantee=release.guarantee,
-        promised=consequences(release.guarantee),
+        about=[(what, shown_name(text, 1000)) for what, text in about.items() if text],
+        **_promised(release),
         ledger=release.ledger,
         charges=gathered(release.ledger),
         spending=rows,
@@ -117,9 +127,27 @@ def report_html(
     )
 
 
-def _check_texts(title: object, command: object, rules: object) -> None:
-    if not isinstance(title, str | None):
-        raise InvalidParameter(f"Expected title to be a text, got {quoted(title)}.")
+def _promised(release: Release | Means) -> dict[str, Any]:
+    """What the promise means, by its two numbers and by everything that was charged."""
+    from markupsafe import Markup
+
+    from dimfree.report.charts import tradeoff_chart
+    from dimfree.report.promised import PRESENCE, by_charges, consequences
+    from dimfree.report.tradeoff import Tradeoff
+    from dimfree.results.large_delta import delta_warning
+
+    sentences, curve = consequences(release.guarantee), Tradeoff.of(release.ledger)
+    if curve is not None:
+        sentences.insert(2, by_charges(release.guarantee, curve))
+    drawn = None if curve is None else Markup(tradeoff_chart(curve, release.guarantee))
+    presence, warning = PRESENCE[release.guarantee.neighbours], delta_warning(release)
+    return {"promised": sentences, "curve": curve, "curve_svg": drawn, "presence": presence, "warning": warning}
+
+
+def _check_texts(texts: Mapping[str, object], command: object, rules: object) -> None:
+    for name, text in texts.items():
+        if not isinstance(text, str | None):
+            raise InvalidParameter(f"Expected {name} to be a text, got {quoted(text)}.")
     if command is not None and not (isinstance(command, str) and _is_writable(command)):
         raise InvalidParameter(f"Expected command to be a text, got {quoted(command)}.")
     if not isinstance(rules, Mapping | None):

@@ -22,7 +22,7 @@ KNOWLEDGE = {
     "stable": "covariance",
     "soft": "covariance",
 }
-MOST_SIMULATED = 10_000  # columns; more would take longer than the rest of the report
+MOST_SIMULATED = 1000  # columns; more would take longer than the rest of the report
 RULES = ("outliers", "tails", "failure_probability")
 
 
@@ -50,7 +50,7 @@ def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | st
     model, count = release.error_model, release.parameters.get("count")
     if model.record_stddev is None or not isinstance(count, int | float):
         return "A plan needs the number of records and their spread; this release made neither public."
-    if release.method in ("auto", "columns") and release.dimension > MOST_SIMULATED:
+    if release.dimension > MOST_SIMULATED:
         return f"Beyond {MOST_SIMULATED} columns the simulation takes too long for a report; `dimfree plan` does it."
     spread = model.record_stddev if model.record_principal is None else np.sqrt(model.record_principal)
     return _compared(release, spread, max(1, round(count)), rules)

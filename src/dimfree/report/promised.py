@@ -4,8 +4,9 @@ import math
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.guarantee import Guarantee
+from dimfree.report.tradeoff import Tradeoff
 
-_PRESENCE = {
+PRESENCE = {
     Neighbours.ADD_REMOVE: "whether one given person is in the table",
     Neighbours.REPLACE_ONE: "which of two given persons is in the table",
 }
@@ -26,7 +27,7 @@ def detected(guarantee: Guarantee, false_alarm: float = FALSE_ALARM) -> float:
 
 def consequences(guarantee: Guarantee) -> list[str]:
     """What an attacker who knows the rows of all other people can achieve at most, one sentence each."""
-    who = _PRESENCE[guarantee.neighbours]
+    who = PRESENCE[guarantee.neighbours]
     return [
         f"Somebody who knows the rows of everybody else and has to guess {who}, both being equally likely, is right "
         f"with probability at most {_percent_up(guessed_right(guarantee))}. A random guess is right with 50 %.",
@@ -34,6 +35,18 @@ def consequences(guarantee: Guarantee) -> list[str]:
         f"{100 * FALSE_ALARM:g} % false positives.",
         "This holds whatever else is known or published about the person, and for everything computed from this page.",
     ]
+
+
+def by_charges(guarantee: Guarantee, curve: Tradeoff) -> str:
+    """The same two numbers by the charges of this release, in one sentence; never worse than by the promise."""
+    guess = min(curve.guessed_right, guessed_right(guarantee))
+    found = min(curve.detected(FALSE_ALARM), detected(guarantee))
+    return (
+        f"By everything it was charged, this release is at least as hard to attack as that: the guess is right with at "
+        f"most {_percent_up(guess)}, and the true-positive rate is at most {_percent_up(found)} at "
+        f"{100 * FALSE_ALARM:g} % false positives. The closest Gaussian has μ = {curve.mu:.3g}; its curve "
+        f"differs by at most {math.ceil(100 * curve.apart)} percentage points."
+    )
 
 
 def _percent_up(share: float) -> str:

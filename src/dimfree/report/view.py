@@ -2,22 +2,24 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
 
 from dimfree.report.by_columns import column_rows, spread_words
-from dimfree.report.charts import MOST_DRAWN, mean_chart, strength_chart, text_of_chart
+from dimfree.report.charts import mean_chart, ratio_chart, strength_chart, text_of_chart
 from dimfree.report.meanings import method_meaning, parameter_rows
-from dimfree.report.names import shown_names
-from dimfree.report.numbers import digits, number, with_noise_digits
+from dimfree.report.numbers import digits, number
 from dimfree.report.planned import Planned, planned_noise
-from dimfree.report.reading import Places, Reading, drawn_places
 from dimfree.report.remedies import cost_of_refusal, next_steps
 from dimfree.results.confidence_sets import ConfidenceBall
+from dimfree.results.digits import with_noise_digits
+from dimfree.results.names import shown_names
+from dimfree.results.plot import MOST_DRAWN
 from dimfree.results.reach import Reach
+from dimfree.results.reading import Places, Reading, drawn_places
 from dimfree.results.release import Release
 from dimfree.results.verdicts import NAMES
 
@@ -53,6 +55,7 @@ class Outcome:
     said_drawn: str
     mean_svg: Markup | None
     strength_svg: Markup | None
+    ratio_svg: Markup | None
     alternative: str  # a description of the pictures
     noise: str
     noise_length: float
@@ -93,22 +96,24 @@ def view_of(
 
 
 def _outcome(release: Release, confidence: float, among: int, pictures: bool) -> Outcome:
-    reading, names = Reading.of(release, confidence), shown_names(release.columns, release.dimension)
+    reading = Reading.of(release, confidence)
     listed, drawn = _listed(reading, among), drawn_places(reading, MOST_DRAWN if among == 1 else FEW_DRAWN)
-    ball, lengths = release.confidence_ball(confidence), release.noise_stddev
+    ball = None if reading.mixed else release.confidence_ball(confidence)
+    lengths, names = release.noise_stddev, shown_names(release.columns, drawn)
     return Outcome(
         reading=reading,
-        rows=[_row(reading, release.reach, int(place), names) for place in listed],
+        rows=[_row(reading, release.reach, int(place), release.columns) for place in listed],
         said_rows=_said(reading, len(listed), drawn=False),
         said_drawn=_said(reading, len(drawn), drawn=True),
         # Markup: drawn here, from numbers and from names that were escaped on the way in
         mean_svg=Markup(mean_chart(reading, drawn, names)) if pictures else None,
         strength_svg=Markup(strength_chart(reading)) if pictures and among == 1 and _ranked(reading) else None,
+        ratio_svg=Markup(ratio_chart(reading)) if pictures and among == 1 and _counted(reading) else None,
         alternative=text_of_chart(reading),
         noise=_range(f"{lengths.min():.2g}", f"{lengths.max():.2g}"),
         noise_length=float((lengths**2).sum() ** 0.5),
-        within=_OWN_UNITS if reading.mixed else _within(ball, release.denoised),
-        parts=[] if reading.mixed else _SENTENCES.split(ball.statement())[1:],
+        within=_OWN_UNITS if ball is None else _within(ball, release.denoised),
+        parts=[] if ball is None else _SENTENCES.split(ball.statement())[1:],
         lead=f"Noise: {spread_words(release)}" if reading.by_columns else reading.line,
         by_columns=column_rows(release)[1:],
         over_spread=_over_range(reading),
@@ -128,6 +133,11 @@ def _ranked(reading: Reading) -> bool:
     return reading.dimension > 4
 
 
+def _counted(reading: Reading) -> bool:
+    """Too many columns to list them all: a histogram says how many have which noise."""
+    return reading.compared and reading.dimension > MOST_IN_ORDER
+
+
 def _listed(reading: Reading, among: int) -> Places:
     most, in_order = (MOST_ROWS, MOST_IN_ORDER) if among == 1 else (FEW_ROWS, FEW_ROWS)
     return np.arange(reading.dimension) if reading.dimension <= in_order else reading.foremost()[:most]
@@ -142,13 +152,13 @@ def _said(reading: Reading, shown: int, *, drawn: bool) -> str:
     return f"{shown} of {reading.dimension} coordinates: {half if drawn else chosen}. The release holds all of them."
 
 
-def _row(reading: Reading, reach: Reach | None, place: int, names: list[str]) -> Row:
+def _row(reading: Reading, reach: Reach | None, place: int, columns: Sequence[str] | None) -> Row:
     noise, mean = float(reading.noise[place]), float(reading.mean[place])
     low, high = float(reading.low[place]), float(reading.high[place])
     around = with_noise_digits(noise, (high - low) / 2)
     return Row(
         place=str(place),
-        name=names[place],
+        name=shown_names(columns, [place])[0],
         mean=with_noise_digits(noise, mean),
         interval=_range(with_noise_digits(noise, low), with_noise_digits(noise, high))
         if reading.shrunk

@@ -1,4 +1,4 @@
-"""A release as a table: one row per coordinate, as a pandas, polars or pyarrow table. Public."""
+"""A release as a table: one row per column of the data. The same table in memory and in files. Public."""
 
 import importlib
 from collections.abc import Mapping
@@ -37,29 +37,35 @@ class ReleaseLike(Protocol):
 
 
 def release_frame(release: ReleaseLike, library: str, confidence: float, **bars: bool) -> Any:
-    """The columns of `Release.to_frame` for one release; `bars` are those of `Release.interval`."""
+    """The table of one release; `bars` are those of `Release.interval`."""
     make = _maker(library)
-    return make(_columns(release, confidence, bars))
+    return make(release_columns(release, confidence, **bars))
 
 
 def means_frame(releases: Mapping[Any, ReleaseLike], library: str, confidence: float, **bars: bool) -> Any:
     """The same for every group, behind the column `group`; groups that were refused have no rows."""
     make = _maker(library)
+    return make(means_columns(releases, confidence, **bars))
+
+
+def means_columns(releases: Mapping[Any, ReleaseLike], confidence: float = 0.95, **bars: bool) -> Columns:
+    """What the table of several groups holds, column by column."""
     parts = [
-        {"group": [key] * each.dimension, **_columns(each, confidence, bars)}
+        {"group": [key] * each.dimension, **release_columns(each, confidence, **bars)}
         for key, each in releases.items()
         if not each.refused
     ]
     if not parts:
         raise RefusedRelease("All groups were refused, so there is no mean to show; each group's release says why.")
-    return make({name: [value for part in parts for value in part[name]] for name in parts[0]})
+    return {name: [value for part in parts for value in part[name]] for name in parts[0]}
 
 
-def _columns(release: ReleaseLike, confidence: float, bars: Mapping[str, bool]) -> Columns:
+def release_columns(release: ReleaseLike, confidence: float = 0.95, **bars: bool) -> Columns:
+    """What the table of one release holds, column by column. NaN: the spread was not learned."""
     lower, upper = release.interval(confidence, **bars)
     over_spread = release.noise_over_spread()
     return {
-        "coordinate": list(release.columns or map(str, range(release.dimension))),
+        "name": list(release.columns or map(str, range(release.dimension))),
         "mean": release.mean.tolist(),
         "noise_stddev": release.noise_stddev.tolist(),
         "lower": lower.tolist(),

@@ -130,6 +130,11 @@ class Means(Mapping[Key, Release]):
         bars = {"simultaneous": simultaneous, "include_sampling": include_sampling}
         return means_frame(self.releases, library, confidence, **bars)
 
+    def _repr_html_(self) -> str:
+        from dimfree.results.notebook import means_card
+
+        return means_card(self)
+
     def to_json(self) -> str:
         """All of it as JSON text.
 

@@ -206,10 +206,10 @@ class Release(ErrorBars):
         simultaneous: bool = False,
         include_sampling: bool = False,
     ) -> Any:
-        """A table with a row for each coordinate.
+        """A table with a row for each column of the data, as `mean.csv` holds it.
 
-        Its columns are coordinate, mean, noise_stddev, lower and upper (as from `interval`), and noise_over_spread,
-        which is missing where the spread was not learned.
+        Its columns are name, mean, noise_stddev, lower and upper (as from `interval`), and noise_over_spread, which is
+        missing where the spread was not learned.
 
         Parameters
         ----------
@@ -234,6 +234,42 @@ class Release(ErrorBars):
         from dimfree.results.frames import release_frame
 
         return release_frame(self, library, confidence, simultaneous=simultaneous, include_sampling=include_sampling)
+
+    def plot(self, kind: Literal["mean", "noise"] = "mean", *, confidence: float = 0.95) -> Any:
+        """A picture of the release: its means with intervals, or the noise of each column against its spread.
+
+        Up to 30 columns are named beside their rows; of more than 300 the noisiest or strongest are drawn, and others
+        spread evenly over the rest. Columns in very different units are drawn in units of their own spread. Nothing is
+        spent.
+
+        Parameters
+        ----------
+        kind : {"mean", "noise"}, default "mean"
+            "mean": thick bars are intervals for the noise, each column by itself; thin bars are for all at once, and
+            with sampling where it is known. "noise": columns whose spread was not learned are left out.
+        confidence : float, default 0.95
+            Of the intervals.
+
+        Returns
+        -------
+        altair.LayerChart
+            A notebook shows it; its method `save` writes .html, .svg or .png.
+
+        Raises
+        ------
+        RefusedRelease
+            If the release was refused.
+        InvalidParameter
+            If Altair is not installed (`pip install 'dimfree[charts]'`), or no spread is known for kind="noise".
+        """
+        from dimfree.results.plot import release_plot
+
+        return release_plot(self, kind, confidence)
+
+    def _repr_html_(self) -> str:
+        from dimfree.results.notebook import release_card
+
+        return release_card(self)
 
     def to_json(self) -> str:
         """The whole release as JSON text, one field per line.

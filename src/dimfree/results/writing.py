@@ -3,9 +3,9 @@
 A file is written completely or not at all, and never over another one unless forced.
 """
 
-import csv
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,12 +15,14 @@ import numpy as np
 
 from dimfree._validate import check_flag, check_path
 from dimfree.data.endings import TABLES, PathLike, known_ending, require_pyarrow
-from dimfree.errors import InvalidFile, RefusedRelease
+from dimfree.errors import InvalidFile
 from dimfree.results.drafts import Draft, prove_writable, publish_together, refuse_existing
+from dimfree.results.frames import means_columns, release_columns
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
 STDOUT = "-"
+_RUN_BY_SPREADSHEETS = re.compile(r"[\s'=+\-@＝＋－＠]")  # first characters; the last four are full-width
 LONG_TABLES = (".csv", ".parquet")  # endings of a table of groups: it holds text
 
 
@@ -80,26 +82,34 @@ def draft_bytes(path: PathLike, content: bytes, *, force: bool = False) -> Draft
 
 
 def mean_csv(release: Release | Means) -> str:
-    """`name,mean,noise_stddev`, one line per coordinate, after its `group` if there are several.
+    """The table of `to_frame` as text: name, mean, noise_stddev, lower, upper, noise_over_spread.
 
-    The numbers read back bit for bit.
+    One line per column of the data, after its `group` if there are several; lower and upper are 95 % intervals for the
+    noise. The numbers read back bit for bit; where the spread was not learned, the last cell is empty.
     """
-    columns, text = _columns(release), io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
+    columns = _columns(release)
+    rows = [columns, *zip(*columns.values(), strict=True)]
+    return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
 
 
 def _columns(release: Release | Means) -> dict[str, list[Any]]:
-    """What is written, column by column."""
-    if isinstance(release, Release):
-        numbers = {"mean": release.mean.tolist(), "noise_stddev": release.noise_stddev.tolist()}
-        return {"name": list(release.columns or map(str, range(release.dimension))), **numbers}
-    parts = [{"group": [key] * each.dimension, **_columns(each)} for key, each in release.items() if not each.refused]
-    if not parts:
-        raise RefusedRelease("All groups were refused, so there is no mean to write; each group's release says why.")
-    return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+    return release_columns(release) if isinstance(release, Release) else means_columns(release.releases)
+
+
+def no_formula(name: str) -> str:
+    """A spreadsheet would run a name such as `=1+1`: an apostrophe goes in front, as before one that has one already.
+
+    Hence taking one apostrophe off a name that begins with one gives the name back.
+    """
+    return f"'{name}" if _RUN_BY_SPREADSHEETS.match(name) else name
+
+
+def _cell(value: object) -> str:
+    """One cell of CSV; NaN is an empty one."""
+    if not isinstance(value, str):
+        return "" if value != value else repr(value)
+    text = no_formula(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def _encoded(release: Release | Means, ending: str) -> bytes:

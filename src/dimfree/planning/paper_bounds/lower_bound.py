@@ -46,7 +46,7 @@ def packing_lower_bound(
     aim = Aim.checked(stddevs, accuracy, epsilon, failure_probability=failure_probability)
     within = math.sqrt(aim.square) * DISTANCE if radius is None else check_positive("radius", radius) / float(accuracy)
     packed = aim.dimension * math.log(within / 2) + math.log1p(-aim.failure)
-    return Limit(max(0.0, packed / aim.epsilon), "thm:lower-bound-pure (for delta = 0)", None)
+    return Limit(max(0.0, packed / aim.epsilon), "the paper's lower bound for delta = 0", None)
 
 
 def fingerprinting_lower_bound(
@@ -74,7 +74,7 @@ def fingerprinting_lower_bound(
         each = _records(aim, np.arange(1.0, aim.dimension + 1), aim.spread[order])
         bucket = np.sort(order[: int(np.argmax(each)) + 1])
         records = float(each.max())
-    return Limit(records, "thm:lower-bound (thm:KLSU-lb)", tuple(bucket.tolist()))
+    return Limit(records, "the paper's lower bound", tuple(bucket.tolist()))
 
 
 def _heaviest_octave(spread: NDArray[np.float64]) -> NDArray[np.intp]:

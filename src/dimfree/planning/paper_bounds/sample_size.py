@@ -48,7 +48,7 @@ def known_covariance_records(
     root = math.sqrt(aim.secrecy)
     direction = aim.largest * root * aim.sureness / aim.epsilon
     return _sum(
-        "thm:main-customizable (eq:main-sc), thm:intro-main; a rate",
+        "the paper's main theorem, covariance known; a rate",
         sampling=aim.sampling,
         noise=aim.total * root / aim.epsilon,
         direction=direction * max(1.0, math.log(max(direction, 1.0))),
@@ -98,7 +98,7 @@ def unknown_covariance_records(
     aim = Aim.checked(stddevs, accuracy, epsilon, delta, failure_probability)
     bottom = aim.dimension**0.25 * math.sqrt(aim.total) * aim.secrecy**1.25 * aim.log_dimension
     return _largest(
-        "thm:unknown (eq:unknown_sc_nonpriv, eq:unknown_sc_top, eq:unknown_sc_bot), all four conditions; a rate",
+        "the paper's theorem for an unknown covariance, all four conditions; a rate",
         variances=float(_learning(aim, np.ones(1))[0]),
         sampling=aim.sampling,
         top=aim.total * math.sqrt(aim.secrecy) / aim.epsilon,
@@ -139,7 +139,7 @@ def easy_instance_records(
     learning = _learning(aim, np.arange(d + 1.0))
     fewest = int(np.argmin(np.maximum(np.maximum(top, bottom), learning)))
     k = fewest if learned is None else check_count("learned", learned, least=0, most=d)
-    theorem = f"remark on easy instances after thm:unknown, {k} variances learned; a rate"
+    theorem = f"the paper's remark on easy instances, {k} variances learned; a rate"
     parts = {"variances": float(learning[k]), "top": float(top[k]), "bottom": float(bottom[k])}
     return _largest(theorem, sampling=aim.sampling, **parts)
 
@@ -177,4 +177,8 @@ def customised_records(
             f" asks for at the {math.ceil(needed)} records it would need: leave radius out, or pass a larger one."
         )
     terms = (("sampling", bound.sampling**2), ("noise", bound.records(0.0, fixed)), ("together", together))
-    return Need(needed, (*terms, ("count", bound.count)), "thm:accuracy_main with P1; every constant explicit")
+    return Need(
+        needed,
+        (*terms, ("count", bound.count)),
+        "the paper's accuracy theorem for Algorithm 1; every constant explicit",
+    )

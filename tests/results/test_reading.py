@@ -5,7 +5,7 @@ import pytest
 from pages import released
 from scipy.stats import norm
 
-from dimfree.report.reading import Reading, drawn_places, drawn_ranks
+from dimfree.results.reading import Reading, drawn_places, drawn_ranks
 
 
 def test_signs_follow_the_intervals_and_decide_nothing_else():

@@ -3,7 +3,7 @@
 import pytest
 from pages import HOSTILE
 
-from dimfree.report.names import shown_name, shown_names
+from dimfree.results.names import shown_name, shown_names
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,10 @@ def test_long_names_are_cut_and_wide_letters_count_twice():
 
 
 def test_every_shown_name_can_be_written_to_a_file():
-    for name in shown_names(HOSTILE, len(HOSTILE)):
+    for name in shown_names(HOSTILE, range(len(HOSTILE))):
         assert 0 < len(name.encode("utf-8")) <= 500
         assert "\n" not in name
 
 
 def test_columns_without_names_are_numbered():
-    assert shown_names(None, 3) == ["column 0", "column 1", "column 2"]
+    assert shown_names(None, range(3)) == ["column 0", "column 1", "column 2"]

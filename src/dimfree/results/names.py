@@ -1,7 +1,7 @@
 """Names of columns and groups for a page: whatever they contain, they become one short piece of text."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 LONGEST = 120  # characters of a name in a table
 _TURNING = frozenset(
@@ -23,11 +23,9 @@ def shown_name(name: object, longest: int = LONGEST) -> str:
     return line or "(no name)"
 
 
-def shown_names(columns: Sequence[str] | None, dimension: int) -> list[str]:
-    """One for each coordinate; numbers from 0 where the table had none."""
-    if columns is None:
-        return [f"column {place}" for place in range(dimension)]
-    return [shown_name(name) for name in columns]
+def shown_names(columns: Sequence[str] | None, places: Iterable[int]) -> list[str]:
+    """Of the columns at these places; numbers from 0 where the table had no names."""
+    return [f"column {place}" if columns is None else shown_name(columns[place]) for place in places]
 
 
 def _visible(letter: str) -> str:

@@ -1,0 +1,72 @@
+"""The trade-off curve of a release: below the true one, close to it, and never worse than the promise."""
+
+import json
+import math
+from datetime import date
+
+import numpy as np
+import pytest
+from pages import of_groups, refused, released
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.events import Costs, Gaussian, OnlyGaussian
+from dimfree.estimators.run import TOO_FEW
+from dimfree.report.promised import by_charges, detected, guessed_right
+from dimfree.report.registry import registry_json
+from dimfree.report.tradeoff import RATES, Tradeoff, gaussian_missed
+
+
+def gaussian_costs(mu, epsilon=1.0, delta=1e-5, menu=()):
+    event = Gaussian("mean", 2.0**24, 2.0**24 / mu, 1, 1.0)
+    return Costs(Budget(epsilon, delta), Neighbours.ADD_REMOVE, before=(event,), menu=menu)
+
+
+@pytest.mark.parametrize(("mu", "epsilon"), [(0.05, 1.0), (0.2, 1.0), (0.8, 4.0), (3.0, 20.0)])
+def test_curve_of_one_gaussian_is_found_from_its_charge(mu, epsilon):
+    curve = Tradeoff.of(gaussian_costs(mu, epsilon))
+    true = gaussian_missed(mu, RATES)
+    assert np.all(curve.missed(RATES) <= true + 1e-12), "a curve that promises more than is true"
+    assert np.all(curve.missed(RATES) >= true - 0.01)
+    assert curve.mu == pytest.approx(mu, rel=0.05)
+    assert curve.apart < 0.01
+    exact = math.erf(mu / math.sqrt(8))  # total variation
+    assert exact <= 2 * curve.guessed_right - 1 <= exact + 0.005
+
+
+def test_every_prepared_branch_counts():
+    few, more = Tradeoff.of(gaussian_costs(0.1)), Tradeoff.of(gaussian_costs(0.1, menu=(OnlyGaussian(0.2),)))
+    assert np.all(more.missed(RATES) <= few.missed(RATES))
+    assert more.mu == pytest.approx(math.hypot(0.1, 0.2), rel=0.05)
+
+
+@pytest.mark.parametrize("release", [released([1.0, 2.0]), of_groups()], ids=["mean", "groups"])
+def test_the_words_are_never_worse_than_the_promise(release):
+    curve = Tradeoff.of(release.ledger)
+    said = by_charges(release.guarantee, curve)
+    assert f"μ = {curve.mu:.3g}" in said
+    assert curve.guessed_right <= guessed_right(release.guarantee) + 1e-9
+    assert curve.detected(0.01) <= detected(release.guarantee) + 1e-9
+
+
+def test_huge_budgets_and_nothing_at_all():
+    curve = Tradeoff.of(gaussian_costs(50.0, 3000.0))
+    assert np.all(np.isfinite(curve.missed(np.array([0.0, 0.5, 1.0]))))
+    assert Tradeoff.of(Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())) is None
+
+
+SECTIONS = ["name", "deployment", "dp_flavor", "privacy_loss", "model", "accounting", "implementation",
+            "additional_information"]  # fmt: skip
+
+
+@pytest.mark.parametrize("release", [released([1.0, 2.0]), of_groups(), refused(TOO_FEW)], ids=["mean", "groups", "no"])
+def test_a_registry_entry_states_the_promise(release):
+    words = {"title": "Means", "dataset": "trial-7", "purpose": "annual report", "owner": "Data office"}
+    entry = json.loads(registry_json(release, **words, written=date(2024, 5, 1)))
+    assert list(entry) == SECTIONS
+    promise = release.guarantee
+    assert entry["privacy_loss"]["privacy_parameters"] == {"epsilon": promise.epsilon, "delta": promise.delta}
+    assert entry["privacy_loss"]["privacy_unit_description"] == promise.who
+    assert entry["deployment"]["publication_date"] == "2024-05-01"
+    assert entry["deployment"]["intended_use"] == "annual report"
+    bare = json.loads(registry_json(release, written=date(2024, 5, 1)))
+    assert bare["deployment"]["data_curator"] is None

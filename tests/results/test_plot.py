@@ -1,0 +1,146 @@
+"""Pictures and cards for notebooks: every name escaped or cleaned, few marks for many columns, clear errors."""
+
+import importlib
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.events import Costs
+from dimfree.accounting.guarantee import Guarantee
+from dimfree.errors import InvalidParameter, RefusedRelease
+from dimfree.results.error_model import ErrorModel
+from dimfree.results.grouped import Means
+from dimfree.results.large_delta import delta_warning, large_delta
+from dimfree.results.notebook import MOST_ROWS
+from dimfree.results.plot import MOST_DRAWN
+from dimfree.results.release import Release
+
+HOSTILE = ("<script>alert(1)</script>", "a\ud800b", "\u202eevil", "@name0@", "")
+
+
+def a_release(d=4, columns=None, spread=1.0, refused=False, delta=1e-6, **parameters):
+    common = {
+        "guarantee": Guarantee(1.0, delta, Neighbours.ADD_REMOVE, True),
+        "ledger": Costs(Budget(1.0, delta), Neighbours.ADD_REMOVE, before=(), menu=()),
+        "method": "stable",
+        "dimension": d,
+        "columns": columns,
+        "parameters": parameters,
+    }
+    if refused:
+        return Release.refused_because("Too few <rows>.", **common)
+    model = ErrorModel() if spread is None else ErrorModel(record_stddev=np.full(d, spread) * np.arange(1, d + 1))
+    mean = np.linspace(-1.0, 1.0, d)
+    return Release.released(mean=mean, noise_stddev=np.full(d, 0.15), error_model=model, **common)
+
+
+def values_of(chart) -> list[dict]:
+    """Every row of data in a chart."""
+    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
+
+
+@pytest.mark.parametrize("kind", ["mean", "noise"])
+@pytest.mark.parametrize("d", [1, 4, 30, 31, 5000])
+def test_any_number_of_columns_has_a_picture(kind, d):
+    chart = a_release(d).plot(kind)
+    assert max(map(len, chart.to_dict()["datasets"].values())) == max(min(d, MOST_DRAWN), 2 * (kind == "noise"))
+    told = {row["name"] for row in values_of(chart) if "name" in row}
+    assert len(told) == min(d, MOST_DRAWN)
+    assert (f"{MOST_DRAWN} of {d} columns" in json.dumps(chart.to_dict()["title"])) == (d > MOST_DRAWN)
+
+
+def test_the_intervals_are_those_of_the_release():
+    release = a_release()
+    low, high = release.interval(0.8)
+    rows = [row for row in values_of(release.plot(confidence=0.8)) if "low" in row][:4]
+    assert [row["low"] for row in rows] == low.tolist()
+    assert [row["high"] for row in rows] == high.tolist()
+    assert [row["mean"] for row in rows] == release.mean.tolist()
+
+
+def test_the_noise_stands_against_the_spread():
+    release = a_release(spread=2.0)
+    rows = [row for row in values_of(release.plot("noise")) if "verdict" in row]
+    assert [(row["spread"], row["noise"]) for row in rows] == [(2.0 * k, 0.15) for k in (1, 2, 3, 4)]
+    assert {row["verdict"] for row in rows} == {"precise"}
+
+
+@pytest.mark.parametrize("kind", ["mean", "noise"])
+def test_names_of_any_kind_are_drawn(kind, tmp_path):
+    a_release(len(HOSTILE), HOSTILE).plot(kind).save(tmp_path / "plot.svg")
+    assert "<script>" not in (tmp_path / "plot.svg").read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_drawn_is_said(monkeypatch):
+    with pytest.raises(InvalidParameter, match="kind='mean'"):
+        a_release(spread=None).plot("noise")
+    with pytest.raises(InvalidParameter, match="kind"):
+        a_release().plot("pie")
+    with pytest.raises(RefusedRelease):
+        a_release(refused=True).plot()
+
+    def missing(name, *rest):
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(InvalidParameter, match=r"pip install 'dimfree\[charts\]'"):
+        a_release().plot()
+
+
+def test_altair_is_imported_by_a_plot_alone():
+    code = "import sys, dimfree, dimfree.results.plot, dimfree.results.notebook; assert 'altair' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ------------------------------------------------------------------------------------------------ cards
+
+
+def test_the_card_has_a_verdict_for_each_column():
+    shown = a_release(4, ("a", "b", "c", "d"), spread=0.1)._repr_html_()
+    assert "epsilon = 1.0, delta = 1e-06" in shown
+    assert [shown.count(f"<td style='text-align:left'>{word}</td>") for word in ("lost in noise", "rough")] == [1, 3]
+
+
+def test_names_on_the_card_are_escaped():
+    shown = a_release(len(HOSTILE), HOSTILE)._repr_html_()
+    assert "&lt;script&gt;" in shown
+    assert "<script>" not in shown
+    assert "\u202e" not in shown
+    shown.encode("utf-8")
+    refused = a_release(refused=True)._repr_html_()
+    assert "Refused" in refused
+    assert "Too few &lt;rows&gt;." in refused
+
+
+def test_a_wide_release_has_a_short_card():
+    shown = a_release(5000)._repr_html_()
+    assert f"{MOST_ROWS} of 5000 columns" in shown
+    assert len(shown) < 10_000
+
+
+def test_groups_have_a_card():
+    released = a_release()
+    means = Means(released.guarantee, {"<b>north": released, "south": a_release(refused=True)})
+    shown = means._repr_html_()
+    assert "&lt;b&gt;north" in shown
+    assert "1 of 2 groups released" in shown
+
+
+# ------------------------------------------------------------------------------------------------ a large delta
+
+
+@pytest.mark.parametrize(("delta", "records", "warned"), [(1e-6, 1e4, False), (1e-5, 1e4, True), (1e-3, 50, False)])
+def test_delta_is_compared_with_one_over_the_records(delta, records, warned):
+    assert (large_delta(delta, records) is not None) == warned
+
+
+def test_the_warning_uses_the_released_count_alone():
+    assert delta_warning(a_release(delta=1e-3)) is None, "no count was released"
+    release = a_release(delta=1e-3, count=5000.0)
+    assert "5e+03 records" in delta_warning(release)
+    assert "Warning: delta = 0.001" in release._repr_html_()
+    assert delta_warning(a_release(delta=1e-3, count=-3.0)) is None
