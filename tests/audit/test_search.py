@@ -201,7 +201,7 @@ def test_what_is_broken_in_place_is_caught(monkeypatch, what, name):
     assert find_worst_pair(target, tries=len(target.starts) + 150 * (name != "soft core, add-remove")).violated
 
 
-@pytest.mark.parametrize("what", ["half the noise of a crossing", "counts priced apart", "a removal changes one pair"])
+@pytest.mark.parametrize("what", ["half the noise of a search", "counts priced apart", "a removal changes one pair"])
 @pytest.mark.parametrize("name", ["ring lengths, add-remove", "ring unit, add-remove"])
 def test_a_broken_search_on_the_ring_is_caught(monkeypatch, what, name):
     """A record near to two that are far from each other, or far from two that are near."""

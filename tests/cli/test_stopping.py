@@ -82,7 +82,7 @@ def sending(number, function, *, nth=1, after=False):
 
 # name: what is patched, how often it is called before, whether the signal follows the call, charged?, written?
 STEPS = {
-    "the table is read": (read, "read_table", 1, False, False, False),
+    "the table is read": (read, "open_table", 1, False, False, False),
     "the debit is being decided": (Account, "decide", 1, False, True, False),
     "the debit is on disk": (ledger.Ledger, "charge", 1, True, True, False),
     "the release is made": (ledger.Charged, "noted", 1, True, True, False),

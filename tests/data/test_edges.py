@@ -94,8 +94,8 @@ def test_a_budget_too_small_to_account_for_is_a_typed_error(name, budget):
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation):
-    """At epsilon = 1 the search over 150 records would be noise; what it "finds" must not become a radius."""
-    table = np.random.default_rng(1).normal(size=(150, 3))
+    """At epsilon = 1 the search over 30 records would be noise; what it "finds" must not become a radius."""
+    table = np.random.default_rng(1).normal(size=(30, 3))
     options = {"covariance": np.full(3, 1e-4), "scale": "learn", "outliers": 0.0, "tails": "gaussian"}
     options |= {"neighbours": relation, "failure_probability": 0.3, "noise": SeededNoise(1)}
     found = release_mean(table, **with_options(epsilon=1.0, delta=1e-2, **options))

@@ -1,5 +1,6 @@
 """The public optimiser of the stages: fast, within its precision, and right about the radius."""
 
+import math
 import time
 from fractions import Fraction
 
@@ -123,12 +124,11 @@ def test_the_predicted_error_of_one_stage_by_hand():
 @pytest.mark.parametrize("level", [0.75, 0.9, 0.95])
 @pytest.mark.parametrize("centre_variance", [0.0, 0.3])
 def test_the_radius_is_a_quantile(seed, spectrum, level, centre_variance):
-    """Against simulation around centres of squared error V·k. Below 95 % it is too wide if directions are few."""
+    """Against simulation around centres that are off by noise. Below 95 % it is too wide if directions are few."""
     rng = np.random.default_rng(seed)
     records = rng.normal(size=(20_000, len(spectrum))) * np.sqrt(spectrum)
-    centres = rng.normal(size=(20, len(spectrum)))
-    centres *= np.sqrt(centre_variance * len(spectrum) / (centres**2).sum(axis=1, keepdims=True))
-    lengths = np.sqrt(((records - np.repeat(centres, 1000, axis=0)) ** 2).sum(axis=1))
+    centres = rng.normal(size=records.shape) * math.sqrt(centre_variance)
+    lengths = np.linalg.norm(records - centres, axis=1)
     moments = Moments.of(spectrum)
     excess = (lengths <= float(moments.radius(level, centre_variance))).mean() - level
     widest = 0.02 if level == 0.95 or moments.effective_rank > 100 else 0.16
@@ -136,7 +136,7 @@ def test_the_radius_is_a_quantile(seed, spectrum, level, centre_variance):
 
 
 @pytest.mark.parametrize(
-    ("count", "epsilon", "level"), [(1e6, 1, 0.95), (1200, 1, 0.9), (100, 1, 0.75), (600, 2, 0.9), (0, 1, 0.75)]
+    ("count", "epsilon", "level"), [(1e6, 1, 0.95), (1200, 1, 0.9), (100, 1, 0.75), (600, 2, 0.9), (0, 1, 0.95)]
 )
 def test_the_clip_level(count, epsilon, level):
     assert clip_level(count, epsilon, 1e9, 1.0) == pytest.approx(level)

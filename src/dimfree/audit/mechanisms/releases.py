@@ -79,8 +79,9 @@ def table_size(call: ReleaseCall, epsilon: float) -> TableSize:
 
 def deciding_radius(release: Release) -> float:
     """Of friendship, or, where every column is read by itself, how far a record may lie in one column and count."""
-    radius = release.parameters["radius"] if release.reach is None else release.reach.columns.max()
-    return float(radius)
+    if "radius" in release.parameters or release.reach is None:
+        return float(release.parameters["radius"])
+    return float(release.reach.columns.max())
 
 
 def _paper_radius(size: int) -> float:

@@ -75,7 +75,7 @@ class ReplayNoise:
         return self.notes[self._read - 1]
 
 
-_TOTALS = {"paper": 3, "stable, replace-one": 0, "auto, replace-one": 0}
+_TOTALS = {"paper": 3, "stable, replace-one": 0, "auto, replace-one": 0, "auto": 2, "unknown scale": 2}
 
 
 def lattice_points(wanted: Mapping[str, Call] | None = None) -> list[str]:
