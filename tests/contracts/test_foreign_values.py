@@ -266,6 +266,7 @@ class Subjects:
             "Release.confidence_ball": (release.confidence_ball, dict),
             "Release.confidence_box": (release.confidence_box, dict),
             "Release.to_frame": (release.to_frame, dict),
+            "Release.plot": (release.plot, dict),
             "Release.with_learned": (release.with_learned, lambda: {"earlier": release}),
             "Release.from_json": (dimfree.Release.from_json, lambda: {"text": text}),
             "Release.released": (dimfree.Release.released, lambda: {**made, **common}),

@@ -7,7 +7,7 @@ from stats import sampling
 
 from dimfree import Options, SeededNoise, release_mean
 
-FALSE_ALARM = 1e-6
+FALSE_ALARM = 5e-7
 DRAWS, RECORDS = 60, 2000
 CORE = {"options": Options(core="stable")}
 

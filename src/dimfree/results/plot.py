@@ -36,7 +36,7 @@ Rows = list[dict[str, Any]]
 def release_plot(release: Release, kind: str, confidence: float) -> Any:
     """The chart of `Release.plot`."""
     check_choice("kind", kind, KINDS)
-    check_probability("confidence", confidence)
+    confidence = check_probability("confidence", confidence)
     _require_altair()
     reading = Reading.of(release, confidence)
     places = drawn_places(reading, MOST_DRAWN)

@@ -106,7 +106,7 @@ MEDIAN_SHARE, WIDE_SHARE = Fraction(1, 2), Fraction(4, 5)
 # [share of the search's precision] The median distance; the wide distance has the rest.
 MEDIAN_LOOK = 0.6
 # [squared deviations per ln(cells)] All counts of a search, as one: to be likely to succeed; to be worth a try.
-SEARCH_LIKELY, SEARCH_POSSIBLE = 6.0, 2.85
+SEARCH_LIKELY, SEARCH_POSSIBLE = 9.0, 2.85
 # [factor: least, most; power] λ over the wide distance, by the ratio of the wide distance to the median.
 LEAST_WIDENING, MOST_WIDENING, WIDENING_POWER = 1.2, 3.6, 2.5
 # [factor] The grid of the wide distance over the median one: dense where most tables lie, so that doubt favours these.
