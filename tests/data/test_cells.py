@@ -83,13 +83,23 @@ def test_bad_jsonl(tmp_path, content, words):
 
 
 def test_jsonl_with_listed_columns(tmp_path):
-    """Names beside them may differ from line to line; one that a line lacks is a missing entry."""
+    """Names beside them may differ from line to line; one that a line lacks is a missing entry. Order: as listed."""
     path = written(tmp_path / "t.jsonl", '{"who": 7, "a": 1, "b": 2}\n{"a": 3, "note": "x"}\n')
     records = read_table(path, columns=["b", "a"])
-    np.testing.assert_array_equal(records._source, [[1, 2], [3, np.nan]])
+    np.testing.assert_array_equal(records._source, [[2, 1], [np.nan, 3]])
     assert "Did you mean 'note'" not in refusal_of(path, columns=["a", "notes"])
     _, [who], _ = open_table(written(path, '{"who": "p", "a": 1}\n{"who": 7, "a": 3}\n'), ReadOptions(keys=("who",)))
     assert who == ["p", "7"]
+
+
+def test_the_first_line_of_a_jsonl_decides_no_more_than_any_other(tmp_path):
+    """One record that lacks a listed name, wherever it stands, has a missing entry; the others keep theirs."""
+    lines = ['{"a": 3}', '{"a": 1, "b": 2}', '{"b": 4, "a": 5}']
+    for order in ((0, 1, 2), (1, 0, 2), (2, 1, 0)):
+        path = written(tmp_path / "t.jsonl", "\n".join(lines[at] for at in order))
+        expected = np.array([[3, np.nan], [1, 2], [5, 4]])[list(order)]
+        np.testing.assert_array_equal(read_table(path, columns=["a", "b"])._source, expected)
+    assert "no line of it has a column named 'c'" in refusal_of(path, columns=["a", "c"])
 
 
 # ------------------------------------------------------------------------------------------------ .xlsx

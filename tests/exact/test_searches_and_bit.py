@@ -71,7 +71,7 @@ def priced_apart(relation):
 
 @pytest.mark.parametrize("relation", list(Neighbours))
 def test_the_profile_of_the_branch_covers_searches_and_bit_and_twin_does_not(relation):
-    """Under add/remove no table was found on which the signs alone give the twin away: the floor caps the statistic."""
+    """Under add/remove no table was found on which the signs alone give the twin away."""
     table = crowd(relation, *WORST[relation])
     found = divergence(relation, table, neighbour(relation, table))
     assert (found <= claim(relation) + FOLLOWED).all()

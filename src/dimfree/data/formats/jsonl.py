@@ -1,7 +1,8 @@
 """.jsonl (also .gz): one JSON object per line; its names are the columns.
 
 Nothing declares the names: they are those of the first line, and each line must have the same ones, in any order.
-Where the caller lists the columns, other names are ignored and one that a later line lacks is a missing entry.
+Where the caller lists the columns, other names are ignored and one that a line lacks is a missing entry, in the first
+line as in any other: no record decides what the columns are.
 """
 
 import json
@@ -27,21 +28,30 @@ class JsonlStream(RowStream):
             first = next(objects, None)
             if first is None:
                 raise InvalidFile('it is empty, expected one object such as {"age": 41} on each line.')
-            names = tuple(first)
+            names = self._listed() or tuple(first)
             check_names(names)
             self._head = Head.of(names, len(names), self._how)
             for part in in_parts(self._head, self._rows(names, chain([first], objects))):
                 heard(read(), size)
                 yield part
 
+    def _listed(self) -> tuple[str, ...] | None:
+        """The columns that the caller lists, behind those of keys."""
+        listed = self._how.selection.columns
+        return None if listed is None else tuple(dict.fromkeys((*self._how.keys, *listed)))
+
     def _rows(self, names: tuple[str, ...], lines: Iterator[dict[str, Any]]) -> Iterator[list[str]]:
+        absent = set(names)
         for line in lines:
+            absent -= line.keys()
             if self._how.selection.columns is None and line.keys() != set(names):
                 raise InvalidFile(
                     "its lines differ in their names, expected the same in each: list the columns you want (columns=, "
                     "--columns), and a name that a line lacks is a missing entry."
                 )
             yield [_cell(line.get(name)) for name in names]
+        if absent:
+            raise InvalidFile(f"no line of it has a column named {min(absent)!r}: look at how its names are written.")
 
 
 def _object(line: str) -> dict[str, Any]:
