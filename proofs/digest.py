@@ -58,7 +58,7 @@ def digest(root: Path, name: str) -> str | None:
     node: ast.AST | None = _parsed(source, source.stat().st_mtime_ns, source.stat().st_size)
     for part in qualified.split("."):
         node = _definition(node, part)
-    return None if node is None else hashlib.sha256(_canonical(node).encode()).hexdigest()
+    return None if node is None else hashlib.sha256(canonical(node).encode()).hexdigest()
 
 
 @lru_cache(maxsize=128)
@@ -79,10 +79,10 @@ def _definition(scope: ast.AST | None, name: str) -> ast.AST | None:
     return found
 
 
-def _canonical(value: object) -> str:
+def canonical(value: object) -> str:
     """The syntax tree as text that is the same under every supported Python: empty fields and docstrings left out."""
     if isinstance(value, list):
-        return "[" + ",".join(map(_canonical, value)) + "]"
+        return "[" + ",".join(map(canonical, value)) + "]"
     if not isinstance(value, ast.AST):
         return repr(value)
     fields = []
@@ -92,7 +92,7 @@ def _canonical(value: object) -> str:
         if content is None or content == [] or field in _LAYOUT_FIELDS:
             # a literal None is a Constant without a value here, which nothing else is
             continue
-        fields.append(f"{field}={_canonical(content)}")
+        fields.append(f"{field}={canonical(content)}")
     return f"{type(value).__name__}({','.join(fields)})"
 
 

@@ -43,11 +43,9 @@ def spent(state: ColumnState) -> dict[str, float]:
 
 
 def drawn_in(rows: np.ndarray, reach: Reach) -> np.ndarray:
-    """The mean of the records, each farther than R from the centre drawn in to R.
-
-    Coordinates beyond 4 R are held there first: the cap of geometry/clip.
-    """
-    offsets = np.clip((rows - reach.centre) / reach.scale, -4 * reach.radius, 4 * reach.radius)
+    """The mean of the records, each farther than R from the centre drawn in to R, and held within the cap before."""
+    cap = 4 * reach.radius if reach.cap is None else reach.cap
+    offsets = np.clip((rows - reach.centre) / reach.scale, -cap, cap)
     lengths = np.linalg.norm(offsets, axis=1, keepdims=True)
     shortened = offsets * np.minimum(1.0, reach.radius / np.maximum(lengths, 1e-300))
     return np.asarray(reach.centre + reach.scale * shortened.mean(axis=0))

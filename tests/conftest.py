@@ -1,6 +1,7 @@
 """Fixtures of every test: one seed, one false-alarm account."""
 
 import os
+import sys
 
 import hypothesis
 import numpy as np
@@ -31,6 +32,14 @@ def seed(request) -> int:
 @pytest.fixture
 def rng(seed) -> np.random.Generator:
     return np.random.default_rng(seed)
+
+
+@pytest.fixture(autouse=True)
+def no_cluster_of_another_test():
+    """A Client that lost its cluster may close late, or never, and dask goes on naming a cluster as the scheduler in force."""
+    if "distributed" in sys.modules:
+        sys.modules["dask"].config.config.pop("scheduler", None)
+        sys.modules["distributed.client"]._global_clients.clear()
 
 
 # How long an example takes depends on who else uses the machine: no deadline, so that no test is flaky.

@@ -57,16 +57,18 @@ def released(mean, noise=0.25, columns=None, *, spread=None, records=None, denoi
     )
 
 
-def by_columns(spread, over=0.05, columns=None, unresolved=(), mean=None, **rest):
-    """A release that read every column by itself: spreads, noise over spread, places of unresolved columns."""
+def by_columns(spread, over=0.05, columns=None, unresolved=(), mean=None, one_value=(), **rest):
+    """A release that read every column by itself: spreads, noise over spread, places of unresolved columns, and of
+    those that look like one value."""
     spread = np.asarray(spread, dtype=float)
     log_stddev = np.full(len(spread), 0.1)
-    log_stddev[list(unresolved)] = np.inf
+    log_stddev[[*unresolved, *one_value]] = np.inf
+    flags = np.isin(np.arange(len(spread)), one_value) if one_value else None
     mean = 3 * spread if mean is None else np.asarray(mean, dtype=float)
     return Release.released(
         mean=mean,
         noise_stddev=over * spread,
-        error_model=ErrorModel(record_stddev=spread, records=500.0),
+        error_model=ErrorModel(record_stddev=spread, records=500.0, one_value=flags),
         shape=LearnedShape(spread**2, log_stddev, log_above=np.full(len(spread), 0.1)),
         reach=Reach(6.0, mean, spread),
         **common(len(spread), columns, method="columns", **{"objective": "relative", **rest}),

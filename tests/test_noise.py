@@ -83,6 +83,17 @@ def test_system_coin_and_uniform_ask_for_the_whole_range(monkeypatch):
     assert asked == [2**64, 13, 13, 13]
 
 
+def test_powers_of_two_take_the_last_bits_of_random_words(monkeypatch):
+    """Uniform words have uniform last bits."""
+    monkeypatch.setattr(dimfree.noise.secrets, "token_bytes", lambda size: bytes(range(256)) * (size // 256))
+    words = np.frombuffer(bytes(range(256)), dtype=np.uint64).tolist()
+    for bits in (0, 1, 32, 62):
+        assert SystemNoise().below(2**bits, 32).tolist() == [word % 2**bits for word in words]
+    monkeypatch.undo()
+    assert SystemNoise().below(2**32, 0).shape == (0,)
+    assert set(SystemNoise().below(4, 400).tolist()) == {0, 1, 2, 3}
+
+
 def test_coins_compare_integers_beyond_floats(monkeypatch):
     """p = 1 - 2^-64 is not a float; the coin still falls on tails for exactly one value."""
     for value, head in ((2**64 - 1, False), (2**64 - 2, True)):

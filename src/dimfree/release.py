@@ -26,7 +26,7 @@ from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise
 from dimfree.options import Options
 from dimfree.paper.algorithm2 import refuse_paper, release_paper
-from dimfree.request import Learned, NeighboursName, Objective, OnInvalid, Request, open_records
+from dimfree.request import Learned, NeighboursName, Objective, OnMissing, Request, open_records
 from dimfree.results.release import Release
 
 
@@ -60,7 +60,7 @@ def release_mean(
     neighbours: NeighboursName | Neighbours = "add-remove",
     unit: object = None,
     unit_rows: int | None = None,
-    on_invalid: OnInvalid = "raise",
+    on_missing: OnMissing = "raise",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
     ledger: Ledger | None = None,
@@ -71,7 +71,7 @@ def release_mean(
     """Release the mean of the rows of X with (epsilon, delta)-differential privacy in total.
 
     Guarantee: for neighbouring X the releases, refusals included, are (epsilon, delta)-indistinguishable, with the
-    default noise and on_invalid="neutral" (or "raise" where no row is invalid). Proof: proofs/README.md.
+    default noise and on_missing="drop" or "column" (or "raise" where nothing is missing). Proof: proofs/README.md.
 
     Nothing but the budget need be given: location, scale and variances are then learned inside it. Knowing more gives
     less noise.
@@ -115,15 +115,18 @@ def release_mean(
     unit_rows : int, optional
         With `unit`: a public number. A person counts with the total of their first rows, so many at most, instead of
         their mean.
-    on_invalid : {"raise", "neutral"}
-        "raise" stops at an entry that is not finite, a missing key, or a column that writes keys in more than one way
-        (text beside numbers, "7" beside "007"). The error tells the caller about the data and is not covered by the
-        guarantee. "neutral" counts an invalid row and gives it no weight; with `unit` it leaves the row out of the
-        record of its person, and a row without a key out of all. An entry of a list or frame that is no number counts
-        as not finite.
-    columns : sequence of str, optional
+    on_missing : {"raise", "drop", "column"}
+        An entry that is not a finite number is missing: NaN, a null, an empty cell, infinity, and, with "drop" and
+        "column", what is no number in a list or frame. "raise" stops at one, at a missing key, and at a column that
+        writes keys in more than one way (text beside numbers, "7" beside "007"). The error tells the caller about the
+        data and is not covered by the guarantee. "drop" gives a row with a missing entry no weight; with `unit` it
+        leaves the row out of the record of its person. "column" estimates each column's mean over the people who have
+        it, and releases their share in each column too (`Release.present`); every column is then read by itself, so
+        that `covariance`, `shape`, a named `basis` and `unit_rows` must be left out. With `unit` the record of a person
+        is, in each column, the mean of their rows that have it. "drop" and "column" leave out rows without a key.
+    columns : str or sequence of str, optional
         The names of the columns to release, where X has names; the others are not looked at. They keep their order.
-    exclude : sequence of str, optional
+    exclude : str or sequence of str, optional
         The names of columns to leave out, such as identifiers. A column that was not asked for and has the name of an
         identifier ("patient_id", "index") brings an `IdentifierWarning` before anything is spent.
     ledger : Ledger, optional
@@ -149,7 +152,7 @@ def release_mean(
     InvalidParameter
         A parameter cannot be used. Nothing is charged.
     InvalidRecords
-        X is no table of numbers, or, with on_invalid="raise", a row is invalid. Nothing is charged.
+        X is no table of numbers, or, with on_missing="raise", a row is invalid. Nothing is charged.
     BudgetExceeded
         Not enough is left in `ledger`.
 
@@ -177,7 +180,7 @@ def release_mean(
         neighbours=neighbours,
         unit=unit,
         unit_rows=unit_rows,
-        on_invalid=on_invalid,
+        on_missing=on_missing,
         columns=columns,
         exclude=exclude,
         device=device,
@@ -199,7 +202,7 @@ def charged(run: Run, request: Request, whose: Mapping[str, Any], ledger: Ledger
     ):  # a floating-point error would end a run that has spent its budget
         if run.relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
             return stated(refusal, whose)  # before any value is looked at, but to make records of persons' rows
-        require_valid(run.records, request.on_invalid)
+        require_valid(run.records, request.on_missing)
         return stated(charged_run(ledger, request.estimator, run, whose, estimator.release), whose)
 
 

@@ -1,13 +1,14 @@
-"""`release_means`: one mean for each public group, the shape of their noise learned once from all of them (G1).
+"""`release_means`: one mean for each group, the shape of their noise learned once from all of them (G1).
 
 A record is in one group at most, so what a group's run gives away about it is given away once, whatever the number of
-groups; the run that learned the shape comes on top. Proof: proofs/release_groups.md.
+groups; the run that learned the shape comes on top, and with keys="private" the search for the groups
+(`estimators.group_keys`). Proof: proofs/release_groups.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import Any
+from functools import cached_property, lru_cache, partial
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
@@ -17,14 +18,17 @@ from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, 
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import Runs
+from dimfree.accounting.several_runs.keys_first import keys_and_rest, keys_opening
 from dimfree.accounting.several_runs.sharing import Opening, gaussian_opening, opening, shared_out
 from dimfree.data.columns import warn_of_identifiers
-from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups
+from dimfree.data.gpu.device import device_memory_unspoken
+from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups, split_unlisted
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, require_valid
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
-from dimfree.estimators.choose.constants import SCALE_SEARCH_SHARE
+from dimfree.estimators.choose.constants import KEYS_SHARE, SCALE_SEARCH_SHARE
+from dimfree.estimators.group_keys import find_groups
 from dimfree.estimators.opening import UNKNOWN
 from dimfree.estimators.run import CAUTION, Run
 from dimfree.geometry.shape import Shape
@@ -34,7 +38,7 @@ from dimfree.ledger.spending import Charge
 from dimfree.noise import Noise
 from dimfree.options import AUTO, Options, Scale
 from dimfree.release import charged, stated
-from dimfree.request import Objective, OnInvalid, Request
+from dimfree.request import Objective, OnMissing, Request
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
@@ -48,7 +52,7 @@ def release_means(
     X: object,
     *,
     groups: object,
-    keys: Sequence[Key],
+    keys: Sequence[Key] | Literal["private"],
     epsilon: float,
     delta: float,
     objective: Objective = "auto",
@@ -56,7 +60,7 @@ def release_means(
     shape: Shape | None = None,
     unit: object = None,
     unit_rows: int | None = None,
-    on_invalid: OnInvalid = "raise",
+    on_missing: OnMissing = "raise",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
     ledger: Ledger | None = None,
@@ -64,7 +68,7 @@ def release_means(
     options: Options = Options(),
     tell: Tell = lambda *_: None,
 ) -> Means:
-    """Release the mean of every public group with (epsilon, delta)-differential privacy for all of them together.
+    """Release the mean of every group with (epsilon, delta)-differential privacy for all of them together.
 
     Guarantee: for tables that differ by one record, or with `unit` by one person with all their rows, all outcomes
     together, refusals included, are (epsilon, delta)-indistinguishable, under the conditions of `release_mean`. Proof:
@@ -85,9 +89,15 @@ def release_means(
         The column of X that says to which group a row belongs, or its entries. Rows of groups that are not in `keys`
         are left out. With `unit`, a person belongs to the group of their first row in any, and counts there with their
         rows of that group alone.
-    keys : sequence of str or int
+    keys : sequence of str or int, or "private"
         The public names of the groups, known without looking. Entries and names are compared as keys of `unit` are:
         3, 3.0 and "3" are one name, and names that are one key are an error.
+
+        "private": which groups exist is released, too, under the same promise, for a sixteenth of the precision. A
+        group is named if enough people are in it, noise included (`means.least_people`; 95 at epsilon=1, delta=1e-6).
+        How many groups are not named, and who is in them, is never told. Names come in their own order: whole numbers,
+        then text. With `unit`, a person belongs to the group of their first row that has a key, named or not. Time and
+        memory grow with the number of different keys.
     epsilon, delta : float
         The total promise, for all groups together. The neighbours are "add-remove".
     objective : {"auto", "relative", "total"}
@@ -101,9 +111,10 @@ def release_means(
         Whose each row is, as in `release_mean`.
     unit_rows : int, optional
         With `unit`: the number of rows of a person whose total counts, at most.
-    on_invalid : {"raise", "neutral"}
-        What to do with invalid rows, as in `release_mean`.
-    columns, exclude : sequence of str, optional
+    on_missing : {"raise", "drop", "column"}
+        What to do with missing entries, as in `release_mean`. With "column" every group is a release of its own, with
+        the whole budget.
+    columns, exclude : str or sequence of str, optional
         Which columns, as in `release_mean`; `groups` and `unit` name columns beside them.
     ledger : Ledger, optional
         A persistent budget, charged once for all groups before any noise is drawn.
@@ -118,22 +129,23 @@ def release_means(
     -------
     Means
         A mapping from the names to releases. A group with too few records is refused by itself: `means.refused`.
+        With keys="private" no group may be large enough to be named: then it is empty.
 
     Raises
     ------
     InvalidParameter
         A parameter cannot be used. Nothing is charged.
     InvalidRecords
-        X is no table of numbers, or, with on_invalid="raise", a row is invalid. Nothing is charged.
+        X is no table of numbers, or, with on_missing="raise", a row is invalid. Nothing is charged.
     BudgetExceeded
         Not enough is left in `ledger`.
     """
-    names = check_group_keys(keys)
+    listed = None if is_word(keys, "private") else check_group_keys(keys)
     if isinstance(shape, str):
         raise InvalidParameter(
             f"Expected shape={quoted(shape)} to be a Shape; leave it out to learn one from all groups."
         )
-    _check_options(options, objective)
+    _check_options(options, objective, on_missing)
     given = covariance is not None or shape is not None
     request = Request.checked(
         epsilon=epsilon,
@@ -144,7 +156,7 @@ def release_means(
         basis=None,
         unit=unit,
         unit_rows=unit_rows,
-        on_invalid=on_invalid,
+        on_missing=on_missing,
         columns=columns,
         exclude=exclude,
         noise=noise,
@@ -154,15 +166,20 @@ def release_means(
     check_at_least("delta", request.budget.delta, 10 * SMALLEST_DELTA)
     check_ledger(ledger)
     check_callable("tell", tell)
-    with memory_unspoken():
-        records, labels, whose = _opened(X, groups, names, request)
+    with device_memory_unspoken(), memory_unspoken():
+        records, labels, names, whose = _opened(X, groups, listed, request)
         warn_of_identifiers(None if isinstance(X, Records) else records.columns, request.selection)
-    plan = _Plan.of(request, options.scale, named=records.columns is not None)
+    plan = _Plan.of(request, options.scale, named=records.columns is not None, listed=listed is not None)
     whole, budgets, overall = plan.request, plan.budgets, None
     first = Run.of(replace(whole, budget=budgets[0]), records)  # before anything is charged: all fits the columns
     paid = None if ledger is None else _paid(ledger, plan, whose)
     own = replace(whole, budget=budgets[-1], options=replace(options, scale=plan.scale))
-    shared, total = plan.learns_shape, len(names) + plan.learns_shape
+    search = None
+    if plan.keys is not None:
+        search, records, labels, names = find_groups(plan.keys, records, labels, names, whole.noise)
+        first = Run.of(replace(whole, budget=budgets[0]), records)
+    shared = plan.learns_shape and len(names) > 0
+    total = len(names) + shared
     if shared:
         tell("all groups", 0, total)
         overall = charged(replace(first, by_columns=None), whole, {})  # with the branches of `_learning` alone
@@ -173,23 +190,24 @@ def release_means(
         if overall is not None and overall.shape is None:
             releases[name] = _without_shape(overall, plan.openings[-1](own.budget))
         else:
-            releases[name] = charged(Run.of(own, records.chosen(labels == place)), own, {})
+            releases[name] = charged(_run_of_group(own, records, labels, place), own, {})
     promise = Guarantee(whole.budget.epsilon, whole.budget.delta, whole.relation, whole.noise.private, **whose)
-    said = {name: _under(promise, overall, release) for name, release in releases.items()}
+    said = {name: _under(promise, search, overall, release) for name, release in releases.items()}
     if paid is not None:
         paid.noted(refused=all(release.refused for release in releases.values()))
-    return Means(promise, said, None if overall is None else stated(overall, whose))
+    nobody = None if search is None else _charged_anyway(promise, (search, *plan.runs[1:]))
+    return Means(promise, said, None if overall is None else stated(overall, whose), nobody)
 
 
-def _check_options(options: Options, objective: object) -> None:
+def _check_options(options: Options, objective: object, on_missing: object) -> None:
     """Refuse the options that have no meaning for groups."""
     check_kind("options", options, Options)
     if (options.core, options.stages, options.core_sample) != (AUTO, AUTO, AUTO):
         raise InvalidParameter("Expected core, stages and core_sample at their defaults in release_means: drop them.")
-    if is_word(objective, "relative") and options.scale != AUTO:
+    if (is_word(objective, "relative") or is_word(on_missing, "column")) and options.scale != AUTO:
         raise InvalidParameter(
-            f"Expected scale={options.scale!r} to be left out with objective='relative': each group learns the spread "
-            "of every column by itself."
+            f"Expected scale={options.scale!r} to be left out with objective='relative' and on_missing='column': each "
+            "group learns the spread of every column by itself."
         )
 
 
@@ -200,61 +218,106 @@ class _Plan:
     request: Request  # its objective is settled
     scale: Scale
     learns_shape: bool  # whether a run over all groups comes first
+    listed: bool  # whether the names of the groups are public
 
     @classmethod
-    def of(cls, request: Request, scale: Scale, *, named: bool) -> "_Plan":
+    def of(cls, request: Request, scale: Scale, *, named: bool, listed: bool) -> "_Plan":
         """Settles "auto" by the names of the columns: objective, and whether a group learns a factor of its own."""
         learned = request.learned is not None
         relative = request.by_columns(named=named and scale == AUTO) == "relative"
-        if scale == AUTO and not relative:
+        request = replace(request, objective="relative" if relative else "total")
+        alone = request.estimator == "columns"
+        if scale == AUTO and not alone:
             scale = "learn" if learned else "known"
-        return cls(replace(request, objective="relative" if relative else "total"), scale, learned and not relative)
+        return cls(request, scale, learned and not alone, listed)
 
     @property
     def openings(self) -> tuple[Opening, ...]:
         """Of the runs that one record is in: the run that learns the shape, if any, and that of its group."""
         failure = self.request.options.failure_probability
-        if self.request.objective == "relative":
+        if self.request.estimator == "columns":
             return (gaussian_opening,)
         group = _opening(self.scale, failure)
         return (_learning(failure), group) if self.learns_shape else (group,)
 
     @property
+    def keys(self) -> Budget | None:
+        """Of the search for the groups; None where they are listed."""
+        return self._parts[0]
+
+    @property
     def budgets(self) -> tuple[Budget, ...]:
-        """One for each opening; together at most the budget (M9)."""
-        budget, failure = self.request.budget, self.request.options.failure_probability
-        return _shares(budget, failure, self.scale) if self.learns_shape else (budget,)
+        """One for each opening; with that of the keys at most the budget (M9)."""
+        return self._budgets(self._parts[1])
+
+    @property
+    def runs(self) -> tuple[Costs, ...]:
+        """What all of them are charged."""
+        return *(() if self.keys is None else (keys_opening(self.keys),)), *self._opened(self._parts[1])
+
+    @cached_property
+    def _parts(self) -> tuple[Budget | None, Budget]:
+        budget = self.request.budget
+        return (None, budget) if self.listed else keys_and_rest(budget, KEYS_SHARE, self._opened)
+
+    def _budgets(self, rest: Budget) -> tuple[Budget, ...]:
+        failure = self.request.options.failure_probability
+        return _shares(rest, failure, self.scale) if self.learns_shape else (rest,)
+
+    def _opened(self, rest: Budget) -> tuple[Costs, ...]:
+        return tuple(begin(budget) for begin, budget in zip(self.openings, self._budgets(rest), strict=True))
 
 
-def _under(whole: Guarantee, overall: Release | None, release: Release) -> Release:
+@device_memory_unspoken()
+@memory_unspoken()  # its text would tell how many are in the group
+def _run_of_group(own: Request, records: Records, labels: Integers, place: int) -> Run:
+    return Run.of(own, records.chosen(labels == place))
+
+
+def _under(whole: Guarantee, search: Costs | None, overall: Release | None, release: Release) -> Release:
     """A group's release, stating the promise of all: it tells of the overall run as well, whose shape its noise has."""
     estimates = f"{whole.estimates}, among what belongs to the group"
     common: dict[str, Any] = {"guarantee": whole, "parameters": {**release.parameters, "estimates": estimates}}
-    if overall is None:
-        return replace(release, **common)
-    runs = tuple(run.ledger for run in (overall, release) if isinstance(run.ledger, Costs))
-    ledger = Runs(Budget(whole.epsilon, whole.delta), whole.neighbours, runs)
-    return replace(release.with_learned(overall), ledger=ledger, **common)
+    runs = [search, *(run.ledger for run in (overall, release) if run is not None)]
+    if len(told := tuple(run for run in runs if isinstance(run, Costs))) > 1:
+        common["ledger"] = _charged_anyway(whole, told)
+    return replace(release if overall is None else release.with_learned(overall), **common)
+
+
+def _charged_anyway(whole: Guarantee, runs: tuple[Costs, ...]) -> Runs:
+    return Runs(Budget(whole.epsilon, whole.delta), whole.neighbours, runs)
 
 
 def _opened(
-    X: object, groups: object, names: tuple[Key, ...], request: Request
-) -> tuple[Records, Integers, Mapping[str, Any]]:
-    """One record for each person in some group, the group of each, and what the guarantee says of one person."""
+    X: object, groups: object, listed: tuple[Key, ...] | None, request: Request
+) -> tuple[Records, Integers, tuple[Key, ...], Mapping[str, Any]]:
+    """One record for each person in some group, the group of each, all groups (PRIVATE unless they are listed), and
+    what the guarantee says of one person."""
     X = selected(X, request.selection, (groups, request.unit))
-    table, labels = split_groups(X, groups, names, request.on_invalid)
-    read = partial(as_records, on_invalid=request.on_invalid)
+    table, labels, names = _split(X, groups, listed, request.on_missing)
+    read = partial(as_records, on_missing=request.on_missing)
+    averaged = {"each_column": True} if request.on_missing == "column" else {}
     if request.unit is None:
         records, labels = members(read(table), labels)
-        require_valid(records, request.on_invalid)  # before any noise is drawn
-        return records.where_it_lies(), labels, {}
+        require_valid(records, request.on_missing)  # before any noise is drawn
+        return records.where_it_lies(), labels, names, averaged
     table, keys = split_unit(table, request.unit)
-    people, labels = person_members(read(table), labels, keys, request.unit_rows, request.on_invalid)
+    people, labels = person_members(read(table), labels, keys, request.unit_rows, request.on_missing)
+    require_valid(people, request.on_missing)  # a total may be beyond the range of floats
     return (
         people.where_it_lies(),
         labels,
-        {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows},
+        names,
+        {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows, **averaged},
     )
+
+
+def _split(
+    X: object, groups: object, listed: tuple[Key, ...] | None, on_missing: str
+) -> tuple[Any, Integers, tuple[Key, ...]]:
+    if listed is None:
+        return split_unlisted(X, groups, on_missing)
+    return *split_groups(X, groups, listed, on_missing), listed
 
 
 @lru_cache(maxsize=16)  # a search through calibrations: seconds
@@ -268,10 +331,9 @@ def _shares(budget: Budget, failure_probability: float, scale: Scale) -> tuple[B
 def _paid(ledger: Ledger, plan: _Plan, whose: Mapping[str, Any]) -> Charged:
     """Charge the ledger for all groups together: one record is in one of them (G1), and in the overall run."""
     request = plan.request
-    runs = tuple(begin(budget) for begin, budget in zip(plan.openings, plan.budgets, strict=True))
     terms = terms_of(request.budget, request.relation, whose)
     return ledger.charge(
-        Charge(request.budget, runs), terms=terms, private=request.noise.private, what="means of groups"
+        Charge(request.budget, plan.runs), terms=terms, private=request.noise.private, what="means of groups"
     )
 
 

@@ -24,7 +24,7 @@ from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, 
 from dimfree.data.columns import Selection, warn_of_identifiers
 from dimfree.data.gpu.device import Place, device_memory_unspoken, place_of
 from dimfree.data.people.person_records import person_records, split_unit
-from dimfree.data.records import ON_INVALID, Records, as_records
+from dimfree.data.records import ON_MISSING, Records, as_records
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.geometry.bases import check_basis
@@ -34,7 +34,7 @@ from dimfree.options import AUTO, UNTESTED, Options
 
 Learned = Literal["auto", "paper"]  # shapes that are learned from the records
 NeighboursName = Literal["add-remove", "replace-one"]
-OnInvalid = Literal["raise", "neutral"]
+OnMissing = Literal["raise", "drop", "column"]
 Objective = Literal["auto", "relative", "total"]
 
 _LEARNERS = {"auto": "unknown", "paper": "paper"}
@@ -52,7 +52,7 @@ class Request:
     basis: object
     unit: object
     unit_rows: int | None
-    on_invalid: OnInvalid
+    on_missing: OnMissing
     selection: Selection
     device: str | None
     place: Place | None
@@ -73,7 +73,7 @@ class Request:
         basis: object = AUTO,
         unit: object = None,
         unit_rows: int | None = None,
-        on_invalid: OnInvalid = "raise",
+        on_missing: OnMissing = "raise",
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] | None = None,
         device: str | None = None,
@@ -88,7 +88,7 @@ class Request:
         check_at_least("delta", budget.delta, SMALLEST_DELTA)
         check_kind("options", options, Options)
         check_basis(basis)
-        check_choice("on_invalid", on_invalid, ON_INVALID)
+        check_choice("on_missing", on_missing, ON_MISSING)
         check_unit_rows(unit, unit_rows)
         request = cls(
             budget=budget,
@@ -99,7 +99,7 @@ class Request:
             basis=basis,
             unit=unit,
             unit_rows=unit_rows,
-            on_invalid=on_invalid,
+            on_missing=on_missing,
             selection=Selection.checked(columns, exclude),
             device=device,
             place=place_of(device),
@@ -119,7 +119,7 @@ class Request:
     @property
     def estimator(self) -> str:
         """The name of the estimator that answers."""
-        if self.learned == AUTO and self.objective == "relative":
+        if self.learned == AUTO and (self.objective == "relative" or self.on_missing == "column"):
             return "columns"
         return _LEARNERS[self.learned] if self.learned else self.options.core
 
@@ -165,6 +165,12 @@ class Request:
                 "Expected objective='relative' without covariance, shape, basis and core: it learns the spread of "
                 "every column by itself. Leave them out, or use objective='total'."
             )
+        if self.on_missing == "column" and (self.by_columns(named=True) is None or self.unit_rows is not None):
+            raise InvalidParameter(
+                "Expected on_missing='column' without covariance, shape, basis, core and unit_rows: it reads every "
+                "column by itself, and a total over rows with missing entries is no total. Leave them out, or use "
+                "on_missing='drop'."
+            )
         if self.learned != AUTO and not self._columns_as_they_are:
             raise InvalidParameter(
                 "Expected basis to be left out: it is for shape='auto', where the shape of the noise is learned; "
@@ -197,9 +203,10 @@ def open_records(X: object, request: Request) -> Persons:
 
 
 def _by_person(X: object, request: Request) -> Persons:
-    read = partial(as_records, on_invalid=request.on_invalid)
+    read = partial(as_records, on_missing=request.on_missing)
+    averaged = {"each_column": True} if request.on_missing == "column" else {}
     if request.unit is None:
-        return Persons(read(X), {})
+        return Persons(read(X), averaged)
     table, keys = split_unit(X, request.unit)
-    whose = {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows}
-    return Persons(person_records(read(table), keys, request.unit_rows, request.on_invalid), whose)
+    whose = {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows, **averaged}
+    return Persons(person_records(read(table), keys, request.unit_rows, request.on_missing), whose)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.discrete import slack
+from dimfree.accounting.discrete import EPSILON_SHARE, slack
 from dimfree.accounting.events import Bounded, Costs, Gaussian, branches_profile
 from dimfree.accounting.ladder import DENOMINATOR, Ladder, shortest_ladder
 from dimfree.accounting.lifting import before_lifting
@@ -43,13 +43,13 @@ def test_gaussians_alone_cost_their_composition():
 
 
 def test_slack_of_every_release_is_charged():
-    """A coarse grid: epsilon is lowered, delta is multiplied and the tails are added, for `before` and `after`."""
+    """A coarse grid: epsilon is lowered by all that any grid may cost, delta is multiplied and the tails are added."""
     budget = Budget(1.0, 1e-3)
     coarse = Gaussian("count", 100.0, 3e4, 1, 1.0)
     ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (Bounded(0.5, 0.0),), chosen=0, after=(coarse,))
     loss = slack(3e4, 100.0, 1, 1e-3)
     assert ledger.delta() == pytest.approx(
-        math.exp(loss.ratio) * float(hockey_stick(0.5, 1.0 - loss.epsilon)) + loss.tail, rel=1e-12
+        math.exp(loss.ratio) * float(hockey_stick(0.5, 1.0 - EPSILON_SHARE)) + loss.tail, rel=1e-12
     )
     assert ledger.delta() > replace(ledger, after=()).delta()
 

@@ -6,11 +6,12 @@ from functools import partial
 
 import pytest
 
-from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Costs, Gaussian
+from dimfree.accounting.budget import SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.several_runs.composed_runs import ComposedRuns
-from dimfree.accounting.several_runs.sharing import opening, shared_out
+from dimfree.accounting.several_runs.keys_first import keys_and_rest, keys_opening
+from dimfree.accounting.several_runs.sharing import gaussian_budget, opening, shared_out
 from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
 
 ADD = Neighbours.ADD_REMOVE
@@ -72,6 +73,27 @@ def test_runs_that_fit_nowhere_get_parts_that_add_up_to_the_whole(whole):
         used = min(getattr(whole, name), 100.0)  # what a run keeps of a larger promise
         assert float(total) == pytest.approx(used, rel=1e-12)
     assert parts[0].epsilon < parts[1].epsilon
+    assert ComposedRuns(tuple(map(one_gaussian, parts))).delta(whole.usable_epsilon) <= whole.delta  # to the last bit
+
+
+@pytest.mark.parametrize("whole", [Budget(0.01, 1e-11), Budget(1.0, 1e-11), Budget(30.0, 1e-11)])
+@pytest.mark.parametrize("runs", [1, 2])
+def test_keys_and_what_follows_keep_the_whole_where_no_convolution_is_precise_enough(whole, runs):
+    """At such a delta the error of a Fourier transform is too much, so that promises are added up."""
+
+    def openings(rest):
+        parts = shared_out(rest, [(share, one_gaussian) for share in SHARES]) if runs == 2 else (rest,)
+        return tuple(Costs(part, ADD, one_gaussian(part).before, (Bounded(1e-9, 1e-20),)) for part in parts)
+
+    keys, rest = keys_and_rest(whole, 1 / 16, openings)
+    assert ComposedRuns((keys_opening(keys), *openings(rest))).delta(whole.epsilon) <= whole.delta
+    assert keys.epsilon > whole.epsilon / 10
+    assert rest.epsilon > whole.epsilon / 10
+
+
+@pytest.mark.parametrize("delta", [1e-3, 0.1, 0.5])
+def test_a_gaussian_that_no_epsilon_is_needed_for_gets_a_small_one(delta):
+    assert 0 < gaussian_budget(1e-4, delta, 0.02).epsilon <= SMALLEST_EPSILON
 
 
 def test_the_parts_of_real_runs_compose_to_the_whole_and_add_up_to_more():

@@ -10,7 +10,9 @@ from dimfree.mechanisms import (
     count,
     directions,
     gaussian,
+    group_keys,
     length_histogram,
+    missing,
     outer_sum,
     ring_lengths,
     ring_scores,
@@ -21,7 +23,13 @@ from dimfree.mechanisms.paper import laplace_count, sparse_vector, stable_histog
 
 _CLIPPED = "clipped_total(directions, EVEN, _squared)"
 _WHOLE = "np.rint(_squared(directions, slice(None), EVEN / BALL)).sum(axis=0).astype(np.int64)"
+_SORTED = "sorted(np.flatnonzero(counts).tolist(), key=lambda place: public_order(keys[place]))"
 _SPENT = "            lifted = bar + int(noise.laplace(scale, 1)[0])  # redrawn after a positive answer\n"
+_GAPS_CLIPPED = "clipped_total(rows, norm, _ones_where_missing)"
+_GAPS_WHOLE = (
+    "np.rint(_ones_where_missing(getattr(rows, 'toarray', lambda: rows)(), slice(None), norm / BALL))"
+    ".sum(axis=0).astype(np.int64)"
+)
 
 LINES = {  # name -> function, a line of it, what is written there instead
     "a threshold is not redrawn": (sparse_vector._first_above, _SPENT, ""),
@@ -55,6 +63,10 @@ LINES = {  # name -> function, a line of it, what is written there instead
         "math.log(delta)",
         "math.log(10 * delta)",
     ),
+    "a threshold lower by one person": (group_keys.published_keys, "count >= least", "count >= least - 2**bits"),
+    "a key is published if seen": (group_keys.published_keys, "if count >= least", "if count is not None"),
+    "keys in the order of appearance": (group_keys.published_keys, _SORTED, "np.flatnonzero(counts).tolist()"),
+    "an exchange of keys for an arrival": (group_keys.published_keys, "moved_counts(1, relation)", "1"),
     "squares are not clipped": (directions._sums_of, _CLIPPED, _WHOLE),
     "directions are too long": (directions.unit_steps, "LENGTH * _SHORTER", "1.01 * LENGTH * _SHORTER"),
     "a weight without an end": (directions._weights, "where=lengths > 0), 1.0)", "where=lengths > 0), 9.0)"),
@@ -66,7 +78,15 @@ LINES = {  # name -> function, a line of it, what is written there instead
         "gaussian(event.stddev / 2,",
     ),
     "√k for √(2k)": (soft_histogram.noisy_histograms, "len(which) * CHANGED_RECORDS[relation]", "len(which)"),
-    "soft cells of norm √2": (soft_histogram._tallied, "_NEXT[part]", "_HERE[part]"),
+    "soft cells of norm √2": (soft_histogram._tallied, "(_HERE, _NEXT)", "(_HERE, _HERE)"),
+    "half the noise of the missing entries": (
+        missing.noisy_missing_counts,
+        "gaussian(event.stddev,",
+        "gaussian(event.stddev / 2,",
+    ),
+    "an exchange of missing entries for an arrival": (missing.noisy_missing_counts, "MOVES[relation]", "1.0"),
+    "missing entries are not clipped": (missing._clipped_missing, _GAPS_CLIPPED, _GAPS_WHOLE),
+    "one entry for all": (missing.noisy_missing, "charged_gaussian(d * 2**bits", "charged_gaussian(2**bits"),
     "half the noise of the lengths": (
         length_histogram.noisy_length_counts,
         "gaussian(event.stddev,",

@@ -30,14 +30,14 @@ def test_everything_that_draws_is_looked_at():
         *("count", "total weight", "core mean", "clipped mean", "scores", "group means", "search", "unit"),
         *("friend radius", "medians", "histograms of coordinates", "Laplace count", "heaviest", "sparse vector"),
         *("unevenness", "weight of unevenness", "spread in a basis", "togetherness", "outer products"),
-        *("soft histograms", "lengths of records", "valid records", "crossing"),
+        *("soft histograms", "lengths of records", "valid records", "missing share", "missing entries", "crossing"),
         *("ring lengths", "ring unit", "ring scores"),
     ):
         assert word in said
     assert len(GAUSSIAN) + len(LAPLACE) == len(CASES)
     for word in (
         *("clipped mean", "scores", "togetherness", "outer products", "friend radius", "medians", "histograms"),
-        *("soft histograms", "lengths of records", "ring lengths", "ring unit", "ring scores"),
+        *("soft histograms", "lengths of records", "missing entries", "ring lengths", "ring unit", "ring scores"),
     ):
         assert {f"{relation}" for relation in ("add-remove", "replace-one")} == {
             name.split(", ")[1] for name in CASES if name.startswith(word)
@@ -132,6 +132,9 @@ BROKEN = {
     "half the noise on the counts": {"sparse vector"},
     "half the noise of a soft histogram": {name for name in CASES if name.startswith("soft histograms")},
     "√k for √(2k)": {name for name in CASES if name.startswith("soft histograms, replace-one")},
+    "half the noise of the missing entries": {name for name in CASES if name.startswith("missing entries")},
+    "an exchange of missing entries for an arrival": {"missing entries, replace-one"},
+    "one entry for all": {"missing share"},
     "half the noise of the lengths": {name for name in CASES if name.startswith("lengths of records")},
     "an exchange of lengths for an arrival": {"lengths of records, replace-one"},
     "half the noise of a bisection": {"search"},

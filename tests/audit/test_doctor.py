@@ -146,6 +146,12 @@ def test_a_build_that_does_not_fit_is_found(monkeypatch):
     assert last.found == "pandas fails to import (ValueError)"
 
 
+def test_what_benchmarks_want_is_no_fault_of_an_installation():
+    """The extra peers holds scikit-learn below a version that everybody else gets."""
+    assert list(packages(["scikit-learn<0.1; extra == 'peers'"])) == []
+    assert [found.verdict for found in packages(["scikit-learn<0.1; extra == 'files'"])] == ["bad"]
+
+
 def test_packages_that_are_old_missing_or_optional():
     asked = [
         "numpy>=2.0",

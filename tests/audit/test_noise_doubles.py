@@ -95,10 +95,11 @@ def test_the_lattice_sum_is_near_the_continuous_one():
 @pytest.mark.parametrize("name", EXACT)
 def test_every_claim_holds_and_something_is_found(name):
     make, delta = EXACT[name]
-    found = judge(make(1.0, 1e-2), 1.0, delta)
+    made = make(1.0, 1e-2)
+    found = judge(made, 1.0, delta)
     assert not found.violated
     assert 0 < found.epsilon <= 1
-    assert judge(make(1.0, 1e-2), found.epsilon / 2, 1e-6).violated  # half of what is there is seen through
+    assert judge(made, found.epsilon / 2, 1e-6).violated  # half of what is there is seen through
 
 
 def test_what_is_asked_is_remembered():

@@ -255,7 +255,7 @@ def test_noise_off_the_grid_is_caught_in_every_mechanism(seed):
     vectors -= {name for name in vectors if name.startswith(listed)}
     complaints = lattice(FloatNoise(seed))
     assert {line.split(":")[0] for line in complaints} >= vectors
-    assert len(vectors) == 22
+    assert len(vectors) == 24
 
 
 def test_a_float_sum_is_caught():

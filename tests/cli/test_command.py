@@ -50,7 +50,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch):
     (tmp_path / "staff.csv").write_text("\n".join(["age,income,region", *staff]))
     monkeypatch.chdir(tmp_path)
     done = [CliRunner().invoke(dimfree.cli.app, words) for words in commands_of_the_help(tmp_path)]
-    assert len(done) == 8
+    assert len(done) == 9
     assert {each.exit_code for each in done} <= {0, 3}  # real noise: once in a hundred runs good data are refused
     assert all(each.exit_code == 0 or "Refused" in each.stderr for each in done)
     assert done[4].exit_code == 3 or done[4].stdout.startswith(

@@ -84,6 +84,12 @@ def by_hand(data="data.parquet", seed=42, **changes):
 # ------------------------------------------------------------------------------------------------ product and talk
 
 
+def test_columns_in_units_of_their_own_have_no_range_of_noise(folder):
+    words = words_of(run("--objective", "relative", known=[]))
+    assert "coordinate(s) in each group" not in words
+    assert "over all groups, 4 of 4 columns have noise below a tenth of the spread" in words
+
+
 @pytest.mark.parametrize("data", ["data.csv", "data.parquet"])
 def test_a_long_table_to_stdout_and_talk_to_stderr(folder, data, seed):
     result = run(data=data)
@@ -138,7 +144,7 @@ def test_every_option_reaches_the_release(folder, monkeypatch):
 
     monkeypatch.setattr(dimfree.release_groups, "release_means", fake)
     run(
-        *("--failure-probability", 0.2, "--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
+        *("--failure-probability", 0.2, "--outliers", 0.1, "--tails", "gaussian", "--on-missing", "drop"),
         *("--scale", "learn", "--window", 0.5, 1e3, "--denoise", "--objective", "total"),
     )
     run(known=[])
@@ -151,7 +157,7 @@ def test_every_option_reaches_the_release(folder, monkeypatch):
         "epsilon": 4.0,
         "delta": 1e-4,
         "objective": "total",
-        "on_invalid": "neutral",
+        "on_missing": "drop",
         "options": Options(
             failure_probability=0.2, outliers=0.1, tails="gaussian", scale="learn", window=(0.5, 1e3), denoise=True
         ),
@@ -291,3 +297,44 @@ def test_a_real_release(folder, monkeypatch):
     assert "Not private" not in result.stderr
     for key in ("north", "south"):
         assert np.abs(means[key].mean - WHERE[key]).max() < 0.5
+
+
+# ------------------------------------------------------------------------------------------------ private groups
+
+PRIVATE = ["--group-by", "region", "--private-groups"]
+
+
+def test_large_groups_are_found_and_small_ones_stay_unnamed(folder):
+    lines = Path("data.csv").read_text().splitlines()
+    few = [line for line in lines if SECRET in line][:2]
+    Path("found.csv").write_text("\n".join([line for line in lines if SECRET not in line] + few) + "\n")
+    result = run("--json", "record.json", "--report", "page.html", data="found.csv", groups=PRIVATE, known=[])
+    means = Means.from_json(Path("record.json").read_text())
+    assert means.least_people is not None
+    assert [row[0] for row in rows_of(result.stdout)] == ["north", "north", "south", "south"]
+    assert "Which groups exist was released under the same promise" in words_of(result)
+    assert "271828" not in Path("record.json").read_text() + Path("page.html").read_text()
+
+
+def test_nobody_is_named_and_the_budget_is_spent(folder):
+    Path("few.csv").write_text("\n".join(Path("data.csv").read_text().splitlines()[:4]) + "\n")
+    result = run("--json", "record.json", "--report", "page.html", data="few.csv", groups=PRIVATE, known=[], expect=3)
+    assert "No group had enough people to be named" in words_of(result)
+    assert "learned by each group for itself" in words_of(result)
+    assert "given" not in words_of(result).split()
+    assert list(Means.from_json(Path("record.json").read_text())) == []
+
+
+@pytest.mark.parametrize("groups", [[*GROUPS, "--private-groups"], ["--private-groups"], ["--group-by", "region"]])
+def test_a_list_or_private_groups_but_not_both(folder, groups):
+    assert "--private-groups, to find large groups" in words_of(run(groups=groups, expect=2))
+
+
+def test_a_name_that_was_found_cannot_command_the_terminal(folder):
+    rows = [f"\x1b[2Jnorth,{place},{place}" for place in range(60)]
+    Path("found.csv").write_text("\n".join(["region,age,income", *rows]) + "\n")
+    budget = ["--epsilon", "1", "--delta", "1e-2", "--objective", "relative"]
+    result = CliRunner().invoke(app, ["mean", "found.csv", *budget, *PRIVATE, "--json", "record.json"])
+    assert list(Means.from_json(Path("record.json").read_text())) == ["\x1b[2Jnorth"]
+    assert "refused" in result.stderr
+    assert "\x1b[2J" not in result.stderr

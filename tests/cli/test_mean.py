@@ -120,7 +120,7 @@ def test_files_get_the_product_and_stdout_stays_empty(folder, fake_release, kind
 def test_every_option_reaches_the_release(folder, fake_release):
     run(
         *("--neighbours", "replace-one", "--core", "stable", "--failure-probability", 0.2),
-        *("--outliers", 0.1, "--tails", "gaussian", "--on-invalid", "neutral"),
+        *("--outliers", 0.1, "--tails", "gaussian", "--on-missing", "drop"),
         *("--scale", "learn", "--stages", 2, "--shape", "paper", "--window", 0.5, 1e3, "--denoise"),
         *("--objective", "total"),
     )
@@ -142,7 +142,7 @@ def test_every_option_reaches_the_release(folder, fake_release):
             failure_probability=0.2,
             denoise=True,
         ),
-        "on_invalid": "neutral",
+        "on_missing": "drop",
         "unit": None,
         "unit_rows": None,
         "device": None,
@@ -357,6 +357,21 @@ def test_real_bad_input(folder):
     X = np.full((ROWS, 2), SECRET)
     X[5] = np.nan
     np.save("data.npy", X)
-    assert "on_invalid" in sentence_of()
-    for option, value in (("--core", "hard"), ("--tails", "long"), ("--neighbours", "none"), ("--on-invalid", "drop")):
+    assert "on_missing" in sentence_of()
+    for option, value in (
+        ("--core", "hard"),
+        ("--tails", "long"),
+        ("--neighbours", "none"),
+        ("--on-missing", "neutral"),
+    ):
         assert repr(value) in sentence_of(option, value)
+
+
+def test_missing_cells_of_a_file_by_column(folder):
+    cells = [["" if (row + column) % 10 == 0 else str(row % 7 + column) for column in range(3)] for row in range(1500)]
+    Path("gaps.csv").write_text("\n".join(["a,b,c", *map(",".join, cells)]) + "\n")
+    result = CliRunner().invoke(app, ["mean", "gaps.csv", *BUDGET, "--on-missing", "column", "--report", "r.html"])
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("name,mean,noise_stddev,lower,upper,noise_over_spread,present\na,")
+    assert "each column's mean over the people who have it" in " ".join(result.stderr.replace("│", "").split())
+    assert "of the people have the column that fewest have" in Path("r.html").read_text()

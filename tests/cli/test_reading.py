@@ -9,8 +9,13 @@ from typer.testing import CliRunner
 
 import dimfree.cli.reading as reading_module
 from dimfree.cli import app
+from dimfree.cli.bounds import bounds_rows
+from dimfree.data.formats.bounded import Bounds
 from dimfree.data.read import open_table
 from dimfree.data.read_options import ReadOptions
+from dimfree.noise import SeededNoise
+from dimfree.results.grouped import Means
+from dimfree.results.release import Release
 
 BUDGET = ["--epsilon", "50", "--delta", "1e-3"]
 SECRET = 271828.25
@@ -145,11 +150,19 @@ def method_of(words):
     [
         ("s.toml", "columns = [", "check its commas and quotes"),
         ("s.json", "[1]", "expected nothing but columns"),
-        ("s.toml", "bounds = 3", "expected nothing but columns"),
+        ("s.toml", "limits = 3", "expected nothing but columns"),
+        ("s.toml", "bounds = 3", "[low, high] for each column by name"),
+        ("s.toml", "[bounds]\nage = 3", "bounds of 'age' to be [low, high]"),
+        ("s.toml", "[bounds]\nage = [1]", "bounds of 'age' to be [low, high]"),
+        ("s.toml", "[bounds]\nage = [0, inf]", "two finite numbers, low below high"),
+        ("s.json", '{"bounds": {"age": [NaN, 1]}}', "two finite numbers, low below high"),
+        ("s.toml", "[bounds]\nage = [0, true]", "two finite numbers, low below high"),
+        ("s.toml", "[bounds]\nage = [1, 1]", "two finite numbers, low below high"),
+        ("s.toml", "[bounds]\nagee = [0, 1]", "Did you mean 'age'?"),
         ("s.toml", "[scales]\nage = -1", "a positive number for each column"),
         ("s.toml", "scales = 3", "a positive number for each column"),
         ("s.toml", "[scales]\nage = 1", "for every column that is released: 'income', 'patient_id'"),
-        ("s.toml", "columns = 'age'", "Pass a list of column names"),
+        ("s.toml", "columns = 3", "Pass a column name, or a list of them"),
         ("s.yaml", "", "ending in .toml or .json"),
     ],
 )
@@ -159,3 +172,71 @@ def test_a_schema_that_cannot_be_used(name, content, said):
     assert result.exit_code == 2
     assert said in result.stderr
     assert run("people.csv", "--schema", "none.toml").exit_code == 2
+
+
+# ------------------------------------------------------------------------------------------------ public bounds
+
+
+@pytest.fixture
+def seeded(monkeypatch):
+    monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: SeededNoise(7))
+
+
+def held_table(low, high):
+    """people.csv with the ages held by hand, as held.csv."""
+    lines = Path("people.csv").read_text().split()
+    rows = [line.split(",") for line in lines[1:]]
+    ages = [repr(min(max(float(age), low), high)) for _, age, _ in rows]
+    held = [f"{who},{age},{income}" for (who, _, income), age in zip(rows, ages, strict=True)]
+    Path("held.csv").write_text("\n".join([lines[0], *held]))
+
+
+@pytest.mark.usefixtures("seeded")
+@pytest.mark.parametrize("words", [["--exclude", "patient_id"], ["--unit", "patient_id"], ["--columns", "age"]])
+def test_bounds_hold_entries_and_are_told(words):
+    low, high = int(SECRET) - 0.5, int(SECRET) + 1
+    held_table(low, high)
+    Path("b.toml").write_text(f"[bounds]\nage = [{low}, {high}]\npatient_id = [0, 1]\n")
+    result = run("people.csv", "--schema", "b.toml", *words, "--json", "r.json", "--report", "r.html")
+    wanted = run("held.csv", *words, "--json", "w.json")
+    assert columns_of(result) == columns_of(wanted)
+    assert result.stdout == wanted.stdout
+    said = " ".join(result.stderr.replace("│", " ").split())
+    assert f"age {low:.15g} to {high:.15g}: public. An entry beyond counts as the bound" in said
+    assert "patient_id 0" not in said
+    assert "counts as the bound" not in wanted.stderr
+    release, other = (Release.from_json(Path(name).read_text()) for name in ("r.json", "w.json"))
+    assert json.loads(release.parameters["bounds"]) == {"age": [low, high]}
+    assert {**other.parameters, "bounds": release.parameters["bounds"]} == release.parameters
+    assert release.ledger.delta() == other.ledger.delta()
+    assert "public bounds of columns" in Path("r.html").read_text()
+
+
+@pytest.mark.usefixtures("seeded")
+def test_bounds_of_groups_and_of_public_records():
+    low, high = int(SECRET) - 0.5, int(SECRET) + 1
+    held_table(low, high)
+    for name in ("people.csv", "held.csv"):
+        head, *rows = Path(name).read_text().split()
+        regions = [f"{row},{'north' if at % 2 else 'south'}" for at, row in enumerate(rows)]
+        Path(f"by-{name}").write_text("\n".join([f"{head},region", *regions]))
+    Path("regions.txt").write_text("north\nsouth\n")
+    Path("b.toml").write_text(f'exclude = ["patient_id"]\n[bounds]\nage = [{low}, {high}]\n')
+    words = ["--group-by", "region", "--groups", "regions.txt"]
+    result = run("by-people.csv", "--schema", "b.toml", *words, "--json", "m.json")
+    assert result.stdout == run("by-held.csv", "--exclude", "patient_id", *words).stdout
+    assert result.exit_code == 0
+    assert "counts as the bound" in " ".join(result.stderr.replace("│", " ").split())
+    means = Means.from_json(Path("m.json").read_text())
+    assert {each.parameters["bounds"] for each in means.values()} == {json.dumps({"age": [low, float(high)]})}
+    Path("public.csv").write_text(Path("people.csv").read_text())
+    shaped = run("people.csv", "--schema", "b.toml", "--shape-from", "public.csv")
+    Path("public.csv").write_text(Path("held.csv").read_text())
+    assert shaped.exit_code == 0
+    assert shaped.stdout == run("people.csv", "--schema", "b.toml", "--shape-from", "public.csv").stdout
+
+
+def test_many_bounds_stay_a_short_row():
+    rows = dict(bounds_rows(Bounds.checked({f"c{at}": (0, at + 1) for at in range(30)})))
+    assert "c7 0 to 8; and 22 more: public" in rows["bounds"]
+    assert not dict(bounds_rows(Bounds()))

@@ -37,10 +37,8 @@ def mean(*words, data="people.csv", expect=0):
 def test_page_comes_with_the_mean_and_shows_the_command_without_folders(folder):
     result = mean("-o", folder / "mean.csv", "--report", folder / "page.html", "--tails", "gaussian")
     text = Path("page.html").read_text(encoding="utf-8")
-    command = (
-        "dimfree mean people.csv --epsilon 1.0 --delta 1e-06 --covariance variances.npy --tails gaussian"
-        " --out mean.csv --report page.html"
-    )
+    flags = ["--epsilon 1.0", "--delta 1e-06", "--covariance variances.npy", "--tails gaussian", "--out mean.csv"]
+    command = " \\\n    ".join(["dimfree mean people.csv", *flags, "--report page.html"])
     assert f"<code>{command}</code>" in text
     assert str(folder) not in text
     assert "&lt;b&gt;age&lt;/b&gt;" in text
@@ -105,7 +103,7 @@ def test_groups_have_one_page():
     mean(*words, data="staff.csv")
     text = Path("page.html").read_text(encoding="utf-8")
     assert "Private means of 2 groups" in text
-    assert "--group-by region --groups regions.txt" in text
+    assert "--group-by region \\\n    --groups regions.txt" in text
 
 
 @pytest.mark.parametrize("record", [released([1.0, 2.0]), of_groups()], ids=["mean", "groups"])
@@ -140,8 +138,32 @@ def test_a_ledger_tells_purpose_and_state_and_a_registry_entry_is_written():
         assert "<bdi>annual report</bdi>" in top
         assert "Head:" in top
     entry = json.loads(Path("entry.json").read_text(encoding="utf-8"))
-    assert entry["deployment"]["data_curator"] == "Data office"
-    assert entry["deployment"]["intended_use"] == "annual report"
+    assert entry["deployment"]["basic"]["data_curators"][0]["data_curator_name"] == "Data office"
+    assert entry["deployment"]["basic"]["intended_use"] == "annual report"
+
+
+def test_title_and_owner_of_a_mean_are_on_its_page():
+    words = ["--title", "Annual means", "--owner", "Data office"]
+    mean("-o", "mean.csv", "--report", "page.html", *words)
+    top = Path("page.html").read_text(encoding="utf-8").partition("The released mean")[0]
+    assert "Annual means" in top
+    assert "<bdi>Data office</bdi>" in top
+    for flag, text in zip(words[::2], words[1::2], strict=True):
+        assert f"--report PAGE with {flag}" in mean("-o", "other.csv", flag, text, expect=2).stderr
+
+
+def test_a_purpose_needs_no_ledger_and_a_data_set_does():
+    mean("-o", "mean.csv", "--report", "page.html", "--purpose", "annual report")
+    assert "<bdi>annual report</bdi>" in Path("page.html").read_text(encoding="utf-8").partition("The released mean")[0]
+    said = mean("-o", "other.csv", "--purpose", "p", expect=2).stderr
+    assert "--report PAGE with --purpose" in said
+    forgotten = mean("-o", "other.csv", "--report", "other.html", "--dataset", "trial-7", expect=2).stderr
+    assert "--ledger FILE and --dataset NAME" in forgotten
+
+
+def test_every_page_has_its_date_at_the_top():
+    mean("-o", "mean.csv", "--report", "page.html")
+    assert "<dt>date</dt>" in Path("page.html").read_text(encoding="utf-8").partition("The released mean")[0]
 
 
 def test_a_registry_entry_is_checked_before_the_page_is_written():

@@ -89,7 +89,7 @@ def test_a_column_of_whole_numbers_that_became_floats(folder):
     who = [None if row == 7 else float(row % PERSONS) for row in range(ROWS)]
     pq.write_table(table.set_column(1, "visit", pa.array(who)), "floats.parquet")
     assert "no key" in sentence_of("--unit", "visit", data="floats.parquet")
-    run("--unit", "visit", "--on-invalid", "neutral", "--json", "release.json", data="floats.parquet")
+    run("--unit", "visit", "--on-missing", "drop", "--json", "release.json", data="floats.parquet")
     release = Release.from_json(Path("release.json").read_text())
     assert np.abs(release.mean - (5, -3)).max() < 0.5
 
@@ -107,7 +107,7 @@ def test_missing_keys_stop_or_count_for_nothing(folder):
     text = Path("data.csv").read_text().replace(f"{SECRET}-7,", ",")
     Path("gaps.csv").write_text(text)
     assert "no key" in sentence_of("--unit", "visit", data="gaps.csv")
-    run("--unit", "visit", "--on-invalid", "neutral", data="gaps.csv")
+    run("--unit", "visit", "--on-missing", "drop", data="gaps.csv")
 
 
 # ------------------------------------------------------------------------------------------------ reading

@@ -142,7 +142,7 @@ def test_few_or_constant_records_give_a_value(relation, balls, shape):
 
 def test_an_invalid_row_adds_nothing(table):
     table[0] = np.nan
-    found = release(table, on_invalid="neutral")
+    found = release(table, on_missing="drop")
     assert found.mean == pytest.approx(table[1:].sum(axis=0) / COUNT, abs=1e-3)
 
 

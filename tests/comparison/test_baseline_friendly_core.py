@@ -255,7 +255,7 @@ def test_records_without_friends_are_refused(rng):
 def test_invalid_and_extreme_records_change_nothing_visible(rng):
     X = np.vstack([rng.normal(size=(2000, 2)), [[1e308, -1e308]], [[np.nan, 0]]])
     with np.errstate(all="raise", under="ignore"):
-        found = released(X, radius=12.0, on_invalid="neutral")
+        found = released(X, radius=12.0, on_missing="drop")
     assert np.linalg.norm(found.mean - X[:2000].mean(axis=0)) < 6 * np.linalg.norm(found.noise_stddev)
 
 

@@ -227,7 +227,7 @@ def test_few_records_or_one_constant_column_give_a_value(shape, relation):
 def test_a_record_far_out_of_range_is_clipped_quietly(rng):
     X = np.vstack([rng.normal(size=(4000, 4)), [[1e308, -1e308, 1e308, 1e308]], [[np.nan, 0, 0, 0]]])
     with np.errstate(all="raise"):
-        found = released(X, epsilon=8.0, on_invalid="neutral")
+        found = released(X, epsilon=8.0, on_missing="drop")
     assert np.linalg.norm(found.mean - X[:4000].mean(axis=0)) < 6 * np.linalg.norm(found.noise_stddev)
 
 

@@ -207,7 +207,7 @@ def test_a_location_too_far_for_its_spread_is_refused():
 def test_an_invalid_row_adds_nothing(table):
     table[:, 0] -= MEAN[0]
     table[0] = np.nan
-    found = release(table, on_invalid="neutral")
+    found = release(table, on_missing="drop")
     offsets = found.mean - table[1:].mean(axis=0)
     assert np.all(np.abs(offsets) < 0.01)
 

@@ -114,5 +114,5 @@ def test_invalid_rows(table):
     table[5] = np.nan
     with pytest.raises(InvalidRecords):
         empirical_mean(table)
-    found = empirical_mean(table, on_invalid="neutral")
+    found = empirical_mean(table, on_missing="drop")
     assert found.mean == pytest.approx(np.delete(table, 5, axis=0).mean(axis=0), rel=1e-12)

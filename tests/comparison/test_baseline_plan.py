@@ -202,7 +202,7 @@ def test_no_records_are_refused(relation):
 
 def test_invalid_rows_are_neutral():
     X = np.vstack([np.ones((200, 2)), [[np.nan, 0.0]], [[np.inf, 1e9]]])
-    one, other = (released(X[list(rows)], on_invalid="neutral") for rows in ([*range(200), 200], [*range(200), 201]))
+    one, other = (released(X[list(rows)], on_missing="drop") for rows in ([*range(200), 200], [*range(200), 201]))
     assert one == other
 
 

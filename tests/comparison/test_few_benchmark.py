@@ -2,34 +2,39 @@
 
 import pytest
 from benchmarks.accuracy import few
+from benchmarks.accuracy.resolving import MET, MISSED, OPEN, UNTRIED
 
 
-def measured(section, spectrum, n, d, **row):
-    place = {"section": section, "spectrum": spectrum, "count": n, "dimension": d}
-    return {**place, "estimators_tried": "auto", "estimators": {"auto": row}}
+def measured(section, spectrum, n, d, error=1.0, ratio=1.0, draws=20):
+    """All draws alike; the floor is 1."""
+    place = {"section": section, "spectrum": spectrum, "count": n, "dimension": d, "trials": draws}
+    row = {"draws": {"error": [error] * draws, "found_over_stated": [ratio] * draws}, "refusals": 0}
+    return {**place, "floor": [1, 1, 1], "estimators_tried": "auto", "estimators": {"auto": row}}
 
 
-@pytest.mark.parametrize(("worst", "met"), [(1.39, "yes"), (1.41, "NO")])
-def test_a_target_is_met_by_its_worst_spectrum(worst, met):
-    done = [
-        measured("accuracy", s, 1000, 1000, error_over_floor=[0, error, 9], found_over_stated=1.0)
-        for s, error in (("S1", 1.0), ("S2", worst), ("S5", 1.2))
-    ]
-    [target, honest] = few.verdicts(done)
-    assert target[2] == met
-    assert honest[2] == "yes"
+def states(done):
+    return {verdict["target"]: verdict["state"] for verdict in few.verdicts(done) if verdict["state"] != UNTRIED}
 
 
-@pytest.mark.parametrize(("ratio", "met"), [(0.9, "yes"), (1.16, "NO"), (0.8, "NO")])
-def test_stated_noise_is_judged_on_both_sides(ratio, met):
-    done = [measured("accuracy", "S1", 700, 1000, error_over_floor=[1, 1, 1], found_over_stated=ratio)]
-    assert few.verdicts(done) == [
-        ["measured noise within 15 % of the stated one", f"{ratio:.2f} (S1, n = 700, d = 1000)", met]
-    ]
+@pytest.mark.parametrize(("worst", "state"), [(1.39, MET), (1.41, MISSED)])
+def test_a_target_is_met_by_its_worst_spectrum(worst, state):
+    done = [measured("accuracy", s, 1000, 1000, error) for s, error in (("S1", 1.0), ("S2", worst), ("S5", 1.2))]
+    assert states(done) == {"n = 1000, d = 1000: error / floor ≤ 1.4": state, few.STATED: MET}
 
 
-def test_a_target_whose_cells_were_left_out_is_not_judged():
-    assert few.verdicts([measured("passing", "S1", 240, 30, probability=1.0)]) == []
+def test_five_draws_resolve_nothing():
+    assert states([measured("accuracy", "S1", 1000, 10_000, draws=5)])["n = 1000, d = 10000: error / floor ≤ 3"] == OPEN
+
+
+@pytest.mark.parametrize(("ratio", "state"), [(0.9, MET), (1.16, MISSED), (0.8, MISSED)])
+def test_stated_noise_is_judged_on_both_sides(ratio, state):
+    assert states([measured("accuracy", "S1", 700, 1000, ratio=ratio)]) == {few.STATED: state}
+
+
+@pytest.mark.parametrize(("draws", "state"), [(100, OPEN), (400, MET)])
+def test_a_probability_near_one_takes_many_draws(draws, state):
+    cell = {**measured("passing", "S1", 240, 30, draws=draws), "chances": {"auto": [1.0] * draws}}
+    assert states([cell]) == {"n = 240, d = 30: probability of an answer ≥ 0.99": state}
 
 
 def test_one_cell_is_measured_and_written(tmp_path, capsys):
@@ -40,6 +45,8 @@ def test_one_cell_is_measured_and_written(tmp_path, capsys):
             "--passing",
             "1",
             "--large",
+            "0",
+            "--huge",
             "0",
             "--cells",
             "S4, n = (240|300), d = 30",

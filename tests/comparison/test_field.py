@@ -1,17 +1,17 @@
 """The benchmark of the field: every cell of the design's table is there, and the verdicts follow from the errors."""
 
 import json
-import math
 from dataclasses import replace
 
 import pytest
 from benchmarks.accuracy.field import measure, run
 from benchmarks.accuracy.field_cells import ADD, REPLACE, FieldCell, field_cells, quick_cells
 from benchmarks.accuracy.field_tables import report
-from benchmarks.accuracy.field_verdicts import OURS, PEERS, beside, scores_of, verdict, verdicts
+from benchmarks.accuracy.field_verdicts import OURS, PEERS, all_ahead, beside, scores_of, verdict, verdicts
+from benchmarks.accuracy.resolving import MET, MISSED, OPEN
+from benchmarks.accuracy.running import Way
 from benchmarks.accuracy.spectra import SPECTRA
 from benchmarks.record import provenance
-from benchmarks.speed.releases import exponent, sizes
 
 from dimfree.comparison.contestants import CONTESTANTS
 from dimfree.comparison.outcome import Score
@@ -57,7 +57,7 @@ def test_every_cell_of_the_design_is_measured():
     places = {(cell.spectrum, cell.dimension, cell.count) for cell in cells if cell.neighbours == ADD}
     assert places >= MEASURED_BEFORE
     assert {cell.spectrum for cell in cells if cell.neighbours == REPLACE} == set(SPECTRA)
-    assert all(cell.count >= 1000 and cell.trials >= 3 for cell in cells)
+    assert all(cell.count >= 1000 and cell.trials >= 6 for cell in cells)
     assert len(set(cells)) == len(cells)
 
 
@@ -99,6 +99,15 @@ def test_a_peer_that_was_told_more_may_win_and_that_is_said():
     assert set(nothing["ahead_of_told_more"]) == set(nothing["told_more"]) - {"PLAN", "clipped mean"}
 
 
+@pytest.mark.parametrize(("draws", "own", "state"), [(6, 2.0, MET), (6, 20.0, MISSED), (5, 2.0, OPEN)])
+def test_ahead_is_resolved_by_intervals_that_do_not_meet(draws, own, state):
+    found = scores(dimfree=own)
+    found = {name: replace(score, errors=score.errors[:1] * draws) for name, score in found.items()}
+    cell = {"ahead": verdicts(found), "trials": draws}
+    assert cell["ahead"][0]["state"] == state
+    assert all_ahead([cell])[0]["state"] == state
+
+
 def test_a_tie_is_not_ahead():
     assert not verdict(SIGMA_TOLD, scores())["ahead"]
 
@@ -138,15 +147,16 @@ def test_yardsticks_are_nobodys_peers():
 def result(tmp_path_factory):
     cells = [FieldCell("S2", 3, 40, 1), FieldCell("S1", 2, 30, 1, REPLACE)]
     folder = tmp_path_factory.mktemp("kept")
-    done = run(cells, 1, 1, folder)
+    way = Way("field", "benchmarks.accuracy.field", keep=folder)
+    done = run(cells, 1, way)
     assert len(list(folder.iterdir())) == len(cells)
-    again = run(cells, 1, 1, folder)
+    again = run(cells, 1, way)
     assert again == json.loads(json.dumps(done))  # taken from the folder, seconds included
     return {"run": provenance("benchmarks.accuracy.field", [], 1), **done}
 
 
 def test_what_is_kept_is_what_was_measured(result):
-    first = measure(FieldCell("S2", 3, 40, 1), 1)
+    first = measure(1, FieldCell("S2", 3, 40, 1))
     assert {name: s.errors for name, s in scores_of(result["cells"][0]).items()} == {
         row["name"]: row["errors"] for row in first["scores"]
     }
@@ -165,10 +175,13 @@ def test_the_report_shows_the_errors_and_who_was_told_what(result):
         assert f"## {title}: dimfree known, told σ" in text
 
 
+ALGORITHM_2 = "- Rivals, who have no more prior knowledge (Algorithm 2)"
+
+
 def report_of(result, *found):
     """The report of made-up scores, a cell for each."""
     cells = [{**result["cells"][0], "scores": [vars(s) for s in each.values()]} for each in found]
-    return report({**result, "cells": [{**cell, "verdicts": verdicts(scores_of(cell))} for cell in cells]})
+    return report({**result, "cells": [{**cell, "ahead": verdicts(scores_of(cell))} for cell in cells]})
 
 
 def test_the_report_counts_each_estimator_apart_and_names_its_rivals(result):
@@ -177,40 +190,24 @@ def test_the_report_counts_each_estimator_apart_and_names_its_rivals(result):
         scores(dimfree=2.0, dimfree_known=2.0, PLAN=1.0, clipped_mean=1.5),
         scores(dimfree=2.0, dimfree_known=2.0, ball=4.0),
     )
-    assert "- Rivals, who have no more prior knowledge (Algorithm 2): ahead of every one in 2 of 2 cells." in lines
+    assert f"{ALGORITHM_2}: ahead of every one in 2 of 2 cells; by intervals in 0." in lines
     (more,) = (line for line in lines if line.startswith("- Peers that were told more (Algorithm 1,"))
     assert more.endswith("ahead of every one in 1 of 2 cells; one by one, ahead in 14 of 16 meetings.")
     (rivals,) = (line for line in lines if line.startswith("- Rivals") and "Huang-Liang-Yi" in line)
     assert "PLAN" not in rivals
-    assert rivals.endswith("ahead of every one in 1 of 2 cells.")
+    assert rivals.endswith("ahead of every one in 1 of 2 cells; by intervals in 0.")
     (more,) = (line for line in lines if line.startswith("- Peers that were told more (PLAN)"))
     assert more.endswith("ahead of every one in 1 of 2 cells; one by one, ahead in 1 of 2 meetings.")
-    assert any(line.endswith("| yes | 6 of 8 | PLAN 1 (0.5 ×); clipped mean 1.5 (0.75 ×) |") for line in lines)
-    assert any(line.endswith("| clipped mean 1.5 (0.75 ×) | NO | 0 of 1 | PLAN 1 (0.5 ×) |") for line in lines)
+    assert any(
+        line.endswith("| yes, not resolved | 6 of 8 | PLAN 1 (0.5 ×); clipped mean 1.5 (0.75 ×) |") for line in lines
+    )
+    assert any(
+        line.endswith("| clipped mean 1.5 (0.75 ×) | NO, not resolved | 0 of 1 | PLAN 1 (0.5 ×) |") for line in lines
+    )
 
 
 def test_the_report_of_a_refusal(result):
     lines = report_of(result, scores(dimfree=None, Algorithm_2=None))
     (row,) = (line for line in lines if "| refused | Algorithm 2 refused |" in line)
-    assert "| NO | 0 of 8 |" in row
-    assert "- Rivals, who have no more prior knowledge (Algorithm 2): ahead of every one in 0 of 1 cell." in lines
-
-
-# Growth
-
-
-def test_the_exponent_of_a_power_is_found():
-    along = [1000, 2000, 4000, 8000]
-    assert exponent(along, [n**1.5 / 7 for n in along]) == pytest.approx(1.5)
-    assert exponent(along, [1.0, 99.0, 198.0, 396.0]) == pytest.approx(1.0)  # the largest sizes alone
-    assert exponent(along, [0.0] * 4) is None
-    assert exponent([1], [1.0]) is None
-
-
-def test_sizes_go_along_both_axes_and_meet_once():
-    for quick in (True, False):
-        found = sizes(quick)
-        assert len(set(found)) == len(found)
-        assert len({size.count for size in found}) >= 3
-        assert len({size.dimension for size in found}) >= 2
-    assert math.log10(max(size.dimension for size in sizes(False))) == 5
+    assert "| NO, not resolved | 0 of 8 |" in row
+    assert f"{ALGORITHM_2}: ahead of every one in 0 of 1 cell; by intervals in 0." in lines

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.accuracy.running import Way
 from benchmarks.figures import a_dimension, b_example, c_lower_bound, d_unknown, e_decay, f_free
 from benchmarks.figures.__main__ import main
 from benchmarks.figures.drawing import GUIDE, MEASURED, MORE, chart, row
 from benchmarks.figures.fitting import fitted
-from benchmarks.figures.making import FIGURES, figures, measured, measurements
+from benchmarks.figures.making import FIGURES, complete, figures, measured, measurements
 from benchmarks.figures.needing import needed_row
 from benchmarks.figures.searching import LEAST, STEPS, Search, grid, records_needed
 from benchmarks.figures.spots import Spot, sampling_error
@@ -157,9 +158,16 @@ def test_a_bound_is_shown_where_it_is_proved_only():
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept")
-    done = measured([*FIGURES], "tiny", 1, 1, folder)
-    assert len(list(folder.iterdir())) == len(done)
-    return done
+    found, done = measured([*FIGURES], "tiny", 1, Way("figures", "benchmarks.figures", keep=folder))
+    assert len(list(folder.iterdir())) == len(found) == len(done.cells)
+    assert complete([*FIGURES], "tiny", found) == [*FIGURES]
+    return found
+
+
+def test_a_figure_for_which_there_was_no_time_is_not_drawn():
+    found, done = measured(["a"], "tiny", 1, Way("figures", "benchmarks.figures", minutes=0.0))
+    assert complete(["a"], "tiny", found) == []
+    assert len(done.left_out) == len(a_dimension.tasks("tiny"))
 
 
 @pytest.mark.parametrize("letter", FIGURES)
@@ -203,9 +211,10 @@ def test_rows_are_the_measurements(results):
 
 
 def test_finished_measurements_are_taken_over(results, tmp_path, monkeypatch):
-    first = measured(["f"], "tiny", 1, 1, tmp_path)
+    way = Way("figures", "benchmarks.figures", keep=tmp_path)
+    first = measured(["f"], "tiny", 1, way)
     monkeypatch.setattr(Spot, "measure", lambda *_: pytest.fail("measured again"))
-    assert measured(["f"], "tiny", 1, 1, tmp_path) == first
+    assert measured(["f"], "tiny", 1, way) == first
 
 
 def test_the_regime_of_the_theorem():

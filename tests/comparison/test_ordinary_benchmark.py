@@ -11,12 +11,14 @@ from benchmarks.accuracy.ordinary_cells import LAW, TABLE, cells_of
 from benchmarks.accuracy.ordinary_contestants import CORE, EXACT, ON_LAWS, ON_TABLES, OURS, RELATIVE, TOTAL, Answer
 from benchmarks.accuracy.ordinary_figures import Truth, figures
 from benchmarks.accuracy.ordinary_laws import LAWS
-from benchmarks.accuracy.ordinary_measuring import bootstrap_interval, summary
+from benchmarks.accuracy.ordinary_measuring import summary
 from benchmarks.accuracy.ordinary_oracle import HindsightOracle
-from benchmarks.accuracy.ordinary_peers import PEERS, column_epsilon
+from benchmarks.accuracy.ordinary_peers import PEERS, Peer, bounds_of, column_epsilon
 from benchmarks.accuracy.ordinary_report import report
 from benchmarks.accuracy.ordinary_tables import HELD_OUT, SETTLED, TABLES
-from benchmarks.accuracy.ordinary_verdicts import error_bar_verdicts, verdicts
+from benchmarks.accuracy.ordinary_verdicts import error_bar_verdicts, informative, verdicts
+from benchmarks.accuracy.resolving import MET, MISSED, OPEN, UNTRIED
+from benchmarks.accuracy.running import Way
 from benchmarks.record import read_numbers
 
 from dimfree import SeededNoise
@@ -58,7 +60,7 @@ def test_a_table_has_columns_that_vary_and_finite_entries(name):
     constant = np.ptp(X, axis=0) == 0
     assert X.dtype == np.float64
     assert np.all(np.isfinite(X))
-    assert constant.sum() == (5 if name == "constants among others" else 0)
+    assert constant.sum() == {"constants among others": 5, "digits": 3}.get(name, 0)
 
 
 def test_records_are_the_same_at_every_budget_and_others_in_every_draw():
@@ -78,7 +80,7 @@ def test_laplace_columns_get_at_least_basic_composition_and_more_where_there_are
     assert column_epsilon(1.0, 1e-6, 60) > 1.5 / 60
 
 
-@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("name", [name for name, peer in PEERS.items() if isinstance(peer, Peer)])
 def test_a_peer_has_the_noise_of_its_bounds(name):
     peer, d, n = PEERS[name], 4, 50
     X = np.vstack([np.zeros((n - 1, d)), np.array([1.0, 10.0, 100.0, 0.0])])
@@ -86,6 +88,21 @@ def test_a_peer_has_the_noise_of_its_bounds(name):
     moves = np.ptp(X, axis=0) * peer.times * (0.5 if peer.centred else 1)
     spread = np.sqrt(2) / column_epsilon(1.0, 1e-6, d) if peer.kind == "Laplace" else np.sqrt(d) / MU
     assert np.sqrt((errors**2).mean(axis=0)) == pytest.approx(moves * spread / n, rel=0.1)
+
+
+@pytest.mark.parametrize("name", [name for name, peer in PEERS.items() if not isinstance(peer, Peer)])
+def test_a_library_has_the_noise_of_its_bounds(name):
+    """Within a factor of two: 60 draws of a Laplace's absolute value have a standard error of an eighth."""
+    X, peer = np.random.default_rng(1).uniform(size=(200, 2)), PEERS[name]
+    errors = np.array([peer.error(X, 1.0, 1e-6, np.random.default_rng(seed)) for seed in range(30)])
+    expected = np.ptp(X, axis=0).mean() * peer.times / column_epsilon(1.0, 1e-6, 2) / len(X)
+    assert expected / 2 < np.abs(errors).mean() < 2 * expected
+
+
+def test_bounds_are_widened_about_their_middle():
+    assert bounds_of(np.array([1.0, 3.0]), 2) == (0.0, 4.0)
+    low, high = bounds_of(np.array([7.0, 7.0]), 10)
+    assert low < 7.0 < high
 
 
 def test_the_oracle_clips_nothing_where_nothing_sticks_out():
@@ -180,46 +197,59 @@ def test_width_is_beside_the_rms_error_of_all_draws():
     assert summary(draws, None)["width_over_rms"] == pytest.approx(2.0 / 5.0)
 
 
-def test_the_bootstrap_interval_is_that_of_a_median():
-    values = np.random.default_rng(2).normal(size=1000)
-    low, high = bootstrap_interval(list(values))
-    assert high - low == pytest.approx(2 * 1.96 * np.sqrt(np.pi / 2 / 1000), rel=0.3)
-    assert bootstrap_interval([1.0, float("inf"), float("inf")])[1] == float("inf")
-
-
 # Verdicts
 
 
 def row(**changes):
-    usual = {"z": 0.01, "z_interval": [0.01, 0.01], "error": 1.0, "error_rms": 1.0, "over_oracle": 1.0, "refusals": 0}
-    usual |= {"columns": 100, "off": 0, "off_marked": 0, "covered": 0.95, "covered_reach": 0.95, "ball": 0.95}
-    return usual | {"ball_reach": 0.95, "width_over_rms": 2.0, **changes}
+    """Thirty draws, all alike."""
+    usual = {"z": 0.01, "error": 1.0, "error_rms": 1.0, "refusals": 0, "columns": 100, "off": 0, "off_marked": 0}
+    usual |= {"covered": 0.95, "covered_reach": 0.95, "ball": 0.95, "ball_reach": 0.95, "width_over_rms": 2.0}
+    usual |= changes
+    return usual | {"draws": {"z": [usual["z"]] * 30, "error": [usual["error"]] * 30}}
 
 
 def cell(section, world, rows, *, epsilon=1.0, d=5, n=2000, snr=100.0, half=SETTLED):
     place = {"section": section, "world": world, "epsilon": epsilon, "dimension": d, "count": n, "draws": 30}
-    return {**place, "snr": snr, "half": half, "name": f"{section}: {world}", "estimators": rows}
+    name = f"{section}: {world}, ε = {epsilon:g}"
+    return {**place, "snr": snr, "half": half, "name": name, "oracle": 1.0, "estimators": rows}
 
 
 def met(found, words):
     (verdict,) = [verdict for verdict in found if words in verdict["target"]]
-    return verdict["met"]
+    return {MET: True, MISSED: False, UNTRIED: None, OPEN: OPEN}[verdict["state"]]
 
 
 def test_nothing_measured_is_nothing_met():
-    assert {verdict["met"] for verdict in [*verdicts([], []), *error_bar_verdicts([])]} == {None}
+    assert {verdict["state"] for verdict in [*verdicts([], []), *error_bar_verdicts([])]} == {UNTRIED}
 
 
 @pytest.mark.parametrize(("z", "exact", "good"), [(0.13, 0.13, True), (0.131, 0.1, False), (0.1, 0.131, False)])
 def test_a_table_meets_its_bar_with_seeded_and_with_exact_noise(z, exact, good):
     found = verdicts([cell(TABLE, "breast cancer", {RELATIVE: row(z=z), EXACT: row(z=exact)})], [])
-    assert met(found, "breast cancer, ε = 1") is good
-    assert met(found, "breast cancer, ε = 4") is None
+    assert met(found, "breast cancer, ε = 1: z-rms") is good
+    assert met(found, "breast cancer, ε = 4: z-rms") is None
 
 
 def test_a_table_that_is_refused_meets_nothing():
-    found = verdicts([cell(TABLE, "wine", {RELATIVE: row(z=None, z_interval=[None, None])}, epsilon=4.0)], [])
+    found = verdicts([cell(TABLE, "wine", {RELATIVE: row(z=None)}, epsilon=4.0)], [])
     assert met(found, "wine") is False
+
+
+@pytest.mark.parametrize(("peer", "good"), [(0.2, True), (0.05, False)])
+def test_ahead_is_ahead_of_every_peer(peer, good):
+    rows = {RELATIVE: row(z=0.1), "Laplace, bounds × 2": row(z=9.0), "Gaussian, bounds × 1": row(z=peer)}
+    found = verdicts([cell(TABLE, "breast cancer", rows)], [])
+    assert met(found, "breast cancer, ε = 1: relative is ahead") is good
+    assert met(found, "every table: relative is ahead") is good
+    assert met(found, "breast cancer, ε = 4: relative is ahead") is None
+
+
+def test_draws_that_overlap_resolve_nothing():
+    rows = {RELATIVE: row(z=0.1), "Laplace, bounds × 2": row(z=0.1)}
+    rows[RELATIVE]["draws"]["z"] = [*np.linspace(0.05, 0.15, 30)]
+    found = verdicts([cell(TABLE, "breast cancer", rows)], [])
+    assert met(found, "breast cancer, ε = 1: relative is ahead") == OPEN
+    assert met(found, "breast cancer, ε = 1: z-rms") is True
 
 
 @pytest.mark.parametrize(("off", "marked", "good"), [(1, 1, True), (2, 2, False), (1, 0, False), (1, None, False)])
@@ -239,7 +269,7 @@ def test_the_gain_over_the_core_is_a_geometric_mean():
 
 def test_coverage_of_outliers_is_that_of_the_stated_reach():
     rows = {TOTAL: row(covered=0.5, ball=0.5)}
-    assert met(error_bar_verdicts([cell(LAW, "1 % outliers", rows)]), "laws, n ≥ 2000: intervals") is True
+    assert met(error_bar_verdicts([cell(LAW, "1 % outliers", rows)]), "laws, n ≥ 2000: intervals") == OPEN
     assert met(error_bar_verdicts([cell(LAW, "t3", rows)]), "laws, n ≥ 2000: intervals") is False
     assert met(error_bar_verdicts([cell(LAW, "t3", rows, n=600)]), "laws, n ≥ 2000: intervals") is None
 
@@ -248,21 +278,25 @@ def test_what_chance_leaves_open_is_said():
     found = error_bar_verdicts(
         [cell(LAW, "t3", {TOTAL: row(covered=0.9)}), cell(LAW, "normal", {TOTAL: row(covered=0.1)})]
     )
-    assert "2 of 2 cells beyond, 1 of them within sampling error" in found[0]["figure"]
+    assert found[0]["state"] == MISSED
+    assert "the worst of 2; 2 not surely met" in found[0]["figure"]
+    assert error_bar_verdicts([cell(LAW, "t3", {TOTAL: row(covered=0.9)})])[0]["state"] == OPEN
 
 
 def test_the_oracle_bars_are_for_every_cell_and_for_the_middle_one():
-    laws = [cell(LAW, name, {TOTAL: row(over_oracle=r)}) for name, r in (("t3", 2.1), ("normal", 1.3), ("gamma", 1.2))]
+    errors = {f"law {k}": 2.1 if k == 0 else 1.2 for k in range(9)}
+    laws = [cell(LAW, name, {TOTAL: row(error=error)}) for name, error in errors.items()]
     found = error_bar_verdicts(laws)
     assert (met(found, "≤ 2 × oracle"), met(found, "≤ 1.4 × oracle")) == (False, True)
+    assert met(error_bar_verdicts(laws[:5]), "≤ 1.4 × oracle") == OPEN
 
 
-@pytest.mark.parametrize(("covered", "good"), [(0.93, True), (0.92, False)])
+@pytest.mark.parametrize(("covered", "good"), [(0.95, OPEN), (0.6, False)])
 def test_standardised_tables_are_covered(covered, good):
     tables = [cell(TABLE, "wine, standardised", {TOTAL: row(covered=covered)}), cell(TABLE, "wine", {TOTAL: row()})]
     refused = cell(TABLE, "digits, standardised", {TOTAL: row(covered=None)})
     found = error_bar_verdicts([*tables, refused])
-    assert met(found, "total, standardised") is good
+    assert met(found, "total, standardised") == good
     assert met(found, "relative, standardised") is None
     assert "1 refused throughout" in next(v["figure"] for v in found if "total, standardised" in v["target"])
 
@@ -299,9 +333,10 @@ def faked(monkeypatch):
 
 def test_a_run_measures_everybody_and_can_be_continued(faked, tmp_path):
     chosen = cells("table: (iris|constants)|law: t3, n = 600, d = 5, ε = 1", draws=3)
-    done = run(chosen, [], 7, 1, tmp_path)
-    assert run(chosen, [], 7, 1, tmp_path) == json.loads(json.dumps(done))  # kept, seconds included
-    constants, iris, law = done["cells"]
+    way = Way("ordinary", "benchmarks.accuracy.ordinary", keep=tmp_path)
+    done = run(chosen, [], 7, way)
+    assert run(chosen, [], 7, way) == json.loads(json.dumps(done))  # kept, seconds included
+    iris, constants, law = done["cells"]
     assert set(iris["estimators"]) == set(ON_TABLES)
     assert iris["estimators"][CORE]["refusals"] == 3
     assert iris["estimators"][RELATIVE]["z"] == pytest.approx(0.01, rel=0.7)
@@ -309,11 +344,17 @@ def test_a_run_measures_everybody_and_can_be_continued(faked, tmp_path):
     assert law["estimators"][TOTAL]["over_oracle"] == pytest.approx(
         law["estimators"][TOTAL]["error_rms"] / law["oracle"]
     )
-    assert met(done["verdicts"], "iris") is True
+    assert met(done["verdicts"], "iris") == OPEN  # three draws
+
+
+def test_what_decides_a_target_comes_first():
+    order = [(cell.section, cell.world, cell.epsilon) for cell in sorted(cells(), key=informative)]
+    assert order[0] == (TABLE, "breast cancer", 1.0)
+    assert [section for section, *_ in order] == sorted((section for section, *_ in order), key=(TABLE, LAW).index)
 
 
 def test_results_are_written_and_the_page_has_every_section(faked, tmp_path):
-    words = ["--draws", "2", "--cells", "table: iris|law: t3, n = 2000, d = 5", "--exact", "--out", str(tmp_path)]
+    words = ["--draws", "2", "--cells", "table: iris|law: t3, n = 2000, d = 5", "--out", str(tmp_path)]
     main(words)
     result = read_numbers(tmp_path / "ordinary.json.gz")
     text = (tmp_path / "ordinary.md").read_text()

@@ -70,6 +70,13 @@ def with_gaps() -> np.ndarray:
     return X
 
 
+def with_far_entries() -> np.ndarray:
+    """Held at the cap of the way by columns."""
+    X = table()
+    X[::50, 3] += 1e6
+    return X
+
+
 def keys(rows: int = 700) -> list[int]:
     """Every fifth row belongs to the person of the row before it."""
     return [row - (row % 5 == 4) for row in range(rows)]
@@ -118,6 +125,7 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
         here_twice(f"auto denoised {relation}", table, **DENOISED)
         here_twice(f"auto wide {relation}", partial(bell, 600, 40))
         here(f"relative {relation}", table, objective="relative")
+        here(f"relative far entries {relation}", with_far_entries, objective="relative")
         for basis in ("dct", "haar", "hadamard"):
             here(f"auto {basis} {relation}", table, basis=basis)
         here(f"known diagonal {relation}", table, **known)
@@ -133,7 +141,7 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
         here_twice(f"persons totals {relation}", table, unit=keys(), unit_rows=2)
         here(f"sparse {relation}", lambda: sparse.csr_array(np.where(table() > 0, table(), 0.0)), **known)
         here_twice(f"sparse auto {relation}", lambda: sparse.csr_array(np.where(table() > 0, table(), 0.0)))
-        here_twice(f"invalid rows {relation}", with_gaps, on_invalid="neutral")
+        here_twice(f"invalid rows {relation}", with_gaps, on_missing="drop")
         here(f"profile {relation}", partial(table, 1500), variance_profile)
     halves = {"groups": [row % 2 for row in range(1600)], "keys": [0, 1]}
     add("groups", partial(table, 1600), release_means, **halves)

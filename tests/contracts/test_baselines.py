@@ -113,8 +113,8 @@ class TestSignature:
         assert all(one.kind is Parameter.KEYWORD_ONLY for one in others)
         required = {one.name for one in others if one.default is Parameter.empty}
         assert required == {"epsilon", "delta", *baseline.priors(1)}  # budgets and priors have no default
-        defaults = {name: parameters[name].default for name in ("neighbours", "on_invalid", "noise")}
-        assert defaults == {"neighbours": ADD, "on_invalid": "raise", "noise": None}
+        defaults = {name: parameters[name].default for name in ("neighbours", "on_missing", "noise")}
+        assert defaults == {"neighbours": ADD, "on_missing": "raise", "noise": None}
         assert get_type_hints(baseline.estimate)["return"] is Release
 
 
@@ -311,7 +311,7 @@ class TestInvalidRows:
     @every
     @relations
     def test_they_are_all_the_same_kind_of_record(self, table, baseline, relation):
-        given = {"on_invalid": "neutral", "neighbours": relation}
+        given = {"on_missing": "drop", "neighbours": relation}
         found = [baseline.released(np.vstack([table, row]), **given) for row in self.ROWS]
         assert all(one == found[0] for one in found)
 
@@ -320,13 +320,13 @@ class TestInvalidRows:
     def test_they_pull_the_mean_nowhere(self, table, baseline, relation):
         """They count for a record, at most; those that add up offsets from a centre stay there for it."""
         many = np.vstack([table, np.full((5, DIMENSION), np.nan)])
-        found = baseline.released(many, on_invalid="neutral", neighbours=relation)
+        found = baseline.released(many, on_missing="drop", neighbours=relation)
         assert np.all(np.abs(found.mean - CENTRE) < 8 * np.hypot(found.noise_stddev, 0.06))
 
     @every
     def test_they_are_an_error_otherwise(self, table, baseline):
         table[3, 1] = np.inf
-        with pytest.raises(InvalidRecords, match="on_invalid"):
+        with pytest.raises(InvalidRecords, match="on_missing"):
             baseline.release(table, noise=NoDraws())
 
 
@@ -335,7 +335,7 @@ class TestErrors:
         ("epsilon", (0.0, -1.0, math.nan, math.inf, "1", 1e-9)),
         ("delta", (0.0, 1.0, -1e-6, math.nan, "1", 1e-15)),
         ("neighbours", ("cousins",)),
-        ("on_invalid", ("drop",)),
+        ("on_missing", ("neutral",)),
     )
 
     @every

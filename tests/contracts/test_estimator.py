@@ -199,7 +199,7 @@ def test_sparse_and_missing_entries_are_tagged():
     assert tags.non_deterministic
     assert tags.input_tags.sparse
     assert not tags.input_tags.allow_nan
-    assert estimator(on_invalid="neutral").__sklearn_tags__().input_tags.allow_nan
+    assert estimator(on_missing="drop").__sklearn_tags__().input_tags.allow_nan
 
 
 def test_a_clone_is_unfitted(fake_release):

@@ -274,6 +274,7 @@ class Subjects:
             "ConfidenceBall.contains": (ball_set.contains, lambda: {"point": np.ones(3)}),
             "ConfidenceBox.contains": (box.contains, lambda: {"point": np.ones(3)}),
             "Means.to_frame": (self.means.to_frame, dict),
+            "Means.plot": (self.means.plot, dict),
             "Means.from_json": (dimfree.Means.from_json, lambda: {"text": self.means.to_json()}),
             "VarianceProfile.from_json": (dimfree.VarianceProfile.from_json, lambda: {"text": self.profile.to_json()}),
             "VarianceProfile.cost_after_learning": (self.profile.cost_after_learning, lambda: {"k": 1}),

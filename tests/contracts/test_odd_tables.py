@@ -93,7 +93,7 @@ def strictly() -> Iterator[None]:
 
 
 def released(table, objective, **changes):
-    given = {**BUDGET, "objective": objective, "on_invalid": "neutral", "noise": SeededNoise(1), **changes}
+    given = {**BUDGET, "objective": objective, "on_missing": "drop", "noise": SeededNoise(1), **changes}
     with strictly():
         return release_mean(table, **given)
 
@@ -154,7 +154,7 @@ def test_errors_about_invalid_rows_tell_no_value_and_draw_no_noise(name, objecti
     before = noise.gaussian(10.0, 3)
     fresh = SeededNoise(1)
     with pytest.raises(DimfreeError, match="finite") as caught:
-        released(ODD[name], objective, on_invalid="raise", noise=fresh)
+        released(ODD[name], objective, on_missing="raise", noise=fresh)
     assert "nan" not in str(caught.value).lower().replace("nan, infinity", "")
     assert np.array_equal(fresh.gaussian(10.0, 3), before)
 

@@ -276,21 +276,21 @@ class Untouchable(Records):
 def test_too_few_records_are_refused_before_a_value_is_touched(core):
     """Under replace-one the number is public, and nothing else is needed to refuse."""
     secret = Untouchable(np.zeros((20, DIMENSION)), None)
-    found = release(secret, {"core": core, "neighbours": REPLACE}, on_invalid="neutral", epsilon=1.0, noise=NoDraws())
+    found = release(secret, {"core": core, "neighbours": REPLACE}, on_missing="drop", epsilon=1.0, noise=NoDraws())
     assert found.refused
     assert found.ledger.before == found.ledger.after == ()
 
 
 def test_a_released_count_that_is_too_low_refuses_before_a_value_is_touched():
     secret = Untouchable(np.zeros((20, DIMENSION)), None)
-    found = release(secret, {"core": "stable"}, on_invalid="neutral", epsilon=1.0)
+    found = release(secret, {"core": "stable"}, on_missing="drop", epsilon=1.0)
     assert found.refused
 
 
 def test_the_stub_would_have_noticed():
     secret = Untouchable(np.zeros((COUNT, DIMENSION)), None)
     with pytest.raises(AssertionError, match="touched"):
-        release(secret, {"core": "stable", "neighbours": REPLACE}, on_invalid="neutral")
+        release(secret, {"core": "stable", "neighbours": REPLACE}, on_missing="drop")
 
 
 @pytest.mark.parametrize("way", [WAYS["stable alone"], WAYS["stable alone, replace-one"], WAYS["auto"]])
@@ -354,21 +354,21 @@ def test_more_columns_than_rows(rng, way):
 def test_invalid_rows_are_all_the_same(table, way):
     """Not a number, infinite in one place, missing in another: one kind of record, wherever it stands."""
     rows = [[np.nan] * 3, [np.inf, 0.0, 5.0], [1e9, 0.0, np.nan]]
-    found = [released(np.vstack([table, row]), way, on_invalid="neutral") for row in rows]
+    found = [released(np.vstack([table, row]), way, on_missing="drop") for row in rows]
     assert all(one == found[0] for one in found)
 
 
 @order_free
 def test_the_place_of_an_invalid_row_does_not_matter(table, way):
     places = (17, COUNT)
-    found = [released(np.insert(table, place, np.nan, axis=0), way, on_invalid="neutral") for place in places]
+    found = [released(np.insert(table, place, np.nan, axis=0), way, on_missing="drop") for place in places]
     assert all(one == found[0] for one in found)
 
 
 @core_alone
 def test_an_invalid_row_is_a_stranger_to_everybody(table, way):
     """A friend of itself only, without weight: what a valid record infinitely far away would be."""
-    invalid = released(np.vstack([table, [np.nan] * 3]), way, on_invalid="neutral")
+    invalid = released(np.vstack([table, [np.nan] * 3]), way, on_missing="drop")
     stranger = released(np.vstack([table, [1e200] * 3]), way)
     assert invalid == stranger
 
@@ -376,8 +376,8 @@ def test_an_invalid_row_is_a_stranger_to_everybody(table, way):
 @every_way
 def test_an_invalid_row_is_counted(table, way):
     """Under add/remove it is one person of the private number; under replace-one of the public one."""
-    with_row = released(np.vstack([table, [np.nan] * 3]), way, on_invalid="neutral")
-    without = released(table, way, on_invalid="neutral")
+    with_row = released(np.vstack([table, [np.nan] * 3]), way, on_missing="drop")
+    without = released(table, way, on_missing="drop")
     if "count" in with_row.parameters:
         assert with_row.parameters["count"] == without.parameters["count"] + 1
     else:
@@ -386,19 +386,19 @@ def test_an_invalid_row_is_counted(table, way):
 
 @every_way
 def test_only_invalid_rows_are_refused(way):
-    assert release(np.full((COUNT, DIMENSION), np.nan), way, on_invalid="neutral").refused
+    assert release(np.full((COUNT, DIMENSION), np.nan), way, on_missing="drop").refused
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_invalid_rows_raise_by_default(table, bad):
     table[5, 1] = bad
-    with pytest.raises(InvalidRecords, match="on_invalid"):
+    with pytest.raises(InvalidRecords, match="on_missing"):
         release(table, {}, noise=NoDraws())
 
 
 @every_way
 def test_valid_rows_do_not_feel_the_rule(table, way):
-    assert released(table, way, on_invalid="neutral") == released(table, way, on_invalid="raise")
+    assert released(table, way, on_missing="drop") == released(table, way, on_missing="raise")
 
 
 # Bad input: typed, before anything is drawn
@@ -418,7 +418,7 @@ BAD = {
     "unknown core": {"core": "hard"},
     "unknown neighbours": {"neighbours": "replace"},
     "unknown tails": {"tails": "light"},
-    "unknown rule": {"on_invalid": "drop"},
+    "unknown rule": {"on_missing": "neutral"},
     "failure probability zero": {"failure_probability": 0.0},
     "failure probability one": {"failure_probability": 1.0},
     "too many outliers": {"outliers": 0.5},

@@ -76,9 +76,9 @@ def test_one_ward_in_a_file_empties_no_group(frame, tmp_path, ward, keys):
     """A newcomer in no group changes nothing, whatever `read_csv` makes of the column for their sake."""
     path, wards = tmp_path / "a.csv", frame["region"].map({"north": 1, "south": 2}).fillna(3).astype(int)
     frame.assign(region=wards).to_csv(path, index=False)
-    before = release(pd.read_csv(path), keys=keys, on_invalid="neutral")
+    before = release(pd.read_csv(path), keys=keys, on_missing="drop")
     path.write_text(path.read_text() + f"0.0,{ward},0.0\n")
-    after = release(pd.read_csv(path), keys=keys, on_invalid="neutral")
+    after = release(pd.read_csv(path), keys=keys, on_missing="drop")
     assert before == after
     assert not before.refused
     assert np.array_equal(before[keys[0]].mean, release(frame, keys=["north", "south"])["north"].mean)
@@ -89,7 +89,7 @@ def test_text_beside_numbers_is_an_error_under_raise(frame):
     with pytest.raises(InvalidRecords, match="'region' holds text beside numbers") as error:
         release(frame.assign(region=wards), keys=[1, 2])
     assert "161803" not in str(error.value)
-    release(frame.assign(region=wards), keys=[1, 2], on_invalid="neutral")
+    release(frame.assign(region=wards), keys=[1, 2], on_missing="drop")
 
 
 def test_a_series_of_groups_with_another_index(frame):
@@ -455,7 +455,7 @@ WRONG = {
     "no budget": lambda frame: {"epsilon": 0.0},
     "a covariance and a shape": lambda frame: {"covariance": np.ones(2)},
     "variances of another width": lambda frame: {"shape": None, "covariance": np.ones(3)},
-    "no rule for invalid rows": lambda frame: {"on_invalid": "drop"},
+    "no rule for invalid rows": lambda frame: {"on_missing": "neutral"},
     "a chance beyond one": lambda frame: {"failure_probability": 2.0},
     "a shape beside relative": lambda frame: {"objective": "relative"},
     "a scale beside relative": lambda frame: {"objective": "relative", "shape": None, "scale": "known"},
@@ -492,7 +492,7 @@ def test_invalid_rows_matter_where_a_group_is(frame):
     with pytest.raises(InvalidRecords, match="finite"):
         release(holes, noise=noise)
     assert noise.asked == []
-    assert not release(holes, on_invalid="neutral")["north"].refused
+    assert not release(holes, on_missing="drop")["north"].refused
 
 
 # ------------------------------------------------------------------------------------------------ canaries

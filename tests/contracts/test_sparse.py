@@ -46,7 +46,7 @@ def test_nothing_known(table, relation):
 @both_relations
 def test_invalid_rows(table, relation):
     table[[3, 50, 51], [0, 7, 59]] = np.nan, np.inf, -np.inf
-    assert_equal_twins(table, neighbours=relation, on_invalid="neutral")
+    assert_equal_twins(table, neighbours=relation, on_missing="drop")
 
 
 @pytest.mark.parametrize("core_sample", [500, 700])
@@ -79,12 +79,12 @@ def test_a_single_column(rng, relation):
 @both_relations
 @pytest.mark.parametrize("X", [np.zeros((0, 4)), np.zeros((1, 4)), np.full((3, 4), np.nan)])
 def test_tables_too_small_to_say_anything(X, relation):
-    assert_equal_twins(X, refused=True, neighbours=relation, on_invalid="neutral")
+    assert_equal_twins(X, refused=True, neighbours=relation, on_missing="drop")
 
 
 @pytest.mark.parametrize("X", [np.zeros((COUNT, 3)), np.full((COUNT, 3), np.nan), np.full((COUNT, 3), 1.7e308)])
 def test_tables_that_say_nothing(X):
-    found, expected = twins(X, on_invalid="neutral")
+    found, expected = twins(X, on_missing="drop")
     assert found.to_json() == expected.to_json()  # every number in full
 
 

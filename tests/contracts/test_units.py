@@ -115,7 +115,7 @@ def test_invalid_rows_and_missing_keys(frame):
     with pytest.raises(InvalidRecords, match="no key"):
         release(holes.drop(index=holes.index[3]), unit="who")
     without = holes.drop(index=holes.index[[3, 5]])
-    assert release(holes, unit="who", on_invalid="neutral") == release(without, unit="who", on_invalid="neutral")
+    assert release(holes, unit="who", on_missing="drop") == release(without, unit="who", on_missing="drop")
 
 
 STRANGE = [5, True, 1.5, None, [KEY], 1j, b"x"]
@@ -123,12 +123,12 @@ STRANGE = [5, True, 1.5, None, [KEY], 1j, b"x"]
 
 @pytest.mark.parametrize("strange", STRANGE, ids=map(repr, STRANGE))
 def test_no_key_of_one_person_stops_the_release_of_the_others(frame, strange):
-    """Under "neutral" an error would tell that such a person is there."""
+    """Under "drop" an error would tell that such a person is there."""
     rows, keys = frame[["age", "income"]], list(frame["who"])
     keys[7] = strange
     told = isinstance(strange, int | bytes)  # somebody else's row, or nobody's
     wanted = [*keys[:7], "somebody" if told else None, *keys[8:]]
-    found, alike = (release(rows, unit=unit, on_invalid="neutral") for unit in (keys, wanted))
+    found, alike = (release(rows, unit=unit, on_missing="drop") for unit in (keys, wanted))
     assert found == alike
     assert not found.refused
 
@@ -138,7 +138,7 @@ def test_whole_numbers_with_a_gap_are_the_same_people(frame):
     gap = numbers.where(np.arange(ROWS) != 7)
     assert gap.dtype == np.float64
     wanted = [None if row == 7 else key for row, key in enumerate(numbers.tolist())]
-    found, alike = (release(rows, unit=unit, on_invalid="neutral") for unit in (gap, wanted))
+    found, alike = (release(rows, unit=unit, on_missing="drop") for unit in (gap, wanted))
     assert found == alike
 
 
@@ -152,8 +152,8 @@ def test_one_key_in_a_file_splits_and_merges_nobody(frame, tmp_path, strange):
     pieces = pd.concat(pd.read_csv(tmp_path / "after.csv", chunksize=500), ignore_index=True)
     wanted = [*map(str, numbered["who"]), "somebody" if strange in ("A17", "True") else None]
     rows = whole[["age", "income"]]
-    found = [release(table, unit="who", on_invalid="neutral") for table in (whole, pieces)]
-    assert found[0] == found[1] == stated(release(rows, unit=wanted, on_invalid="neutral"), found[0])
+    found = [release(table, unit="who", on_missing="drop") for table in (whole, pieces)]
+    assert found[0] == found[1] == stated(release(rows, unit=wanted, on_missing="drop"), found[0])
     assert not found[0].refused
 
 

@@ -129,14 +129,14 @@ def test_the_same_records_in_other_clothes(table):
 @both
 def test_invalid_rows_have_no_weight(table, relation):
     table[:5, 2] = [np.nan, np.inf, -np.inf, np.nan, np.inf]
-    with pytest.raises(InvalidRecords, match="on_invalid"):
+    with pytest.raises(InvalidRecords, match="on_missing"):
         release(table, relation)
-    found = released(table, relation, on_invalid="neutral")
+    found = released(table, relation, on_missing="drop")
     assert np.abs(found.mean - TRUTH).max() < 1.0
 
 
 def test_a_table_of_invalid_rows_is_refused():
-    assert release(np.full((COUNT, 3), np.nan), on_invalid="neutral").refused
+    assert release(np.full((COUNT, 3), np.nan), on_missing="drop").refused
 
 
 # nothing of a record shows
@@ -158,7 +158,9 @@ def test_a_canary_shows_nowhere(table, relation, caplog, capsys):
     assert not any(shown(text) for text in texts)
 
 
-@pytest.mark.parametrize("bad", [{"window": (5.0, 1.0)}, {"denoise": "yes"}, {"core": "soft"}, {"on_invalid": "drop"}])
+@pytest.mark.parametrize(
+    "bad", [{"window": (5.0, 1.0)}, {"denoise": "yes"}, {"core": "soft"}, {"on_missing": "neutral"}]
+)
 def test_a_canary_shows_in_no_error(table, bad):
     table[3] = CANARY
     table[4] = np.nan

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from dimfree.core import distances, products
 from dimfree.core.distances import PairDistances
-from dimfree.data.blocks import SparseRows
-from dimfree.geometry.grid import RADIUS, to_steps
+from dimfree.core.friends import all_counts
+from dimfree.data.blocks import SparseRows, densely
+from dimfree.geometry.grid import RADIUS, IntegerRecords, to_steps
 
 ON_GRID = 2.0**61  # in steps: a record with a coordinate there or beyond is nobody's friend
 
@@ -135,32 +136,52 @@ def test_small_chunks_decide_alike(seed, monkeypatch):
 # the screen's own promise
 
 
-@pytest.mark.parametrize("location", [0.0, 1e8, 1e15])
+def finely(pairs):
+    """The same, with its first tile filled by products in 64 bits."""
+    pairs._fill(products.about(pairs.rows, np.arange(len(pairs.rows)), pairs.centre), (0, pairs.tiles[0]))
+    return pairs
+
+
+@pytest.mark.parametrize("filled", [lambda pairs: pairs, finely], ids=["32 bits", "64 bits"])
+@pytest.mark.parametrize("location", [0.0, 1e8, 1e15, -1e140])
 @pytest.mark.parametrize("dimension", [1, 30, 3000])
-def test_the_table_brackets_the_true_squared_distances(seed, location, dimension):
+def test_squared_distances_are_off_by_no_more_than_is_said(seed, location, dimension, filled):
     rng = np.random.default_rng(seed)
-    rows = location + rng.normal(size=(5, dimension)) * np.exp(3 * rng.normal(size=(5, 1)))
+    rows = location + rng.normal(size=(5, dimension)) * np.exp(30 * rng.normal(size=(5, 1)))
     rows[2] = rows[0]
-    first, second = PairDistances.of(rows, 0).limits[0, :, :5, :5]
-    for left, right in zip(*np.triu_indices(5, k=1), strict=True):
-        reached = np.abs(rows[[left, right]]).max() * RADIUS / ON_GRID  # the radius from which on the grid has both
-        apart = Fraction(first[left, right]) if first[left, right] > reached else 0
-        assert first[left, right] >= reached
-        true = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(rows[left], rows[right], strict=True))
-        assert apart**2 <= true <= Fraction(second[left, right]) ** 2
+    pairs = filled(PairDistances.of(rows, 0))
+    for i, j in zip(*np.triu_indices(5, k=1), strict=True):
+        true = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(rows[i], rows[j], strict=True))
+        error = Fraction(pairs.errors[0]) * (Fraction(pairs.squares[i]) + Fraction(pairs.squares[j]))
+        assert abs(Fraction(pairs.squared[0, i, j]) - true) <= error
 
 
+@pytest.mark.parametrize("filled", [lambda pairs: pairs, finely], ids=["32 bits", "64 bits"])
 @pytest.mark.parametrize("location", [0.0, 1e8, 1e11, 1e12, 1e15])
 @pytest.mark.parametrize("dimension", [1, 30])
-def test_below_one_radius_no_friends_from_the_other_on_friends(seed, location, dimension):
+def test_what_is_sure_is_so_and_what_is_not_in_doubt_too(seed, location, dimension, filled):
     rng = np.random.default_rng(seed)
     rows = location + rng.normal(size=(6, dimension)) * np.exp(2 * rng.normal(size=(6, 1)))
-    first, second = PairDistances.of(rows, 0).limits[0, :, :6, :6]
-    blur = dimension**0.5 / RADIUS * (1 + 1e-6)
-    for i, j in zip(*np.triu_indices(6, k=1), strict=True):
-        if first[i, j] > 1e-6:
-            assert not friends_of(rows[[i]], rows[[j]], first[i, j] / (1 + blur) * (1 - 1e-12))[0, 0]
-        assert friends_of(rows[[i]], rows[[j]], second[i, j] / (1 - blur) * (1 + 1e-12))[0, 0]
+    pairs = filled(PairDistances.of(rows, 0))
+    for gap in gaps(rows):
+        for aside in (1, 1 - 1e-7, 1 + 1e-7, 1 - 1e-4, 1 + 1e-4):
+            sure, doubtful = pairs._screened(gap * aside, (0, pairs.tiles[0]), pairs.errors[0])
+            friends = np.triu(friends_of(rows, rows, gap * aside), k=1)
+            assert not (sure & doubtful).any()
+            assert not (sure & ~friends).any()
+            assert not (friends & ~sure & ~doubtful).any()
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_the_error_of_32_bits_matters(seed, forgotten):
+    """Far from the centre products in 32 bits are off by more than `rint`: without their part of E counts are wrong."""
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([rng.normal(size=(20, 3)), 300 + rng.normal(size=(10, 3))])
+    pairs = PairDistances.of(rows, 0)
+    if forgotten:
+        pairs.errors[:] = distances._float64_error(3)
+    radii = [gap * (1 + k * 1e-4) for gap in gaps(rows[20:]) for k in (-3, -1, 1, 3)]
+    assert forgotten == any(pairs.friend_pairs(radius) != counted(rows, radius) for radius in radii)
 
 
 def test_every_pair_is_in_one_tile(monkeypatch):
@@ -168,9 +189,8 @@ def test_every_pair_is_in_one_tile(monkeypatch):
     for count in range(14):
         seen = np.zeros((count, count), dtype=int)
         pairs = PairDistances.of(np.zeros((count, 1)), 0, capacity=9)
-        for place, (rows, columns) in enumerate(pairs.tiles):
-            height, across = rows.stop - rows.start, columns.stop - columns.start
-            seen[rows, columns] += np.isfinite(pairs.limits[place, 0, :height, :across])
+        for rows, columns in pairs.tiles:
+            seen[rows, columns] += pairs._asked(rows, columns, 1.0)
         assert np.array_equal(seen, np.triu(np.ones_like(seen), k=1))
 
 
@@ -196,23 +216,61 @@ def test_a_full_column_far_from_zero_leaves_the_screen_narrow(seed, location):
 
 def test_the_screen_is_narrow_for_ordinary_records(seed):
     """Otherwise everything would be decided in integers, exactly but slowly."""
-    assert widest_band(PairDistances.of(1e6 + np.random.default_rng(seed).normal(size=(20, 50)), 0)) < 1e-8
+    pairs = PairDistances.of(1e6 + np.random.default_rng(seed).normal(size=(20, 50)), 0)
+    assert 1e-5 < widest_band(pairs) < 1e-3
+    assert widest_band(finely(pairs)) < 1e-8
 
 
 def test_a_far_record_widens_no_band_but_its_own(seed):
     """How far a pair's quotients may be off is read from its two rows, not from the farthest of all."""
     rows = np.random.default_rng(seed).normal(size=(30, 400))
     rows[-1, 0] = 2e13
-    assert widest_band(PairDistances.of(rows, 0)) > 0.1
-    assert widest_band(PairDistances.of(rows, 0), among=29) < 1e-9
+    pairs = PairDistances.of(rows, 0)
+    assert widest_band(pairs) > 0.1
+    assert widest_band(pairs, among=29) < 1e-3
+    assert widest_band(finely(pairs), among=29) < 1e-9
 
 
 def widest_band(pairs, among=None):
-    """Between the two radii of a pair of the first rows, all of one tile, at most."""
+    """Of distances that leave a pair of the first rows, all of one tile, in doubt, but for `rint`: at most."""
     count = len(pairs.rows) if among is None else among
-    first, second = pairs.limits[0, :, :count, :count]
-    earlier = np.triu_indices(count, k=1)
-    return (second[earlier] - first[earlier]).max()
+    i, j = np.triu_indices(count, k=1)
+    error = pairs.errors[0] * (pairs.squares[i] + pairs.squares[j])
+    blur = pairs.rows.shape[1] ** 0.5 * 2.0**-52 * (pairs.peaks[i] + pairs.peaks[j])
+    squared = pairs.squared[0, i, j]
+    return (np.sqrt(squared + error) - np.sqrt(np.maximum(squared - error, 0)) + 2 * blur).max()
+
+
+# friend counts and whole steps, for the core
+
+
+@pytest.mark.parametrize("kind", [np.array, as_sparse])
+@pytest.mark.parametrize("radius", [0.3, 1.0, 2.5, 1e6])
+def test_friend_counts_are_those_of_the_records_on_the_grid(seed, monkeypatch, kind, radius):
+    """The same numbers in the same order as `all_counts` of the records on the grid of that radius."""
+    monkeypatch.setattr(distances, "_ROWS", 16)
+    rows = np.random.default_rng(seed).normal(size=(50, 3))
+    rows[[0, 7, 49]] = 1e15, -1e300, 1e20
+    there = np.abs(rows).max(axis=1) < 2.0**61 * radius / RADIUS
+    pairs = PairDistances.of(kind(rows), 2)
+    counts, integers = pairs.friend_counts(radius), pairs.in_steps(radius)
+    whole = IntegerRecords(to_steps(rows[there], radius / RADIUS), 2 + int((~there).sum()))
+    assert counts.tolist() == all_counts(whole).tolist()
+    assert densely(integers.values).tolist() == whole.values.tolist()
+    assert integers.invalid == whole.invalid
+
+
+def test_a_far_cluster_is_counted_by_products_in_64_bits(seed, monkeypatch):
+    """About the centre 32 bits are too few for it; without the second product every pair of it would be in doubt."""
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([rng.normal(size=(300, 40)), 1e4 + rng.normal(size=(100, 40))])
+    pairs, decided, decide = PairDistances.of(rows, 0), [], PairDistances._one_by_one
+    monkeypatch.setattr(
+        PairDistances, "_one_by_one", lambda self, left, *rest: decided.append(len(left)) or decide(self, left, *rest)
+    )
+    pairs.friend_pairs(9.0)
+    assert sum(decided) < 100
+    assert pairs.errors[0] < 1e-12
 
 
 # invalid records, small tables
@@ -296,9 +354,42 @@ def test_the_space_taken_is_for_a_public_number_of_records(monkeypatch):
     rows = np.random.default_rng(1).normal(size=(1000, 3))
     few, many = (traced(lambda n=n: PairDistances.of(rows[:n], 0, capacity=1100).friend_pairs(2.0)) for n in (960, 961))
     assert abs(few - many) < 2**14
-    assert few > 6 * 2 * 8 * 512**2  # three tiles of rows, although two would do
+    assert few > 6 * 8 * 512**2  # three tiles of rows, although two would do
 
 
 def test_more_records_than_there_is_space_for_are_counted(seed):
     rows = np.random.default_rng(seed).normal(size=(600, 2))
     assert PairDistances.of(rows, 0, capacity=5).friend_pairs(1.0) == PairDistances.of(rows, 0).friend_pairs(1.0)
+
+
+def test_where_32_bits_are_shortened_all_is_done_in_64(monkeypatch):
+    rows = np.random.default_rng(5).normal(size=(60, 40))
+    usual = PairDistances.of(rows, 2)
+    monkeypatch.setattr(distances, "float32_is_whole", lambda: False)
+    careful = PairDistances.of(rows, 2)
+    assert usual.errors.max() > careful.errors.max() == distances._float64_error(40)
+    assert usual.friend_counts(9.0).tolist() == careful.friend_counts(9.0).tolist()
+    assert products.float32_is_whole()
+
+
+def split(table, bits, parts):
+    """A table in 32 bits as a sum of tables whose numbers have so many bits; what is left over is dropped."""
+    found, rest = [], table.astype(np.float64)
+    for _ in range(parts):
+        power = np.exp2(bits - 1 - np.floor(np.log2(np.maximum(np.abs(rest), 1e-30))))
+        found.append(np.rint(rest * power) / power)
+        rest = rest - found[-1]
+    return found
+
+
+@pytest.mark.parametrize("bits", [8, 11])  # of bfloat16 and TF32
+@pytest.mark.parametrize(("parts", "kept"), [(1, 1), (2, 3), (2, 4)])
+def test_every_way_to_shorten_32_bits_is_seen(bits, parts, kept):
+    """Numbers in one or two short parts; of the products of two parts all, or all but that of the last ones."""
+
+    def shortened(left, right):
+        pairs = [one @ other for one in split(left, bits, parts) for other in split(right, bits, parts)]
+        return np.sum(pairs[:kept], axis=0).astype(np.float32)
+
+    assert not products.keeps_24_bits(shortened)
+    assert products.keeps_24_bits(lambda left, right: left.astype(np.float64) @ right)

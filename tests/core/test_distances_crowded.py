@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from dimfree.core import distances, friends, products
+from dimfree.core import distances, friends, products, undecided
 from dimfree.core.distances import PairDistances
 from dimfree.core.friends import NEAR, friend_counts
 from dimfree.geometry.grid import RADIUS, to_steps
@@ -27,15 +27,15 @@ def by_products(monkeypatch):
     monkeypatch.setattr(distances, "_CROWD", 10**12)
     monkeypatch.setattr(distances, "_ROWS", 7)
     monkeypatch.setattr(products, "_CELLS", 30)
-    monkeypatch.setattr(distances, "_STEP_CELLS", 30)
-    settled, settle = [], distances._by_products
+    monkeypatch.setattr(undecided, "_CELLS", 30)
+    settled, settle = [], distances.by_products
 
     def heard(*given):
         near, within = settle(*given)
         settled.append(int(near.sum()))
         return near, within
 
-    monkeypatch.setattr(distances, "_by_products", heard)
+    monkeypatch.setattr(distances, "by_products", heard)
     return settled
 
 
@@ -69,7 +69,7 @@ def test_a_strict_inequality_would_show(by_products, monkeypatch):
     rows, exact = lattice(0.0), distances.RADIUS
     expected = PairDistances.of(rows, 0).friend_pairs(1.0)
     pairs = PairDistances.of(rows, 0)
-    monkeypatch.setattr(distances, "_by_products", lambda *given: _strictly(exact, *given))
+    monkeypatch.setattr(distances, "by_products", lambda *given: _strictly(exact, *given))
     assert pairs.friend_pairs(1.0) < expected == pairs_one_by_one(rows, 1.0)
 
 
@@ -82,12 +82,12 @@ def _strictly(radius, table, centre, rows, columns, step):
 def test_a_crowd_is_noticed_by_itself(seed):
     """Isotropic records in many coordinates: all distances are alike, and the band is wide."""
     rows = np.random.default_rng(seed).normal(size=(60, 20_000))
-    pairs, settled, settle = PairDistances.of(rows, 0), [], distances._by_products
+    pairs, settled, settle = PairDistances.of(rows, 0), [], distances.by_products
     left, right = np.triu_indices(60, k=1)
-    radius = float(np.median(pairs.limits[0, 1, left, right]))
-    alone = pairs._one_by_one(left, right, radius / RADIUS)
+    radius = float(np.median(pairs.squared[0, left, right])) ** 0.5
+    alone = int(pairs._one_by_one(left, right, radius / RADIUS).sum())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distances, "_by_products", lambda *given: settled.append(1) or settle(*given))
+        patch.setattr(distances, "by_products", lambda *given: settled.append(1) or settle(*given))
         assert pairs.friend_pairs(radius) == 60 + 2 * alone
     assert settled == [1]
 

@@ -33,7 +33,7 @@ def neighbours():
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_peak_of_a_release_does_not_tell_of_a_record(monkeypatch, name):
     monkeypatch.setenv("DIMFREE_THREADS", "1")
-    options = {"epsilon": 4.0, "delta": 1e-6, "neighbours": "replace-one", "on_invalid": "neutral"} | ESTIMATORS[name]
+    options = {"epsilon": 4.0, "delta": 1e-6, "neighbours": "replace-one", "on_missing": "drop"} | ESTIMATORS[name]
     peaks = []
     release_mean(
         next(neighbours()), **with_options(noise=SeededNoise(1), **options)

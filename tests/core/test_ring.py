@@ -16,7 +16,7 @@ ONES = np.ones(4)
 
 
 def ring_of(table, sampled=None, seed=1):
-    space = Space(open_records(table, on_invalid="neutral"), Isotropic(1.0))
+    space = Space(open_records(table, on_missing="drop"), Isotropic(1.0))
     return Ring.of(space, sampled, len(table) if isinstance(table, np.ndarray) else 0, noise=SeededNoise(seed))
 
 

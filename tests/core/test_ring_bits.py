@@ -41,7 +41,7 @@ def table(rng):
 
 
 def ring_of(source, shape, sampled=None):
-    records = source if isinstance(source, Records) else open_records(source, on_invalid="neutral")
+    records = source if isinstance(source, Records) else open_records(source, on_missing="drop")
     return Ring.of(Space(records, shape), sampled, 0, noise=SeededNoise(7))
 
 
@@ -136,7 +136,7 @@ def test_rows_on_a_device(table, shape):
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dimfree[gpu]'")
     place = Place(os.environ.get("DIMFREE_TEST_DEVICE", "cpu"))
     for rows in (table, table.astype(np.float32), table[:1], table[4:6], table[:0]):
-        on_device = ring_of(open_records(rows, on_invalid="neutral").on(place), shape)
+        on_device = ring_of(open_records(rows, on_missing="drop").on(place), shape)
         assert numbers(on_device) == numbers(ring_of(rows, shape))
 
 

@@ -248,13 +248,38 @@ def test_a_pipe_is_read_once(tmp_path, monkeypatch, cell):
     np.testing.assert_array_equal(records._source, [[1, 3], [2, 4]])
 
 
+def test_a_comma_where_another_sign_was_said(tmp_path):
+    """The first line is not told as the name of one column."""
+    path = written(tmp_path / "t.csv", "age,income\n1,2\n")
+    for how in ({"delimiter": ";"}, {"decimal": ","}, {"decimal": ",", "exclude": "age"}):
+        said = refusal_of(path, **how)
+        assert "--delimiter ','" in said
+        assert "income" not in said
+    quoted = written(tmp_path / "u.csv", '"age, in years"\n1,5\n')
+    assert read_table(quoted, decimal=",", delimiter=";").columns == ("age, in years",)
+    numbers = read_table(written(tmp_path / "v.csv", "1,5\n2,5\n"), decimal=",")
+    np.testing.assert_array_equal(numbers._source, [[1.5], [2.5]])
+
+
+def test_the_other_decimal_sign_is_proposed_where_there_is_one(tmp_path):
+    assert "--decimal ." in refusal_of(written(tmp_path / "t.tsv", "a\tb\n1.5\t2\n"), decimal=",")
+    assert "--decimal ," in refusal_of(written(tmp_path / "u.tsv", "a\tb\n1,5\t2\n"))
+    pyarrow, parquet = needs("pyarrow"), needs("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"a": ["x"], "b": [1.0]}), tmp_path / "t.parquet")
+    assert "or write it as numbers" in refusal_of(tmp_path / "t.parquet")
+
+
 def test_addresses(monkeypatch):
     fsspec = needs("fsspec")
     with fsspec.open("memory://b/t.csv.gz", "wb") as file:
         file.write(gzip.compress(b"a,b\n1,3\n2,4\n"))
     np.testing.assert_array_equal(read_table("memory://b/t.csv.gz", columns=["b"])._source, [[3], [4]])
     assert "does not exist" in refusal_of("memory://b/none.csv")
-    assert "unknown ending" in refusal_of("memory://b/none.docx")
+    assert refusal_of("memory://b/none.docx").startswith("t has an unknown ending")
+    assert "(--format)" in refusal_of("s3://bucket")
+    with fsspec.open("memory://t.csv", "wb") as file:
+        file.write(b"a,b\n1,3\n")
+    np.testing.assert_array_equal(read_table("memory://t.csv")._source, [[1, 3]])
     assert "needs a package of its own" in refusal_of("nowhere://b/none.csv")
     with pytest.raises(InvalidFile, match="cannot be read in parts"):
         read_table("memory://b/t.csv.gz", workers=2)

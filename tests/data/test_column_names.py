@@ -57,7 +57,7 @@ def refusal_of(action, *args, error=InvalidRecords, **options):
 
 
 def open_neutral(X):
-    return open_records(X, on_invalid="neutral")
+    return open_records(X, on_missing="drop")
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -240,3 +240,8 @@ def test_the_command_writes_nothing(tmp_path, monkeypatch):
     assert result.exit_code == 2
     assert "271828" not in result.output + result.stderr
     assert not (tmp_path / "m.csv").exists()
+
+
+def test_a_name_has_no_null_character():
+    with pytest.raises(InvalidRecords, match="null character"):
+        check_names(["age", "weight\0"])

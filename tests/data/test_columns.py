@@ -72,10 +72,18 @@ def test_a_record_taken_for_names_is_not_quoted():
         assert not {"271828", "5.1", "Alice"} & set(str(caught.value).replace("'", " ").split())
 
 
-@pytest.mark.parametrize("given", ["age", [], [1], ["age", "age"], 5, np.array(["age"]), pd.Series(["age"]), {"age"}])
+@pytest.mark.parametrize("given", [[], [1], ["age", "age"], 5, np.array(["age"]), pd.Series(["age"]), {"age"}])
 def test_what_is_no_list_of_names(given):
-    with pytest.raises(InvalidParameter, match="Pass a list of column names"):
+    with pytest.raises(InvalidParameter, match="Pass a column name, or a list of them"):
         Selection.checked(columns=given)
+
+
+def test_one_name_needs_no_list():
+    """As the first page says: exclude="patient_id"."""
+    assert Selection.checked(exclude="patient_id") == Selection.checked(exclude=["patient_id"])
+    assert Selection.checked(columns="age").places(["id", "age"]) == [1]
+    with pytest.raises(InvalidParameter, match="There is no column named 'age,income'"):
+        Selection.checked(columns="age,income").places(["age", "income"])
 
 
 def test_an_array_has_no_names_to_choose_by():

@@ -90,9 +90,9 @@ def test_the_bounds_of_blocks_do_not_show(table, releases, monkeypatch):
 def test_rows_that_are_not_finite_count_for_nothing(table, scheduler):
     holes = table.copy()
     holes[::91, 1], holes[5], holes[131:134, 0] = np.nan, np.inf, -np.inf
-    expected = released(holes, on_invalid="neutral", **OPTIONS["known"])
-    assert released(da.from_array(holes, chunks=(131, 2)), on_invalid="neutral", **OPTIONS["known"]) == expected
-    with pytest.raises(InvalidRecords, match="on_invalid='raise'"):
+    expected = released(holes, on_missing="drop", **OPTIONS["known"])
+    assert released(da.from_array(holes, chunks=(131, 2)), on_missing="drop", **OPTIONS["known"]) == expected
+    with pytest.raises(InvalidRecords, match="on_missing='raise'"):
         released(da.from_array(holes, chunks=(131, 2)), **OPTIONS["known"])
 
 

@@ -1,6 +1,7 @@
 """Edges where a habit of floating point or of a file format would speak of records."""
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,7 +84,7 @@ def test_a_number_too_large_for_a_float_is_a_typed_error_or_an_invalid_record():
     model, table = PrivateMean(epsilon=1.0, delta=1e-6, covariance=[1.0]), np.array([[10**400]], dtype=object)
     with pytest.raises(InvalidRecords):
         model.fit(table)
-    assert model.set_params(on_invalid="neutral").fit(table).release_.refused
+    assert model.set_params(on_missing="drop").fit(table).release_.refused
 
 
 @pytest.mark.parametrize(("name", "budget"), [("epsilon", (1e-9, 1e-3)), ("delta", (1.0, 1e-15))])
@@ -138,3 +139,9 @@ def test_strict_floating_point_settings_of_the_caller_do_not_end_a_run():
 def test_too_many_columns_for_the_grid_of_the_noise_are_named():
     with pytest.raises(InvalidParameter, match="at most 30000 columns"):
         release_mean(sparse.csr_array((5, 30001)), epsilon=0.001, delta=1e-6, noise=SeededNoise(1))
+
+
+@pytest.mark.parametrize("given", ["people.csv", Path("people.csv"), {"age": [1.0, 2.0]}])
+def test_what_is_no_table_is_told_how_to_become_one(given):
+    with pytest.raises(InvalidRecords, match=r"dimfree\.read_table\(path\) first; of a dict of columns make a frame"):
+        release_mean(given, epsilon=1.0, delta=1e-6)

@@ -54,7 +54,7 @@ def strict():
 
 def opened(X):
     """All entries that count, and which rows are valid, under the rule that is inside the guarantee."""
-    blocks = list(open_records(X, on_invalid="neutral").blocks())
+    blocks = list(open_records(X, on_missing="drop").blocks())
     return np.concatenate([values for values, _ in blocks]), np.concatenate([valid for _, valid in blocks]).tolist()
 
 
@@ -99,11 +99,31 @@ def test_under_the_other_rule_it_is_an_error_that_quotes_nothing(make):
 
 @pytest.mark.parametrize(
     ("entry", "number"),
-    [(True, 1.0), ("2.5", 2.5), (b" 7 ", 7.0), (Decimal("0.1"), 0.1), (Fraction(1, 4), 0.25), (2**70, 2.0**70)],
+    [
+        (True, 1.0),
+        (np.True_, 1.0),
+        (np.array(2.5), 2.5),
+        (np.ma.array(3), 3.0),
+        ("2.5", 2.5),
+        (b" 7 ", 7.0),
+        (Decimal("0.1"), 0.1),
+        (Fraction(1, 4), 0.25),
+        (2**70, 2.0**70),
+    ],
 )
 def test_other_kinds_of_numbers_and_text_are_numbers(entry, number):
     assert floats_of([entry, complex(number), np.float32(0.5)]).tolist() == [number, number, 0.5]
     assert opened([[entry, 1.0]])[0].tolist() == [[number, 1.0]]
+
+
+@pytest.mark.parametrize("make", [MAKERS["lists"], MAKERS["objects"], pd.DataFrame])
+@pytest.mark.parametrize("number", [np.True_, np.float32(0.1), np.array(0.1), np.array(7), np.ma.array(0.1)])
+def test_no_entry_changes_what_the_numbers_of_others_are(make, number):
+    """NumPy reads these as numbers where all entries are, and keeps them as objects beside one that is none."""
+    for name, odd in {"number": 1.0, **ODD}.items():
+        values, valid = opened(make([[number, 2.0], [odd, 1.0]]))
+        assert values[0].tolist() == [float(number), 2.0], name
+        assert valid[0], name
 
 
 def read_with_pandas(text):
@@ -168,12 +188,12 @@ def test_types_that_somebody_declared_stay_an_error():
     ]
     for X in declared:
         with pytest.raises(InvalidRecords):
-            open_records(X, on_invalid="neutral")
+            open_records(X, on_missing="drop")
 
 
 def test_a_release_goes_on_as_if_the_entry_were_missing():
     table = np.random.default_rng(1).normal(size=(400, 2)).tolist()
-    budget = {"epsilon": 4.0, "delta": 1e-6, "covariance": np.ones(2), "on_invalid": "neutral"}
+    budget = {"epsilon": 4.0, "delta": 1e-6, "covariance": np.ones(2), "on_missing": "drop"}
     missing = dimfree.release_mean([*table, [None, 1.0]], noise=SeededNoise(1), **budget)
     for odd in ("ICU", 1j, [2.0], object()):
         assert dimfree.release_mean([*table, [odd, 1.0]], noise=SeededNoise(1), **budget) == missing
@@ -195,6 +215,15 @@ def test_what_lies_behind_a_mask_is_missing(dtype):
 def test_masks_of_rows_in_a_list_count():
     rows = [np.ma.array([1.0, 2.0], mask=[False, False]), np.ma.array([3.0, 4.0], mask=[False, True])]
     assert opened(rows)[1] == [True, False]
+
+
+def test_a_row_with_a_mask_keeps_its_bits_beside_text():
+    """NumPy makes text of all masked rows together, and text of a narrow number is another number."""
+    narrow = np.ma.array(np.array([0.1, 2.0], dtype="f4"), mask=[False, False])
+    for odd in ODD.values():
+        values, valid = opened([narrow, [odd, 1.0], [1 + 0j, 5]])
+        assert values.tolist() == [[float(np.float32(0.1)), 2.0], [0, 0], [1, 5]]
+        assert valid == [True, False, True]
 
 
 def test_an_infinite_number_behind_a_mask_warns_of_nothing():
@@ -222,10 +251,10 @@ def without_rows():
 
 
 @pytest.mark.parametrize("kind", without_rows())
-@pytest.mark.parametrize("on_invalid", ["raise", "neutral"])
-def test_a_table_without_rows_is_released_like_any_other(kind, on_invalid):
+@pytest.mark.parametrize("on_missing", ["raise", "drop"])
+def test_a_table_without_rows_is_released_like_any_other(kind, on_missing):
     """Whether a frame has a type other than object depends on whether it has records."""
-    options = {"epsilon": 1.0, "delta": 1e-6, "on_invalid": on_invalid}
+    options = {"epsilon": 1.0, "delta": 1e-6, "on_missing": on_missing}
     found = dimfree.release_mean(without_rows()[kind], **options, noise=SeededNoise(1))
     numeric = pd.DataFrame(np.empty((0, 2)), columns=NAMES) if found.columns else np.empty((0, 2))
     assert found == dimfree.release_mean(numeric, **options, noise=SeededNoise(1))
@@ -233,21 +262,21 @@ def test_a_table_without_rows_is_released_like_any_other(kind, on_invalid):
 
 
 @pytest.mark.parametrize("X", [[], (), [None], [1.0], np.empty(0)])
-@pytest.mark.parametrize("on_invalid", ["raise", "neutral"])
-def test_an_empty_list_says_nothing_of_its_columns(X, on_invalid):
+@pytest.mark.parametrize("on_missing", ["raise", "drop"])
+def test_an_empty_list_says_nothing_of_its_columns(X, on_missing):
     with pytest.raises(InvalidRecords, match=r"numpy\.empty\(\(0, d\)\)"):
-        dimfree.release_mean(X, epsilon=1.0, delta=1e-6, on_invalid=on_invalid)
+        dimfree.release_mean(X, epsilon=1.0, delta=1e-6, on_missing=on_missing)
 
 
 @pytest.mark.parametrize("X", [[[]], [[], []], np.empty((0, 0)), pd.DataFrame()])
 def test_no_columns_are_an_error(X):
     with pytest.raises(InvalidRecords, match="no columns"):
-        open_records(X, on_invalid="neutral")
+        open_records(X, on_missing="drop")
 
 
 @pytest.mark.parametrize("X", [[[SECRET, 1.0], [SECRET]], [[SECRET], 1.0], [[SECRET, 1.0], None]])
-@pytest.mark.parametrize("on_invalid", ["raise", "neutral"])
-def test_rows_of_different_lengths_are_no_table(X, on_invalid):
+@pytest.mark.parametrize("on_missing", ["raise", "drop"])
+def test_rows_of_different_lengths_are_no_table(X, on_missing):
     with pytest.raises(InvalidRecords, match="one row per person") as caught:
-        open_records(X, on_invalid=on_invalid)
+        open_records(X, on_missing=on_missing)
     assert "271828" not in "".join(traceback.format_exception(caught.value))

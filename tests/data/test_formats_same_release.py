@@ -256,8 +256,8 @@ def test_an_invalid_row_in_a_stream_is_found(table):
     damaged[-1, 2] = np.inf
     with pytest.raises(InvalidRecords, match="not a finite number"):
         released(Records(RecordedStream(damaged, 64), None), **KNOWN)
-    assert released(Records(RecordedStream(damaged, 64), None), **KNOWN, on_invalid="neutral") == released(
-        damaged, **KNOWN, on_invalid="neutral"
+    assert released(Records(RecordedStream(damaged, 64), None), **KNOWN, on_missing="drop") == released(
+        damaged, **KNOWN, on_missing="drop"
     )
 
 
@@ -302,7 +302,7 @@ def test_a_listener_hears_rows_alone_and_changes_nothing(table):
     assert with_bar == released(table, **KNOWN)
     assert {total for _, _, total in told} <= set(range(ROWS + 1))
     assert told[:3] == [("checking the rows", done, ROWS) for done in (300, 600, 900)]
-    assert {"checking the rows", "the core's sample", "stage 1"} <= {stage for stage, _, _ in told}
+    assert {"checking the rows", "distances in the core's sample", "stage 1"} <= {stage for stage, _, _ in told}
     assert all(isinstance(number, int) for _, *numbers in told for number in numbers)
 
 

@@ -14,7 +14,7 @@ import scipy.sparse as sparse
 from flat_options import with_options
 
 import dimfree
-from dimfree.core import distances, friends, gpu_offsets
+from dimfree.core import distances, friends, gpu_offsets, undecided
 from dimfree.core.distances import PairDistances
 from dimfree.core.friends import NEAR, friend_counts, within_radius
 from dimfree.data.blocks import densely
@@ -84,12 +84,14 @@ def test_clipped_sums_and_squares(rng, radius):
 
 @pytest.mark.parametrize("scale", [1.0, 1e-200, np.geomspace(1e-3, 1e3, 7), np.geomspace(1e-320, 1e300, 7)])
 @pytest.mark.parametrize("block", [None, np.array([1, 4, 5])])
-def test_offsets_of_a_ball(rng, scale, block):
+@pytest.mark.parametrize("cap", [np.inf, 48.0, 1e-3])
+def test_offsets_of_a_ball(rng, scale, block, cap):
     table, centre = wild_table(rng), rng.standard_normal(7) * np.geomspace(1e-2, 1e305, 7)
-    ball = Ball(centre, scale, 2.0, block)
+    ball = Ball(centre, scale, 2.0, block, cap)
     for step in (1.0, 1e-6, 3e-320):
         mapped = ball.offsets(ball.seen(there(table)).tensor, slice(None), step)
         assert mapped.cpu().numpy().tobytes() == ball.offsets(ball.seen(table), slice(None), step).tobytes()
+    table[::5, 1] = np.nan  # a missing entry
     total = clip.clipped_total(ball.seen(there(table)), 2.0, ball.offsets)
     assert total.tobytes() == clip.clipped_total(ball.seen(table), 2.0, ball.offsets).tobytes()
 
@@ -190,6 +192,10 @@ def test_pairs_at_any_radius(rng, monkeypatch, wild):
     here, gpu = PairDistances.of(rows, 2), PairDistances.of(there(rows), 2)
     for radius in (1e-3, 1.0, 2.5, float(np.linalg.norm(rows[10] - rows[11])), 1e18, 1e120):
         assert gpu.friend_pairs(radius) == here.friend_pairs(radius)
+        np.testing.assert_array_equal(gpu.friend_counts(radius), here.friend_counts(radius))
+        whole, known = gpu.in_steps(radius), PairDistances.of(rows.copy(), 2).in_steps(radius)
+        assert whole.invalid == known.invalid
+        np.testing.assert_array_equal(whole.values.toarray(), known.values)
 
 
 def test_doubtful_pairs_are_decided_in_integers(rng):
@@ -291,7 +297,7 @@ RELEASES = {
     "mixed": {"epsilon": 4.0, "covariance": np.diag(VARIANCES) + 0.1},
     "learned scale": {"epsilon": 4.0, "covariance": 100 * VARIANCES, "scale": "learn"},
     "replace-one": {"epsilon": 4.0, "neighbours": "replace-one"},
-    "neutral": {"epsilon": 4.0, "on_invalid": "neutral"},
+    "drop": {"epsilon": 4.0, "on_missing": "drop"},
     "soft": {"epsilon": 2.0, "covariance": VARIANCES, "core": "soft"},
     "sampled": {"epsilon": 8.0, "covariance": VARIANCES, "core_sample": 700},
     "paper": {"epsilon": 8.0, "shape": "paper"},
@@ -311,7 +317,7 @@ def test_whole_releases(people, monkeypatch, options):
     monkeypatch.setattr(device, "COPIED_ENTRIES", 2002)
     monkeypatch.setattr(space_module, "_BLOCK_ENTRIES", 1003)
     table = people.copy()
-    if options.get("on_invalid") == "neutral":
+    if options.get("on_missing") == "drop":
         table[5, 2], table[1000], table[77] = np.nan, np.inf, 3e38
     if "unit" in options or options.get("shape") == "paper":
         assert released(as_records(table).on(HERE), **options) == released(table, **options)
@@ -486,4 +492,4 @@ def test_rows_there_do_not_show(rng):
     rows = there([[1234.5, 1.0]])
     assert "1234" not in repr(rows)
     assert pickle.loads(pickle.dumps(HERE)) == HERE
-    assert friends.within_radius is distances.within_radius
+    assert friends.within_radius is undecided.within_radius

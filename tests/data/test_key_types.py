@@ -83,13 +83,24 @@ def undated(make):
     return made
 
 
+def untupled(make):
+    """polars makes text of a tuple beside something else: the same."""
+
+    def made(entries):
+        if len({isinstance(entry, tuple) for entry in entries}) > 1:
+            raise TypeError
+        return make(entries)
+
+    return made
+
+
 CONTAINERS = {
     "list": list,
     "NumPy": np.array,
     "objects": objects,
     "pandas": pd.Series,
     "category": lambda entries: pd.Series(entries).astype("category"),
-    "polars": undated(lambda entries: polars.Series(entries, strict=False)),
+    "polars": undated(untupled(lambda entries: polars.Series(entries, strict=False))),
     "Arrow": undated(pa.array),
 }
 

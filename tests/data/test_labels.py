@@ -230,7 +230,7 @@ def test_as_many_persons_as_rows():
 # ------------------------------------------------------------------------------------------------ persons
 
 
-def of_persons(rows, entries, persons, *, most=None, rule="neutral"):
+def of_persons(rows, entries, persons, *, most=None, rule="drop"):
     """The record of each person and their group."""
     X = np.reshape(rows, (-1, 1)).astype(np.float64)
     return person_members(as_records(X), labelled(entries, KEYS), open_keys(persons), most, rule)

@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -35,19 +36,14 @@ SECRET = 123456.78125
 OWN = dimfree.__version__
 
 
-@pytest.fixture(autouse=True)
-def the_scheduler_as_before():
-    """A Client whose scheduler is gone is closed, but dask goes on naming a cluster as the scheduler in force."""
-    before = dask.config.get("scheduler", None)
-    yield
-    dask.config.set(scheduler=before)
-
-
 @pytest.fixture(scope="module")
 def cluster():
     """However long a killed worker takes to come back on a busy machine, the cluster does not give it up."""
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"}), local_cluster(2) as cluster:
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"}):
+        cluster = local_cluster(2)
         yield cluster
+        with suppress(KeyError):  # while closing, Distributed may look up a killed worker that it has forgotten
+            cluster.close()
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ KINDS = {"dense": np.asarray, "sparse": sparse.csr_array}
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 
 
-def grouped(rows, keys, *, most=None, rule="neutral", kind=np.asarray):
+def grouped(rows, keys, *, most=None, rule="drop", kind=np.asarray):
     records = person_records(as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys), most, rule)
     assert records.is_sparse == (kind is not np.asarray)
     return as_array(records)
@@ -346,6 +346,30 @@ def python_lines(action):
 def test_steps_do_not_grow_with_the_rows_of_one_person(kind, most):
     rows = as_records(kind(np.ones((900, 2))))
     even, heavy = (open_keys(keys) for keys in (np.arange(900) % 300, np.minimum(np.arange(900), 299)))
-    steps = [python_lines(lambda keys=keys: person_records(rows, keys, most, "neutral")) for keys in (even, heavy)]
+    steps = [python_lines(lambda keys=keys: person_records(rows, keys, most, "drop")) for keys in (even, heavy)]
     assert steps[0] == steps[1]  # 3 rows each, or 601 rows for the last of 300 persons
     assert steps[0] > 20
+
+
+# ------------------------------------------------------------------------------------------------ columns by themselves
+
+
+def own_means(rows):
+    """The record of one person by columns, computed with Python's own floats."""
+    columns = ([float(v) for v in column if np.isfinite(v)] for column in zip(*rows, strict=True))
+    return [reduce(add, own) / len(own) if own else NAN for own in columns]
+
+
+@settings(max_examples=60)
+@given(crowds(), st.sampled_from(list(KINDS.values())), st.integers(1, 7))
+def test_every_column_of_a_person_is_the_mean_of_their_rows_that_have_it(crowd, kind, block):
+    rows, keys = crowd
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records_module, "_BLOCK_ENTRIES", block * len(rows[0]))
+        patch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", block)
+        records = person_records(as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys), None, "column")
+    found = np.concatenate([np.empty((0, len(rows[0]))), *(each for each, _ in records.looked_at())])
+    people = list(dict.fromkeys(key for key in keys if key is not None))
+    for record, person in zip(found, people, strict=True):
+        own = [row for row, key in zip(rows, keys, strict=True) if key == person]
+        assert bits(record) == bits(own_means(own))

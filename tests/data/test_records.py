@@ -12,9 +12,12 @@ import scipy.sparse as sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from streams import RecordedStream
 
 from dimfree.data import records as records_module
-from dimfree.data.records import Records, open_records
+from dimfree.data.people.keys import open_keys
+from dimfree.data.people.person_records import person_records
+from dimfree.data.records import Records, as_records, open_records, require_valid
 from dimfree.errors import InvalidParameter, InvalidRecords
 
 SECRET = 271828.25
@@ -28,9 +31,9 @@ def table_of(records, rows=None):
     return np.concatenate([np.empty((0, records.dimension)), *parts])
 
 
-def message_of(X, on_invalid="raise"):
+def message_of(X, on_missing="raise"):
     with pytest.raises(InvalidRecords) as caught:
-        open_records(X, on_invalid=on_invalid)
+        open_records(X, on_missing=on_missing)
     shown = "".join(traceback.format_exception(caught.value))
     assert SECRET_TEXT not in shown
     assert str(SECRET_COUNT) not in str(caught.value)
@@ -54,7 +57,7 @@ def test_every_real_dtype_becomes_float64(dtype):
     order=st.sampled_from("CF"),
 )
 def test_blocks_cover_the_table_in_order_and_mask_exactly_the_non_finite_rows(X, rows, order):
-    records = open_records(np.asarray(X, order=order), on_invalid="neutral")
+    records = open_records(np.asarray(X, order=order), on_missing="drop")
     blocks = list(records.blocks(rows))
     assert all(len(block) <= rows and len(block) == len(valid) for block, valid in blocks)
     mask = np.concatenate([valid for _, valid in blocks])
@@ -71,16 +74,16 @@ def test_default_blocks_split_a_wide_table():
 
 def test_records_pass_through_and_are_checked_again():
     X = np.array([[1.0, np.nan]])
-    neutral = open_records(X, on_invalid="neutral")
-    assert open_records(neutral, on_invalid="neutral") is neutral
-    with pytest.raises(InvalidRecords, match="on_invalid='neutral'"):
+    neutral = open_records(X, on_missing="drop")
+    assert open_records(neutral, on_missing="drop") is neutral
+    with pytest.raises(InvalidRecords, match="on_missing='drop'"):
         open_records(neutral)
 
 
 def test_lists_and_masked_arrays():
     np.testing.assert_array_equal(table_of(open_records([[1, 2], [3, 4]])), [[1, 2], [3, 4]])
     masked = np.ma.array([[1, 2], [3, 4]], mask=[[False, False], [False, True]])
-    [(block, valid)] = open_records(masked, on_invalid="neutral").blocks()
+    [(block, valid)] = open_records(masked, on_missing="drop").blocks()
     np.testing.assert_array_equal(valid, [True, False])
     np.testing.assert_array_equal(block, [[1, 2], [0, 0]])
 
@@ -89,7 +92,7 @@ def test_a_long_double_beyond_float64_is_invalid_not_a_warning(recwarn):
     X = np.array([[np.longdouble(2) ** 2000], [np.longdouble(1)]])
     if not np.isfinite(X).all():
         pytest.skip("long double is float64 here")
-    [(_, valid)] = open_records(X, on_invalid="neutral").blocks()
+    [(_, valid)] = open_records(X, on_missing="drop").blocks()
     np.testing.assert_array_equal(valid, [False, True])
     assert not recwarn.list
 
@@ -103,7 +106,7 @@ def test_pandas_keeps_names_and_treats_missing_as_invalid():
             7: [0.5, 1.5, 2.5],
         }
     )
-    records = open_records(frame, on_invalid="neutral")
+    records = open_records(frame, on_missing="drop")
     assert records.columns == ("age", "smokes", "visits", "7")
     np.testing.assert_array_equal(table_of(records), [[1, 1, 4, 0.5], [np.nan] * 4, [np.nan] * 4])
 
@@ -118,7 +121,7 @@ def test_pandas_subclasses_count_as_data_frames():
 def test_arrow_tables_keep_names_and_treat_null_as_invalid():
     table = pa.table({"a": pa.array([1, None]), "b": [True, False], "c": pa.array([1, 2], pa.decimal128(5, 2))})
     for source in (table, table.to_batches()[0]):
-        records = open_records(source, on_invalid="neutral")
+        records = open_records(source, on_missing="drop")
         assert records.columns == ("a", "b", "c")
         np.testing.assert_array_equal(table_of(records), [[1, 1, 1], [np.nan] * 3])
 
@@ -127,7 +130,7 @@ def test_one_arrow_column_of_fixed_size_lists_is_a_table():
     column = pa.chunked_array(
         [pa.array(rows, pa.list_(pa.int32(), 2)) for rows in ([[9, 9]], [[1, 2], None, [3, None]])]
     )
-    records = open_records(pa.table({"v": column}).slice(1), on_invalid="neutral")
+    records = open_records(pa.table({"v": column}).slice(1), on_missing="drop")
     assert records.columns is None
     np.testing.assert_array_equal(table_of(records), [[1, 2], [np.nan] * 2, [np.nan] * 2])
 
@@ -135,7 +138,7 @@ def test_one_arrow_column_of_fixed_size_lists_is_a_table():
 def test_polars_keeps_names_and_treats_null_as_invalid():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [1, None], "b": [True, False]})
-    records = open_records(frame, on_invalid="neutral")
+    records = open_records(frame, on_missing="drop")
     assert records.columns == ("a", "b")
     np.testing.assert_array_equal(table_of(records), [[1, 1], [np.nan] * 2])
     assert "Column 'c'" in message_of(polars.DataFrame({"c": [f"{SECRET}"]}))
@@ -161,7 +164,7 @@ def test_blocks_of_sparse_rows_say_what_dense_blocks_say(monkeypatch, rng, entri
     monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", entries)
     X = rng.normal(size=(40, 1)) * (rng.random((40, 1)) < 0.7)
     X[[3, 20], 0] = np.nan, -np.inf
-    records = open_records(sparse.csr_array(X), on_invalid="neutral")
+    records = open_records(sparse.csr_array(X), on_missing="drop")
     blocks = list(records.sparse_blocks())
     [(dense, dense_valid)] = records.blocks()
     np.testing.assert_array_equal(np.concatenate([rows.toarray() for rows, _ in blocks]), dense)
@@ -293,26 +296,26 @@ def test_non_finite_rows_raise_the_same_sentence_wherever_they_are(bad, kind):
         X[row, column] = bad
         messages.add(message_of(kind(X)))
     assert len(messages) == 1
-    assert "on_invalid='neutral'" in messages.pop()
+    assert "on_missing='drop'" in messages.pop()
 
 
 def test_unknown_rule():
-    with pytest.raises(InvalidParameter, match="on_invalid='drop'"):
-        open_records(np.eye(2), on_invalid="drop")
+    with pytest.raises(InvalidParameter, match="on_missing='ignore'"):
+        open_records(np.eye(2), on_missing="ignore")
 
 
 # ------------------------------------------------------------------------------------------------ untouched
 
 
 @pytest.mark.parametrize("kind", [np.array, pd.DataFrame, sparse.csr_array, pa.table])
-@pytest.mark.parametrize("on_invalid", ["raise", "neutral"])
-def test_the_callers_table_is_never_written_to_nor_exposed(kind, on_invalid):
+@pytest.mark.parametrize("on_missing", ["raise", "drop"])
+def test_the_callers_table_is_never_written_to_nor_exposed(kind, on_missing):
     values = np.arange(12.0).reshape(6, 2)
-    if on_invalid == "neutral":
+    if on_missing == "drop":
         values[2, 1] = np.nan
     X = kind({"a": values[:, 0], "b": values[:, 1]} if kind is pa.table else values.copy())
     before = pickle.dumps(X)
-    for block, _ in open_records(X, on_invalid=on_invalid).blocks(4):
+    for block, _ in open_records(X, on_missing=on_missing).blocks(4):
         with pytest.raises(ValueError, match="read-only"):
             block[0, 0] = -1.0
     assert pickle.dumps(X) == before
@@ -352,7 +355,7 @@ def test_records_are_read_only():
 def test_one_odd_number_in_a_list_spoils_its_own_row_alone(entry):
     """Whether a list is a table of numbers must not hang on one record: the others are read as before."""
     plain = [[0.0, 1.0], [2.0, 3.0]]
-    ((values, valid),) = open_records([*plain, [entry, 1.0]], on_invalid="neutral").blocks()
+    ((values, valid),) = open_records([*plain, [entry, 1.0]], on_missing="drop").blocks()
     np.testing.assert_array_equal(values[:2], plain)
     assert valid.tolist() == [True, True, entry == 2**70]
 
@@ -360,3 +363,43 @@ def test_one_odd_number_in_a_list_spoils_its_own_row_alone(entry):
 def test_a_list_with_words_is_still_no_table():
     with pytest.raises(InvalidRecords, match="object"):
         open_records([[0.0, 1.0], [object(), 1.0]])
+
+
+# ------------------------------------------------------------------------------------------------ known to be valid
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda X: Records(RecordedStream(X, 3), None)])
+def test_rows_are_known_to_be_valid_only_after_they_were_looked_at(form):
+    """And only of a table in memory: a stream may bring other rows on the next pass."""
+    some = np.arange(6) < 4
+    records = as_records(form(np.eye(6, 2)))
+    for parts in (records, records.chosen(some), records.held(some, 9), records.on(None)):
+        assert not parts.known_valid
+    require_valid(records, "raise")
+    for parts in (records, records.chosen(some), records.held(some, 9), records.on(None)):
+        assert parts.known_valid is not records.streams
+
+
+@pytest.mark.parametrize("rule", ["drop", "column", "raise"])
+def test_what_was_known_of_a_table_is_forgotten_when_it_is_asked_again(rule):
+    """Its owner may have written to it since."""
+    table = np.zeros((5, 2))
+    records = open_records(table)
+    table[3, 1] = np.nan
+    if rule == "raise":
+        with pytest.raises(InvalidRecords):
+            require_valid(records, rule)
+    else:
+        require_valid(records, rule)
+    assert not records.known_valid
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_totals_of_valid_rows_are_not_known_to_be_valid(form):
+    """A person's total may lie beyond the range of floats."""
+    rows = open_records(form(np.full((2, 1), 1.7e308)))
+    totals = person_records(rows, open_keys(["a", "a"]), 2, "raise")
+    assert rows.known_valid
+    assert not totals.known_valid
+    with pytest.raises(InvalidRecords):
+        require_valid(totals, "raise")

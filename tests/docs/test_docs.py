@@ -1,7 +1,6 @@
 """The pages hold together: links lead somewhere, commands run, pictures and names are the code's, the site builds."""
 
 import importlib.util
-import math
 import re
 import shlex
 import subprocess
@@ -9,14 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.record import read_numbers
 from typer.testing import CliRunner
 
 import dimfree
 import dimfree.cli
 import dimfree.release
 import dimfree.release_groups
-from dimfree.comparison.outcome import Score
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "docs/decisions", "proofs", "benchmarks/results")
@@ -128,48 +125,6 @@ def test_pictures_are_what_the_script_draws():
 def test_every_public_name_is_described():
     described = set(re.findall(r"^\.\. auto\w+:: dimfree\.(?:\w+\.)?(\w+)$", (ROOT / "docs/api.md").read_text(), re.M))
     assert set(dimfree.__all__) - described == set()
-
-
-def quoted_rows(page: str) -> list[list[str]]:
-    """Rows of measured errors in a page: a spectrum, two whole numbers, then the figures; bold type aside."""
-    text = (ROOT / page).read_text(encoding="utf-8").replace("**", "")
-    found = re.findall(r"^\| (S\d \| \d+ \| \d+ \| .+) \|$", text, re.MULTILINE)
-    return [row.split(" | ") for row in found]
-
-
-def measured() -> dict[tuple[str, int, int], dict[str, str]]:
-    """Every cell of the stored field, add/remove: what each estimator's median error reads as."""
-    cells = read_numbers(ROOT / "benchmarks/results/field.json.gz")["cells"]
-    return {
-        (cell["spectrum"], cell["dimension"], cell["count"]): {
-            score["name"]: Score(**score | {"errors": tuple(score["errors"])}).words for score in cell["scores"]
-        }
-        for cell in cells
-        if cell["neighbours"] == "add-remove"
-    }
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/peers.md"])
-def test_quoted_figures_are_those_that_were_measured(page):
-    """Sample mean, floor, ours told nothing and told σ, the nearest peer, and in the longer table PLAN."""
-    cells, rows = measured(), quoted_rows(page)
-    assert len(rows) == 10
-    for spectrum, dimension, count, mean, floor, ours, known, nearest, *plan in rows:
-        figures = cells[spectrum, int(dimension), int(count)]
-        assert [mean, floor, ours, known] == [
-            figures[name] for name in ("empirical mean", "oracle floor", "dimfree", "dimfree known")
-        ]
-        peers = {name: figures[name] for name in figures if name not in OWN}
-        assert min(map(error_of, peers.values())) == error_of(nearest.rsplit(" ", 1)[1])
-        assert not plan or plan == [figures["PLAN"]]
-
-
-OWN = ("empirical mean", "oracle floor", "dimfree", "dimfree known")
-
-
-def error_of(words: str) -> float:
-    """Infinite where an estimator refused."""
-    return math.inf if words.startswith("refused") else float(words.split()[0])
 
 
 @pytest.mark.slow

@@ -5,13 +5,14 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dimfree import SeededNoise, release_mean
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian
-from dimfree.estimators.choose.constants import LEAST_STRENGTH, NAMED_STRENGTH
-from dimfree.estimators.columns.state import strength
+from dimfree.estimators.choose.constants import LEAST_STRENGTH
+from dimfree.estimators.choose.sample import strength
 
 PAGE = (Path(__file__).parents[2] / "docs/choosing.md").read_text(encoding="utf-8")
 ROWS = re.findall(
@@ -38,8 +39,14 @@ def test_every_row_is_found():
 
 def test_the_words_around_it_are_those_of_the_constants():
     assert f"n at least {LEAST_STRENGTH:g}·√(d/P)" in PAGE
-    assert NAMED_STRENGTH == 1.25 * LEAST_STRENGTH
-    assert '`"auto"` asks for a quarter more records' in PAGE
+
+
+def test_a_table_with_names_is_read_by_columns_wherever_that_is_not_refused():
+    few = math.ceil(1.1 * least_records(30, 1.0))
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(few, 30)) * 10.0 ** np.arange(-15, 15))
+    frame.columns = [f"column {place}" for place in range(30)]
+    release = release_mean(frame, epsilon=1.0, delta=DELTA, noise=SeededNoise(0))
+    assert release.parameters["objective"] == "relative"
 
 
 def test_one_record_fewer_is_refused():

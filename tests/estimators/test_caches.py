@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from dimfree.accounting import events, precision, profile
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
+from dimfree.accounting.discrete import idealised
 from dimfree.accounting.profile import total_delta
 from dimfree.estimators.choose.core import HonestModel, Size, _searched, stable_choices
 from dimfree.estimators.choose.friend_radius import FriendRadii, friend_radii
@@ -19,7 +20,7 @@ from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
 
 BUDGET = Budget(1.0, 1e-3)
-CACHES = (_searched, _best, precision.largest_mu, events._ideal_delta)
+CACHES = (_searched, _best, precision.largest_mu, events.ideal_delta)
 
 
 def forget():
@@ -117,7 +118,8 @@ def test_schedules_are_the_same_whether_remembered_or_not():
 def test_the_ledger_s_delta_is_the_profile_s():
     menu = calibrate_private_count(BUDGET, 0.05, search_share=0.07)
     ledger = events.Costs(BUDGET, Neighbours.ADD_REMOVE, (), menu.menu)
-    fresh = total_delta(BUDGET.usable_epsilon, 0.0, lambda x: events.branches_profile(menu.menu, x))
+    level, _ = idealised(BUDGET.usable_epsilon, BUDGET.delta)
+    fresh = total_delta(level, 0.0, lambda x: events.branches_profile(menu.menu, x))
     assert ledger.delta() == ledger.delta() == fresh
     assert replace(ledger, menu=menu.menu[:1]).delta() <= fresh
 

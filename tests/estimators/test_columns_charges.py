@@ -63,7 +63,7 @@ def test_a_refusal_by_the_public_count_costs_and_draws_nothing():
     assert vars(noise) == vars(RecordingNoise())
 
 
-def undecided(shares, noise):
+def undecided(shares, noise, miscount):
     """A reading that stays in doubt for ever, and never comes nearer."""
     one = np.ones(len(shares))
     return Places(10 * one, one, 2 * one, one, one, 0 * one)

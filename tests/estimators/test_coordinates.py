@@ -203,8 +203,8 @@ def test_rows_that_are_no_numbers_have_no_part(name):
     rows, places = world(name), [0, 5, COUNT - 1]
     broken, other = rows.copy(), rows.copy()
     broken[places, 3], other[places] = np.nan, np.inf
-    assert text(broken, on_invalid="neutral") == text(other, on_invalid="neutral")
-    assert text(broken, on_invalid="neutral") != text(rows)
+    assert text(broken, on_missing="drop") == text(other, on_missing="drop")
+    assert text(broken, on_missing="drop") != text(rows)
 
 
 def test_denoising_leaves_the_unbiased_mean_as_it_was():

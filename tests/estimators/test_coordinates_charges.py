@@ -34,7 +34,7 @@ def rows():
 
 
 def state_of(rows, relation, noise):
-    space = Space(open_records(rows, on_invalid="neutral"), Isotropic(1.0))
+    space = Space(open_records(rows, on_missing="drop"), Isotropic(1.0))
     stddev, spread = 1 / math.sqrt(SHARE * TOTAL), float(rows.var(axis=0).sum())
     core = Measured(rows.mean(axis=0) + 0.05, Gaussian("mean", 1.0, stddev, DIMENSION, 0.05 / stddev))
     found = LearnedRadius(3 * math.sqrt(spread), spread, True, ())

@@ -152,3 +152,17 @@ def test_one_coordinate_has_no_correlation():
     assert correlation(np.ones(1), 100.0) == 0.0
     assert correlation(np.ones(2), 4.0 * 2) == 1.0
     assert correlation(np.ones(2), 4.0) == 0.0
+
+
+@pytest.mark.parametrize("dimension", [1, 30])
+def test_nothing_is_said_of_the_population_where_entries_may_have_been_held(rng, dimension):
+    """A hundred records lie far away in one column, held at 48 deviations; their length tells nothing of how far."""
+    rows = rng.normal(size=(COUNT, dimension))
+    rows[:100, 0] = 48.0
+    seen = looked_at(rows, 8.0)
+    assert learned_population(seen, np.zeros(dimension), np.ones(dimension)) is not None
+    held = replace(seen, ball=replace(seen.ball, cap=48.0))
+    assert learned_population(held, np.zeros(dimension), np.ones(dimension)) is None
+    near = looked_at(rng.normal(size=(COUNT, dimension)), 8.0)
+    near = replace(near, ball=replace(near.ball, cap=48.0))
+    assert learned_population(near, np.zeros(dimension), np.ones(dimension)) is not None

@@ -14,10 +14,10 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.precision import compose
 from dimfree.data.records import open_records
 from dimfree.estimators import known as known_shape
-from dimfree.estimators.choose.constants import OUTER_BIAS, OUTER_BIAS_POWER
+from dimfree.estimators.choose.constants import CORE_BIAS_POWER, OUTER_BIAS, WIDE_MOST
 from dimfree.estimators.choose.stages import Schedule, best_schedule
 from dimfree.estimators.learn.knowledge import Knowledge, Output
-from dimfree.estimators.learn.radius import looked_radius, noisy_lengths, read_edges
+from dimfree.estimators.learn.radius import looked_radius, noisy_lengths, read_edges, widened
 from dimfree.estimators.learn.stages import Honest, run_schedule, stage
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import Tail
@@ -112,7 +112,7 @@ def chi_squared(standardised, false_alarm):
 
 
 def setting_of(rows, count, relation=ADD, noise=None):
-    space = Space(open_records(np.asarray(rows, float), on_invalid="neutral"), Isotropic(1.0))
+    space = Space(open_records(np.asarray(rows, float), on_missing="drop"), Isotropic(1.0))
     return StageSetting(space, count, relation, noise or RecordingNoise())
 
 
@@ -186,14 +186,16 @@ def test_the_radius_leaves_about_the_excess_that_noise_may_hide(seed):
     lengths = np.linalg.norm(rows, axis=1)
     for mu in (0.02, 0.2):
         radius = looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), mu, 5.0, 0.0)
-        target = OUTER_BIAS * 5.0**OUTER_BIAS_POWER * math.sqrt(5) / mu
+        target = OUTER_BIAS * 5.0**CORE_BIAS_POWER * math.sqrt(5) / mu
         assert 0.05 * target < (np.maximum(lengths / radius - 1, 0)).sum() < 2 * target
 
 
-def test_a_wide_radius_is_kept_within_what_was_looked_at():
+def test_a_radius_is_widened_by_one_factor_at_most_and_within_what_was_looked_at():
     _, seen = looked(np.random.default_rng(2).normal(size=(500, 5)), 1.0)
-    assert looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 0.2, 5.0, 7.0) == 7.0
-    assert looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 0.2, 5.0, 1e9) == seen.value.edges[-1]
+    tail = Tail.fitted(seen.value, 5.0, math.sqrt(5))
+    narrow, little, most = (looked_radius(tail, 0.2, 5.0, wide) for wide in (0.0, 4.0, 1e9))
+    assert narrow < little == 4.0 < most == WIDE_MOST * narrow
+    assert widened(tail.last_edge / 1.1, 1e9, tail) == tail.last_edge
 
 
 def test_bias_along_a_wide_coordinate_is_allowed_less():

@@ -38,7 +38,7 @@ _TIMES = (0, 1, 4, 1000, 2**16)  # the largest whose matrix is read off its floa
 
 def space_of(rows, dimension=None):
     table = np.array(rows, dtype=np.float64).reshape(len(rows), dimension or len(rows[0]))
-    return Space(open_records(table, on_invalid="neutral"), Isotropic(1.0))
+    return Space(open_records(table, on_missing="drop"), Isotropic(1.0))
 
 
 def lookout_of(dimension):

@@ -7,7 +7,7 @@ ways in turn, each with its probability; the bit forks likewise. A course ends w
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +21,7 @@ from dimfree.estimators import unknown
 from dimfree.estimators.choose.core import HonestModel, Size, StableChoice
 from dimfree.estimators.learn.scale import learn_radius
 from dimfree.estimators.opening import core_mean
+from dimfree.geometry.grid import IntegerRecords
 from dimfree.geometry.shape import Diagonal
 from dimfree.geometry.space import Space
 
@@ -101,6 +102,13 @@ class Remembered:
             self.known[radius] = self.pairs.friend_pairs(radius)
         return self.known[radius]
 
+    def friend_counts(self, radius: float) -> np.ndarray:
+        return self.pairs.friend_counts(radius)
+
+    def in_steps(self, radius: float) -> IntegerRecords:
+        """Of a copy: the rows are asked again."""
+        return replace(self.pairs, rows=self.pairs.rows.copy()).in_steps(radius)
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -148,6 +156,6 @@ def _follow(setting: Setting, space: Space, pairs: Remembered, noise: Forks) -> 
         return
     run = SimpleNamespace(space=space, relation=setting.relation, noise=noise)
     try:
-        assert core_mean(run, setting.core, learned.radius, 1.0, None) is None
+        assert core_mean(run, setting.core, learned.radius, 1.0, pairs) is None
     except Passed:
         return

@@ -30,7 +30,7 @@ every_world = pytest.mark.parametrize("places", WORLDS.values(), ids=WORLDS.keys
 
 def space_of(rows, dimension=None):
     table = np.array(rows, dtype=np.float64).reshape(len(rows), dimension or len(rows[0]))
-    return Space(open_records(table, on_invalid="neutral"), Isotropic(1.0))
+    return Space(open_records(table, on_missing="drop"), Isotropic(1.0))
 
 
 def ball_of(dimension, radius=1.0):
@@ -69,6 +69,42 @@ def test_the_sum_moves_by_at_most_the_charged_number_of_balls(places, relation, 
     moves = [squared_move(one, other, dimension) for one, other in pairs(places, relation)]
     assert max(moves) <= (balls * BALL) ** 2
     assert max(moves) > (0.999 * balls * BALL) ** 2, "a smaller charge would go unnoticed"
+
+
+@every_world
+@pytest.mark.parametrize("cap", [0.4, 0.8, 3.0])
+@pytest.mark.parametrize(("relation", "balls"), [(ADD, 1), (REPLACE, 2)])
+def test_entries_held_at_a_cap_leave_the_charge_as_it_is(places, cap, relation, balls):
+    dimension = len(places[0])
+
+    @cache
+    def held(table):
+        return clipped_sum(space_of(table, dimension), Ball(np.full(dimension, 0.3), 1.0, 1.0, cap=cap)).tolist()
+
+    moves = [
+        sum((a - b) ** 2 for a, b in zip(held(one), held(other), strict=True)) for one, other in pairs(places, relation)
+    ]
+    longest = min(1.0, cap * dimension**0.5)  # of a record whose entries are all held
+    assert max(moves) <= (balls * BALL) ** 2
+    assert max(moves) > (0.999 * balls * longest * BALL) ** 2
+
+
+def test_a_cap_taken_from_the_records_would_move_the_sum_too_far():
+    """A twin: the median offset of the table as its cap, which one record changes for all."""
+
+    def total_of(offsets):
+        ball = Ball(np.zeros(1), 1.0, 1.0, cap=float(np.median(offsets)))
+        return int(clipped_sum(space_of([[offset] for offset in offsets]), ball)[0])
+
+    assert abs(total_of([0.1, 0.1, 0.9, 0.9]) - total_of([0.1, 0.1, 0.9, 0.9, 0.9])) > 1.5 * BALL
+
+
+def test_a_held_entry_leaves_the_other_columns_of_its_record_alone():
+    """Without a cap it is held at four radii, and its record is drawn in with all its columns."""
+    rows, ball = [[1e9, 1.0]], Ball(np.zeros(2), 1.0, 10.0, cap=8.0)
+    step = ball.radius / BALL
+    assert (clipped_sum(space_of(rows), ball) * step).tolist() == pytest.approx([8.0, 1.0], abs=step)
+    assert clipped_sum(space_of(rows), Ball(np.zeros(2), 1.0, 10.0))[1] * step == pytest.approx(0.25, rel=0.01)
 
 
 def test_an_exchange_moves_more_than_one_ball():

@@ -60,7 +60,7 @@ class Keys(RecordingNoise):
 def ring_of(table, keys=None, sampled=None, dimension=None):
     rows = np.array(table, dtype=np.float64).reshape(len(table), dimension or len(table[0]))
     mask = None if sampled is None else np.array(sampled, dtype=bool)
-    return Ring.of(Space(open_records(rows, on_invalid="neutral"), Isotropic(1.0)), mask, 0, noise=Keys(keys))
+    return Ring.of(Space(open_records(rows, on_missing="drop"), Isotropic(1.0)), mask, 0, noise=Keys(keys))
 
 
 def released_sum(ring):

@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from dimfree.core.subsample import fixed_sample, poisson_sample
+from dimfree.core.subsample import fixed_sample, fixed_samples, poisson_sample, poisson_samples
 
 NAMES = "abcde"
 
@@ -44,6 +44,42 @@ def test_with_its_own_coin_a_record_changes_the_sample_by_itself_alone(leaver):
         assert tuple(record for record in larger if record != NAMES[leaver]) == smaller
         differ[len(larger) - len(smaller)] += 1
     assert differ[1] == differ[0] > 0  # half of the scripted coins are heads
+
+
+def inner_by_coins(count, noise):
+    return poisson_samples(count, (2.0**-32, 0.25), noise)
+
+
+def inner_by_place(count, noise):
+    """The broken twin: the core takes the first two records of the early sample."""
+    early = poisson_sample(count, 0.25, noise)
+    return [early & (np.cumsum(early) <= 2), early]
+
+
+def changed_by_others(samples) -> int:
+    """Of all coins and leavers, how often the leaver's going changes a sample by another record."""
+    found = 0
+    for leaver, coins in product(range(len(NAMES)), product(COINS, repeat=len(NAMES))):
+        rest, others = NAMES[:leaver] + NAMES[leaver + 1 :], coins[:leaver] + coins[leaver + 1 :]
+        larger, smaller = samples(len(NAMES), Scripted(coins)), samples(len(rest), Scripted(others))
+        for here, there in zip(larger, smaller, strict=True):
+            found += set(chosen(NAMES, here)) - {NAMES[leaver]} != set(chosen(rest, there))
+    return found
+
+
+def test_one_coin_serves_two_samples():
+    """The core's sample lies within the early one, and each loses the leaver alone."""
+    assert changed_by_others(inner_by_coins) == 0
+    assert changed_by_others(inner_by_place) > 0
+    for coins in product(COINS, repeat=3):
+        inner, outer = inner_by_coins(3, Scripted(coins))
+        assert not (inner & ~outer).any()
+
+
+def test_one_order_serves_two_samples():
+    for order in permutations(range(4)):
+        inner, outer = fixed_samples(4, (1, 3), Scripted(order))
+        assert (inner.sum(), outer.sum(), (inner & ~outer).sum()) == (1, 3, 0)
 
 
 @pytest.mark.parametrize(

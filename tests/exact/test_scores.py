@@ -35,7 +35,7 @@ charged = pytest.mark.parametrize(("relation", "squares"), [(ADD, 1), (REPLACE, 
 
 def space_of(rows, dimension=None):
     table = np.array(rows, dtype=np.float64).reshape(len(rows), dimension or len(rows[0]))
-    return Space(open_records(table, on_invalid="neutral"), Isotropic(1.0))
+    return Space(open_records(table, on_missing="drop"), Isotropic(1.0))
 
 
 def scoring_of(dimension, norm=1.0):

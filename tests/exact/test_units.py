@@ -27,7 +27,7 @@ def table_of(people):
 
 def by_person(people, most):
     rows, keys = table_of(people)
-    return person_records(as_records(rows), open_keys(keys), most, "neutral")
+    return person_records(as_records(rows), open_keys(keys), most, "drop")
 
 
 def by_row(people, most):

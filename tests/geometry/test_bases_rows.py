@@ -57,7 +57,7 @@ def test_rotated_rows_are_the_valid_rows_one_by_one(pieces, table, name, cut):
         expected = np.zeros((len(table), basis.width))
         expected[valid] = one_by_one(basis, shape, table[valid])
         for form in (np.asarray, sparse.csr_array):
-            space = Space(open_records(form(table), on_invalid="neutral"), shape, basis)
+            space = Space(open_records(form(table), on_missing="drop"), shape, basis)
             assert (space.dimension, space.units) == (basis.width, None)
             assert columns(space).tobytes() == expected.tobytes()
             among = np.arange(len(table)) % 3 == 0

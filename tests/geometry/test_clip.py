@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from dimfree.data.blocks import SparseRows
-from dimfree.geometry.clip import BALL, are_outside, clipped_total, exact_squares, norms, squares, to_ball
+from dimfree.geometry.clip import BALL, _column_sums, are_outside, clipped_total, exact_squares, norms, squares, to_ball
 from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.mechanisms.scores import Scoring
 
@@ -131,7 +131,22 @@ def test_sparse_rows_are_clipped_as_dense_ones(rows, centre, radius):
     with np.errstate(all="ignore"):
         assert_alike(rows, radius, Ball(centre, spread, radius).offsets)
         assert_alike(rows, radius, Ball(centre, 1.0, radius).offsets)
+        assert_alike(rows, radius, Ball(centre, spread, radius, cap=0.7 * radius).offsets)
+        assert_alike(rows, radius, Ball(centre, spread, radius, cap=2.0).offsets)
         assert_alike(rows, radius, partial(Scoring(centre, spread, radius).scores, 0.3))
+
+
+@pytest.mark.parametrize("step", [1.0, 1e-6])
+def test_a_cap_holds_single_entries_and_leaves_missing_ones(step):
+    rows = np.array([[0.0, np.nan, 1e300, -np.inf], [np.inf, -4.0, 3.0, 0.5]])
+    centre, scale = np.array([-5.0, 0.0, 1.0, 0.5]), np.array([1.0, 2.0, 1.0, 1e-300])
+    found = Ball(centre, scale, 1.0, cap=2.0).offsets(rows, slice(None), step)
+    with np.errstate(all="ignore"):
+        expected = np.clip(Ball(centre, scale, 1.0).offsets(rows, slice(None), step), -2.0 / step, 2.0 / step)
+    assert found.tobytes() == expected.tobytes()
+    assert np.isnan(found).tolist() == np.isnan(rows).tolist()
+    one_by_one = [Ball(centre, scale, 1.0, cap=2.0).offsets(rows[:, j], np.full(2, j), step) for j in range(4)]
+    assert np.column_stack(one_by_one).tobytes() == found.tobytes()
 
 
 @pytest.mark.parametrize("radius", [0.5, 3.0, 4.5, 50.0])
@@ -197,3 +212,10 @@ def test_rows_of_every_kind_side_by_side(rng, radius):
     assert clipped_total(rows, radius).tolist() == total_one_by_one(rows, radius)
     with np.errstate(all="ignore"):
         assert clipped_total(rows, radius, lambda v, c, step: v / step).tolist() == total_one_by_one(rows, radius)
+
+
+@pytest.mark.parametrize("width", [1, 7, 900, 3000])
+def test_short_rows_are_added_several_at_a_time(rng, width):
+    rows = np.rint(rng.normal(size=(11, width)) * 2**10)
+    for count in (0, 1, 10, 11):
+        assert _column_sums(rows[:count]).tolist() == rows[:count].astype(np.int64).sum(axis=0).tolist()

@@ -16,7 +16,7 @@ from dimfree.geometry.space import Space
 
 def grid(table, radius=RADIUS, shape=None, sampled=None):
     plain = table if sparse.issparse(table) else np.asarray(table, dtype=np.float64)
-    opened = open_records(plain, on_invalid="neutral")
+    opened = open_records(plain, on_missing="drop")
     return on_grid(Space(opened, shape or Isotropic(1.0)), radius, sampled)
 
 
@@ -70,7 +70,7 @@ def test_the_edge_is_that_of_the_distances(step):
 
 
 def test_the_table_has_space_for_a_public_number():
-    records = open_records(np.ones((3, 2)), on_invalid="neutral")
+    records = open_records(np.ones((3, 2)), on_missing="drop")
     found = on_grid(Space(records, Isotropic(1.0)), RADIUS, capacity=50)
     assert found.values.base.shape == (50, 2)
     assert found.values.tolist() == np.ones((3, 2)).tolist()

@@ -13,6 +13,7 @@ from dimfree.data.blocks import densely
 from dimfree.data.records import open_records
 from dimfree.geometry.shape import Dense, Diagonal, Isotropic
 from dimfree.geometry.space import Space
+from dimfree.mechanisms.centred import PerColumn
 from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
 from dimfree.mechanisms.scores import Scoring, clipped_scores
 from dimfree.noise import SeededNoise
@@ -42,7 +43,7 @@ def total_of_ones(rows):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_pieces_are_the_valid_rows_one_by_one(pieces, table, shape, cut, form):
     pieces(*cut)
-    space = Space(open_records(form(table), on_invalid="neutral"), SHAPES[shape])
+    space = Space(open_records(form(table), on_missing="drop"), SHAPES[shape])
     valid = np.isfinite(table).all(axis=1)
     rescaled = np.concatenate([SHAPES[shape].rescale(row[None]) for row in table[valid]])
     handed_out = np.zeros_like(table)
@@ -88,7 +89,7 @@ def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
 
 def test_nobody_is_asked_for_nothing(pieces, table):
     pieces(8, 4, 0, 2)
-    space = Space(open_records(table, on_invalid="neutral"), Isotropic(1.0))
+    space = Space(open_records(table, on_missing="drop"), Isotropic(1.0))
     assert space.listed(partial(column, 0), np.zeros(len(table), dtype=bool)).tolist() == []
     nobody = Space(open_records(table[:0]), Isotropic(1.0))
     assert nobody.listed(partial(column, 0)).tolist() == []
@@ -107,3 +108,26 @@ def test_a_release_does_not_know_in_which_pieces_it_was_computed(pieces, rng, op
     for cut in ((4000, 800, 0, 1), (3000, 1000, 0, 2), (5000, 900, 2**31, 3)):
         pieces(*cut)
         assert release().mean.tobytes() == expected.mean.tobytes()
+
+
+def test_a_table_seen_to_be_valid_is_not_looked_at_again_and_a_neutral_one_is(rng, monkeypatch):
+    looks = []
+    monkeypatch.setattr(
+        space_module, "are_finite", lambda rows: looks.append(len(rows)) or np.isfinite(rows).all(axis=1)
+    )
+    table, ball = rng.normal(size=(50, 3)), Ball(np.zeros(3), 1.0, 2.0)
+    checked, neutral = (Space(open_records(table, on_missing=rule), Isotropic(1.0)) for rule in ("raise", "drop"))
+    total = clipped_sum(checked, ball)
+    assert looks == []
+    assert clipped_sum(neutral, ball).tolist() == total.tolist()
+    assert looks == [50]
+
+
+def test_numbers_for_columns_are_laid_out_once_and_are_those_of_each_column(rng):
+    numbers, table = rng.normal(size=4), rng.normal(size=(6, 4))
+    per_column = PerColumn(numbers)
+    first = per_column.beside(table, slice(None))
+    assert per_column.beside(table[:3], slice(None)).base is first.base
+    assert (first == numbers).all()
+    assert per_column.beside(table[0, :2], np.array([3, 1])).tolist() == numbers[[3, 1]].tolist()
+    assert PerColumn(0.3).beside(table, slice(None)) == 0.3

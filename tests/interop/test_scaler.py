@@ -76,7 +76,7 @@ def fake_release(monkeypatch):
     fake_release = FakeRelease()
 
     def checked(X, **parameters):
-        open_records(X, on_invalid=parameters["on_invalid"])  # as release_mean does
+        open_records(X, on_missing=parameters["on_missing"])  # as release_mean does
         return fake_release(X, **parameters)
 
     monkeypatch.setattr("dimfree.interop.mean.release_mean", checked)
@@ -213,11 +213,11 @@ def test_errors_of_transform_tell_no_value(fitted):
 def test_missing_entries_pass_through_where_they_are_neutral():
     X = table()
     X[5, 1] = np.nan
-    model = scaler(on_invalid="neutral").fit(X)
+    model = scaler(on_missing="drop").fit(X)
     Z = model.transform(X)
     assert np.isnan(Z[5, 1])
     assert np.isfinite(np.delete(Z.ravel(), 16)).all()
-    with pytest.raises(InvalidRecords, match="on_invalid"):
+    with pytest.raises(InvalidRecords, match="on_missing"):
         scaler().fit(table()).transform(X)
 
 

@@ -53,7 +53,7 @@ def test_eight_processes_and_random_kills_leave_an_exact_ledger(tmp_path: Path, 
     processes = [start(path, file) for file in files]
     until = time.monotonic() + 90
     while any(process.is_alive() for process in processes) and time.monotonic() < until:
-        time.sleep(chance.uniform(0.01, 0.05))
+        time.sleep(chance.uniform(0.002, 0.02))
         place = chance.randrange(WORKERS)
         if kills < 25 and processes[place].is_alive():
             os.kill(processes[place].pid, signal.SIGKILL)

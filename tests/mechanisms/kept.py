@@ -22,7 +22,7 @@ def space_of(rows, width=None) -> Space:
 
 
 def placed(table, place: Place | None = None) -> Space:
-    return Space(as_records(table, on_invalid="neutral").on(place), Diagonal(np.ones(table.shape[1])))
+    return Space(as_records(table, on_missing="drop").on(place), Diagonal(np.ones(table.shape[1])))
 
 
 def odd_table(seed: int) -> np.ndarray:

@@ -399,7 +399,7 @@ def test_groups_that_disagree(rng):
 def test_invalid_records_spoil_their_groups_only(rng):
     X = rng.normal(size=(6000, 2))
     X[::400, 0] = np.inf
-    found = released(X, on_invalid="neutral")
+    found = released(X, on_missing="drop")
     assert not found.refused
     assert (np.abs(found.mean) < 7 * found.noise_stddev).all()
 

@@ -285,8 +285,8 @@ def test_constant_duplicated_and_huge_columns(rng):
 def test_invalid_records_say_nothing(rng):
     X = rng.normal(size=(8000, 3))
     X[::50, 1] = np.nan
-    assert 0.5 < profile(X, on_invalid="neutral").shaped_cost / 3 < 1.6
-    with pytest.raises(Exception, match="on_invalid"):
+    assert 0.5 < profile(X, on_missing="drop").shaped_cost / 3 < 1.6
+    with pytest.raises(Exception, match="on_missing"):
         profile(X)
 
 
@@ -297,7 +297,7 @@ def test_few_complete_groups_are_a_refusal(rng, seed, invalid, refused, relation
     """Eight records a group: 0.98^8 = 85 % of 1000 groups are complete, 0.7^8 = 6 %, 0.1^8 none. Half are needed."""
     X = rng.normal(size=(8000, 5))
     X[rng.random(8000) < invalid] = np.nan
-    found = profile(X, epsilon=3.0, neighbours=relation, on_invalid="neutral", noise=SeededNoise(seed))
+    found = profile(X, epsilon=3.0, neighbours=relation, on_missing="drop", noise=SeededNoise(seed))
     assert (found.refusal in (INCOMPLETE, NO_SCALE)) == found.refused == refused
     assert found.ledger.delta() <= 1e-6
 
@@ -307,7 +307,7 @@ def test_the_stated_noise_is_that_of_the_complete_groups(rng, bad):
     """Without noise the groups are runs of eight records: spoil some of 1000."""
     X = rng.normal(size=(8000, 4))
     X[: bad * GROUP : GROUP] = np.nan
-    found = profile(X, neighbours="replace-one", on_invalid="neutral", noise=RecordingNoise())
+    found = profile(X, neighbours="replace-one", on_missing="drop", noise=RecordingNoise())
     if bad > 500:
         assert found.refusal == INCOMPLETE
         assert [event.purpose for event in found.ledger.before] == ["total variance", "coordinates above thresholds"]
@@ -320,7 +320,7 @@ def test_replace_one_refuses_before_it_looks():
     assert profile(np.full((GROUP, 2), np.nan), neighbours="replace-one").refusal == TOO_FEW
 
 
-@pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"delta": 1.0}, {"neighbours": "both"}, {"on_invalid": "drop"}])
+@pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"delta": 1.0}, {"neighbours": "both"}, {"on_missing": "neutral"}])
 def test_parameters_are_checked(wrong):
     with pytest.raises(InvalidParameter, match=next(iter(wrong))):
         profile(np.ones((4, 2)), **wrong)

@@ -48,8 +48,25 @@ def test_records_are_found_in_few_steps_and_on_the_safe_side(aim):
     assert len(set(error.asked)) <= 14
 
 
-def test_few_records_are_found_exactly():
-    assert least_records(lambda n: 1.0 if n < 57 else 0.1, 0.5, 5) == 57
+@pytest.mark.parametrize("first", [0, 20, 56, 57, 58, 90, 10**6])
+def test_few_records_are_found_exactly_from_any_first_guess(first):
+    assert least_records(lambda n: 1.0 if n < 57 else 0.1, 0.5, 5, first) == 57
+    assert least_records(lambda n: 0.1, 0.5, 5, first) == 5
+
+
+@pytest.mark.parametrize("first", [1e-6, 0.03, 0.7, 60.0])
+def test_a_first_guess_of_epsilon_may_be_far_off(first):
+    error = Counted(lambda epsilon: math.hypot(0.1, 0.2 / epsilon))
+    found = least_epsilon(error, 0.5, 10, first, lambda epsilon, seen: epsilon * math.sqrt((seen**2 - 0.01) / 0.24))
+    assert error.error(found) <= 0.5 < error.error(found / 1.021)
+    assert len(set(error.asked)) <= 14
+
+
+def test_no_epsilon_and_no_number_of_records_is_said():
+    with pytest.raises(InvalidParameter, match="within reach"):
+        least_epsilon(lambda epsilon: 1.0, 0.5, 10)
+    with pytest.raises(InvalidParameter, match="within reach"):
+        least_records(lambda n: math.inf, 0.5, 10, 100)
 
 
 @pytest.mark.parametrize("aim", [3.0, 0.4, 0.05])

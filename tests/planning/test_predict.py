@@ -14,7 +14,8 @@ from dimfree.comparison.baselines.not_private import oracle_floor
 from dimfree.comparison.contestants import CONTESTANTS
 from dimfree.comparison.spectra import DISTANCE, draw
 from dimfree.errors import InvalidParameter
-from dimfree.estimators.choose.constants import WIDE_REACH
+from dimfree.estimators.choose.constants import WIDE_MOST, WIDE_REACH
+from dimfree.estimators.learn import radius
 from dimfree.estimators.run import NO_SCALE, TOO_FEW
 from dimfree.noise import SeededNoise
 from dimfree.planning.outlook import smallest_count
@@ -75,10 +76,18 @@ def test_more_records_never_hurt_and_noise_falls_as_their_inverse():
     assert noises[1] / noises[2] == pytest.approx(4, rel=0.15)
 
 
-def test_where_noise_is_small_the_ball_is_widened_until_it_is_a_fifth_of_the_sampling_error():
-    for count in (80_000, 320_000):
-        found = predict(asked("S4", 30, count, "covariance"))
-        assert found.noise == pytest.approx(WIDE_REACH * found.sampling, rel=0.05)
+def test_where_noise_is_small_the_ball_is_widened_by_half_at_most(monkeypatch):
+    """Until the noise is a fifth of the sampling error, were there no such bound."""
+
+    def at_most(factor):
+        monkeypatch.setattr(radius, "WIDE_MOST", factor)
+        _predicted.cache_clear()
+        return predict(asked("S4", 30, 320_000, "covariance"))
+
+    narrow, usual, wide = (at_most(factor) for factor in (1.0, WIDE_MOST, math.inf))
+    _predicted.cache_clear()
+    assert usual.noise == pytest.approx(WIDE_MOST * narrow.noise, rel=0.05)
+    assert wide.noise == pytest.approx(WIDE_REACH * wide.sampling, rel=0.05)
 
 
 @pytest.mark.parametrize("knowledge", ["covariance", "nothing"])

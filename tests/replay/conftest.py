@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 from replay.transcript import kept_whole
 
-from dimfree.mechanisms import count, directions, search
+from dimfree.mechanisms import count, directions, missing, search
 from dimfree.mechanisms.paper import laplace_count, stable_histogram
 from dimfree.paper import algorithm2, averaging, group_variances, variance_profile
 
-WHOLE = (count, directions, laplace_count, search)
+WHOLE = (count, directions, laplace_count, missing, search)
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Costs, Gaussian, Tested
 from dimfree.accounting.losses import Pure
+from dimfree.mechanisms.group_keys import PURPOSE as KEYS
 
 QUERIED = (*SEARCHES, "total variance")
 LIFTED = 2  # the drift of the filter's coins that proofs/core/basic.md pays for
@@ -62,6 +63,8 @@ class Walk:
         """One vector, or the queries of a search. Returns the last pair of entries."""
         searched = event.purpose in QUERIED
         size, most = (1, event.dimension) if searched else (event.dimension, 1)
+        if event.purpose == KEYS and self.left():
+            size = self.first.entries[self.at].size  # one draw for every key that is held; so many of them move
         allowed = (self.steps * Fraction(event.mu) * Fraction(event.stddev)) ** 2 / most
         taken, both = 0, ()
         while taken < most and self.next_is("gaussian", event.stddev, size):

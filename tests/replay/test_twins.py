@@ -7,7 +7,8 @@ from replay.neighbours import neighbours
 from replay.ways import ADDED, BOTH, WAYS, Way, grouped, ordinary
 
 from dimfree.accounting import events
-from dimfree.core import basic, stable
+from dimfree.core import basic, stable, subsample
+from dimfree.data import records
 from dimfree.estimators import opening
 from dimfree.estimators.columns import last
 from dimfree.estimators.columns import opening as columns_opening
@@ -18,6 +19,7 @@ from dimfree.mechanisms import (
     count,
     directions,
     friend_radius,
+    gaussian_histogram,
     length_histogram,
     outer_sum,
     scores,
@@ -99,7 +101,7 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
         "charged_gaussian(0.7 * moves * 2**bits,",
         "columns, relative",
     ),
-    "soft cells of norm √2": (soft_histogram._tallied, "_NEXT[part]", "_HERE[part]", "columns, relative"),
+    "soft cells of norm √2": (soft_histogram._tallied, "(_HERE, _NEXT)", "(_HERE, _HERE)", "columns, relative"),
     "an invalid row is in every cell": (
         soft_histogram.soft_histograms,
         "return total.reshape(len(which), cells.cells)",
@@ -126,15 +128,45 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
     ),
     "a radius from the records": (
         last.clipping_radius,
-        "return max(outer_radius(tail, state.widest, mu), state.length, ones, min(wide, tail.last_edge))",
+        "return widened(max(outer_radius(tail, state.widest, mu), state.length, ones), wide, tail)",
         "return max(state.length, min(1e6, float(next(state.setting.space.valid_blocks())[:, 0].max())))",
         "columns, one",
     ),
     "columns chosen by the records": (
-        columns_opening._places,
-        "np.flatnonzero(~state.unseen), magnitudes.copy()",
-        "np.flatnonzero(np.vstack(list(state.setting.space.valid_blocks())).any(axis=0)), magnitudes + 1",
+        columns_opening.learn_columns,
+        "magnitudes, np.flatnonzero(~off & (rare == 0))",
+        "magnitudes + 1, np.flatnonzero(np.vstack(list(state.setting.space.valid_blocks())).any(axis=0))",
         "columns, few",
+    ),
+    "0.7 of the group keys": (
+        gaussian_histogram.publishing,
+        "charged_gaussian(moves,",
+        "charged_gaussian(0.7 * moves,",
+        "groups, private",
+    ),
+    "an early sample of a fixed size": (
+        subsample.poisson_samples,
+        "[coins < int(rate * _COIN) for rate in rates]",
+        "[np.argsort(np.argsort(coins)) < int(rate * 300) for rate in rates]",
+        "columns, early sample",
+    ),
+    "no space for the last records of an early sample": (
+        records.Records.held,
+        "gathered(parts, shape, np.float64 if self.streams else some.dtype)",
+        "gathered(parts, shape, np.float64 if self.streams else some.dtype)[: capacity // 2]",
+        "columns, early sample",
+    ),
+    "amplified by an early sample": (
+        clipped_sum.noisy_clipped_mean,
+        "charged_gaussian(moves * 2**bits,",
+        "charged_gaussian(moves * 2**bits * min(1, space.count / 250),",
+        "columns, early sample",
+    ),
+    "an early mean over the true number of the sample": (
+        clipped_sum.noisy_clipped_mean,
+        "event.step / count",
+        "event.step / min(count, space.count)",
+        "auto, early sample",
     ),
     "a steeper filter": (basic.keep, "2 * counts - n", "5 * counts - 3 * n", "basic"),
 }

@@ -13,7 +13,7 @@ from dimfree.accounting.events import COUNT_STEPS
 
 CASES = [(name, relation) for name, way in WAYS.items() for relation in way.relations]
 PLACES = {"paper": (17, 18, 19, 20, 21)}  # some in either half
-FEWER = ("groups", "menu", "paper, many", "auto, ", "persons", "sparse")  # these take longer
+FEWER = ("groups", "menu", "paper, many", "auto, ", "ring, ", "persons", "sparse")  # these take longer
 FIXED = 3  # the seed of tests about the tables and the courses themselves
 COURSES = {"correlated": "learned", "smooth": "dct", "spherical": "spherical", "uneven": "own axes"}
 SHARP = {  # how near to their charge the extreme neighbours bring the statistics of a run

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from early import early_samples
 from flat_options import with_options
 from replay.moves import Moves, compared
 from replay.neighbours import Pair
@@ -59,6 +60,8 @@ def runs_of(outcome) -> list:
     if not isinstance(outcome, Means):
         return [(outcome.ledger, lowest(outcome))]
     overall = [] if outcome.overall is None else [(outcome.overall.ledger, lowest(outcome.overall))]
+    if outcome.key_costs is not None:
+        overall.insert(0, (outcome.key_costs.runs[0], -np.inf))
     return overall + [(getattr(one.ledger, "runs", [one.ledger])[-1], lowest(one)) for one in outcome.releases.values()]
 
 
@@ -95,14 +98,22 @@ def uneven(rng, rows=400, columns=24):
 
 
 def mean(**options):
-    return partial(release_mean, on_invalid="neutral", **with_options(**{**BUDGET, **options}))
+    return partial(release_mean, on_missing="drop", **with_options(**{**BUDGET, **options}))
+
+
+def early(call, records=200):
+    """The same, where everything before the last look sees about so many records."""
+
+    def sampled(table, **rest):
+        with early_samples(records):
+            return call(table, **rest)
+
+    return sampled
 
 
 def as_sparse(**options):
     def call(table, **rest):
-        return release_mean(
-            sparse.csr_array(table), on_invalid="neutral", **with_options(**{**BUDGET, **options}), **rest
-        )
+        return release_mean(sparse.csr_array(table), on_missing="drop", **with_options(**{**BUDGET, **options}), **rest)
 
     return call
 
@@ -121,6 +132,20 @@ def mixed(rng, rows=300):
     )
 
 
+def gapped(table, rng):
+    """The table with missing entries, a tenth in each column and half in the first."""
+    given = table(rng)
+    given[rng.random(given.shape) < np.where(np.arange(given.shape[1]) == 0, 0.5, 0.1)] = np.nan
+    return given
+
+
+def by_entry(kind=np.asarray, **options):
+    def call(table, **rest):
+        return release_mean(kind(table), on_missing="column", **with_options(**{**BUDGET, **options}), **rest)
+
+    return call
+
+
 def blank(rng, rows=200):
     """A column in which only zeros are, and an ordinary one."""
     return np.column_stack([np.zeros(rows), rng.normal(size=rows)])
@@ -131,7 +156,7 @@ def named(**options):
 
     def call(table, **rest):
         frame = pd.DataFrame(table, columns=[f"column {k}" for k in range(table.shape[1])])
-        return release_mean(frame, on_invalid="neutral", **with_options(**{**BUDGET, **options}), **rest)
+        return release_mean(frame, on_missing="drop", **with_options(**{**BUDGET, **options}), **rest)
 
     return call
 
@@ -143,7 +168,7 @@ def thin(rng):
 
 
 def profile(table, **rest):
-    return variance_profile(table, on_invalid="neutral", **BUDGET, **rest)
+    return variance_profile(table, on_missing="drop", **BUDGET, **rest)
 
 
 def persons(**options):
@@ -152,12 +177,13 @@ def persons(**options):
     def call(table, **rest):
         keys = np.concatenate([np.arange(len(table)), np.arange(len(table))[::-1]]) + 1000
         rows = np.concatenate([table, table[::-1]])
-        return release_mean(rows, unit=keys, on_invalid="neutral", **with_options(**{**BUDGET, **options}), **rest)
+        given = {"on_missing": "drop", **BUDGET, **options}
+        return release_mean(rows, unit=keys, **with_options(**given), **rest)
 
     return call
 
 
-def grouped(**options):
+def grouped(keys=("above", "below"), **options):
     """Groups by the first coordinate's sign bit: a function of the record; NaN is in the first group."""
 
     def call(table, neighbours, **rest):
@@ -165,9 +191,8 @@ def grouped(**options):
         return release_means(
             table,
             groups=labels,
-            keys=["above", "below"],
-            on_invalid="neutral",
-            **with_options(**{**BUDGET, **options}),
+            keys=keys,
+            **with_options(**{"on_missing": "drop", **BUDGET, **options}),
             **rest,
         )
 
@@ -175,6 +200,7 @@ def grouped(**options):
 
 
 VARIANCES = np.array([1.0, 0.5, 0.1])
+MANY_VARIANCES = np.geomspace(1, 0.2, 24) ** 2  # a stage for the centre is worth its share
 TURN = np.linalg.qr(np.arange(9.0).reshape(3, 3) + np.eye(3))[0]
 KNOWN = {
     "isotropic": {"shape": Isotropic(1.0)},
@@ -190,6 +216,10 @@ WAYS: Mapping[str, Way] = {
     "stable, Gaussian tails": Way(mean(**STABLE, tails="gaussian"), ordinary),
     "stable, learned scale": Way(mean(**STABLE, scale="learn"), ordinary),
     "stable, a sample": Way(mean(**STABLE, core_sample=100), ordinary),
+    "stable, early sample": Way(
+        early(mean(covariance=MANY_VARIANCES, core="stable", core_sample=250, **SCARCE), 400),
+        partial(ordinary, rows=900, columns=24),
+    ),
     "cheapest core": Way(mean(covariance=VARIANCES), ordinary),
     "soft": Way(mean(covariance=VARIANCES, core="soft"), ordinary, ADDED),
     "basic": Way(mean(covariance=VARIANCES, core="basic"), ordinary, ADDED),
@@ -197,6 +227,7 @@ WAYS: Mapping[str, Way] = {
     "auto, one column": Way(mean(core="stable"), partial(ordinary, columns=1)),
     "auto, own axes only": Way(mean(core="stable", basis=None), ordinary),
     "auto, a sample": Way(mean(core="stable", core_sample=100), ordinary),
+    "auto, early sample": Way(early(mean(core="stable", core_sample=100)), partial(ordinary, rows=400)),
     "ring": Way(mean(core="stable", **WIDE), wide),
     "ring, own axes only": Way(mean(core="stable", basis=None, **WIDE), wide),
     "columns, relative": Way(mean(objective="relative"), mixed),
@@ -204,11 +235,19 @@ WAYS: Mapping[str, Way] = {
     "columns, one": Way(mean(objective="relative"), partial(ordinary, columns=1)),
     "columns, few": Way(mean(objective="relative"), blank),
     "columns, total": Way(mean(objective="total"), ordinary),
+    "columns, early sample": Way(early(mean(objective="relative", core_sample=100)), mixed),
     "columns, by default": Way(mean(), ordinary),
     "columns, named": Way(named(), mixed),
+    "columns, missing entries": Way(by_entry(), partial(gapped, mixed)),
+    "columns, missing entries, total": Way(by_entry(objective="total", **SCARCE), partial(gapped, ordinary)),
+    "columns, missing entries, sparse": Way(by_entry(sparse.csr_array), partial(gapped, thin)),
+    "persons, missing entries": Way(persons(on_missing="column"), partial(gapped, mixed)),
     **{f"auto, {name}": Way(mean(basis=name), partial(ordinary, columns=5)) for name in ("dct", "haar", "hadamard")},
     "auto, given basis": Way(mean(basis=TURN.T), ordinary),
     "menu, correlated": Way(mean(epsilon=2.0, delta=1e-2), correlated),
+    "menu, early sample": Way(
+        early(mean(core="stable", core_sample=500, epsilon=2.0, delta=1e-2), 500), partial(correlated, rows=800)
+    ),
     "menu, smooth": Way(mean(**SCARCE), smooth),
     "menu, spherical": Way(mean(**SCARCE), spherical),
     "menu, uneven": Way(mean(**SCARCE), uneven),
@@ -223,5 +262,7 @@ WAYS: Mapping[str, Way] = {
     "persons, relative": Way(persons(objective="relative"), mixed),
     "persons, totals": Way(persons(unit_rows=1, covariance=VARIANCES), ordinary),
     "groups": Way(grouped(), partial(ordinary, rows=400), ADDED),
+    "groups, missing entries": Way(grouped(on_missing="column"), partial(gapped, partial(ordinary, rows=400)), ADDED),
     "groups, known": Way(grouped(covariance=VARIANCES), partial(ordinary, rows=300), ADDED),
+    "groups, private": Way(grouped("private", objective="relative"), partial(ordinary, rows=300), ADDED),
 }

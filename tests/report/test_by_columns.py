@@ -1,18 +1,21 @@
 """A release that read every column by itself is told by noise / spread, objective, unresolved columns and reach."""
 
+import json
 import re
 
 import numpy as np
 import pytest
 from pages import HOSTILE, Page, by_columns, refused, released
 
-from dimfree import SeededNoise, release_mean
+from dimfree import SeededNoise, release_mean, release_means
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, Gaussian, OnlyGaussian
 from dimfree.report.by_columns import MOST_NAMED, column_rows
 from dimfree.report.charges import gathered
+from dimfree.report.origin import code_of
 from dimfree.report.page import report_html
 from dimfree.results.reading import Reading, drawn_places
+from dimfree.results.writing import mean_csv
 
 MIXED = (0.02, 1.0, 5000.0)
 NAMES = ("trace", "score", "cells")
@@ -146,3 +149,47 @@ def test_a_real_release_says_all_of_it():
     assert "what is kept small" in page.text
     for purpose in ("magnitudes of the columns", "distances of the records from the centre"):
         assert purpose in page.text
+
+
+@pytest.mark.parametrize("count", [4, 600])
+def test_a_page_of_groups_that_learn_for_themselves_says_so(rng, count):
+    """Also where no group was named: nobody gave a spread, and the call that is shown can be made."""
+    given = {"epsilon": 1.0, "delta": 1e-6, "on_missing": "column", "noise": SeededNoise(1)}
+    means = release_means(rng.normal(size=(count, 2)), groups=["a"] * count, keys="private", **given)
+    page = report_html(means)
+    assert len(means) == (count > 100)
+    assert "learned<small>by each group</small>" in page
+    assert "covariance=" not in code_of(means)
+    assert 'on_missing="column"' in code_of(means)
+
+
+def test_groups_whose_columns_differ_in_units_are_compared_beside_the_spread(rng):
+    """A length over ages and incomes would be the length of the incomes alone."""
+    X = rng.normal(size=(600, 2)) * [1.0, 1e4]
+    means = release_means(X, groups=["a"] * 600, keys=["a"], epsilon=1.0, delta=1e-6, objective="relative",
+                          noise=SeededNoise(1))  # fmt: skip
+    table = Page(report_html(means)).text.partition("A coordinate is")[0]
+    assert "noise / spread" in table
+    assert "drawn to scale" not in table
+
+
+def test_columns_that_look_like_one_value_are_named_and_have_no_interval():
+    release = by_columns([1.0, 2.0, 3.0], columns=("age", "site", "bmi"), one_value=(1,))
+    assert rows_of(release)["one value"].startswith("site: looks like one value; no interval")
+    assert "one value" not in rows_of(by_columns([1.0, 2.0]))
+    text = report_html(release)
+    assert text.count("looks like one value; no interval") >= 2  # in the summary and in the row of the column
+    assert "inf" not in re.findall(r"[a-z]+", " ".join(Page(text).words))
+    assert "looks like one value; no interval" in release._repr_html_()
+    assert release._repr_html_().count("± ") == 2
+
+
+@pytest.mark.parametrize("spread", [[1.0] * 3, [1.0, 1e4, 1e8], [2.0], [1.0] * 40])
+def test_no_bar_is_drawn_where_there_is_no_interval(spread):
+    release = by_columns(spread, one_value=tuple(range(0, len(spread), 2)))
+    for kind in ("mean", "noise") if len(spread) > 1 else ("mean",):
+        json.dumps(release.plot(kind).to_dict(), allow_nan=False)
+    frame = release.to_frame()
+    assert frame["lower"].isna().tolist() == frame["upper"].isna().tolist() == release.one_value.tolist()
+    cells = [line.split(",") for line in mean_csv(release).splitlines()[1:]]
+    assert [cell[3] == cell[4] == "" for cell in cells] == release.one_value.tolist()

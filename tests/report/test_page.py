@@ -205,7 +205,7 @@ def test_who_and_what_for_stand_at_the_top_and_charges_are_folded():
     assert text.index("What was charged, by purpose") > text.index('id="signal"')
     before = text[: text.index("μ is the shift of a unit Gaussian")]
     assert before.count("<details") == before.count("</details") + 1
-    assert 'class="about"' not in report_html(NAMED)
+    assert "Private mean of 3 columns date 20" in page_of(NAMED).text
     with pytest.raises(InvalidParameter, match="purpose"):
         report_html(NAMED, purpose=7)
 

@@ -153,3 +153,13 @@ def test_print_is_light_without_contents(visit):
     assert seen.ask("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert seen.ask("getComputedStyle(document.querySelector('main')).backgroundColor") == "rgb(255, 255, 255)"
     assert len(seen.page.pdf(format="A4")) > 10_000
+
+
+def test_folded_charges_are_mentioned_in_print_and_open_ones_are_there(visit):
+    seen = visit(text_of("named"))
+    shown = "getComputedStyle(document.querySelector('.printed')).display"
+    assert seen.ask(shown) == "none"
+    seen.page.emulate_media(media="print")
+    assert seen.ask(shown) == "block"
+    seen.ask("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    assert seen.ask(shown) == "none"

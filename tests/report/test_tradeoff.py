@@ -3,9 +3,11 @@
 import json
 import math
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 from pages import of_groups, refused, released
 
 from dimfree.accounting.budget import Budget, Neighbours
@@ -54,19 +56,33 @@ def test_huge_budgets_and_nothing_at_all():
     assert Tradeoff.of(Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())) is None
 
 
-SECTIONS = ["name", "deployment", "dp_flavor", "privacy_loss", "model", "accounting", "implementation",
-            "additional_information"]  # fmt: skip
+SCHEMA = json.loads((Path(__file__).parent / "registry_schema.json").read_text(encoding="utf-8"))
+
+
+def misfits(entry):
+    """Where an entry does not fit the schema."""
+    return [found.json_path for found in Draft202012Validator(SCHEMA).iter_errors(entry)]
 
 
 @pytest.mark.parametrize("release", [released([1.0, 2.0]), of_groups(), refused(TOO_FEW)], ids=["mean", "groups", "no"])
 def test_a_registry_entry_states_the_promise(release):
     words = {"title": "Means", "dataset": "trial-7", "purpose": "annual report", "owner": "Data office"}
     entry = json.loads(registry_json(release, **words, written=date(2024, 5, 1)))
-    assert list(entry) == SECTIONS
-    promise = release.guarantee
-    assert entry["privacy_loss"]["privacy_parameters"] == {"epsilon": promise.epsilon, "delta": promise.delta}
-    assert entry["privacy_loss"]["privacy_unit_description"] == promise.who
-    assert entry["deployment"]["publication_date"] == "2024-05-01"
-    assert entry["deployment"]["intended_use"] == "annual report"
+    assert misfits(entry) == []
+    promise, said = release.guarantee, entry["deployment"]
+    assert said["privacy_loss"]["privacy_parameters"] == {"epsilon": promise.epsilon, "delta": promise.delta}
+    assert said["privacy_loss"]["privacy_unit_details"] == promise.who
+    assert said["basic"]["publication_date"] == "2024-05-01"
+    assert said["basic"]["intended_use"] == "annual report"
+    assert said["basic"]["data_curators"] == [{"data_curator_name": "Data office", "data_curator_type": None}]
     bare = json.loads(registry_json(release, written=date(2024, 5, 1)))
-    assert bare["deployment"]["data_curator"] is None
+    assert misfits(bare) == []
+    assert bare["deployment"]["basic"]["data_curators"] == []
+
+
+def test_another_field_of_an_entry_is_noticed():
+    entry = json.loads(registry_json(released([1.0, 2.0]), written=date(2024, 5, 1)))
+    entry["deployment"]["basic"]["names"] = entry["deployment"]["basic"].pop("name")
+    entry["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] = "1"
+    basic, wrong = "$.deployment.basic", "$.deployment.privacy_loss.privacy_parameters.epsilon"
+    assert sorted(misfits(entry)) == [basic, basic, wrong]  # one field is missing, and one is not known

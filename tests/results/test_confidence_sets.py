@@ -208,3 +208,22 @@ def test_what_an_earlier_run_says_of_the_population_holds_for_a_release_in_its_s
     silent = released(learned=shape, record_stddev=np.full(WIDE, 3.0))
     assert "these records" in sampled().with_learned(silent).confidence_ball().covers
     assert sampled().with_learned(sampled()) == sampled()
+
+
+def test_sets_say_which_columns_they_do_not_cover():
+    flags = np.arange(WIDE) == 1
+    release = Release.released(
+        mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), error_model=ErrorModel(one_value=flags), **COMMON
+    )
+    box, ball = release.confidence_box(), release.confidence_ball()
+    assert np.array_equal(np.isinf(box.low), flags)
+    assert np.array_equal(np.isinf(box.high), flags)
+    assert not box.high.flags.writeable
+    assert box.contains(CENTRE + 1e300 * flags)
+    assert box.to_dict()["low"][1] is box.to_dict()["high"][1] is None
+    json.dumps(box.to_dict(), allow_nan=False)
+    assert ball.uncovered == ball.to_dict()["uncovered"] == 1
+    for region in (box, ball):
+        assert "Columns that look like one value are not covered: 1." in region.statement()
+    bare = Release.released(mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), **COMMON)
+    assert "look like one value" not in bare.confidence_ball().statement() + bare.confidence_box().statement()

@@ -96,6 +96,34 @@ def test_altair_is_imported_by_a_plot_alone():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+# ------------------------------------------------------------------------------------------------ groups
+
+
+def test_groups_have_a_panel_for_each_column_and_a_row_each():
+    one = a_release(3, ("age", "income", "score"))
+    means = Means(one.guarantee, {"north": one, "east": one, "south": a_release(3, refused=True)})
+    drawn = means.plot(confidence=0.9).to_dict()
+    assert [panel["title"] for panel in drawn["concat"]] == ["age", "income", "score"]
+    assert "90 %" in drawn["title"]["text"]
+    assert drawn["title"]["subtitle"] == "2 of 3 groups"
+    rows = drawn["datasets"][drawn["concat"][1]["layer"][0]["data"]["name"]]
+    assert [row["group"] for row in rows] == ["north", "east"]
+    low, high = one.interval(0.9)
+    assert [(row["mean"], row["low"], row["high"]) for row in rows] == [(one.mean[1], low[1], high[1])] * 2
+
+
+def test_many_groups_and_columns_are_cut_and_no_mean_is_no_picture():
+    one, no = a_release(50), a_release(refused=True)
+    drawn = Means(one.guarantee, {f"g{k:02d}": one for k in range(40)}).plot().to_dict()
+    assert drawn["title"]["subtitle"] == "30 of 40 groups, 12 of 50 columns"
+    assert len(drawn["concat"]) == 12
+    long = Means(one.guarantee, {"a" * 30 + end: one for end in "xyz"}).plot().to_dict()
+    (rows, *_) = long["datasets"].values()
+    assert len({row["group"] for row in rows}) == 3
+    with pytest.raises(RefusedRelease, match="All groups were refused"):
+        Means(no.guarantee, {"north": no}).plot()
+
+
 # ------------------------------------------------------------------------------------------------ cards
 
 

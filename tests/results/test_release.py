@@ -3,7 +3,7 @@
 import copy
 import json
 import pickle
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.ladder import Ladder
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+from dimfree.results.error_model import ErrorModel
 from dimfree.results.reach import Reach
 from dimfree.results.release import Release
 
@@ -67,9 +68,49 @@ def test_the_reach_comes_back_bit_for_bit():
     assert back != released()
 
 
+def test_a_cap_limits_how_far_one_column_counts_and_is_said():
+    held = replace(REACH, cap=0.5)
+    back = Release.from_json(released(reach=held).to_json())
+    assert back == released(reach=held) != released(reach=REACH)
+    assert back.reach.cap == 0.5
+    assert np.array_equal(back.reach.columns, 0.5 * REACH.scale)
+    assert np.array_equal(replace(REACH, cap=9.0).columns, 2.5 * REACH.scale)
+    assert "after every column by itself was held within 0.5" in held.statement()
+    assert "in any one column" not in REACH.statement()
+    assert "cap" not in REACH.to_dict()  # files of earlier versions have none, and are read
+
+
+ONE_VALUE = np.array([False, True, False])
+
+
+def test_columns_that_look_like_one_value_have_no_interval():
+    model = ErrorModel(record_stddev=np.ones(3), records=100.0, one_value=ONE_VALUE)
+    release = released(error_model=model)
+    back = Release.from_json(release.to_json())
+    assert back == release == copy.deepcopy(release) != released(error_model=replace(model, one_value=None))
+    assert back.one_value.tolist() == ONE_VALUE.tolist()
+    assert not back.one_value.flags.writeable
+    for bars in ({}, {"simultaneous": True}, {"include_sampling": True}):
+        low, high = back.interval(**bars)
+        assert (np.isneginf(low) == ONE_VALUE).all()
+        assert (np.isposinf(high) == ONE_VALUE).all()
+        known = replace(model, one_value=None)
+        assert np.array_equal(low[~ONE_VALUE], released(error_model=known).interval(**bars)[0][~ONE_VALUE])
+    assert released().one_value.tolist() == [False] * 3
+
+
+@pytest.mark.parametrize("flags", [[True], [1, 0, 0], [None] * 3, "yes", [True, False, "no"]])
+def test_damaged_flags_are_no_release(flags):
+    model = {**ErrorModel().to_dict(), "one_value": flags}
+    with pytest.raises(InvalidFile):
+        Release.from_json(edited(released(), error_model=model))
+
+
 @pytest.mark.parametrize(
     "damage",
     [
+        {"cap": 0.0},
+        {"cap": "far"},
         {"radius": -1.0},
         {"radius": "far"},
         {"scale": [1.0, 0.0, 1.0]},
@@ -99,7 +140,7 @@ def test_the_fields_are_exactly_these():
     names = {field.name for field in fields(Release)}
     public = {"guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal"}
     assert names == public | {"_mean", "_noise_stddev", "_error_model", "_shape", "_denoised", "_reach"}
-    promise = {"epsilon", "delta", "neighbours", "private", "unit", "unit_column", "unit_rows"}
+    promise = {"epsilon", "delta", "neighbours", "private", "unit", "unit_column", "unit_rows", "each_column"}
     assert {field.name for field in fields(Guarantee)} == promise
     assert not hasattr(released(), "__dict__")
     assert set(json.loads(released().to_json())) == public | {

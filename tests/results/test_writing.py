@@ -25,7 +25,9 @@ SHOWN = ["name", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
 KINDS = ["npy", "npz", "csv", "parquet"]
 
 finite = st.floats(-1e300, 1e300, allow_nan=False, width=64)
-names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=5)
+names = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5
+)
 in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 

@@ -56,7 +56,6 @@ def made(kind, columns, count, coins):
 
 QUICK = [
     Cell(WALK, "dct", "dct", 20, 900, 25),
-    Cell(SPIKED, "auto", "learned", 20, 900, 25),
     Cell(BOTH, "auto", "learned", 20, 900, 25),
 ]
 SLOW = [

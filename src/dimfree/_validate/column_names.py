@@ -21,8 +21,9 @@ _NEED = (
     "names are published with the mean. Read such a table without a header (header=None in pandas, has_header=False in "
     "polars); if these are names, such as years, put a letter in front (X.add_prefix('y') in pandas)."
 )
+_NO_NULL = "Expected column names without a null character, which arrays of text do not keep: rename the column."
 _NEED_EVERYWHERE = (
-    "Expected a letter in every column name, since on_invalid='neutral'. A name here is a number, so that the names "
+    "Expected a letter in every column name, unless on_missing='raise'. A name here is a number, so that the names "
     "could be the first record of a table without a header, and names are published with the mean. Read such a table "
     "without a header; if these are names, such as years, put a letter in front of them."
 )
@@ -33,6 +34,8 @@ def check_names(names: Sequence[str], judged: Sequence[str] | None = None) -> No
 
     `judged` are the names of the columns that hold numbers, where others hold something else. The error quotes no name.
     """
+    if any("\0" in name for name in names):
+        raise InvalidRecords(_NO_NULL)
     cells = judged or names
     if cells and not are_counted(names) and all(map(could_be_a_cell, cells)):
         raise InvalidRecords(_NEED)

@@ -5,13 +5,22 @@ Letters: f = how much smaller a branch's mu is than that of the best single Gaus
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from scipy.special import ndtri
 
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import Bounded, Branch, OnlyGaussian, Tested, branches_profile
+from dimfree.accounting.events import (
+    Bounded,
+    Branch,
+    Gaussian,
+    OnlyGaussian,
+    Tested,
+    Unlisted,
+    counted_records,
+    ideal_delta,
+)
 from dimfree.accounting.ladder import shortest_ladder
 from dimfree.accounting.lifting import before_lifting
 from dimfree.accounting.precision import compose, largest_mu
@@ -38,6 +47,10 @@ class Calibration:
     bounded: Bounded | None = None
     untested: OnlyGaussian | None = None
     ringed: tuple[Tested, ...] = ()  # with the searches of the secret ring
+
+    @property
+    def before(self) -> tuple[Gaussian, ...]:
+        return () if self.count_stddev is None else (counted_records(self.count_stddev),)
 
     @property
     def menu(self) -> tuple[Branch, ...]:
@@ -81,8 +94,9 @@ def _fitted(plan: Calibration, epsilon: float, delta: float, slacks: tuple[float
     count_mu = 0.0 if plan.count_stddev is None else 1 / plan.count_stddev
     mu_full = largest_mu(epsilon, delta)
     alone = [OnlyGaussian(math.sqrt((mu_full / slack) ** 2 - count_mu**2)) for slack in slacks]
+    before = compose(event.mu for event in plan.before)  # as it is charged
     for each in (*(replace(plan, untested=branch) for branch in alone), plan):
-        if total_delta(epsilon, count_mu, partial(branches_profile, each.menu)) <= delta:
+        if ideal_delta(epsilon, before, each.menu) <= delta:
             return each
     return None
 
@@ -158,6 +172,12 @@ def _bounded(epsilon: float, delta: float, mu_before: float = 0.0) -> Bounded:
 def calibrate_bounded(budget: Budget) -> Bounded:
     """The soft core alone: no count, one lower bound, one mean (P3)."""
     return _bounded(*idealised(budget.usable_epsilon, budget.delta))
+
+
+def calibrate_unlisted(budget: Budget) -> Unlisted:
+    """Counts of keys that nobody listed: the same parts of delta, here for the key of one person (M4)."""
+    found = calibrate_bounded(budget)
+    return Unlisted(found.mu, found.failure)
 
 
 def calibrate_filtered(budget: Budget) -> Bounded:

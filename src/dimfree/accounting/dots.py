@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 _TRANSFORM = 12 * 2.0**-52  # error of one convolution by Fourier transforms, per sqrt(length)·log2(length)
 _FLOOR = 1e-13  # everything else that is rounded; no delta below ten times this is promised
 _LEVEL = 1e-12  # relative shift of the level against the rounding of losses
+_LEVELS = 256  # on either side of 0, of a curve that is slow to evaluate: 1 % above all levels of the grid
 _FEW = 32  # with at most so many atoms on one side, shifted copies are added: no transform, nothing to lose
 
 
@@ -86,6 +87,14 @@ def between(edge: float, interval: float) -> NDArray[np.int64]:
     """All steps from -edge to edge, rounded outwards."""
     last = math.ceil(edge / interval)
     return np.arange(-last, last + 1, dtype=np.int64)
+
+
+def spread(edge: float, scale: float, interval: float) -> NDArray[np.int64]:
+    """Some steps from -edge to edge: evenly up to about `scale`, then ever farther apart."""
+    last, unit = math.ceil(edge / interval), scale / interval
+    places = unit * np.sinh(np.linspace(0.0, math.asinh(last / unit), _LEVELS + 1))
+    above = np.minimum(np.round(places), last).astype(np.int64)
+    return np.unique(np.concatenate([-above, above, [-last, last]]))
 
 
 def around(edge: float, interval: float) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, Slack, slack
+from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, Slack, idealised, slack
 from dimfree.accounting.ladder import Ladder, tested_profile
 from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.accounting.precision import compose, hockey_stick
@@ -73,7 +73,10 @@ class Tested:
     search_mu: float = 0.0
 
     def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return after_gaussians(self.search_mu, partial(tested_profile, self.ladder, self.mu), x)
+        return after_gaussians(self.search_mu, self.without_searches, x)
+
+    def without_searches(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return tested_profile(self.ladder, self.mu, x)
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,13 @@ class Bounded:
     def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return hockey_stick(self.mu, x) + self.failure
 
+    without_searches = profile
+
+
+@dataclass(frozen=True)
+class Unlisted(Bounded):
+    """Noisy counts of keys that nobody listed; a key of one person is published with probability `failure` (M4)."""
+
 
 @dataclass(frozen=True)
 class OnlyGaussian:
@@ -98,6 +108,8 @@ class OnlyGaussian:
     def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return hockey_stick(self.mu, x)
 
+    without_searches = profile
+
 
 Branch = Tested | Bounded | OnlyGaussian
 
@@ -108,7 +120,7 @@ def branches_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArra
 
 
 @lru_cache(maxsize=256)
-def _ideal_delta(epsilon: float, mu_before: float, menu: tuple[Branch, ...]) -> float:
+def ideal_delta(epsilon: float, mu_before: float, menu: tuple[Branch, ...]) -> float:
     """delta of continuous Gaussian releases of precision mu_before², then a choice among the branches (P9)."""
     return total_delta(epsilon, mu_before, partial(branches_profile, menu))
 
@@ -148,10 +160,9 @@ class Costs:
 
     def delta(self) -> float:
         """The delta actually spent at the promised epsilon, rounded up."""
-        epsilon, _ = self._inner
-        losses = self._slacks()
-        level = epsilon - sum(loss.epsilon for loss in losses)
-        ideal = _ideal_delta(level, compose(event.mu for event in self.before), self.menu)
+        (epsilon, delta), losses = self._inner, self._slacks()
+        level, _ = idealised(epsilon, delta)  # at most epsilon less all slacks (`__post_init__`), and one for all runs
+        ideal = ideal_delta(level, compose(event.mu for event in self.before), self.menu)
         spent = math.exp(sum(loss.ratio for loss in losses)) * ideal + sum(loss.tail for loss in losses)
         return after_lifting(epsilon, spent)[1] if self.filtered else spent
 
@@ -206,6 +217,8 @@ def _branch_row(branch: Branch) -> tuple[str, str, str]:
         return "stability test", f"one bit, ladder of {branch.ladder.length} steps", f"then mu <= {branch.mu:.4g}"
     if isinstance(branch, OnlyGaussian):
         return "no test", "Gaussian releases alone", f"mu <= {branch.mu:.4g}"
+    if isinstance(branch, Unlisted):
+        return "groups of one person", f"named with probability {branch.failure:.2g}", f"else mu <= {branch.mu:.4g}"
     return "noisy lower bound", f"fails with probability {branch.failure:.2g}", f"mu <= {branch.mu:.4g}"
 
 
@@ -215,7 +228,8 @@ def _branch_to_dict(branch: Branch) -> dict[str, Any]:
         return {"kind": "tested", "mu": branch.mu, "search_mu": branch.search_mu, "rungs": rungs}
     if isinstance(branch, OnlyGaussian):
         return {"kind": "gaussian", "mu": branch.mu}
-    return {"kind": "bounded", "mu": branch.mu, "failure": branch.failure}
+    kind = "unlisted" if isinstance(branch, Unlisted) else "bounded"
+    return {"kind": kind, "mu": branch.mu, "failure": branch.failure}
 
 
 def _branch_from_dict(data: dict[str, Any]) -> Branch:
@@ -223,4 +237,5 @@ def _branch_from_dict(data: dict[str, Any]) -> Branch:
         return Tested(Ladder(tuple(int(rung, 16) for rung in data["rungs"])), data["mu"], data["search_mu"])
     if data["kind"] == "gaussian":
         return OnlyGaussian(data["mu"])
-    return Bounded(data["mu"], data["failure"])
+    kind = Unlisted if data["kind"] == "unlisted" else Bounded
+    return kind(data["mu"], data["failure"])

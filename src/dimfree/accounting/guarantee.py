@@ -42,6 +42,8 @@ class Guarantee:
     unit_rows : int, optional
         None: each person counts with the mean of their rows. A number: with the sum of that many first rows. Only with
         unit="person".
+    each_column : bool
+        Whether a column counts the persons who have an entry in it (on_missing="column"), instead of all.
 
     Raises
     ------
@@ -56,6 +58,7 @@ class Guarantee:
     unit: str = "row"
     unit_column: str | None = None
     unit_rows: int | None = None
+    each_column: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
@@ -63,6 +66,8 @@ class Guarantee:
         object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
         if not isinstance(self.private, bool):
             raise InvalidParameter(f"Expected private={quoted(self.private)} to be True or False.")
+        if not isinstance(self.each_column, bool):
+            raise InvalidParameter(f"Expected each_column={quoted(self.each_column)} to be True or False.")
         self._check_unit()
 
     def _check_unit(self) -> None:
@@ -77,6 +82,9 @@ class Guarantee:
     @property
     def estimates(self) -> str:
         """What the released mean estimates, as a phrase."""
+        if self.each_column:
+            counts = "" if self.unit == "row" else ": each person counts once, with the mean of their rows that have it"
+            return f"each column's mean over the people who have it{counts}"
         if self.unit == "row":
             return "the mean of the rows"
         if self.unit_rows is None:
@@ -111,7 +119,7 @@ class Guarantee:
         return f"one person = all rows with the same {'key' if self.unit_column is None else repr(self.unit_column)}"
 
     def _what(self) -> str:
-        return "" if self.unit == "row" else f"What is estimated is {self.estimates}. "
+        return "" if self.unit == "row" and not self.each_column else f"What is estimated is {self.estimates}. "
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values.
@@ -129,6 +137,7 @@ class Guarantee:
             "unit": self.unit,
             "unit_column": self.unit_column,
             "unit_rows": self.unit_rows,
+            **({"each_column": True} if self.each_column else {}),
         }
 
     @classmethod
@@ -150,6 +159,7 @@ class Guarantee:
         InvalidParameter
             If an entry is missing or unknown.
         """
-        if not isinstance(document, dict) or set(document) != {field.name for field in fields(cls)}:
+        names = {field.name for field in fields(cls)}
+        if not isinstance(document, dict) or not names - {"each_column"} <= set(document) <= names:
             raise InvalidParameter("Expected exactly the entries of a guarantee.")
         return cls(**document)

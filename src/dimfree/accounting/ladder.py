@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from dimfree._types import Floats
 from dimfree.accounting.precision import hockey_stick
@@ -22,7 +21,8 @@ DENOMINATOR = 2**64
 _START = 1.015  # the level x_0 at which the ladder is built, times epsilon: the best of a search over 0.94 … 1.06
 _LANES = 40  # candidates for its failure mass delta_0
 _MOST_STEPS = 4000
-_NEWTON_STEPS, _CLOSE = 30, 1e-5  # at most so many; fewer once no rise changes by more than this share
+_TABLE = 2**14  # rises that are tabled, evenly in their logarithm: read off to a millionth
+_SPARSE, _ENDS = 16, 8  # the search among ladders looks at every so-manieth pair of rungs, and at some at either end
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,25 @@ class Ladder:
 
 def tested_profile(ladder: Ladder, mu: float, x: ArrayLike) -> Floats:
     """D*(x): the profile of the bit followed by mu on pass, whatever the neighbouring statistics are (P6, P9)."""
+    return _profile_among(ladder, mu, x, np.arange(2, ladder.length))
+
+
+def _profile_among(ladder: Ladder, mu: float, x: ArrayLike, lower: NDArray[np.int64]) -> Floats:
+    """D*(x) with the neighbouring statistics (k, k + 1) for k in `lower`; of equal pairs (K, K) is the worst."""
     x = np.atleast_1d(np.asarray(x, dtype=np.float64))[:, None]
-    p, refusal = ladder.probabilities()[2:], ladder.complements()[2:]
-    here, there = _neighbouring(p)
+    p, refusal = ladder.probabilities(), ladder.complements()
+    here, there = _neighbouring(p, lower)
     both_stable = here * hockey_stick(mu, x - np.log(here / there))
-    here, there = _neighbouring(refusal)
+    here, there = _neighbouring(refusal, lower)
     refused = np.maximum(0.0, here - np.exp(np.minimum(x, 700)) * there)
-    unstable = p[0] + (1 - p[0]) * -np.expm1(np.minimum(x, 0))
+    unstable = p[2] + (1 - p[2]) * -np.expm1(np.minimum(x, 0))
     return np.maximum((both_stable + refused * (1 + 1e-12)).max(axis=1), unstable[:, 0]) * (1 + 1e-12)
 
 
-def _neighbouring(values: Floats) -> tuple[Floats, Floats]:
-    """Values at (k, k') for k = k', k = k' + 1 and k = k' - 1."""
-    return np.concatenate([values, values[1:], values[:-1]]), np.concatenate([values, values[:-1], values[1:]])
+def _neighbouring(values: Floats, lower: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Values at (k, k') for k = k' = K, k = k' + 1 and k = k' - 1, the smaller of them in `lower`."""
+    low, high, last = values[lower], values[lower + 1], values[-1:]
+    return np.concatenate([last, high, low]), np.concatenate([last, low, high])
 
 
 @lru_cache(maxsize=256)
@@ -77,7 +83,13 @@ def shortest_ladder(epsilon: float, delta: float, mu_before: float, mu_after: fl
     level = epsilon - _refusal_loss(mu_before, delta)
     if level <= 0:
         return None
-    lanes = _climb(epsilon * _START, level, mu_after, delta, failure)
+    start = epsilon * _START
+    lowest = float(hockey_stick(mu_after, start))
+    if lowest >= delta:
+        return None
+    masses = np.exp(np.linspace(math.log(max(lowest * 1.0001, delta * 1e-6)), math.log(delta), _LANES))
+    heights = _heights(start, mu_after, -math.log(masses[0]))
+    lanes = [lane for mass in masses if (lane := _lane(mass, heights, level, failure)) is not None]
     return _accepted(lanes, epsilon, delta, mu_before, mu_after)
 
 
@@ -94,58 +106,55 @@ def _refusal_loss(mu_before: float, delta: float) -> float:
     return high
 
 
-def _climb(start: float, level: float, mu: float, delta: float, failure: float) -> list[Ladder]:
-    """Ladders built greedily at loss `start`, one for each candidate failure mass, smallest mass first.
+def _heights(start: float, mu: float, top: float) -> Floats:
+    """ln(p_k / p_2) for k = 2, 3, …, up to `top`, each as large as passing allows at loss `start`.
 
-    Candidates that take twice as many steps as the middle one are given up.
+    The largest q allowed after p has q·h_mu(start - rise) = p_2 with rise = ln(q/p). So the rise follows from ln(p/p_2)
+    alone, whatever p_2 is: it is read off a table of ln(p/p_2) at given rises.
     """
-    lowest = float(hockey_stick(mu, start))
-    if lowest >= delta:
-        return []
-    mass = np.exp(np.linspace(math.log(max(lowest * 1.0001, delta * 1e-6)), math.log(delta), _LANES))
-    rungs, rise = [mass, mass, mass], np.full_like(mass, np.inf)
-    most = _MOST_STEPS
-    while len(rungs) < most + 3:
-        rise = _rise(rungs[-1], rise, mass, start, level, mu)
-        refusal = np.maximum((1 - rungs[-1]) * math.exp(-level), failure / 8)  # never 0: that would show at any level
-        rungs.append(np.minimum(rungs[-1] * np.exp(rise), 1 - refusal))
-        if rungs[-1][0] >= 1 - failure and (rungs[-1] >= 1 - failure).all():
-            break
-        if most == _MOST_STEPS and rungs[-1][_LANES // 2] >= 1 - failure:
-            most = min(most, 2 * len(rungs))
-    return [ladder for lane in np.array(rungs).T if (ladder := _cut(lane, failure)) is not None]
+    rises = np.geomspace(np.logaddexp(0.0, start), start * 1e-5, _TABLE)
+    table = -rises - np.log(np.maximum(hockey_stick(mu, start - rises), 1e-300))  # rising: from 0 or below
+    heights = [0.0]
+    while heights[-1] < top and len(heights) < _MOST_STEPS:
+        heights.append(heights[-1] + float(np.interp(heights[-1], table, rises)))
+    return np.array(heights)
 
 
-def _rise(p: Floats, before: Floats, mass: Floats, start: float, level: float, mu: float) -> Floats:
-    """ln(q/p) for the largest q allowed after p: where q·h_mu(start - rise) is the mass, on every lane at once.
+def _lane(mass: float, heights: Floats, level: float, failure: float) -> Floats | None:
+    """The rungs that begin at p_2 = mass, up to the first that reaches 1 - failure; None if there are too many.
 
-    The logarithm of the left side has slope ndtr(argument) / h and is concave in the rise, as far as was seen: then
-    Newton's steps come from below. Rises change slowly from rung to rung, so the last one is where they begin.
+    At first passing limits the rungs, at last a refusal does: 1 - p falls by the factor e^-level from rung to rung.
     """
-    rise = np.minimum(before, np.log((1 - (1 - p) * math.exp(-level)) / p))
-    for _ in range(_NEWTON_STEPS):
-        h, first = np.maximum(hockey_stick(mu, start - rise), 1e-300), ndtr((rise - start) / mu + mu / 2)
-        step = (rise + np.log(p * h / mass)) * h / np.maximum(first, 1e-300)
-        rise = np.maximum(rise - step, 0.0)
-        if (np.abs(step) <= _CLOSE * rise).all():
-            break
-    return rise
-
-
-def _cut(lane: NDArray[np.float64], failure: float) -> Ladder | None:
-    """The lane up to the first rung that reaches 1 - failure, floored to 2^-64."""
-    reached = np.flatnonzero(lane >= 1 - failure)
-    if not len(reached):
+    p = mass * np.exp(heights[heights < -math.log(mass)])
+    limited = np.flatnonzero(p[1:] > 1 - (1 - p[:-1]) * math.exp(-level))
+    p = p[: limited[0] + 1] if len(limited) else p
+    steps = max(math.log((1 - p[-1]) / failure) / level, 0.0)
+    if len(p) + steps > _MOST_STEPS:
         return None
-    return Ladder(tuple(int(p * DENOMINATOR) for p in lane[: max(int(reached[0]), 2) + 1]))
+    refusals = (1 - p[-1]) * np.exp(-level * np.arange(1, math.ceil(steps) + 2))
+    lane = np.concatenate([[mass, mass], p, 1 - np.maximum(refusals, failure / 8)])  # never 0: it would show
+    return lane[: max(int(np.argmax(lane >= 1 - failure)), 2) + 1]
 
 
-def _accepted(lanes: list[Ladder], epsilon: float, delta: float, mu_before: float, mu_after: float) -> Ladder | None:
-    """The shortest lane that the accounting accepts; a larger mass gives a shorter ladder and a larger delta."""
+def _floored(lane: Floats) -> Ladder:
+    return Ladder(tuple(int(p * DENOMINATOR) for p in lane.tolist()))
+
+
+def _accepted(lanes: list[Floats], epsilon: float, delta: float, mu_before: float, mu_after: float) -> Ladder | None:
+    """The shortest lane that the accounting accepts; a larger mass gives a shorter ladder and a larger delta.
+
+    The search looks at a few pairs of rungs; what it finds is accepted only with all of them.
+    """
+
+    def spent(ladder: Ladder, every: int) -> float:
+        lower = np.arange(2, ladder.length)
+        lower = lower[(lower % every == 0) | (lower > ladder.length - _ENDS) | (lower < _ENDS)]
+        return total_delta(epsilon, mu_before, partial(_profile_among, ladder, mu_after, lower=lower), COARSE)
+
     low, high = -1, len(lanes)
     while high - low > 1:
         middle = (low + high) // 2
-        ladder = lanes[middle]
-        spent = total_delta(epsilon, mu_before, partial(tested_profile, ladder, mu_after), COARSE)
-        low, high = (middle, high) if spent <= delta else (low, middle)
-    return lanes[low] if low >= 0 else None
+        low, high = (middle, high) if spent(_floored(lanes[middle]), _SPARSE) <= delta else (low, middle)
+    while low >= 0 and spent(_floored(lanes[low]), 1) > delta:
+        low -= 1
+    return _floored(lanes[low]) if low >= 0 else None

@@ -88,11 +88,12 @@ def release_calls(epsilon: float) -> list[ReleaseCall]:
             for aim in ("relative", "total")
             for relation in Neighbours
         ),
+        ReleaseCall("missing entries", {"on_missing": "column"}, unknown, replaced, SPREAD, weight=4.0),
         *(ReleaseCall("paper", {"shape": "paper"}, paper_size(epsilon, r), r, PAPER) for r in Neighbours),
         ReleaseCall("denoised", known, few, replaced, options=replace(stages, denoise=True)),
         ReleaseCall("sampled core", known, 2 * many, options=replace(stages, core_sample=many)),
         ReleaseCall("sampled core", known, 2 * few, replaced, options=replace(stages, core_sample=few)),
-        ReleaseCall("invalid rows", {**known, "on_invalid": "neutral"}, few, replaced, options=stages),
+        ReleaseCall("invalid rows", {**known, "on_missing": "drop"}, few, replaced, options=stages),
         ReleaseCall("scikit-learn", known, few, replaced, call=fitted, options=core),
         *(ReleaseCall(type(shape).__name__, {"shape": shape}, few, replaced, options=stages) for shape in shapes()),
     ]

@@ -145,8 +145,11 @@ def export(
 
 
 def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "Ledger | None":
-    """The ledger that `dimfree mean` charges; None where none was named. Opened before any table is read."""
-    if path is None and dataset is None and purpose is None:
+    """The ledger that `dimfree mean` charges; None where none was named. Opened before any table is read.
+
+    A data set without its ledger is an error, and no word for the page: whoever forgot --ledger would spend uncharged.
+    """
+    if path is None and dataset is None:
         return None
     if path is None or dataset is None:
         raise InvalidParameter("Expected --ledger FILE and --dataset NAME together: the file and whose ledger in it.")

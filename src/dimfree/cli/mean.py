@@ -14,7 +14,7 @@ from dimfree.cli.mean_one import MeanTask, release_one
 from dimfree.cli.output import Places
 from dimfree.cli.public import check_public
 from dimfree.cli.reading import DataOptions
-from dimfree.cli.report import command_text
+from dimfree.cli.report import command_text, page_words
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -44,6 +44,7 @@ def mean(
     unit_rows: options.UnitRows = None,
     group_by: options.GroupBy = None,
     groups: options.Groups = None,
+    private_groups: options.PrivateGroups = False,
     ledger: options.LedgerFile = None,
     dataset: options.Dataset = None,
     purpose: options.Purpose = None,
@@ -54,12 +55,14 @@ def mean(
     tails: options.Tails = "heavy",
     scale: options.Scale = "auto",
     stages: options.Stages = "auto",
-    on_invalid: options.OnInvalid = "raise",
+    on_missing: options.OnMissing = "raise",
     scheduler: options.Scheduler = None,
     device: options.Device = None,
     out: options.MeanOut = "-",
     json: options.RecordJson = None,
     report: options.Report = None,
+    title: options.Title = None,
+    owner: options.Owner = None,
     force: options.Force = False,
 ) -> None:
     """Release the mean of a table under differential privacy.
@@ -105,6 +108,11 @@ def mean(
 
       dimfree mean staff.csv --epsilon 1 --delta 1e-6 -o means.csv \\
           --group-by region --groups regions.txt --covariance spread.csv
+
+    The same where nobody may say which groups there are: large ones are found.
+
+      dimfree mean staff.csv --epsilon 1 --delta 1e-6 -o found.csv \\
+          --group-by region --private-groups
 
     Releases about the same people, kept within one total (see dimfree ledger):
 
@@ -153,20 +161,21 @@ def mean(
     )
     charged = open_ledger(ledger, dataset, purpose)
     places, command = Places(out, json, report, force), command_text(context)
+    about = page_words(report, title=title, owner=owner, purpose=purpose if ledger is None else None)
     given: dict[str, Any] = {
         **({} if charged is None else {"ledger": charged}),
         "epsilon": epsilon,
         "delta": delta,
         "objective": objective,
         "unit_rows": unit_rows,
-        "on_invalid": on_invalid,
+        "on_missing": on_missing,
         "options": expert,
     }
-    if group_by is not None or groups is not None:
+    if group_by is not None or groups is not None or private_groups:
         elsewhere = {"--neighbours": neighbours, "--shape": shape, "--core": core, "--stages": stages}
         elsewhere |= {"--device": device}
-        group_by, groups = check_group_options(group_by, groups, unit, elsewhere)
-        release_groups(GroupTask(table, group_by, groups, unit, covariance, places, command, ledger), given)
+        group_by, groups = check_group_options(group_by, groups, unit, elsewhere, private=private_groups)
+        release_groups(GroupTask(table, group_by, groups, unit, covariance, places, command, ledger, about), given)
         return
     task = MeanTask(
         table=table,
@@ -180,6 +189,7 @@ def mean(
         ledger=ledger,
         places=places,
         command=command,
+        about=about,
     )
     release_one(task, {**given, "neighbours": neighbours, "device": device})
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dimfree.cli.basis import basis_rows, read_basis_option
+from dimfree.cli.bounds import release_within
 from dimfree.cli.ledger import ledger_rows, ledger_words
 from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import passing
@@ -39,6 +40,7 @@ class MeanTask:
     ledger: Path | None
     places: Places
     command: str
+    about: Mapping[str, str]  # what the page says at its top
 
     def __post_init__(self) -> None:
         """Outputs that could not be written are an error before anything is read."""
@@ -58,15 +60,16 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
             if task.covariance is not None:
                 matrix = read_covariance(task.covariance, records.columns)
             axes = read_basis_option(task.basis, task.basis_path, records)
-            public = read_public_shape(task.shape_from, records.columns, chosen=not task.table.how.selection.is_all)
+            chosen, bounds = not task.table.how.selection.is_all, task.table.bounds(records.columns)
+            public = read_public_shape(task.shape_from, records.columns, chosen=chosen, bounds=bounds)
         task.table.confirm(table)
         with passing("Releasing"):
             from dimfree.release import release_mean
 
             known: dict[str, Any] = {"covariance": matrix, "shape": public or task.shape, **axes}
-            release = release_mean(records, **given, **known, unit=whose)
+            release = release_within(release_mean(records, **given, **known, unit=whose), bounds)
     spending = list(ledger_rows(given.get("ledger")))
-    about = ledger_words(given.get("ledger"))
+    about = {**task.about, **ledger_words(given.get("ledger"))}
     page = partial(page_text, release, command=task.command, rules=vars(given["options"]), spending=spending, **about)
     task.places.write(release, not release.refused, page)
     rows = [*_rows(release, task.places), *basis_rows(axes, records, release), *gain_row(task.shape_from, public)]

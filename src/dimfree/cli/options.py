@@ -95,7 +95,8 @@ Schema = Annotated[
     typer.Option(
         metavar="FILE",
         help="A public .toml or .json file that says it once: columns, exclude, format, delimiter, decimal, encoding, "
-        "and scales (known standard deviations by column, in place of --covariance). A flag goes before it.",
+        "scales (known standard deviations by column, in place of --covariance), and bounds (age = [0, 120]: an entry "
+        "beyond counts as the bound; public knowledge, never computed from DATA). A flag goes before it.",
         rich_help_panel=TABLE,
     ),
 ]
@@ -217,6 +218,15 @@ Groups = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+PrivateGroups = Annotated[
+    bool,
+    typer.Option(
+        "--private-groups",
+        help="With --group-by, in place of --groups: which groups exist is released, too, within the budget. Small "
+        "groups are never named.",
+        rich_help_panel=DATA,
+    ),
+]
 LedgerFile = Annotated[
     Path | None,
     typer.Option(
@@ -231,7 +241,19 @@ Dataset = Annotated[
 ]
 Purpose = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="With --ledger: written beside the charge.", rich_help_panel=DATA),
+    typer.Option(
+        metavar="TEXT",
+        help="What it is for: told by --report, with --ledger also beside the charge.",
+        rich_help_panel=DATA,
+    ),
+]
+Title = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="With --report: what the page is called.", rich_help_panel=OUTPUT),
+]
+Owner = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="With --report: who answers for the data.", rich_help_panel=OUTPUT),
 ]
 Neighbours = Annotated[
     str,
@@ -240,10 +262,11 @@ Neighbours = Annotated[
         rich_help_panel=RULES,
     ),
 ]
-OnInvalid = Annotated[
+OnMissing = Annotated[
     str,
     typer.Option(
-        help="Rows with NaN or infinity: raise stops (outside the guarantee), neutral lets them count for nothing.",
+        help="Missing entries, and those that are no finite numbers: raise stops (outside the guarantee), drop gives "
+        "their rows no weight, column averages each column over the people who have it.",
         rich_help_panel=RULES,
     ),
 ]

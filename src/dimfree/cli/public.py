@@ -8,6 +8,7 @@ from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
+    from dimfree.data.formats.bounded import Bounds
     from dimfree.geometry.shape import Shape
 
 
@@ -22,10 +23,13 @@ def check_public(shape_from: Path | None, data: Path, others: Mapping[str, objec
         raise InvalidParameter("Expected --shape-from to be a file of public records, never DATA itself.")
 
 
-def read_public_shape(shape_from: Path | None, columns: Sequence[str] | None, *, chosen: bool) -> "Shape | None":
+def read_public_shape(
+    shape_from: Path | None, columns: Sequence[str] | None, *, chosen: bool, bounds: "Bounds"
+) -> "Shape | None":
     """The shape of a table of public records; names that are not those of DATA, in their order, are refused.
 
-    Where columns of DATA were `chosen` by name, the public table is read with the same.
+    Where columns of DATA were `chosen` by name, the public table is read with the same. Its entries are held
+    within the same bounds.
     """
     if shape_from is None:
         return None
@@ -33,7 +37,7 @@ def read_public_shape(shape_from: Path | None, columns: Sequence[str] | None, *,
     from dimfree.data.read import read_table
     from dimfree.geometry.shape_from import shape_from as fitted
 
-    public = read_table(shape_from, columns=list(columns) if chosen and columns else None)
+    public = read_table(shape_from, columns=list(columns) if chosen and columns else None, bounds=bounds.ends)
     check_same_columns(str(shape_from), public.columns, columns)
     try:
         return fitted(public)

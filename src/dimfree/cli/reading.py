@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dimfree.cli.bounds import bounds_rows, checked_bounds
 from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from dimfree.data.formats.bounded import Bounds
     from dimfree.data.read import Opened
     from dimfree.data.read_options import ReadOptions
 
-_IN_SCHEMA = ("columns", "exclude", "format", "delimiter", "decimal", "encoding", "scales")
+_IN_SCHEMA = ("columns", "exclude", "format", "delimiter", "decimal", "encoding", "scales", "bounds")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class DataOptions:
         """Of the flags; what a flag does not say, the schema file may."""
         from dimfree.data.columns import Selection
         from dimfree.data.dialect import Dialect
+        from dimfree.data.formats.bounded import Bounds
         from dimfree.data.read_options import ReadOptions
 
         told = {} if schema is None else read_schema(schema)
@@ -44,7 +47,8 @@ class DataOptions:
             if value is not None:
                 told[name] = _listed(f"--{name}", value) if name in ("columns", "exclude") else value
         dialect = Dialect.checked(told.get("delimiter"), told.get("decimal", "."), told.get("encoding", "utf-8"))
-        how = ReadOptions(selection=Selection.checked(told.get("columns"), told.get("exclude")), dialect=dialect)
+        selection, bounds = Selection.checked(told.get("columns"), told.get("exclude")), told.get("bounds", Bounds())
+        how = ReadOptions(selection=selection, dialect=dialect, bounds=bounds)
         return cls(data, told.get("format"), yes, how, told.get("scales", {}))
 
     @property
@@ -72,6 +76,10 @@ class DataOptions:
             raise InvalidParameter(f"Expected a scale in --schema for every column that is released{which}.")
         return np.square([self.scales[name] for name in columns])
 
+    def bounds(self, columns: tuple[str, ...] | None) -> "Bounds":
+        """The bounds of the columns that are released."""
+        return self.how.bounds.among(columns)
+
     def confirm(self, table: "Opened") -> None:
         """Before anything is spent: tell of columns that are named as identifiers, and ask on a terminal."""
         from dimfree.data.columns import identifier_words
@@ -86,6 +94,7 @@ class DataOptions:
 
     def rows(self, table: "Opened") -> Iterator[tuple[str, str]]:
         """What was said of the columns, for the card."""
+        yield from bounds_rows(self.bounds(table.records.columns))
         if suspects := self._identifiers(table):
             yield "check", f"{', '.join(map(repr, suspects[:8]))}: looks like an identifier, released as a number"
 
@@ -110,6 +119,8 @@ def read_schema(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or set(found) - set(_IN_SCHEMA):
         raise InvalidFile(f"{path} cannot be used: expected nothing but {', '.join(_IN_SCHEMA)} in it.")
     _check_scales(path, found.get("scales", {}))
+    if "bounds" in found:
+        found["bounds"] = checked_bounds(path, found["bounds"])
     return found
 
 

@@ -129,6 +129,15 @@ def page_text(release: "Release | Means", **known: Any) -> str:
         return report_html(release, **known)
 
 
+def page_words(page: Path | None, **words: str | None) -> dict[str, str]:
+    """What was said for the top of a page; an error where there is no page to say it on."""
+    said = {name: text for name, text in words.items() if text is not None}
+    if said and page is None:
+        ledger = ", or --ledger FILE and --dataset NAME to write it beside a charge" if "purpose" in said else ""
+        raise InvalidParameter(f"Expected --report PAGE with --{' and --'.join(said)}: the page that says it{ledger}.")
+    return said
+
+
 def page_place(page: Path | None) -> Iterator[tuple[str, str]]:
     """Where the page is, for a card."""
     if page is not None:
@@ -136,17 +145,23 @@ def page_place(page: Path | None) -> Iterator[tuple[str, str]]:
 
 
 def command_text(context: typer.Context) -> str:
-    """The command that runs, as it was typed but for folders: they say nothing to a reader, and may name people."""
-    words = ["dimfree", context.info_name or ""]
+    """The command that runs, as it was typed but for folders: they say nothing to a reader, and may name people.
+
+    One flag a line, so that no page breaks a flag in two.
+    """
+    lines = [["dimfree", context.info_name or ""]]
     for parameter in context.command.params:
         name = parameter.name or ""
         source, value = context.get_parameter_source(name), context.params.get(name)
         if source is None or source.name != "COMMANDLINE":
             continue
         values = value if isinstance(value, tuple) else [] if value is True else [value]
-        flag = [] if parameter.param_type_name == "argument" else [parameter.opts[0]]
-        words += [*flag, *(_word(name, each) for each in values)]
-    return shlex.join(words)
+        words = [_word(name, each) for each in values]
+        if parameter.param_type_name == "argument":
+            lines[0] += words
+        else:
+            lines.append([parameter.opts[0], *words])
+    return " \\\n    ".join(map(shlex.join, lines))
 
 
 def _word(name: str, value: object) -> str:

@@ -4,7 +4,9 @@ Records on a GPU: `gpu_offsets`. Any centre gives the same result; a near one is
 Proofs: proofs/core/friends.md (whole numbers), proofs/core/distances.md (floats).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,10 +17,13 @@ from dimfree._types import Floats, Integers
 from dimfree.core.gpu_offsets import DeviceOffsets
 from dimfree.data.blocks import SparseRows, Table, densely, minus
 from dimfree.data.gpu.rows import DeviceRows
+from dimfree.data.threads import in_order
 
 _CELLS = 2**20  # entries of a working block; every thread has some
+_FEW_CELLS = 2**16  # the same, where a pass over them follows at once
 _CROWDED = 16  # a column stored by more than one row in so many is multiplied as a dense one
 _CENTRE_SAMPLE = 129
+_TRIED = 128  # rows and columns of a trial product
 
 
 class Offsets(Protocol):
@@ -84,17 +89,51 @@ class DenseOffsets:
             total += left @ right.T
         return total
 
+    def in_32_bits(self, block: slice, factors: Floats, threads: int) -> NDArray[np.float32]:
+        """Some coordinates of all records, each record times its factor."""
+        part = np.empty((len(self.which), len(self.centre[block])), dtype=np.float32)
+
+        def fill(some: slice) -> None:
+            np.multiply(self._offsets(some, block), factors[some, None], out=part[some], casting="unsafe")
+
+        rows = max(1, _FEW_CELLS // part.shape[1])
+        for _ in in_order(fill, [slice(start, start + rows) for start in range(0, len(part), rows)], threads):
+            pass
+        return part
+
     def _offsets(self, rows: Integers | slice, block: slice) -> Floats:
         """Differences in the records' own type, then as floats, without an array of either in between."""
-        some = self.records[_as_slice(self.which[rows]), block]
+        some = self.records[as_slice(self.which[rows]), block]
         offsets = np.empty(some.shape)
         kind = np.result_type(self.records, self.centre)
         return np.subtract(some, self.centre[block], out=offsets, dtype=kind, casting="unsafe")
 
 
-def _as_slice(rows: Integers) -> Integers | slice:
+@cache
+def float32_is_whole() -> bool:
+    """Whether products in 32 bits keep all 24 bits of a number here: a library may be set to shorten them for speed."""
+    return keeps_24_bits(np.matmul)
+
+
+def keeps_24_bits(multiply: Callable[[Any, Any], Any]) -> bool:
+    """Whether products in 32 bits are right that have 24 bits: of two numbers of 12 bits, and of 24 bits and one.
+
+    Every entry has one term. The first shows what is lost of a product, the others what is lost of a number.
+    """
+    places, one = np.arange(_TRIED), np.ones(_TRIED)
+    long = 2.0**23 + 1 + 65498 * places  # odd, of 24 bits: two parts of 11 bits do not hold them
+    trials = [(2049 + 2 * places, 4095 - 2 * places), (long, one), (one, long)]
+    left, right = np.zeros((2, _TRIED, _TRIED), dtype=np.float32)
+    for of_left, of_right in trials:
+        left[places, places], right[places, places] = of_left, of_right
+        if not np.array_equal(multiply(left, right.T), np.diag(of_left * of_right)):
+            return False
+    return True
+
+
+def as_slice(rows: Integers) -> Integers | slice:
     """The same rows; consecutive ones by their bounds, so that they are not copied."""
-    if len(rows) and (np.diff(rows) == 1).all():
+    if len(rows) == 1 or (len(rows) and (np.diff(rows) == 1).all()):
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
 

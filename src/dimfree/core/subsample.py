@@ -1,9 +1,11 @@
-"""Data-independent subsample of the records for the quadratic core; which records are in it is private (P8).
+"""Data-independent samples of the records; which records are in one is private (P8, P16).
 
 Under add/remove every record has its own coin, so one more record changes the sample by at most itself. (A sample of
 fixed size would drop another record for it, which is a replacement.) No amplification by subsampling is claimed.
 Proof: proofs/core/subsample.md.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +18,23 @@ _KEY = 2**62
 
 def poisson_sample(count: int, rate: float, noise: Noise) -> NDArray[np.bool_]:
     """Add/remove: each record with probability `rate` (a public number), independently."""
-    return noise.below(_COIN, count) < int(rate * _COIN)
+    return poisson_samples(count, (rate,), noise)[0]
+
+
+def poisson_samples(count: int, rates: Sequence[float], noise: Noise) -> list[NDArray[np.bool_]]:
+    """Samples by the same coins, one for each record: that of a smaller rate lies within that of a larger one (P16)."""
+    coins = noise.below(_COIN, count)
+    return [coins < int(rate * _COIN) for rate in rates]
 
 
 def fixed_sample(count: int, size: int, noise: Noise) -> NDArray[np.bool_]:
     """Replace-one: `size` positions out of a public number, without replacement."""
+    return fixed_samples(count, (size,), noise)[0]
+
+
+def fixed_samples(count: int, sizes: Sequence[int], noise: Noise) -> list[NDArray[np.bool_]]:
+    """Samples by the same order of the positions: a smaller one lies within a larger one."""
     first, second = noise.below(_KEY, count), noise.below(_KEY, count)  # the second breaks ties of the first
-    order = np.lexsort((second, first))
-    chosen = np.zeros(count, dtype=np.bool_)
-    chosen[order[:size]] = True
-    return chosen
+    place = np.empty(count, dtype=np.int64)
+    place[np.lexsort((second, first))] = np.arange(count)
+    return [place < size for size in sizes]

@@ -13,7 +13,7 @@ from dimfree.errors import InvalidParameter
 
 _SHOWN = 8  # names of a table in an error
 _INDEX = ("pandas", "Index")
-_NEED = "Pass a list of column names, such as ['age', 'income']."
+_NEED = "Pass a column name, or a list of them, such as ['age', 'income']."
 _IDENTIFIER = re.compile(
     r"(?i:(.*[_\-. ])?(id|ids|uuid|guid|key|pk)|index|idx|level_0|row|(row|line|record|serial)[_\-. ]?(id|index|idx|"
     r"no|num|number)|ssn|mrn|unnamed: 0)|.*[a-z](ID|Id)"
@@ -107,7 +107,8 @@ def _is_identifier(name: str) -> bool:
 
 
 def _names(parameter: str, given: object) -> tuple[str, ...]:
-    """A list of names, or pandas' Index of them; a column of records by mistake is not looked at."""
+    """One name, a list of names, or pandas' Index of them; a column of records by mistake is not looked at."""
+    given = [given] if isinstance(given, str) else given
     kind = (type(given).__module__.partition(".")[0], type(given).__name__)
     if not isinstance(given, list | tuple) and kind != _INDEX:
         raise InvalidParameter(f"Expected {parameter} to be a list of names, got {type(given).__name__}. {_NEED}")

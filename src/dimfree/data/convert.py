@@ -73,8 +73,8 @@ def _array_of(X: Any, lenient: bool) -> NDArray[Any]:
         return _unmasked(X, lenient)
     if isinstance(X, np.ndarray):
         return np.asarray(X)
-    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
-        return _unmasked(np.ma.array(X), lenient)
+    if isinstance(X, list | tuple):
+        X = [row.tolist() if isinstance(row, np.ma.MaskedArray) else row for row in X]  # masked: None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy warns of a masked entry
         return _array_of_list(X, lenient)
@@ -170,7 +170,10 @@ _FRAMES = {
 
 def _check_rank(rank: int) -> None:
     if rank != 2:
-        hint = {0: " Load a file first.", 1: f" {_ONE_DIMENSION}"}.get(rank, "")
+        hint = {
+            0: " Read a file by dimfree.read_table(path) first; of a dict of columns make a frame.",
+            1: f" {_ONE_DIMENSION}",
+        }.get(rank, "")
         raise InvalidRecords(f"Expected a table with 2 dimensions, got {rank}. {ONE_ROW_EACH}{hint}")
 
 

@@ -32,7 +32,7 @@ class Dialect:
         if check_choice("decimal", decimal, (".", ",")) == delimiter:
             raise InvalidParameter(
                 "Expected decimal=',' with another delimiter than ',': files with a decimal comma mostly have ';' "
-                "between cells (--delimiter ';')."
+                "between cells (--delimiter ';'). Leave decimal out where numbers have a point."
             )
         return cls(delimiter, decimal, _encoding(encoding))  # type: ignore[arg-type]  # both are text, as checked
 

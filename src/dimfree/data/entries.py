@@ -25,13 +25,26 @@ def are_numbers(entries: Iterable[object]) -> bool:
 
 def _float_of(entry: object) -> float:
     try:
-        if isinstance(entry, Complex):  # every real number, too
+        if isinstance(entry, Complex | np.bool_):  # every real number, too; NumPy's truth is none of Python's numbers
             return float(entry.real) if entry.imag == 0 else math.nan
         if isinstance(entry, str | bytes):
             return _read(entry if isinstance(entry, str) else entry.decode())
-        return float(entry) if isinstance(entry, Decimal) else math.nan
+        return float(entry) if isinstance(entry, Decimal) else _held_by(entry)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # beyond the range of floats, or no number
         return math.nan
+
+
+def _held_by(entry: object) -> float:
+    """The number in an array without dimensions, or in what NumPy reads as one; NaN for anything else.
+
+    In a list of nothing but numbers NumPy takes such an entry for its number, so that it must be one in every list.
+    """
+    try:
+        array = np.asanyarray(entry)  # keeps a mask
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        return math.nan
+    held = array[()] if array.ndim == 0 and array.dtype.kind in "biuf" else None
+    return float(held) if isinstance(held, np.generic) else math.nan
 
 
 def _read(text: str) -> float:

@@ -24,7 +24,7 @@ def located(path: PathLike, form: str | None = None) -> tuple[FilePath, str]:
     if str(path) == STANDARD_INPUT:
         return _standard_input(_held("standard input", form or ".csv"))
     if isinstance(path, str) and "://" in path:
-        return _fetched(path, _held(shown(path), form or known_ending(urlsplit(path).path, SOURCES)))
+        return _fetched(path, _held(shown(path), form or _ending(shown(path))))
     place = check_path("path", path)
     if form is None and is_parts(place):
         return place, PARTS
@@ -32,7 +32,7 @@ def located(path: PathLike, form: str | None = None) -> tuple[FilePath, str]:
     return (_read_once(place, ending) if _is_pipe(place) else place), ending
 
 
-def _ending(place: Path) -> str:
+def _ending(place: PathLike) -> str:
     try:
         return known_ending(place, SOURCES)
     except InvalidFile as error:

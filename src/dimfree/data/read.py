@@ -4,7 +4,7 @@ A small table is read at once, a large one block by block on every pass (formats
 bit. A file that cannot be used raises an error that names the path and the schema, never a cell or a line of records.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -16,6 +16,7 @@ from dimfree.data.dialect import Dialect
 from dimfree.data.endings import NAMED, TEXTS, PathLike
 from dimfree.data.formats.arrays import read_npy, read_npz
 from dimfree.data.formats.arrow_ipc import IpcStream
+from dimfree.data.formats.bounded import BoundedStream, Bounds, Limits
 from dimfree.data.formats.csv import CsvStream
 from dimfree.data.formats.file_stream import FilePath, reading
 from dimfree.data.formats.h5ad import open_h5ad
@@ -24,6 +25,7 @@ from dimfree.data.formats.jsonl import JsonlStream
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.formats.parquet import ParquetStream
 from dimfree.data.formats.parts import PartsStream
+from dimfree.data.formats.row_stream import RowStream
 from dimfree.data.formats.xlsx import XlsxStream
 from dimfree.data.formats.zarr import ZarrStream
 from dimfree.data.locate import PARTS, located
@@ -47,6 +49,7 @@ class Opened(NamedTuple):
 
 
 _FOLDERS = (".zarr", PARTS)
+_NAMELESS = (".npy", ".npz", ".zarr")
 
 
 def read_table(
@@ -54,6 +57,7 @@ def read_table(
     *,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
     format: str | None = None,  # noqa: A002 - what everybody calls it
     delimiter: str | None = None,
     decimal: str = ".",
@@ -62,7 +66,7 @@ def read_table(
 ) -> Records:
     """The records of a file, one row per person, to be passed to `release_mean`.
 
-    Rows with missing or infinite entries are kept; `release_mean` decides by its parameter `on_invalid`. No type is
+    Rows with missing or infinite entries are kept; `release_mean` decides by its parameter `on_missing`. No type is
     guessed from what cells hold: in files without declared types every coordinate is a column of float64.
 
     Parameters
@@ -71,10 +75,17 @@ def read_table(
         A file ending in .npy, .npz, .csv, .tsv, .jsonl (these three also with .gz), .xlsx, .parquet, .arrow, .feather
         or .h5ad; a folder ending in .zarr; a folder of .parquet files or a pattern for them ("2024-*.parquet"); "-" for
         standard input; an address such as "s3://bucket/table.parquet" (extra "remote").
-    columns : sequence of str, optional
+    columns : str or sequence of str, optional
         The names of the columns to read, in any order; the table keeps its own. Others are not read.
-    exclude : sequence of str, optional
+    exclude : str or sequence of str, optional
         The names of columns to leave out, such as identifiers.
+    bounds : mapping of str to (float, float), optional
+        For columns by name the lowest and the highest number that an entry counts as, such as {"age": (0, 120)}: an
+        entry beyond them counts as the bound, and the mean is that of the entries so held. They must be public
+        knowledge, never computed from the records; then nothing more is spent. An entry that is missing or not finite
+        stays missing. With `unit`, rows are held before those of a person are averaged. Bounds for a column that is not
+        read say nothing; for a name that the file does not have they are an error. A `Release` made in Python does not
+        state them: say so where you publish it. For dense tables with named columns.
     format : str, optional
         "csv", "parquet" and so on, where the ending does not say it. Standard input is "csv" unless it is given.
     delimiter : str, optional
@@ -111,7 +122,8 @@ def read_table(
     >>> release_mean(records, epsilon=1, delta=1e-6)  # doctest: +SKIP
     """
     selection = Selection.checked(columns, exclude)
-    how = ReadOptions(selection=selection, dialect=Dialect.checked(delimiter, decimal, encoding))
+    dialect = Dialect.checked(delimiter, decimal, encoding)
+    how = ReadOptions(selection=selection, dialect=dialect, bounds=Bounds.checked(bounds))
     found = open_table(path, how, form=format, workers=workers)
     warn_of_identifiers(found.records.columns, selection, found.texts)
     return found.records
@@ -142,7 +154,8 @@ def _opened(path: FilePath, how: ReadOptions, workers: int) -> Opened:
     if how.ending == ".npy" and not workers and (isinstance(path, Held) or path.stat().st_size <= LARGE):
         return Opened(as_records(read_npy(path)), [])
     stream = _STREAMS[how.ending](path, how)
-    source = _in_parts(stream, workers) if workers else _small_whole(stream, how.most_bytes)
+    limits = _limits(stream, how)
+    source = _in_parts(stream, workers, limits) if workers else _within(_small_whole(stream, how.most_bytes), limits)
     columns = [stream.keys(key) for key in how.keys]
     records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
     return Opened(records, columns, _texts(stream))
@@ -152,12 +165,36 @@ def _texts(stream: Any) -> tuple[str, ...]:
     return stream.layout.texts if hasattr(stream, "layout") else ()
 
 
+def _limits(stream: Any, how: ReadOptions) -> Limits | None:
+    """What holds the entries of this table within public bounds; None where nothing does."""
+    if how.bounds.ends and isinstance(stream, SparseStream):
+        raise InvalidFile("its rows are sparse, and bounds are for dense tables: write X dense, or leave bounds out.")
+    return how.bounds.limits(stream.columns, _names_in(stream, how))
+
+
+def _names_in(stream: Any, how: ReadOptions) -> Sequence[str] | None:
+    """All names in the file; None where lines may have others than were listed."""
+    if isinstance(stream, JsonlStream) and how.selection.columns is not None:
+        return None
+    if isinstance(stream, RowStream):
+        return stream._head.names
+    return stream.layout.schema.names if hasattr(stream, "layout") else stream.columns
+
+
+def _within(source: Source, limits: Limits | None) -> Source:
+    if limits is None:
+        return source
+    return BoundedStream(source, limits) if isinstance(source, Stream) else limits.held(source)
+
+
 def _check_options(path: FilePath, how: ReadOptions) -> None:
     if how.ending not in (*NAMED, PARTS) and (how.keys or not how.selection.is_all):
         raise InvalidFile(
             "its format has no column names to choose by, expected a path ending in " + " or ".join(NAMED) + ": pass "
             "release_mean a frame or an AnnData instead."
         )
+    if how.ending in _NAMELESS:
+        how.bounds.limits(None, None)
     told = how.dialect
     if how.ending not in TEXTS and (told.delimiter is not None or told.decimal != "."):
         raise InvalidFile("delimiter and decimal are for .csv and .tsv files: leave them out.")
@@ -165,10 +202,10 @@ def _check_options(path: FilePath, how: ReadOptions) -> None:
         raise InvalidFile("encoding is for .csv, .tsv and .jsonl files: leave it out.")
 
 
-def _in_parts(stream: Stream, workers: int) -> Source:
+def _in_parts(stream: Stream, workers: int, limits: Limits | None) -> Source:
     from dimfree.data.cluster.file_parts import in_parts
 
-    return in_parts(stream, workers)
+    return in_parts(stream, workers, limits)
 
 
 def _small_whole(stream: Any, most_bytes: float) -> Source:

@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._validate import check_choice
-from dimfree.data.blocks import Mask, Rows, SparseRows, densely
+from dimfree.data.blocks import Mask, Rows, SparseRows, densely, gathered
 from dimfree.data.convert import ONE_ROW_EACH, Source, source_of
 from dimfree.data.gpu.device import Place, block_rows, lies_at
 from dimfree.data.gpu.rows import DeviceRows
@@ -21,7 +21,8 @@ from dimfree.data.stream import SparseStream, Stream, pieces, row_bounds
 from dimfree.data.threads import cores, in_order
 from dimfree.errors import InvalidRecords
 
-ON_INVALID = ("raise", "neutral")
+BY_ROW = ("raise", "drop")  # rules for whole rows
+ON_MISSING = (*BY_ROW, "column")
 
 _BLOCK_ENTRIES = 2**22  # 32 MiB of float64: large enough for fast arithmetic, small compared with the table
 _LOOK_ENTRIES = 2**18  # where a block is read only
@@ -36,13 +37,14 @@ class Records:
     A row with a non-finite entry is invalid: `blocks` masks it and returns zeros for it.
     """
 
-    __slots__ = ("_columns", "_copy", "_place", "_source")
+    __slots__ = ("_columns", "_copy", "_known_valid", "_place", "_source")
 
     def __init__(self, source: Source, columns: tuple[str, ...] | None, place: Place | None = None) -> None:
         self._source = source
         self._columns = columns
         self._place = place
         self._copy: DeviceRows | None = source if isinstance(source, DeviceRows) else None
+        self._known_valid = False
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -63,13 +65,18 @@ class Records:
         return isinstance(self._source, Stream)
 
     @property
+    def known_valid(self) -> bool:
+        """Whether this run has seen that every row is valid, of a table in memory: no pass need look again."""
+        return self._known_valid
+
+    @property
     def place(self) -> Place | None:
         """The device on which `mapped` works; None: the main memory, as always for a sparse table."""
         return None if self.is_sparse else self._place
 
     def on(self, place: Place | None) -> "Records":
         """The same table, processed on this device."""
-        return Records(self._source, self._columns, place)
+        return self._like(self._source, place)
 
     def where_it_lies(self) -> "Records":
         """A tensor on a GPU is worked on there, whatever else is."""
@@ -92,7 +99,7 @@ class Records:
         """Consecutive blocks of at most `rows` rows: read-only dense float64, and the mask of the valid rows."""
         return map(_masked, self._unmasked(rows))
 
-    def looked_at(self, rows: int) -> Iterator[tuple[NDArray[np.float64], Mask]]:
+    def looked_at(self, rows: int | None = None) -> Iterator[tuple[NDArray[np.float64], Mask]]:
         """`blocks` with invalid rows as they are: no copy of a block tells that it has one."""
         return ((block, are_finite(block)) for block in self._unmasked(rows))
 
@@ -112,7 +119,7 @@ class Records:
         """
         if hasattr(self._source, "mapped"):
             return iter(self._source.mapped(partial(_on_dense, work), rows, among, merge))
-        blocks: Iterator[Rows] = self._sparse() if self.is_sparse else self._unmasked(rows)
+        blocks: Iterator[Rows] = self.stored_blocks() if self.is_sparse else self._unmasked(rows)
         if self.place is not None:
             blocks, threads = self.placed_blocks(self.place, rows), min(threads, 2)  # one on its way, one worked on
         return in_order(lambda block: work(*block), _with_parts(blocks, among), threads)
@@ -137,9 +144,10 @@ class Records:
 
     def sparse_blocks(self) -> Iterator[tuple[SparseRows, Mask]]:
         """Of a sparse table: consecutive blocks of rows as they are stored, and the mask of the valid rows."""
-        return map(_masked_entries, self._sparse())
+        return map(_masked_entries, self.stored_blocks())
 
-    def _sparse(self) -> Iterator[SparseRows]:
+    def stored_blocks(self) -> Iterator[SparseRows]:
+        """`sparse_blocks` with invalid rows as they are."""
         read = 0
         for rows in self._csr_blocks():
             read += len(rows)
@@ -151,7 +159,28 @@ class Records:
         if rows.all():
             return self
         some = self._source.chosen(rows) if self.streams else self._source[np.flatnonzero(rows)]
-        return Records(some, self._columns, self._place)
+        return self._like(some, self._place)
+
+    def _like(self, source: Source, place: Place | None) -> "Records":
+        """All or some of the rows, known to be valid if they are."""
+        records = Records(source, self._columns, place)
+        records._known_valid = self._known_valid
+        return records
+
+    @during("drawing a sample")
+    def held(self, rows: Mask, capacity: int) -> "Records":
+        """Some of the rows in memory, to the last bit as they are. Which ones is for the caller to keep private.
+
+        Dense ones lie in a table with space for `capacity` rows, a public number, and for more only if there are more.
+        """
+        some = self._source.chosen(rows) if self.streams else self._source
+        if sparse.issparse(some) or isinstance(some, DeviceRows):
+            return self._like(some if self.streams else some[np.flatnonzero(rows)], self._place)
+        shape, kept = (max(int(rows.sum()), capacity), self.dimension), Records(some, None)._unmasked(None)
+        parts = ((block, np.ones(len(block), np.bool_)) for block in kept) if self.streams else ((some, rows),)
+        table = gathered(parts, shape, np.float64 if self.streams else some.dtype)
+        table.flags.writeable = False
+        return self._like(table, self._place)
 
     def _dense_blocks(self, step: int) -> Iterator[Source]:
         if self.streams:
@@ -174,50 +203,54 @@ class Records:
         raise TypeError("Records are not copied or pickled: they are private. Open the table again where it is needed.")
 
 
-def open_records(X: object, *, on_invalid: str = "raise") -> Records:
+def open_records(X: object, *, on_missing: str = "raise") -> Records:
     """Records of an array, DataFrame or sparse matrix, under a rule for invalid rows chosen before reading it.
 
-    `on_invalid="raise"` is for the data owner only: an error that depends on the data is outside the guarantee.
-    `on_invalid="neutral"` is inside it: such a record is close to itself only and adds 0 to every sum.
+    `on_missing="raise"` is for the data owner only: an error that depends on the data is outside the guarantee.
+    `on_missing="drop"` is inside it: such a record is close to itself only and adds 0 to every sum.
     """
-    check_choice("on_invalid", on_invalid, ON_INVALID)
-    records = as_records(X, on_invalid=on_invalid)
-    require_valid(records, on_invalid)
+    check_choice("on_missing", on_missing, BY_ROW)
+    records = as_records(X, on_missing=on_missing)
+    require_valid(records, on_missing)
     return records
 
 
 @during("checking the rows")
-def require_valid(records: Records, on_invalid: str) -> None:
+def require_valid(records: Records, on_missing: str) -> None:
     """Under the rule "raise", an error if any row is invalid; it names the rule, never a row or a value."""
-    if on_invalid == "raise" and _any_invalid(records):
+    records._known_valid = False
+    if on_missing != "raise":
+        return
+    if _any_invalid(records):
         raise InvalidRecords(
-            "The table has an entry that is not a finite number (NaN, infinity or missing), and on_invalid='raise' "
-            "forbids it: clean the table, or pass on_invalid='neutral' (--on-invalid neutral) to give such rows no "
-            "weight."
+            "The table has an entry that is not a finite number (NaN, infinity or missing), and on_missing='raise' "
+            "forbids it: clean the table, pass on_missing='column' (--on-missing column) to average each column over "
+            "the rows that have it, or on_missing='drop' to give such rows no weight."
         )
+    records._known_valid = not records.streams
 
 
-def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_invalid: str = "raise") -> Records:
+def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_missing: str = "raise") -> Records:
     """Records after checks of rank, type, names and width. `columns` names unnamed columns.
 
-    Under "neutral", where one entry may have decided the type of others, each entry is read by itself, and one that is
-    no number makes its own row invalid. Under "raise" such a type is an error.
+    Under "drop" and "column", where one entry may have decided the type of others, each entry is read by itself, and
+    one that is no number is NaN. Under "raise" such a type is an error.
     """
     if isinstance(X, Records):
         return X
     with np.errstate(all="ignore"):  # a warning or error could reveal records
-        source, names = source_of(X, lenient=on_invalid == "neutral")
+        source, names = source_of(X, lenient=on_missing != "raise")
     if source.shape[1] == 0:
         raise InvalidRecords(f"The table has no columns. {ONE_ROW_EACH}")
     return Records(source, names or columns)
 
 
-def plain_table(X: object, on_invalid: str = "raise") -> Source:
+def plain_table(X: object, on_missing: str = "raise") -> Source:
     """The numbers of a table as they are, non-finite ones included: a dense array, or CSR.
 
     For transformers, whose output goes back to the owner of the records. An error still states the schema only.
     """
-    return as_records(X, on_invalid=on_invalid)._source
+    return as_records(X, on_missing=on_missing)._source
 
 
 def _dense(rows: Source) -> NDArray[np.float64]:
@@ -240,6 +273,13 @@ def are_finite(rows: Rows) -> Mask:
     with np.errstate(all="ignore"):  # a warning or error could reveal records
         valid = np.isfinite(np.vecdot(rows, rows))  # a quick look: with a finite sum of squares all entries are finite
     return valid if valid.all() else np.asarray(np.isfinite(rows).all(axis=1))
+
+
+def with_gaps(rows: Rows) -> Rows:
+    """The same rows, every entry that is not a finite number as NaN: a copy, whatever the entries are."""
+    if isinstance(rows, SparseRows):
+        return rows.with_values(np.where(np.isfinite(rows.values), rows.values, np.nan))
+    return rows.with_gaps() if isinstance(rows, DeviceRows) else np.where(np.isfinite(rows), rows, np.nan)
 
 
 def _masked(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], Mask]:

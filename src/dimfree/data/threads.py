@@ -9,11 +9,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from functools import cache
 from itertools import chain, islice
 from typing import TypeVar
 
+import numpy as np
+
 _MOST = 8  # with more threads the memory is the bottleneck
 _MOST_ASKED = 256  # every thread holds blocks
+_KEPT_BYTES = 2**24  # more than what is allocated and freed again for a block of rows
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -28,8 +32,16 @@ def cores() -> int:
     return min(allowed, _MOST)
 
 
+@cache
+def _keep_freed_memory() -> None:
+    """The C library hands memory back to the system after every block, which costs more than the arithmetic, until it
+    has once seen a block as large as this freed. None of it is ever touched."""
+    np.empty(_KEPT_BYTES, dtype=np.uint8)
+
+
 def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """function(item) for every item, in their order; at most a few items are held at a time."""
+    _keep_freed_memory()
     coming = iter(items)
     first = list(islice(coming, 2))
     several, coming = len(first) > 1, chain(iter(first), coming)

@@ -4,6 +4,7 @@ The estimator chooses what comes in between: radius, thresholds, shares. Letters
 records, T = stability statistic.
 """
 
+from dataclasses import replace
 from typing import TypedDict
 
 import numpy as np
@@ -13,14 +14,14 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_private_count, calibrate_public_count
 from dimfree.accounting.events import Branch, Costs, Gaussian
 from dimfree.core import stable
-from dimfree.core.friends import all_counts
-from dimfree.core.subsample import fixed_sample, poisson_sample
+from dimfree.core.distances import PairDistances
+from dimfree.core.subsample import fixed_samples, poisson_samples
 from dimfree.data.blocks import Mask
 from dimfree.errors import InvalidParameter
 from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, RING_SHARE
 from dimfree.estimators.choose.core import Size, StableChoice, core_sample_suffices, default_core_sample
 from dimfree.estimators.run import Run
-from dimfree.geometry.grid import RADIUS, IntegerRecords, on_grid
+from dimfree.geometry.grid import RADIUS, IntegerRecords
 from dimfree.mechanisms import Measured
 from dimfree.mechanisms.bit import passes
 from dimfree.mechanisms.count import noisy_count
@@ -74,21 +75,33 @@ def charged(run: Run, calibration: Calibration, before: tuple[Gaussian, ...], br
     return run.ledger(before, calibration.menu, chosen=calibration.menu.index(branch))
 
 
-def core_sample(run: Run, size: Size) -> Mask | None:
-    """The records that the quadratic core looks at; None: all (P8)."""
+def early_sample(run: Run, size: Size, rate: float = 1.0) -> tuple[Run, Mask | None]:
+    """The run over what everything before the last look sees, and which of its records the core does; None: all.
+
+    A share `rate` of the records, held in memory unless it is all. The core's lie within it, by the same coins (P16).
+    """
     if size.rate >= 1:
-        return None
+        return run, None
+    core, early = _samples(run, (size.rate, rate), (size.core_sample, round(rate * size.count)))
+    if rate >= 1:
+        return run, core
+    held = run.records.held(early, size.capacity(rate))
+    return replace(run, space=replace(run.space, records=held, _kept=[])), core[early]
+
+
+def _samples(run: Run, rates: tuple[float, ...], sizes: tuple[int, ...]) -> list[Mask]:
+    """Of these rates or, where the number of records is public, of these sizes (P8)."""
     if run.relation is Neighbours.REPLACE_ONE:
-        return fixed_sample(run.records.count, size.core_sample, run.noise)
-    return poisson_sample(run.records.count, size.rate, run.noise)
+        return fixed_samples(run.records.count, sizes, run.noise)
+    return poisson_samples(run.records.count, rates, run.noise)
 
 
 def core_mean(
-    run: Run, core: StableChoice, radius: float, mu: float, sampled: Mask | None, capacity: int = 0
+    run: Run, core: StableChoice, radius: float, mu: float, pairs: PairDistances
 ) -> Measured[NDArray[np.float64]] | None:
-    """The stable core's noisy mean, or None where the test fails (P4, P5, P5', P6); `capacity` as in `on_grid`."""
-    integers = on_grid(run.space, radius, sampled, capacity)
-    counts = all_counts(integers)
+    """The stable core's noisy mean, or None where the test fails (P4, P5, P5', P6). Overwrites the rows of `pairs`."""
+    counts = pairs.friend_counts(radius)
+    integers = pairs.in_steps(radius)
     statistic = stable.stability(counts, core.full_share, core.budget, run.relation)  # P4, P13
     if core.floor is not None:
         statistic = stable.capped_by_count(statistic, integers.count, core.floor)  # P5'

@@ -40,6 +40,9 @@ LOW_WEIGHT = (
     "Too few records agree with each other at the given covariance and budget, or they lie too far from zero for it."
 )
 
+DROPPED = " Rows with a missing entry, if there are any, do not count, since on_missing='drop'."
+BY_COLUMN = " on_missing='column' would average each column over the rows that have it."
+
 
 @dataclass(frozen=True, repr=False)
 class Run:
@@ -58,7 +61,7 @@ class Run:
     denoise: bool
     noise: Noise
     menu: bool = False  # whether the coordinates that the noise is shaped in are chosen on the way
-    counts_valid: bool = False  # whether invalid records are counted rather than refused (on_invalid="neutral")
+    on_missing: str = "raise"
     by_columns: str | None = None  # "relative" or "total": what reading every column by itself would aim at; None: not
 
     @classmethod
@@ -84,7 +87,7 @@ class Run:
             denoise=options.denoise,
             noise=request.noise,
             menu=request.chooses_basis,
-            counts_valid=request.on_invalid == "neutral",
+            on_missing=request.on_missing,
             by_columns=request.by_columns(named=records.columns is not None),
         )
 
@@ -107,7 +110,10 @@ class Run:
         return variances if isinstance(self.space.shape, Diagonal) else np.full_like(variances, variances.mean())
 
     def refused(self, reason: str, method: str, ledger: AnyCosts, **public: float | str) -> Release:
-        return Release.refused_because(reason, **self._common(method, ledger, public))
+        """A refusal; what its reason says follows from public and released numbers, and from what was asked for."""
+        advice = DROPPED if self.on_missing == "drop" else ""
+        advice += BY_COLUMN if advice and self.by_columns is not None else ""
+        return Release.refused_because(reason + advice, **self._common(method, ledger, public))
 
     def answered(
         self,
@@ -122,6 +128,7 @@ class Run:
         if answer.population is not None:
             records = public.get("averaged_at_least", public.get("count_at_least"))
             model = replace(model, records=records, **asdict(answer.population))
+        model = replace(model, present=answer.present, one_value=answer.one_value)
         return Release.released(
             mean=answer.mean,
             noise_stddev=np.sqrt(answer.variance),
@@ -209,7 +216,8 @@ def _believed(request: Request, records: Records) -> tuple[Space, HonestModel, F
         left_open = request.basis is None or request.chooses_basis or request.learned != AUTO
         axes = None if left_open else as_basis(request.basis, dimension, records.columns)
         flat = np.ones(dimension if axes is None else axes.width)
-        return Space(records, Diagonal(flat), axes), HonestModel.unknown(options.outliers), flat
+        by_entry = request.on_missing == "column"
+        return Space(records, Diagonal(flat), axes, by_entry), HonestModel.unknown(options.outliers), flat
     known = as_shape(request.covariance, request.shape, dimension)
     spectrum = check_magnitude("covariance", known.spectrum(dimension))
     return Space(records, known), HonestModel.of(spectrum, options.outliers, options.tails), spectrum

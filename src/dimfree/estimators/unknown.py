@@ -15,6 +15,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Costs, Gaussian, Tested
 from dimfree.core import stable
+from dimfree.core.distances import PairDistances
 from dimfree.core.ring import Ring
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
@@ -35,6 +36,7 @@ from dimfree.estimators.choose.core import (
     with_enough_records,
 )
 from dimfree.estimators.choose.ring import few_for_columns, plan_core
+from dimfree.estimators.choose.sample import early_rate
 from dimfree.estimators.columns.run import release_by_columns, untested_branch
 from dimfree.estimators.learn.coordinates import learn_coordinates
 from dimfree.estimators.learn.forecasts import OWN
@@ -49,7 +51,7 @@ from dimfree.estimators.learn.scale import (
     with_likely_searches,
 )
 from dimfree.estimators.learn.state import StageSetting, State
-from dimfree.estimators.opening import UNKNOWN, calibrated, charged, core_mean, core_sample, released_size
+from dimfree.estimators.opening import UNKNOWN, calibrated, charged, core_mean, early_sample, released_size
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
 from dimfree.geometry.shape import Diagonal
 from dimfree.mechanisms.count import noisy_count
@@ -82,20 +84,22 @@ def release_unknown(run: Run) -> Release:
         return run.refused(TOO_FEW, "auto", run.ledger(before, calibration.menu), count=size.count)
     ledger = charged(run, calibration, before, choice.branch)  # P9
     choice, size, recount = _counted_again(run, choice, size)  # P5', P14
-    sampled = core_sample(run, size)
-    learned = _learned_radius(run, choice, size, sampled)  # M5'
+    rate = early_rate(size, choice.branch.mu**2, run.space.dimension)
+    early, sampled = early_sample(run, size, rate)  # P16
+    pairs = pair_distances(early.space, sampled, size.capacity(size.rate))
+    learned = _learned_radius(early, choice, size, pairs)  # M5'
     ledger, public = replace(ledger, searches=recount + learned.events), size.public | {"radius": learned.radius}
     if not learned.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
     share = core_share(choice, size.after_pass(choice), learned, run.space.dimension)
-    core_mu, capacity = math.sqrt(share * precision), size.capacity(size.rate)
-    mean = core_mean(run, choice, learned.radius, core_mu, sampled, capacity)  # P4, P5, P6
+    mean = core_mean(early, choice, learned.radius, math.sqrt(share * precision), pairs)  # P4, P5, P6
+    del pairs  # their memory is free for what follows
     if mean is None:
         return run.refused(UNSTABLE, "auto", ledger, **public)
     size = size.after_pass(choice)
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    state = State.after_core(setting, mean, precision, share, learned)
+    state = State.after_core(setting.on_sample(early.records, rate), mean, precision, share, learned)
     state = state.choose(objective="total", basis=OWN if run.space.basis is None else run.space.basis.name)
     state = learn_coordinates(state) if run.menu else learn(state)  # P8, P10, P11, P12
     if state.core_alone:
@@ -114,16 +118,20 @@ def choose_ring(run: Run, calibration: Calibration, size: Size) -> StableChoice 
 
 def _release_by_ring(run: Run, choice: StableChoice, size: Size, ledger: Costs) -> Release:
     """ring: variances, λ → core in their shape → stages on the block that pays → restore (P4 to P6, P8, P10, P15)."""
-    sampled, capacity = core_sample(run, size), size.capacity(size.rate)
-    shape = _shape_by_ring(run, choice, size, sampled)  # P15, P16
+    rate = early_rate(size, choice.branch.mu**2, run.space.dimension)
+    early, sampled = early_sample(run, size, rate)  # P16
+    shape = _shape_by_ring(early, choice, size, sampled)  # P15, P16
     ledger, public = replace(ledger, searches=shape.events), size.public | {"radius": shape.radius}
     if not shape.found:
         return run.refused(NO_SCALE, "auto", ledger, **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    plan = plan_core(choice.sensitivity * shape.radius, shape.stddev, precision, size.count / setting.moves)
-    shaped = replace(run, space=replace(run.space, shape=Diagonal(shape.stddev**2), _kept=[]))
-    mean = core_mean(shaped, choice, shape.radius, math.sqrt(plan.share * precision), sampled, capacity)  # P4, P5, P6
+    setting = setting.on_sample(early.records, rate)
+    plan = plan_core(choice.sensitivity * shape.radius, shape.stddev, precision, setting.final_count / setting.moves)
+    shaped = replace(early, space=replace(early.space, shape=Diagonal(shape.stddev**2), _kept=[]))
+    pairs = pair_distances(shaped.space, sampled, size.capacity(size.rate))
+    mean = core_mean(shaped, choice, shape.radius, math.sqrt(plan.share * precision), pairs)  # P4, P5, P6
+    del pairs  # their memory is free for what follows
     if mean is None:
         return run.refused(UNSTABLE, "auto", ledger, **public)
     state = state_after_core(setting, mean, precision, plan.share, shape, plan.largest(shape.stddev))
@@ -143,10 +151,9 @@ def _shape_by_ring(run: Run, choice: StableChoice, size: Size, sampled: Mask | N
     return learn_by_ring(RingSetting(ring, looked_at, mu, run.relation, run.noise), run.window)
 
 
-def _learned_radius(run: Run, choice: StableChoice, size: Size, sampled: Mask | None) -> LearnedRadius:
-    """λ from the distances among the core's sample; the distances are freed before the core needs their memory."""
+def _learned_radius(run: Run, choice: StableChoice, size: Size, pairs: PairDistances) -> LearnedRadius:
+    """λ from the distances among the core's sample."""
     looked_at, radius_mu = max(size.count * size.rate, 1.0), search_parts(choice.branch, run.relation)[1]
-    pairs = pair_distances(run.space, sampled, size.capacity(size.rate))
     return learn_radius(pairs, run.window, looked_at, radius_mu, run.relation, noise=run.noise)
 
 

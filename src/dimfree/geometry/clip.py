@@ -13,10 +13,12 @@ from dimfree.data.gpu import clip as device_clip
 from dimfree.data.gpu.rows import DeviceRows
 
 BALL = 2**20  # the clipping radius, in steps
-_CAP = 2**22  # coordinates are held within ±_CAP first; such a record is clipped anyway
+HELD = 4  # coordinates are held within ±HELD radii first; such a record is clipped anyway
+_CAP = HELD * BALL
 _HALF = 22  # bits of a square of at most _CAP, halved
 _EXACT = 2.0**52  # sums of integer squares up to here are exact in float64, in any order
 _CELLS = 2**20
+_LONG = 2**11  # entries added at a time: starting to add costs as much as adding a few hundred
 
 
 def as_they_are(values: Floats, columns: Columns, step: float) -> Floats:
@@ -30,7 +32,7 @@ def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are)
         return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise))
     if isinstance(rows, DeviceRows):
         return device_clip.total(rows, radius / BALL, entrywise, BALL, _CAP)
-    return _shortened(*_steps_and_squares(entrywise(rows, ALL, radius / BALL))).sum(axis=0).astype(np.int64)
+    return _column_sums(_shortened(*_steps_and_squares(entrywise(rows, ALL, radius / BALL))))
 
 
 def are_outside(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> np.ndarray:
@@ -61,8 +63,19 @@ def _shortened(steps: Floats, squares: Floats) -> Floats:
     """Overwrites the rows outside the ball."""
     outside = np.flatnonzero(squares > float(BALL) ** 2)
     if len(outside):
-        steps[outside] = np.trunc(steps[outside] * _shrinkage(squares[outside])[:, None])
+        some = steps[outside]
+        some *= _shrinkage(squares[outside])[:, None]
+        steps[outside] = np.trunc(some, out=some)
     return steps
+
+
+def _column_sums(steps: Floats) -> Integers:
+    """Of whole numbers, exact in any order: short rows are added several at a time, end to end."""
+    count, width = steps.shape
+    together = max(1, _LONG // max(1, width))
+    whole = count - count % together
+    sums = steps[:whole].reshape(-1, together * width).sum(axis=0).reshape(together, width).sum(axis=0)
+    return (sums + steps[whole:].sum(axis=0)).astype(np.int64)
 
 
 def _shrinkage(squares: Floats) -> Floats:

@@ -15,7 +15,7 @@ from dimfree._types import Floats, Integers
 from dimfree.data.blocks import Mask, Rows, SparseRows, densely
 from dimfree.data.gpu.device import Place
 from dimfree.data.gpu.rows import DeviceRows
-from dimfree.data.records import Records, are_finite
+from dimfree.data.records import Records, are_finite, with_gaps
 from dimfree.data.threads import cores, in_order
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.memory import KEPT_BYTES
@@ -23,8 +23,8 @@ from dimfree.geometry.exact_product import LARGEST, saturate
 from dimfree.geometry.shape import Diagonal, Isotropic, Rescaling, Shape
 
 _BLOCK_ENTRIES = 2**19  # handed to a thread at a time: worth the handing over, small beside any memory
-_TILE_ENTRIES = 2**16  # worked on at a time: an array of so many and its successors stay in a core's own cache
-_FEWEST = 8  # rows of a tile that is rotated: fewer would be padded to so many
+_TILE_ENTRIES = 2**17  # worked on at a time: an array of so many and its successors stay near a core
+_FEWEST = 8  # rows of a tile, if the block has so many: for fewer, what is done once for each tile would show
 _THREADED_BYTES = 2**24  # a smaller table is done before threads are started
 
 Result = TypeVar("Result")
@@ -38,6 +38,7 @@ class Space:
     records: Records
     shape: Shape
     basis: Basis | None = None
+    by_entry: bool = False  # no row is invalid: an entry that is not finite is missing, and handed over as NaN
     _kept: list[tuple[Rows, Mask]] = field(default_factory=list)
 
     @property
@@ -101,7 +102,8 @@ class Space:
         threads = cores() if self._bytes() >= _THREADED_BYTES else 1
         if self.units is None and not self._is_large():
             return merge(in_order(partial(_on_kept, work), _with_parts(self._at_hand(), among), threads))
-        on_block = partial(_on_block, work, None if self.units is not None else self._rescaling())
+        rescaling = None if self.units is not None else self._rescaling()
+        on_block = partial(_on_block, work, rescaling, self.records.known_valid, self.by_entry)
         records = self.records if self.units is not None else self.records.on(None)
         return merge(records.mapped(on_block, self._block_rows(), among, threads, merge))
 
@@ -153,7 +155,9 @@ class Space:
         return partial(_rotated_first, self.basis, self.shape.rescaling())
 
     def _block_rows(self) -> int:
-        return max(1, _BLOCK_ENTRIES // self.dimension)
+        """As many whole tiles as fit."""
+        rows, tile = max(1, _BLOCK_ENTRIES // self.dimension), _tile_rows(self.dimension)
+        return max(rows - rows % tile, min(rows, tile))
 
     def _stays_sparse(self) -> bool:
         """Whether the records are sparse and rescaling acts on each coordinate by itself."""
@@ -174,10 +178,17 @@ def _rotated_first(basis: Basis, rescaling: Rescaling, rows: Floats) -> Floats:
 
 
 def _on_block(
-    work: Callable[[Iterator[Piece], int], Result], rescaling: Rescaling | None, rows: Rows, among: Mask | None
+    work: Callable[[Iterator[Piece], int], Result],
+    rescaling: Rescaling | None,
+    known_valid: bool,
+    by_entry: bool,
+    rows: Rows,
+    among: Mask | None,
 ) -> Result:
-    """The work on a block as it was given: nobody has looked yet which rows are valid."""
-    return work(_pieces(rows, None, among, rescaling), len(rows) if among is None else int(among.sum()))
+    """The work on a block as it was given; unless all rows are known to be valid, nobody has looked yet which are."""
+    valid = np.ones(len(rows), dtype=np.bool_) if known_valid else None
+    pieces = _pieces(rows, valid, among, rescaling, by_entry=by_entry)
+    return work(pieces, len(rows) if among is None else int(among.sum()))
 
 
 def _on_kept(work: Callable[[Iterator[Piece], int], Result], block: tuple[tuple[Rows, Mask], Mask | None]) -> Result:
@@ -214,19 +225,31 @@ def _list_over(of_rows: Callable[[Rows], Floats], pieces: Iterator[Piece], count
     return numbers
 
 
-def _pieces(rows: Rows, valid: Mask | None, among: Mask | None, rescaling: Rescaling | None) -> Iterator[Piece]:
-    """The valid rows, few at a time; sparse ones all at once, as their entries are few, and those on a device."""
+def _pieces(
+    rows: Rows, valid: Mask | None, among: Mask | None, rescaling: Rescaling | None, *, by_entry: bool = False
+) -> Iterator[Piece]:
+    """The valid rows, few at a time; sparse ones all at once, as their entries are few, and those on a device.
+
+    `by_entry`: all rows, of coordinates that are apart; missing entries are NaN.
+    """
     if among is not None:
         rows, valid = _some(rows, among), None if valid is None else valid[among]
     at_once = rescaling is None and isinstance(rows, SparseRows | DeviceRows)
-    step = len(rows) if at_once else max(_FEWEST if rescaling else 1, _TILE_ENTRIES // rows.shape[1])
+    step = len(rows) if at_once else _tile_rows(rows.shape[1])
     for start in range(0, len(rows), max(1, step)):
         place = slice(start, start + step)
         tile: Rows = rows[place] if rescaling is None else densely(rows[place])
+        if by_entry:
+            yield with_gaps(tile), place, np.ones(len(tile), dtype=np.bool_)
+            continue
         finite = are_finite(tile) if valid is None else valid[place]
         if finite.any():
             kept = tile if finite.all() else tile[finite]
             yield (kept if rescaling is None else rescaling(densely(kept))), place, finite
+
+
+def _tile_rows(width: int) -> int:
+    return max(_FEWEST, _TILE_ENTRIES // width)
 
 
 def _some(rows: Rows, among: Mask) -> Rows:

@@ -41,11 +41,11 @@ class PrivateMean(BaseEstimator):
     Every call of `fit` is a release of its own and spends the whole budget again: a search over parameters or a
     cross-validation spends it once for every fit. In a pipeline the steps before it must not learn from X (or do so
     privately, at a cost of their own). As scikit-learn asks, a table without rows raises an error. Like the error of
-    `on_invalid="raise"` it is outside the guarantee; `release_mean` refuses instead.
+    `on_missing="raise"` it is outside the guarantee; `release_mean` refuses instead.
 
     Parameters
     ----------
-    epsilon, delta, objective, covariance, shape, basis, neighbours, on_invalid, unit_rows, device, ledger, noise
+    epsilon, delta, objective, covariance, shape, basis, neighbours, on_missing, unit_rows, device, ledger, noise
         As in `release_mean`.
     columns, exclude
         Which columns of X, as in `release_mean`; attributes and later tables have these columns.
@@ -87,7 +87,7 @@ class PrivateMean(BaseEstimator):
         neighbours: Any = "add-remove",
         core: Any = "auto",
         failure_probability: Any = 0.01,
-        on_invalid: Any = "raise",
+        on_missing: Any = "raise",
         outliers: Any = 0.03,
         tails: Any = "heavy",
         scale: Any = "auto",
@@ -112,7 +112,7 @@ class PrivateMean(BaseEstimator):
         self.neighbours = neighbours
         self.core = core
         self.failure_probability = failure_probability
-        self.on_invalid = on_invalid
+        self.on_missing = on_missing
         self.outliers = outliers
         self.tails = tails
         self.scale = scale
@@ -145,7 +145,7 @@ class PrivateMean(BaseEstimator):
         self
         """
         selection = Selection.checked(self.columns, self.exclude)
-        table, whose = self._persons(open_table(selected(X, selection, (self.unit,)), self.on_invalid), unit)
+        table, whose = self._persons(open_table(selected(X, selection, (self.unit,)), self.on_missing), unit)
         check_schema(self, table)  # names and width only, before any budget is spent
         given = {**self.get_params(deep=False), "unit": whose, **selection.once_more(self.unit)}
         options = Options(**{field.name: given.pop(field.name) for field in fields(Options)})
@@ -175,32 +175,38 @@ class PrivateMean(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise differs from fit to fit, by design
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = is_word(self.on_invalid, "neutral")
+        tags.input_tags.allow_nan = takes_gaps(self.on_missing)
         return tags
 
 
 def check_schema(estimator: Any, table: Any, *, reset: bool = True) -> None:
     """scikit-learn's checks of names and width, in its own words: they speak of the columns alone."""
     try:
-        validate_data(estimator, headed(table), reset=reset, skip_check_array=True)
+        validate_data(estimator, headed(table, estimator.on_missing), reset=reset, skip_check_array=True)
     except (ValueError, TypeError) as error:
         raise _SchemaError(str(error)) from None
 
 
-def headed(table: Any) -> Any:
+def headed(table: Any, on_missing: object) -> Any:
     """Something whose column names scikit-learn can read: the table, or for an AnnData a frame without rows.
 
-    Names that could be a record are refused here: scikit-learn would store them and quote them.
+    Names that could be a record are refused here: scikit-learn would store them and quote them. Where entries may be
+    missing, one of them may have decided the type of its column: then types have no part in it.
     """
     if not _is_anndata(table):
         if _is_frame(table):
-            as_records(table[:0])
+            as_records(table[:0], on_missing="drop" if takes_gaps(on_missing) else "raise")
         return table
     import pandas as pd  # AnnData needs it, too
 
     names = [str(name) for name in table.var_names]
     check_names(names)
     return pd.DataFrame(columns=names)
+
+
+def takes_gaps(on_missing: object) -> bool:
+    """Whether missing entries are no error."""
+    return is_word(on_missing, "drop") or is_word(on_missing, "column")
 
 
 def _is_frame(X: Any) -> bool:
@@ -211,11 +217,11 @@ def _is_anndata(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "anndata" and hasattr(X, "var_names")
 
 
-def open_table(X: Any, on_invalid: str) -> Any:
+def open_table(X: Any, on_missing: str) -> Any:
     """X as something `as_records` opens. Errors are worded here because scikit-learn's and NumPy's would repeat
     entries of X or the number of its rows."""
     is_opened = sparse.issparse(X) or _is_frame(X) or _is_anndata(X)
-    table = X if is_opened else plain_table(X, on_invalid) if is_word(on_invalid, "neutral") else _numeric(X)
+    table = X if is_opened else plain_table(X, on_missing) if takes_gaps(on_missing) else _numeric(X)
     if len(table.shape) != 2:
         hint = " Reshape your data: X.reshape(-1, 1) for one coordinate." if len(table.shape) == 1 else ""
         raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {len(table.shape)}.{hint}")

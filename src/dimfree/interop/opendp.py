@@ -188,7 +188,7 @@ def _spoken(table: NDArray[np.float64], budget: Budget, given: dict[str, Any], n
     """OpenDP repeats an exception word for word: ours tell nothing of records, others are replaced."""
     try:
         promise: dict[str, Any] = {"epsilon": budget.epsilon, "delta": budget.delta}
-        return release_mean(table, **promise, on_invalid="neutral", noise=noise, **given)
+        return release_mean(table, **promise, on_missing="drop", noise=noise, **given)
     except DimfreeError:
         raise
     except Exception:  # noqa: BLE001 - a mistake of ours; even then the data stay inside

@@ -13,7 +13,7 @@ from dimfree._validate import check_flag, is_word
 from dimfree.data.records import plain_table
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
 from dimfree.geometry.shape import as_shape
-from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table
+from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table, takes_gaps
 from dimfree.options import Options
 from dimfree.results.release import Release
 
@@ -41,7 +41,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
 
     Parameters
     ----------
-    epsilon, delta, covariance, shape, neighbours, on_invalid, ledger, noise
+    epsilon, delta, covariance, shape, neighbours, on_missing, ledger, noise
         As in `release_mean`.
     objective : {"relative", "auto", "total"}
         As in `release_mean`, where the standard deviations are learned. "total" learns only those of the widest columns
@@ -73,7 +73,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         shape: Any = None,
         neighbours: Any = "add-remove",
         failure_probability: Any = 0.01,
-        on_invalid: Any = "raise",
+        on_missing: Any = "raise",
         outliers: Any = 0.03,
         window: Any = Options.window,
         denoise: Any = False,
@@ -89,7 +89,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         self.shape = shape
         self.neighbours = neighbours
         self.failure_probability = failure_probability
-        self.on_invalid = on_invalid
+        self.on_missing = on_missing
         self.outliers = outliers
         self.window = window
         self.denoise = denoise
@@ -202,21 +202,21 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         table = self._table(X)
         check_schema(self, table, reset=False)
-        source = plain_table(table, self.on_invalid)
+        source = plain_table(table, self.on_missing)
         values = source.copy() if sparse.issparse(source) else np.array(source, dtype=np.float64)
         if (
-            is_word(self.on_invalid, "raise")
+            is_word(self.on_missing, "raise")
             and not np.isfinite(values.data if sparse.issparse(values) else values).all()
         ):
             raise InvalidRecords(
                 "X has an entry that is not a finite number (NaN, infinity or missing): clean the table, or pass "
-                "on_invalid='neutral'."
+                "on_missing='column' or 'drop'."
             )
         return values
 
     def _table(self, X: Any) -> Any:
         """Centring would fill a sparse table, an AnnData's as well."""
-        table = open_table(X, self.on_invalid)
+        table = open_table(X, self.on_missing)
         if self.with_mean and (sparse.issparse(table) or (not hasattr(table, "columns") and _sparse_inside(table))):
             raise InvalidParameter("Expected with_mean=False for sparse X, since centring fills it: or X.toarray().")
         return table
@@ -228,7 +228,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise differs from fit to fit, by design
         tags.input_tags.sparse = not self.with_mean
-        tags.input_tags.allow_nan = is_word(self.on_invalid, "neutral")
+        tags.input_tags.allow_nan = takes_gaps(self.on_missing)
         return tags
 
 

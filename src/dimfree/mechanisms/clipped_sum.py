@@ -3,6 +3,7 @@
 Proof: proofs/mechanisms/clipped_sum.md.
 """
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,7 +14,7 @@ from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
 from dimfree.accounting.events import charged_gaussian, refining_bits
 from dimfree.data.blocks import Columns, Rows
-from dimfree.data.gpu.rows import beside
+from dimfree.data.gpu.rows import namespace
 from dimfree.geometry.clip import BALL, clipped_total
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
@@ -25,28 +26,41 @@ Block = NDArray[np.intp] | None  # which coordinates; None: all
 
 @dataclass(frozen=True)
 class Ball(Centred):
-    """Where a stage clips. Public. `block`: the coordinates that are summed."""
+    """Where a stage clips. Public. `block`: the coordinates that are summed.
+
+    `cap`: in units of the scale, how far from the centre an entry may lie; a farther one is held there before its
+    record is clipped.
+    """
 
     radius: float
     block: Block = None
+    cap: float = math.inf
 
     def seen(self, rows: Rows) -> Rows:
         """The coordinates in `block`."""
         return rows if self.block is None else rows[:, self.block]
 
     def offsets(self, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
-        """(value - centre) / scale / step, entry by entry; `columns` are positions within `block`."""
+        """(value - centre) / scale / step, held within ±cap / step, entry by entry; what is missing stays so.
+
+        `columns` are positions within `block`.
+        """
         with np.errstate(all="ignore"):  # a warning could reveal records
-            offsets = values - beside(values, self._of_seen(self.centre)[columns])
-            if isinstance(self.scale, float):
-                offsets *= 1 / np.float64(self.scale * step)
-            else:
-                per_step = 1 / (self._of_seen(self.scale) * step)
-                offsets *= beside(values, per_step[columns])
+            offsets = values - self.per_column("centre", 1.0, self._centre).beside(values, columns)
+            offsets *= self.per_column("step", step, partial(self._per_step, step)).beside(values, columns)
+            if self.cap < math.inf:  # a map of one entry, before the norm is taken: no sensitivity changes (P8, P20)
+                far = np.float64(self.cap) / step
+                namespace(offsets).clip(offsets, -far, far, out=offsets)
             return offsets
 
+    def _centre(self) -> Floats:
+        return self._of_seen(self.centre)
+
+    def _per_step(self, step: float) -> Floats:
+        return 1 / (self._of_seen(np.asarray(self.scale, dtype=np.float64)) * step)
+
     def _of_seen(self, coordinates: Floats) -> Floats:
-        return coordinates if self.block is None else coordinates[self.block]
+        return coordinates if self.block is None or not coordinates.ndim else coordinates[self.block]
 
 
 def clipped_sum(space: Space, ball: Ball) -> Integers:
@@ -60,9 +74,12 @@ def _clipped_total(ball: Ball, rows: Rows) -> Integers:
 
 
 def noisy_clipped_mean(
-    space: Space, ball: Ball, count: float, mu: float, relation: Neighbours, purpose: str, *, noise: Noise
+    space: Space, ball: Ball, count: Floats | float, mu: float, relation: Neighbours, purpose: str, *, noise: Noise
 ) -> Measured[Floats]:
-    """The mean offset from the centre over `count` (released or public) records, in units of the scale."""
+    """The mean offset from the centre over `count` (released or public) records, in units of the scale.
+
+    `count`: of all coordinates, or of each.
+    """
     total = clipped_sum(space, ball)
     moves = BALL * CHANGED_RECORDS[relation]  # P8
     bits = refining_bits(moves, mu)

@@ -36,6 +36,17 @@ def tail_distance(failure: float, cells: int) -> float:
     return float(-ndtri(failure / cells)) * (1 + 1e-12) + 1e-9
 
 
+def publishing(cells: int, mu: float, failure: float, purpose: str) -> tuple[Gaussian, int, int]:
+    """The cost of noisy counts of which `cells` move by one, the bits of their grid, and the least that is published.
+
+    In steps of the grid. Of `cells` cells with one record each, one is published with probability `failure` at most.
+    """
+    bits = refining_bits(math.sqrt(cells), mu)
+    moves = math.sqrt(cells) * 2**bits * (1 + 1e-15)
+    event = charged_gaussian(moves, mu, cells, 1 / 2**bits, purpose)
+    return event, bits, 2**bits + math.ceil(event.stddev * tail_distance(failure, cells)) + 1
+
+
 def heaviest_cells(
     coordinates: Iterable[Integers],
     dimension: int,
@@ -51,10 +62,7 @@ def heaviest_cells(
     Guarantee: the returned event and `lone`, composed. Proof: proofs/mechanisms/gaussian_histogram.md.
     """
     cells = moved_counts(dimension, relation)
-    bits = refining_bits(math.sqrt(cells), mu)
-    moves = math.sqrt(cells) * 2**bits * (1 + 1e-15)
-    event = charged_gaussian(moves, mu, cells, 1 / 2**bits, "location histograms")
-    least = 2**bits + math.ceil(event.stddev * tail_distance(lone.delta, cells)) + 1
+    event, bits, least = publishing(cells, mu, lone.delta, "location histograms")
     peaks = [_peaks(table, bits, event, least, noise) for table in coordinates]
     found = None if any(part is None for part in peaks) else np.concatenate([p for p in peaks if p is not None])
     return Measured(found, event)

@@ -8,6 +8,7 @@ non-negative. Proof: proofs/mechanisms/scores.md.
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import charged_gaussian, refining_bits
 from dimfree.data.blocks import Columns, Rows
-from dimfree.data.gpu.rows import beside, namespace, rooted
+from dimfree.data.gpu.rows import Tensor, namespace, rooted
 from dimfree.geometry.clip import BALL, clipped_total
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
@@ -29,6 +30,21 @@ MOVES = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of
 
 def phi(u: Floats) -> Floats:
     """u up to 1, then 2√u - 1: one extreme coordinate does not take the whole norm."""
+    return _become_phi(np.array(u, dtype=np.float64))
+
+
+def _become_phi(u: Any) -> Any:
+    """φ of fresh memory, which it overwrites; roots take long, and few entries need one."""
+    if not isinstance(u, np.ndarray):
+        return _phi_there(u)
+    flat = u.ravel(order="K")  # a view
+    large = np.flatnonzero(flat > 1)
+    flat[large] = 2 * np.sqrt(flat[large]) - 1
+    return u
+
+
+def _phi_there(u: Tensor) -> Tensor:
+    """The same on a device, where it is quicker to take all roots."""
     xp = namespace(u)
     slow = rooted(xp.clip(u, 1, None))
     slow *= 2
@@ -49,11 +65,11 @@ class Scoring(Centred):
     def scores(self, unit: float, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
         """φ of squared offsets in units of R·g², in steps; one entry at a time."""
         with np.errstate(all="ignore"):
-            per_unit = 1 / np.broadcast_to(unit * np.square(self.scale), self.centre.shape)
-            squares = values - beside(values, self.centre[columns])
+            squares = values - self.per_column("centre", 1.0, lambda: self.centre).beside(values, columns)
             squares *= squares
-            squares *= beside(values, per_unit[columns])
-            scores = phi(squares)
+            per_unit = self.per_column("unit", unit, lambda: 1 / np.asarray(unit * np.square(self.scale)))
+            squares *= per_unit.beside(values, columns)
+            scores = _become_phi(squares)
             scores *= 1 / np.float64(step)
             return scores
 

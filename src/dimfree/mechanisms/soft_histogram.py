@@ -25,7 +25,8 @@ from dimfree.noise import Noise
 
 STEP = 2**20  # the norm of one entry's weights, in whole numbers
 _LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
-PARTS = 64  # between two cells: entries are rounded down to these
+_BITS = 6
+PARTS = 2**_BITS  # between two cells: entries are rounded down to these
 _TURN = np.pi / 2 * np.arange(PARTS) / PARTS
 _HERE, _NEXT = np.floor(STEP * np.cos(_TURN)), np.floor(STEP * np.sin(_TURN))  # cos² + sin² = 1, rounded down
 
@@ -68,10 +69,10 @@ class Offsets(Centred):
     middle: ClassVar[float] = 2.5
 
     def places(self, values: Any, columns: Columns) -> Any:
-        scale = np.broadcast_to(self.scale, self.centre.shape)
-        offsets = values - beside(values, self.centre[columns])
-        offsets *= beside(values, (1 / scale)[columns])
-        return offsets + self.middle
+        offsets = values - self.per_column("centre", 1.0, lambda: self.centre).beside(values, columns)
+        offsets *= self.per_column("scale", 1.0, lambda: 1 / np.asarray(self.scale)).beside(values, columns)
+        offsets += self.middle
+        return offsets
 
 
 def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Integers:
@@ -110,8 +111,10 @@ def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:
             return _sparse_sums(cells, seen)
         if isinstance(seen, DeviceRows):
             return _device_sums(cells, seen)
-        first = np.arange(seen.shape[1]) * cells.cells
-        return _tallied(_parts(cells.places(seen, ALL), cells.cells) + first * PARTS, len(which) * cells.cells)
+        first, size = np.arange(seen.shape[1]) * cells.cells, len(which) * cells.cells
+        where = _parts(cells.places(seen, ALL), cells.cells, size)
+        where += first * PARTS
+        return _tallied(where.ravel(), size)
 
 
 def weights_of(cells: Cells, values: Floats) -> Floats:
@@ -120,42 +123,58 @@ def weights_of(cells: Cells, values: Floats) -> Floats:
     return _sums_of(cells, which, values).reshape(len(which), cells.cells) / STEP
 
 
-def _parts(places: Any, cells: int) -> Any:
-    """Places in whole parts of a cell, within the row of cells; what is no number lies in the first cell."""
-    xp = namespace(places)
-    held = xp.clip(xp.floor(xp.nan_to_num(places, nan=0.0) * PARTS), 0, (cells - 1) * PARTS - 1)
-    return held.astype(np.int64) if xp is np else held.to(xp.int64)
+def _parts(places: Any, cells: int, size: int) -> Any:
+    """Places in whole parts of a cell, within the row of cells; what is no number lies beyond all `size` cells."""
+    xp, most = namespace(places), (cells - 1) * PARTS - 1
+    if xp is not np:
+        return xp.nan_to_num(xp.clip(xp.floor(places * PARTS), 0, most), nan=size * PARTS).to(xp.int64)
+    held = places * PARTS
+    np.minimum(np.maximum(held, 0, out=held), most, out=held)  # both keep what is no number
+    missing = np.isnan(held)
+    if missing.any():
+        held[missing] = size * PARTS
+    return held.astype(np.int64)  # toward zero: rounded down
 
 
 def _tallied(where: Integers, size: int) -> Integers:
-    """The weights of entries, each given by its cell and its part of it. Whole numbers below 2^53: exact as floats."""
-    cell, part = np.divmod(where.ravel(), PARTS)
-    total = np.bincount(cell, _HERE[part], size)
-    total[1:] += np.bincount(cell, _NEXT[part], size)[:-1]
-    return total.astype(np.int64)
+    """The weights of entries, each given by its cell and its part of it. Whole numbers below 2^53: exact as floats.
+
+    Where there are fewer parts than entries, entries are counted first and weighed together. A missing entry lies
+    beyond the cells, and adds nothing to them.
+    """
+    if size * PARTS <= len(where):
+        counts = np.bincount(where, minlength=size * PARTS)[: size * PARTS]
+        counted = counts.reshape(size, PARTS).astype(np.float64)
+        here, following = counted @ _HERE, counted @ _NEXT
+    else:
+        cell, part = np.minimum(where >> _BITS, size), where & (PARTS - 1)
+        here, following = (np.bincount(cell, weights.take(part), size + 1)[:size] for weights in (_HERE, _NEXT))
+    here[1:] += following[:-1]
+    return here.astype(np.int64)
 
 
 def _sparse_sums(cells: Cells, rows: SparseRows) -> Integers:
     """The stored entries, and one zero for every entry that is not stored."""
     width, size = rows.shape[1], rows.shape[1] * cells.cells
     first = np.arange(width) * cells.cells * PARTS
-    stored = _parts(cells.places(rows.values, rows.columns), cells.cells) + first[rows.columns]
-    cell, part = np.divmod(_parts(cells.places(np.zeros(width), ALL), cells.cells) + first, PARTS)
+    stored = _parts(cells.places(rows.values, rows.columns), cells.cells, size) + first[rows.columns]
+    cell, part = np.divmod(_parts(cells.places(np.zeros(width), ALL), cells.cells, size) + first, PARTS)
     unstored = len(rows) - np.bincount(rows.columns, minlength=width)
-    total = _tallied(stored, size)
+    cell = np.minimum(cell, size)  # beyond all cells, where not even the place of zero is a number
+    total = np.append(_tallied(stored, size), [0, 0])
     total[cell] += unstored * _HERE[part].astype(np.int64)
     total[cell + 1] += unstored * _NEXT[part].astype(np.int64)
-    return total
+    return total[:size]
 
 
 def _device_sums(cells: Cells, rows: DeviceRows) -> Integers:
     """On the device; sums of whole numbers below 2^53, so that their order does not matter."""
     torch, size = namespace(rows.tensor), rows.shape[1] * cells.cells
     first = beside(rows.tensor, np.arange(rows.shape[1]) * cells.cells * PARTS)
-    total = torch.zeros(size, dtype=torch.float64, device=rows.tensor.device)
+    total = torch.zeros(size + 1, dtype=torch.float64, device=rows.tensor.device)
     for piece in parts(rows):
-        where = (_parts(cells.places(rows.tensor[piece], ALL), cells.cells) + first).ravel()
-        cell, part = where // PARTS, where % PARTS
-        total += torch.bincount(cell, beside(rows.tensor, _HERE)[part], size)
-        total[1:] += torch.bincount(cell, beside(rows.tensor, _NEXT)[part], size)[:-1]
-    return here(total.to(torch.int64))
+        where = (_parts(cells.places(rows.tensor[piece], ALL), cells.cells, size) + first).ravel()
+        cell, part = (where // PARTS).clamp_(max=size), where % PARTS
+        total += torch.bincount(cell, beside(rows.tensor, _HERE)[part], size + 1)
+        total[1:] += torch.bincount(cell, beside(rows.tensor, _NEXT)[part], size + 1)[:-1]
+    return here(total[:size].to(torch.int64))

@@ -21,7 +21,7 @@ from dimfree.accounting.events import Costs, Gaussian, branches_profile
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.profile import total_delta
-from dimfree.data.records import ON_INVALID, Records, as_records, require_valid
+from dimfree.data.records import BY_ROW, Records, as_records, require_valid
 from dimfree.errors import memory_unspoken
 from dimfree.estimators.choose.constants import (
     COARSEST_PROFILE,
@@ -90,13 +90,13 @@ def variance_profile(
     epsilon: float,
     delta: float,
     neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
-    on_invalid: Literal["raise", "neutral"] = "raise",
+    on_missing: Literal["raise", "drop"] = "raise",
     noise: Noise | None = None,
 ) -> VarianceProfile:
     """How many coordinates have a variance in each [4^b, 4^{b+1}), with (epsilon, delta)-differential privacy.
 
     Guarantee: for neighbouring X the profiles, refusals included, are (epsilon, delta)-indistinguishable, with the
-    default noise and on_invalid="neutral" (or "raise" where no row is invalid). Nothing about X need be known. The
+    default noise and on_missing="drop" (or "raise" where no row is invalid). Nothing about X need be known. The
     budget is this release's own: a mean released afterwards adds to it. Proof: proofs/paper/variance_profile.md.
 
     Parameters
@@ -107,7 +107,7 @@ def variance_profile(
         The budget of the whole profile.
     neighbours : {"add-remove", "replace-one"}
         Which tables count as neighbours. Under "replace-one" the number of records is public.
-    on_invalid : {"raise", "neutral"}
+    on_missing : {"raise", "drop"}
         What happens to rows with NaN or infinite entries: an error, or a record that says nothing.
     noise : Noise, optional
         The source of noise; by default the operating system's. `SeededNoise` is for tests and is not private.
@@ -122,20 +122,20 @@ def variance_profile(
     InvalidParameter
         If a parameter is out of range.
     InvalidRecords
-        If X is no table of numbers, or has an invalid row with on_invalid="raise".
+        If X is no table of numbers, or has an invalid row with on_missing="raise".
     """
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
-    check_choice("on_invalid", on_invalid, ON_INVALID)
+    check_choice("on_missing", on_missing, BY_ROW)
     with memory_unspoken():
-        records = as_records(X, on_invalid=on_invalid)
+        records = as_records(X, on_missing=on_missing)
     plan = _Plan.of(budget, relation, records.dimension)
     outcome = _Outcome(budget, relation, records.dimension, (noise := opened(noise)).private)
     if relation is Neighbours.REPLACE_ONE and not plan.suffices(records.dimension, full_groups(records.count, GROUP)):
         return outcome.refused(TOO_FEW)  # before any value is looked at
     with memory_unspoken():
-        require_valid(records, on_invalid)
+        require_valid(records, on_missing)
         return _profile(records, plan, outcome, relation, noise)
 
 

@@ -123,7 +123,9 @@ class _Stages:
             if self.honest.looked and self.schedule.weights[index + 1] and ratio is None:
                 ratio = self._looked(spread) / radius
             radius *= ratio or 1.0
-            variances[index + 1, self.block] = (radius * moves / (self.setting.count * mu)) ** 2
+            last = index + 1 == len(self.schedule.stage_mus)
+            seen = self.setting.count * (1.0 if last else self.schedule.early)
+            variances[index + 1, self.block] = (radius * moves / (seen * mu)) ** 2
             yield radius
 
     def _looked(self, spread: float) -> float:

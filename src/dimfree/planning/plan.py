@@ -16,7 +16,7 @@ from dimfree.planning.paper_bounds.stated import limits_of, needs_of
 from dimfree.planning.peers import predict_peers
 from dimfree.planning.plan_card import Plan
 from dimfree.planning.predict import Prediction, predict
-from dimfree.planning.question import Question
+from dimfree.planning.question import MOST_RECORDS, Question
 from dimfree.planning.solve import MOST_SOLVED, least_epsilon, least_records, most_columns
 from dimfree.planning.spread import ANY_UNITS, spread_of
 
@@ -24,6 +24,7 @@ __all__ = ["Plan", "plan"]
 
 ACCURACIES = (1e-70, 1e70)  # outside this range squares of ratios overflow
 UNKNOWNS = ("n", "d", "epsilon", "accuracy")
+_LIKELY = 1.4  # times the noise of a release that knows everything: about that of one that knows nothing
 _NO_MORE = "no more columns were tried"
 
 Tell = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
@@ -165,7 +166,15 @@ def _solved(missing: str, ask: Callable[..., Question], aim: float, steps: _Step
         fewest = smallest_count(first)
         if not fewest:
             raise InvalidParameter("Expected a budget at which some number of records is not refused: raise epsilon.")
-        return ask(n=least_records(error, aim, max(fewest, math.ceil((first.sampling / aim) ** 2))))
+        fewest = max(fewest, math.ceil((first.sampling / aim) ** 2))
+
+        def records(n: float, found: float) -> float:
+            """Where a/n + b/n² is the square of the aim: sampling, and noise."""
+            a, b = first.sampling**2, found**2 * n**2 - first.sampling**2 * n
+            return (a + math.sqrt(a**2 + 4 * aim**2 * max(b, 0.0))) / (2 * aim**2)
+
+        guess = records(1.0, math.hypot(first.sampling, _likely_noise(first)))
+        return ask(n=least_records(error, aim, fewest, math.ceil(min(guess, MOST_RECORDS)), records))
     if missing == "epsilon":
         probe = ask(epsilon=1.0)
         if probe.sampling >= aim:
@@ -173,8 +182,20 @@ def _solved(missing: str, ask: Callable[..., Question], aim: float, steps: _Step
                 f"Expected accuracy={aim!r} to be above {probe.sampling:.4g}, the sampling error of so many records, "
                 "which no epsilon lowers. Ask for a larger error, or for more records."
             )
-        return ask(epsilon=least_epsilon(error, aim, probe.dimension))
+        room = math.sqrt(aim**2 - probe.sampling**2)
+
+        def budgets(epsilon: float, found: float) -> float:
+            """Where the noise, as 1/epsilon, is all that the sampling error leaves of the aim."""
+            return epsilon * math.sqrt(max(found**2 - probe.sampling**2, 0.0)) / room
+
+        return ask(epsilon=least_epsilon(error, aim, probe.dimension, _likely_noise(probe) / room, budgets))
     return ask(d=most_columns(error, aim, ask(d=1).knowledge))
+
+
+def _likely_noise(question: Question) -> float:
+    """About how much noise: ‖σ‖₁/(n·mu), and as much again for the tests and for what is not known."""
+    moves = 1 if question.relation is Neighbours.ADD_REMOVE else 2
+    return _LIKELY * moves * float(question.stddevs.sum()) / (question.count * whole_mu(question.budget))
 
 
 def free_at(question: Question, prediction: Prediction) -> float:

@@ -12,34 +12,54 @@ MOST_SOLVED = {"nothing": 20_000, "covariance": 200_000}  # columns that are tri
 _STRIDE = 4
 
 Error = Callable[[float], float]
+Expected = Callable[[float, float], float]  # (a value, its error): where the error meets the aim, by a rule of thumb
 
 
-def least_records(error: Error, aim: float, fewest: int) -> int:
+def least_records(error: Error, aim: float, fewest: int, first: int = 0, expected: Expected | None = None) -> int:
     """The fewest records, from `fewest` on, whose error is at most the aim; up to 2 % more."""
-    if error(fewest) <= aim:
-        return fewest
-    bad, good = fewest, fewest * _STRIDE
-    while error(good) > aim:
-        if good * _STRIDE > MOST_RECORDS:
-            raise InvalidParameter(_out_of_reach("n", aim, error(good), f"n={good}"))
-        bad, good = good, good * _STRIDE
-    return int(narrowed(error, aim, bad, good, whole=True))
+    most = max(fewest, MOST_RECORDS // _STRIDE)
+    near = _near(error, aim, max(first, fewest), (fewest, most), expected, whole=True)
+    if near is None:
+        raise InvalidParameter(_out_of_reach("n", aim, error(most), f"n={most}"))
+    return int(narrowed(error, aim, *near, whole=True))
 
 
-def least_epsilon(error: Error, aim: float, columns: int) -> float:
-    """The smallest epsilon whose error is at most the aim; up to 2 % more, four digits, rounded up."""
+def least_epsilon(
+    error: Error, aim: float, columns: int, first: float = 1.0, expected: Expected | None = None
+) -> float:
+    """The smallest epsilon whose error is at most the aim; up to 2 % more, four digits."""
     lowest = max(SMALLEST_EPSILON, columns / 3e7)
-    good = bad = max(1.0, lowest)
-    while error(good) > aim:
-        if good >= LARGEST_EPSILON:
-            raise InvalidParameter(_out_of_reach("epsilon", aim, error(good), f"epsilon={good:g}"))
-        bad, good = good, min(good * _STRIDE, LARGEST_EPSILON)
-    if bad == good:
-        while error(bad) <= aim:
-            if bad <= lowest:
-                return lowest
-            good, bad = bad, max(bad / _STRIDE, lowest)
-    return _rounded_up(narrowed(error, aim, bad, good, whole=False))
+    near = _near(error, aim, first, (lowest, LARGEST_EPSILON), expected, whole=False)
+    if near is None:
+        raise InvalidParameter(_out_of_reach("epsilon", aim, error(LARGEST_EPSILON), f"epsilon={LARGEST_EPSILON:g}"))
+    return narrowed(error, aim, *near, whole=False)
+
+
+def _near(
+    error: Error, aim: float, first: float, limits: tuple[float, float], expected: Expected | None, *, whole: bool
+) -> tuple[float, float] | None:
+    """(a value that misses the aim, a larger one that meets it), close together; twice the least if that meets it.
+
+    From `first` on in steps to a little beyond where the error is expected to meet the aim. None: nothing meets it.
+    """
+    low, high = limits
+    value, before = _tidy(min(max(first, low), high), whole), None
+    meets = error(value) <= aim
+    while before is None or (error(value) <= aim) == meets:
+        if value == (low if meets else high):
+            return (value, value) if meets else None
+        found = error(value)
+        guess = expected(value, found) if expected and math.isfinite(found) else value * min(found / aim, _STRIDE)
+        beyond = math.sqrt(TOLERANCE) if meets else 1 / math.sqrt(TOLERANCE)
+        factor = min(max(guess / value, 1 / _STRIDE), _STRIDE) / beyond
+        factor = min(factor, 1 / TOLERANCE) if meets else max(factor, TOLERANCE)
+        step = _tidy(value * factor, whole)
+        before, value = value, min(max(min(step, value - 1) if meets and whole else step, low), high)
+    return (value, before) if meets else (before, value)
+
+
+def _tidy(value: float, whole: bool) -> float:
+    return math.ceil(value) if whole else _rounded_up(value)
 
 
 def most_columns(error: Error, aim: float, knowledge: str) -> int:
@@ -76,7 +96,7 @@ def _crossing(error: Error, aim: float, bad: float, good: float) -> float:
 
 def _between(value: float, bad: float, good: float, whole: bool) -> float:
     if not whole:
-        return value
+        return _rounded_up(value)
     return min(max(round(value), min(bad, good) + 1), max(bad, good) - 1) if abs(good - bad) > 1 else good
 
 

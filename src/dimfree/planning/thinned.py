@@ -3,7 +3,8 @@
 m simulated records stand for n of them: a sum over m with noise of precision mu·n/m has, after division by m, the noise
 of a mean over n with precision mu. Every step of `estimators.learn` depends on that product alone, except the sampling
 error, whose number of records is given (`sampling_count`). The m records come in pairs about their mean and have the
-exact variances, so that what is left of an answer's error is noise and bias. Letters: λ = friend radius.
+exact variances, so that what is left of an answer's error is noise and bias. That large tables are looked at through an
+early sample is left out: it is so large that the answer's noise hardly changes. Letters: λ = friend radius.
 """
 
 import math
@@ -22,6 +23,7 @@ from dimfree.estimators.choose.constants import (
     FEWEST_RUNS,
     MOST_RUNS,
     RUNS_CERTAINTY,
+    SEARCHED_RECORDS,
     SIMULATED_COLUMNS,
     SIMULATED_SEARCHES,
 )
@@ -94,11 +96,17 @@ def _radii(question: Question, seen: Outlook) -> list[LearnedRadius]:
     """λ and a guess of tr Σ as many searches find them, in order: all later luck is measured at even steps of this."""
     if not isinstance(seen.choice, StableChoice):
         raise TypeError("Nothing is simulated where the release would refuse.")
-    table, run, noise = Table.of(question, 0), seen.run, SeededNoise(SEED)
+    table, run, noise = Table.of(question, 0, SEARCHED_RECORDS), seen.run, SeededNoise(SEED)
     pairs, count = RememberedPairs.of(table.rows, 0), seen.size.count / table.factor
     mu = search_parts(seen.choice.branch, run.relation)[1] * table.factor * seen.size.rate
     found = [learn_radius(pairs, run.window, count, mu, run.relation, noise=noise) for _ in range(SIMULATED_SEARCHES)]
+    sharper = Table.of(question, 0).factor / table.factor  # events are stated as those of a run are
+    found = [replace(each, events=tuple(_sharper(event, sharper) for event in each.events)) for each in found]
     return sorted((each for each in found if each.found), key=lambda each: each.radius)
+
+
+def _sharper(event: Gaussian, factor: float) -> Gaussian:
+    return replace(event, stddev=event.stddev / factor)
 
 
 def _spread(answers: list[Simulated], sampling: float) -> float:

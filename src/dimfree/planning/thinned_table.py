@@ -27,9 +27,9 @@ class Table:
     stands_for: int  # n
 
     @classmethod
-    def of(cls, question: Question, draw: int) -> "Table":
+    def of(cls, question: Question, draw: int, most: int = LENGTH_QUANTILES) -> "Table":
         coins, dimension = public_simulation([SEED, draw]), question.dimension
-        wanted = min(question.count, max(LEAST_ROWS, min(LENGTH_QUANTILES, TABLE_ENTRIES // dimension)))
+        wanted = min(question.count, max(LEAST_ROWS, min(most, TABLE_ENTRIES // dimension)))
         half = coins.normal(size=(max(1, wanted // 2), dimension))
         half *= question.stddevs / np.sqrt((half**2).mean(axis=0))
         direction = coins.normal(size=dimension)  # far from 0 in a random direction, so that shrinking gains nothing

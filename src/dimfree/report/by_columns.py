@@ -4,15 +4,18 @@ For the card and for the page. Post-processing of public values.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dimfree.results.names import shown_names
 from dimfree.results.release import Release
+from dimfree.results.verdicts import NO_INTERVAL
 
 OBJECTIVES = {
     "relative": "relative: every column's error is kept small beside that column's own spread",
     "total": "total: the error over all columns together, in their units, is kept small",
 }
 UNRESOLVED = "spread not learned, or only zeros seen; rare large entries may shift the mean beyond its error bars"
+UNSEEN = "as records with another value may lie beyond the reach, unseen"
 MOST_NAMED = 8  # columns in one line
 
 Rows = list[tuple[str, str]]
@@ -26,7 +29,9 @@ def column_rows(release: Release) -> Rows:
     rows = [
         ("noise / spread", spread_words(release)),
         ("objective", OBJECTIVES.get(objective, objective)),
+        ("present", present_words(release)),
         ("unresolved", unresolved_words(release)),
+        ("one value", one_value_words(release)),
         ("reach", reach_words(release)),
     ]
     return [(what, words) for what, words in rows if words]
@@ -47,13 +52,30 @@ def spread_words(release: Release) -> str:
     return f"at most {half:.2g} of the spread in half of {of}, {over[worst]:.2g} in the worst ({name})"
 
 
+def present_words(release: Release) -> str:
+    """Which share of the people has an entry, as released."""
+    if release.present is None:
+        return ""
+    low, high = float(release.present.min()), float(release.present.max())
+    [name] = shown_names(release.columns, [int(release.present.argmin())])
+    return f"about {low:.0%} of the people have the column that fewest have ({name}), {high:.0%} the one that most have"
+
+
 def unresolved_words(release: Release, most: int = MOST_NAMED) -> str:
     """The names of the columns whose spread is not known, and what that means."""
     which = np.flatnonzero(~release.resolved)
-    if not len(which):
-        return "no column"
-    more = f" and {len(which) - most} more (release.resolved)" if len(which) > most else ""
-    return f"{', '.join(shown_names(release.columns, which[:most]))}{more}: {UNRESOLVED}"
+    return f"{_named(release, which, most, 'resolved')}: {UNRESOLVED}" if len(which) else "no column"
+
+
+def one_value_words(release: Release, most: int = MOST_NAMED) -> str:
+    """The names of the columns without an interval, and why; nothing where all have one."""
+    which = np.flatnonzero(release.one_value)
+    return f"{_named(release, which, most, 'one_value')}: {NO_INTERVAL}, {UNSEEN}" if len(which) else ""
+
+
+def _named(release: Release, which: NDArray[np.intp], most: int, attribute: str) -> str:
+    more = f" and {len(which) - most} more (release.{attribute})" if len(which) > most else ""
+    return f"{', '.join(shown_names(release.columns, which[:most]))}{more}"
 
 
 def reach_words(release: Release) -> str:

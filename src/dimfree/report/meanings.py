@@ -2,6 +2,7 @@
 
 import math
 
+from dimfree.results.names import shown_name
 from dimfree.results.release import Release
 
 METHODS = {
@@ -48,6 +49,7 @@ PARAMETERS = {
     "cautious estimate; 0: not to be learned at this budget and width",
     "promised_gain": "noise without the learned directions over that with them, as predicted from what was released",
     "directions": "directions that are stronger than the noise",
+    "bounds": "public bounds of columns: an entry beyond counted as the bound; the mean is that of the entries so held",
     "estimates": "what the released mean is a mean of",
     "top": "coordinates whose variances were estimated one by one",
     "group_size": "records in each group",
@@ -63,6 +65,7 @@ BASES = {
     "given": "noise follows variances along the public axes that were given",
     "learned": "noise follows directions learned from the records",
 }
+_LONGEST_VALUE = 1000  # characters; bounds may be many
 MOST_DIRECTIONS = 5  # described on the page; the release holds all of them
 _LEFT_OUT = "those that consist mostly of the error of the released centre are left out"
 
@@ -107,4 +110,4 @@ def _degrees(angle: float) -> str:
 
 
 def _value(value: float | int | str) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else shown_name(value, _LONGEST_VALUE)

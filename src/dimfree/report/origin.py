@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.results.grouped import Means
+from dimfree.results.grouped import Means, shape_source
 from dimfree.results.release import Release
 
 PACKAGES = ("dimfree", "numpy", "scipy", "opendp")
@@ -53,15 +53,24 @@ def fingerprint(release: Release | Means) -> str:
 def code_of(release: Release | Means) -> str:
     """A call that makes such a release. What the record does not contain is an ellipsis."""
     call, first = ("release_mean", release) if isinstance(release, Release) else ("release_means", release.overall)
+    known = first is not None and first.method in ("recentred", "stable", "soft", "basic")
+    if isinstance(release, Means):
+        known = shape_source(release) == "given"
     lines = [f"    epsilon={release.guarantee.epsilon!r}, delta={release.guarantee.delta!r},"]
     if call == "release_means":
-        lines.insert(0, "    groups=…, keys=[…],  # the column of the groups, and their public names")
-    if first is None or first.method in ("recentred", "stable", "soft", "basic"):
+        lines.insert(0, _groups_line(release))
+    if known:
         lines.append("    covariance=…,  # public knowledge of the spread")
     if first is not None and first.method == "paper":
         lines.append('    shape="paper",')
     return "\n".join(["import dimfree", "", f"release = dimfree.{call}(", "    X,  # the table",
                       *lines, *_promise_lines(release.guarantee), ")"])  # fmt: skip
+
+
+def _groups_line(release: Release | Means) -> str:
+    if isinstance(release, Means) and release.key_costs is not None:
+        return '    groups=…, keys="private",  # the column of the groups; their names are released, too'
+    return "    groups=…, keys=[…],  # the column of the groups, and their public names"
 
 
 def _promise_lines(guarantee: Guarantee) -> list[str]:
@@ -74,4 +83,6 @@ def _promise_lines(guarantee: Guarantee) -> list[str]:
         )
     if guarantee.unit_rows is not None:
         lines.append(f"    unit_rows={guarantee.unit_rows},")
+    if guarantee.each_column:
+        lines.append('    on_missing="column",')
     return lines

@@ -8,7 +8,7 @@ from dimfree._validate import check_each, check_probability, quoted
 from dimfree.data.endings import PathLike
 from dimfree.errors import InvalidParameter
 from dimfree.report.required import require_report
-from dimfree.results.grouped import Means
+from dimfree.results.grouped import Means, shape_source
 from dimfree.results.names import shown_name
 from dimfree.results.plot import COLOURS, GRID, INK, MUTED, PALE
 from dimfree.results.release import Release
@@ -166,7 +166,7 @@ def _spent(_: str, pair: Any) -> tuple[str, str]:
 
 def _title(release: Release | Means) -> str:
     if isinstance(release, Means):
-        return f"Private means of {len(release)} group{'s' * (len(release) > 1)}"
+        return f"Private means of {len(release)} group{'s' * (len(release) != 1)}"
     return f"Private mean of {release.dimension} column{'s' * (release.dimension > 1)}"
 
 
@@ -183,12 +183,14 @@ def _views(release: Release | Means, confidence: float, rules: Mapping[str, obje
     overall = (
         None if release.overall is None else view_of(release.overall, confidence, rules, among=among, pictures=False)
     )
-    lengths = [view.outcome.noise_length for _, view in views if view.outcome]
+    outcomes = [view.outcome for _, view in views if view.outcome]
     return {
         "means": release,
         "views": views,
         "overall": overall,
-        "longest": max(lengths, default=1.0),
+        "shape_source": shape_source(release),
+        "longest": max((each.noise_length for each in outcomes), default=1.0),
+        "own_units": any(each.reading.mixed for each in outcomes),  # then no length over all columns says anything
         "most_sections": MOST_SECTIONS,
         "most_pictured": MOST_PICTURED,
     }

@@ -46,7 +46,9 @@ def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | st
     if release.method not in KNOWLEDGE:
         return f"The plan does not speak of the method “{release.method}”."
     if release.parameters.get("objective") == "relative":
-        return "Columns have units of their own: there is no length to compare. See dimfree plan --objective relative."
+        return (
+            "Columns have units of their own: there is no length to compare. See `dimfree plan --objective relative`."
+        )
     model, count = release.error_model, release.parameters.get("count")
     if model.record_stddev is None or not isinstance(count, int | float):
         return "A plan needs the number of records and their spread; this release made neither public."

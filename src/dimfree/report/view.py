@@ -21,7 +21,7 @@ from dimfree.results.plot import MOST_DRAWN
 from dimfree.results.reach import Reach
 from dimfree.results.reading import Places, Reading, drawn_places
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NAMES
+from dimfree.results.verdicts import NAMES, NO_INTERVAL
 
 MOST_ROWS, MOST_IN_ORDER = 60, 100  # coordinates in the table; so many are listed in their own order
 FEW_ROWS, FEW_DRAWN = 12, 120  # for one group among several
@@ -156,13 +156,12 @@ def _row(reading: Reading, reach: Reach | None, place: int, columns: Sequence[st
     noise, mean = float(reading.noise[place]), float(reading.mean[place])
     low, high = float(reading.low[place]), float(reading.high[place])
     around = with_noise_digits(noise, (high - low) / 2)
+    between = _range(with_noise_digits(noise, low), with_noise_digits(noise, high)) if reading.shrunk else f"± {around}"
     return Row(
         place=str(place),
         name=shown_names(columns, [place])[0],
         mean=with_noise_digits(noise, mean),
-        interval=_range(with_noise_digits(noise, low), with_noise_digits(noise, high))
-        if reading.shrunk
-        else f"± {around}",
+        interval=NO_INTERVAL if reading.one_value[place] else between,
         noise=with_noise_digits(noise, noise),
         strength=digits(float(reading.strength[place]), 3),
         over_spread=_over_spread(reading, place),

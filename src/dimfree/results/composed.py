@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from dimfree._validate import check_positive, check_probability
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 from dimfree.accounting.several_runs.costs import runs_of
@@ -15,7 +16,7 @@ from dimfree.results.release import Release
 
 _TOO_MUCH = (
     "Expected delta={delta!r} to be above the chance that one of the releases tells all; ask for a larger delta: "
-    "{least:.3g} is enough."
+    "{least!r} is enough."
 )
 
 
@@ -33,8 +34,10 @@ class Composed:
         How many releases, refusals included.
     who : str
         What one person is.
-    looks : Looks
+    looks : ComposedRuns
         The ledgers of the releases, for the composition.
+    promises : tuple of Budget
+        What each release promises by itself; the runs of means of groups share one promise.
     """
 
     neighbours: Neighbours
@@ -42,6 +45,7 @@ class Composed:
     releases: int
     who: str
     looks: ComposedRuns
+    promises: tuple[Budget, ...]
 
     def epsilon(self, delta: float) -> float:
         """The epsilon of all releases together at this delta, rounded up.
@@ -62,7 +66,8 @@ class Composed:
         """
         found = self.looks.epsilon(check_probability("delta", delta))
         if found == float("inf"):
-            raise InvalidParameter(_TOO_MUCH.format(delta=delta, least=self.added[1]))
+            least = sum(run.budget.delta for run in self.looks.costs) * (1 + 1e-15)
+            raise InvalidParameter(_TOO_MUCH.format(delta=delta, least=least))
         return found
 
     def delta(self, epsilon: float) -> float:
@@ -82,8 +87,9 @@ class Composed:
     @property
     def added(self) -> tuple[float, float]:
         """(epsilon, delta) by adding up the promises: also valid, and larger."""
-        ledgers = self.looks.costs
-        return self.looks.added_epsilon, sum(ledger.budget.delta for ledger in ledgers) * (1 + 1e-15)
+        epsilon = sum((Fraction(promise.usable_epsilon) for promise in self.promises), Fraction(0))
+        delta = sum((Fraction(promise.delta) for promise in self.promises), Fraction(0))
+        return float(epsilon) * (1 + 1e-15), float(delta) * (1 + 1e-15)
 
     def statement(self, delta: float) -> str:
         """The promise in sentences, with its numbers in full.
@@ -173,7 +179,8 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
     ledgers = tuple(run for release in given for run in runs_of(release.ledger))
     private = all(release.guarantee.private for release in given)
     first = given[0].guarantee
-    return Composed(first.neighbours, private, len(given), first.who, ComposedRuns(ledgers))
+    promises = tuple(release.ledger.budget for release in given)
+    return Composed(first.neighbours, private, len(given), first.who, ComposedRuns(ledgers), promises)
 
 
 def _listed(releases: Iterable[Any]) -> list[Any]:

@@ -4,11 +4,12 @@ Noise is drawn by the library, so its law is known exactly. Sampling is a model:
 the variances given or learned.
 """
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dimfree._types import Floats
 from dimfree._validate import check_array, check_flag, check_lengths, check_probability
@@ -24,6 +25,7 @@ class Uncertainty:
     """The difference between a release and the mean it estimates, part by part; every entry is public.
 
     `noise` and `sampling` are standard deviations per coordinate, `…_principal` variances along common directions.
+    Coordinates of which `one_value` is True have no interval.
     """
 
     noise: Floats
@@ -32,6 +34,7 @@ class Uncertainty:
     sampling: Floats | None = None  # None: not modelled; the set is about these records
     sampling_principal: Floats | None = None
     log_stddev: Floats | None = None  # of the logarithm of `sampling`, upwards; None: its variances were given
+    one_value: NDArray[np.bool_] | None = None  # None: no such coordinate
 
     @classmethod
     def of(
@@ -45,13 +48,15 @@ class Uncertainty:
     ) -> Self:
         principal = noise**2 if model.noise_principal is None else model.noise_principal
         if not include_sampling or model.record_stddev is None or model.records is None:
-            return cls(noise, principal, what_is_averaged(reach))
-        share, records = model.widening / model.records, model.record_principal
+            return cls(noise, principal, what_is_averaged(reach), one_value=model.one_value)
+        present = 1.0 if model.present is None else model.present
+        share, records = model.widening / (model.records * present), model.record_principal
         spread = share * (model.record_stddev**2 if records is None else records)
         if model.correlation:
             principal, spread = np.sort(principal)[::-1], _correlated(spread, model.correlation)
         log_stddev = None if learned is None else learned.log_above
-        return cls(noise, principal, POPULATION, model.record_stddev * np.sqrt(share), spread, log_stddev)
+        sampling = model.record_stddev * np.sqrt(share)
+        return cls(noise, principal, POPULATION, sampling, spread, log_stddev, model.one_value)
 
     def length(self, confidence: float) -> float:
         """The Euclidean distance all parts together stay within; learned variances count at their expectation."""
@@ -59,8 +64,19 @@ class Uncertainty:
         return length_quantile(self.noise_principal + sampling, confidence)
 
     def reach(self, confidence: float, *, simultaneous: bool) -> Floats:
-        """The distance every coordinate stays within; a coordinate's learned variance counts with its uncertainty."""
-        coordinates = len(self.noise) if simultaneous else 1
+        """The distance every coordinate stays within; a coordinate's learned variance counts with its uncertainty.
+
+        Infinite where a coordinate looks like one value.
+        """
+        reach = self._finite_reach(confidence, len(self.noise) if simultaneous else 1)
+        return reach if self.one_value is None else np.where(self.one_value, np.inf, reach)
+
+    @property
+    def uncovered(self) -> int:
+        """How many coordinates have no interval."""
+        return 0 if self.one_value is None else int(self.one_value.sum())
+
+    def _finite_reach(self, confidence: float, coordinates: int) -> Floats:
         sampling = np.zeros_like(self.noise) if self.sampling is None else self.sampling
         if self.log_stddev is None:
             return coordinate_quantile(confidence, coordinates) * np.hypot(self.noise, sampling)
@@ -107,13 +123,14 @@ class ConfidenceBall:
     covers: str
     learned: bool
     parts: BallParts
+    uncovered: int = 0  # columns that look like one value
 
     @classmethod
     def about(cls, centre: Floats, parts: Uncertainty, confidence: float) -> Self:
         confidence = check_probability("confidence", confidence)
         radius, middle = parts.length(confidence), frozen_numbers("centre", centre, len(centre))
         learned, made_of = parts.log_stddev is not None, BallParts.of(parts, confidence)
-        return cls(middle, radius, confidence, parts.covers, learned, made_of)
+        return cls(middle, radius, confidence, parts.covers, learned, made_of, parts.uncovered)
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether a point lies in the ball, its surface included."""
@@ -127,13 +144,14 @@ class ConfidenceBall:
             f"With confidence {self.confidence:g}, {self.covers} lies within {self.radius:.4g} of the ball's centre.",
             _noise_sentence(f"radius {parts.noise:.4g} alone, {parts.noise_share:.0%} {of}"),
             _sampling_sentence("radius", sampling, learned=self.learned),
+            *_uncovered_sentences(self.uncovered),
         ])  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words, for JSON."""
         shown = {"kind": "ball", "confidence": self.confidence, "covers": self.covers, "learned": self.learned}
         middle = {"centre": self.centre.tolist(), "radius": self.radius, "parts": asdict(self.parts)}
-        return shown | middle | {"statement": self.statement()}
+        return shown | middle | {"uncovered": self.uncovered, "statement": self.statement()}
 
     def __repr__(self) -> str:
         return f"<ConfidenceBall: {self.covers} within {self.radius:.4g}, confidence {self.confidence:g}>"
@@ -141,7 +159,10 @@ class ConfidenceBall:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConfidenceBox:
-    """An interval per coordinate: with the stated confidence each of them, or with `simultaneous` all, hold."""
+    """An interval per coordinate: with the stated confidence each of them, or with `simultaneous` all, hold.
+
+    Infinite where a column looks like one value: no interval.
+    """
 
     low: Floats
     high: Floats
@@ -156,7 +177,7 @@ class ConfidenceBox:
         confidence = check_probability("confidence", confidence)
         simultaneous = check_flag("simultaneous", simultaneous)
         reach = parts.reach(confidence, simultaneous=simultaneous)
-        low, high = (frozen_numbers("an end", end, len(centre)) for end in (centre - reach, centre + reach))
+        low, high = (np.frombuffer(end.tobytes()) for end in (centre - reach, centre + reach))
         noise, sampling = (
             None if part is None else frozen_numbers("a part", part, len(centre))
             for part in (parts.noise, parts.sampling)
@@ -177,13 +198,15 @@ class ConfidenceBox:
             f"With confidence {self.confidence:g}, {self.covers} lies in these intervals, {self._which}.",
             _noise_sentence(f"standard deviation up to {self.parts.noise.max():.4g}"),
             _sampling_sentence("standard deviation up to", sampling, learned=self.learned),
+            *_uncovered_sentences(int(np.isinf(self.low).sum())),
         ])  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and words, for JSON."""
+        """Plain numbers and words, for JSON; None where there is no interval."""
+        low, high = ([each if math.isfinite(each) else None for each in end.tolist()] for end in (self.low, self.high))
         parts = {name: None if part is None else part.tolist() for name, part in vars(self.parts).items()}
         shown = {"kind": "box", "confidence": self.confidence, "simultaneous": self.simultaneous, "covers": self.covers}
-        ends = {"learned": self.learned, "low": self.low.tolist(), "high": self.high.tolist(), "parts": parts}
+        ends = {"learned": self.learned, "low": low, "high": high, "parts": parts}
         return shown | ends | {"statement": self.statement()}
 
     @property
@@ -208,6 +231,11 @@ def _point(point: ArrayLike, dimension: int) -> Floats:
     array = check_array("point", point, rank=1)
     check_lengths("point", len(array), "coordinate", dimension)
     return array
+
+
+def _uncovered_sentences(uncovered: int) -> list[str]:
+    """About the columns that look like one value, if there are any."""
+    return [f"Columns that look like one value are not covered: {uncovered}."] if uncovered else []
 
 
 def _noise_sentence(size: str) -> str:

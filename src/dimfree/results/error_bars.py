@@ -90,7 +90,7 @@ class ErrorBars(ABC):
         Returns
         -------
         low, high : ndarray of shape (d,)
-            Ends of the intervals.
+            Ends of the intervals; infinite where a column looks like one value (`one_value`), as no interval holds.
 
         Raises
         ------
@@ -109,7 +109,8 @@ class ErrorBars(ABC):
 
         Records are taken to be independent draws with the stated or learned variances, widened and correlated as
         their lengths tell. Where the release says nothing of the population, the ball covers the mean of these
-        records, each farther than `reach.radius` drawn in to it. Its attribute `covers` says which.
+        records, each farther than `reach.radius` drawn in to it. Its attribute `covers` says which. Columns that look
+        like one value (`one_value`) are not covered.
 
         Parameters
         ----------

@@ -32,6 +32,9 @@ class ErrorModel:
     `records` is a lower bound on the number of records, with the confidence of the release; None: sampling is not
     modelled. About the population, the variances of the records are multiplied by `widening`, and any two of their
     coordinates are taken to have this `correlation`: what the lengths of the records tell beyond learned variances.
+    `present` is the share of the records that have an entry, of each column; None: all of them. `one_value` tells the
+    columns whose entries all looked like one value: a record with another one may lie beyond the reach, unseen, so
+    they have no interval; None: no such column.
     """
 
     noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
@@ -40,6 +43,8 @@ class ErrorModel:
     records: float | None = None
     widening: float = 1.0
     correlation: float = 0.0
+    present: NDArray[np.float64] | None = None
+    one_value: NDArray[np.bool_] | None = None
 
     def frozen(self, dimension: int) -> "ErrorModel":
         """A checked, read-only copy for records of this many columns."""
@@ -54,10 +59,14 @@ class ErrorModel:
             records=None if self.records is None else check_positive("records", self.records),
             widening=check_between("widening", self.widening, 1.0, sys.float_info.max),
             correlation=check_between("correlation", self.correlation, 0.0, 1.0),
+            present=_frozen_shares(self.present, dimension),
+            one_value=_frozen_flags(self.one_value, dimension),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
+        present = {} if self.present is None else {"present": self.present.tolist()}
+        one_value = {} if self.one_value is None else {"one_value": self.one_value.tolist()}
         return {
             "noise_principal": None if self.noise_principal is None else self.noise_principal.tolist(),
             "record_stddev": None if self.record_stddev is None else self.record_stddev.tolist(),
@@ -65,6 +74,8 @@ class ErrorModel:
             "records": self.records,
             "widening": self.widening,
             "correlation": self.correlation,
+            **present,
+            **one_value,
         }
 
 
@@ -251,6 +262,26 @@ class LearnedShape:
     def __repr__(self) -> str:
         known = f"{int(self.learned.sum())} of {len(self.variances)} coordinates learned"
         return f"<LearnedShape: variances and log_stddev, {known}>"
+
+
+def _frozen_shares(value: NDArray[np.float64] | None, dimension: int) -> NDArray[np.float64] | None:
+    """Checked shares of present entries, above 0 so that records may be divided by them."""
+    if value is None:
+        return None
+    shares = frozen_numbers("present", value, dimension)
+    if not ((shares > 0) & (shares <= 1)).all():
+        raise InvalidParameter("Expected shares of present entries above 0 and at most 1.")
+    return shares
+
+
+def _frozen_flags(value: NDArray[np.bool_] | None, dimension: int) -> NDArray[np.bool_] | None:
+    """A read-only copy of one flag for each column."""
+    if value is None:
+        return None
+    flags = as_array("one_value", value)
+    if flags.shape != (dimension,) or flags.dtype != np.bool_:
+        raise InvalidParameter(f"Expected one_value to hold {dimension} flags, one for each coordinate.")
+    return np.frombuffer(flags.tobytes(), dtype=np.bool_)
 
 
 def _frozen_uncertainty(value: NDArray[np.float64], dimension: int) -> NDArray[np.float64]:

@@ -30,6 +30,8 @@ class ReleaseLike(Protocol):
     def mean(self) -> Floats: ...
     @property
     def noise_stddev(self) -> Floats: ...
+    @property
+    def present(self) -> Floats | None: ...
     def noise_over_spread(self) -> Floats: ...
     def interval(
         self, confidence: float = ..., *, simultaneous: bool = ..., include_sampling: bool = ...
@@ -56,22 +58,35 @@ def means_columns(releases: Mapping[Any, ReleaseLike], confidence: float = 0.95,
         if not each.refused
     ]
     if not parts:
-        raise RefusedRelease("All groups were refused, so there is no mean to show; each group's release says why.")
+        raise RefusedRelease(nothing_to_show(releases))
     return {name: [value for part in parts for value in part[name]] for name in parts[0]}
 
 
+def nothing_to_show(releases: Mapping[Any, ReleaseLike]) -> str:
+    """Why no group has a mean."""
+    if not releases:
+        return "No group had enough people to be named, so there is no mean to show."
+    return "All groups were refused, so there is no mean to show; each group's release says why."
+
+
 def release_columns(release: ReleaseLike, confidence: float = 0.95, **bars: bool) -> Columns:
-    """What the table of one release holds, column by column. NaN: the spread was not learned."""
+    """What the table of one release holds, column by column. NaN: the spread was not learned; no interval is given."""
     lower, upper = release.interval(confidence, **bars)
-    over_spread = release.noise_over_spread()
+    present = {} if release.present is None else {"present": release.present.tolist()}
     return {
         "name": list(release.columns or map(str, range(release.dimension))),
         "mean": release.mean.tolist(),
         "noise_stddev": release.noise_stddev.tolist(),
-        "lower": lower.tolist(),
-        "upper": upper.tolist(),
-        "noise_over_spread": np.where(np.isfinite(over_spread), over_spread, np.nan).tolist(),
+        "lower": _known(lower),
+        "upper": _known(upper),
+        "noise_over_spread": _known(release.noise_over_spread()),
+        **present,
     }
+
+
+def _known(numbers: Floats) -> list[float]:
+    """NaN where a number is infinite: not known."""
+    return list(np.where(np.isfinite(numbers), numbers, np.nan).tolist())
 
 
 def _maker(library: str) -> Any:

@@ -1,27 +1,29 @@
-"""Means: one release for each public group, under one guarantee for all of them together."""
+"""Means: one release for each group, under one guarantee for all of them together."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
-from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Costs
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.events import Costs, OnlyGaussian, Unlisted
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.costs import AnyCosts, runs_of
+from dimfree.accounting.several_runs.costs import AnyCosts, Runs, runs_of
 from dimfree.data.people.labels import Key, check_group_keys
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.results.release import Release
 
 FORMAT = 1
+NO_GROUP = "No group had enough people to be named."
 _AGAIN = "export it again with means.to_json()."
 _ENTRIES = {"means", "guarantee", "overall", "groups"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Means(Mapping[Key, Release]):
-    """One release for each public group: ``means["north"].mean``. Everything in it was released or is public.
+    """One release for each group: ``means["north"].mean``. Everything in it was released or is public.
 
     `release_means` returns one. It is a mapping from the name of a group to its `Release`.
 
@@ -34,19 +36,25 @@ class Means(Mapping[Key, Release]):
         From the name of a group to its `Release`.
     overall : Release or None
         The run that learned the shared shape from all groups. None where the shape was given.
+    key_costs : Runs or None
+        With keys="private": what a person in none of the named groups is charged, the search for the groups first. None
+        where the groups were listed beforehand.
     """
 
     guarantee: Guarantee
     releases: Mapping[Key, Release]
     overall: Release | None = None
+    key_costs: Runs | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "releases", MappingProxyType(dict(self.releases)))
-        check_group_keys(list(self.releases))
+        if self.releases or self.key_costs is None:
+            check_group_keys(list(self.releases))
         self._check_promises()
 
     def _check_promises(self) -> None:
-        """All releases state one promise and are charged the same: the overall run, then the run of their group (G1).
+        """All releases state one promise and are charged the same: the search for the groups, if they were not listed,
+        the overall run, then the run of their group (G1).
 
         Replace-one may move a record to another group, so two groups would be charged.
         """
@@ -57,15 +65,29 @@ class Means(Mapping[Key, Release]):
         whole: dict[str, Any] = {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
         if self.overall is not None and replace(self.overall.guarantee, **whole) != self.guarantee:
             raise InvalidParameter("Expected the overall run to promise about the same people as all.")
-        charges = {_charge(release.ledger) for release in self.releases.values()}
-        before = () if self.overall is None else runs_of(self.overall.ledger)
+        if self.key_costs is not None:
+            _check_search(self.key_costs, self.guarantee)
+        search = () if self.key_costs is None else (self.key_costs,)
+        charges = {_charge(ledger) for ledger in (*search, *(r.ledger for r in self.releases.values()))}
+        learning = () if self.overall is None else runs_of(self.overall.ledger)
+        before = (*(costs.runs[0] for costs in search), *learning)
         if len(charges) > 1 or any(runs_of(r.ledger)[:-1] != before for r in self.releases.values()):
             raise InvalidParameter("Expected every release to be charged for the overall run and one run of its own.")
 
     @property
     def ledger(self) -> AnyCosts:
         """What one record may be charged, whichever group it is in."""
-        return next(iter(self.releases.values())).ledger
+        charged = [*(release.ledger for release in self.releases.values()), self.key_costs]
+        return next(ledger for ledger in charged if ledger is not None)
+
+    @property
+    def least_people(self) -> float | None:
+        """With keys="private": how many people, noise included, a group needed to be named. None for listed groups."""
+        from dimfree.mechanisms.group_keys import least_people
+
+        if self.key_costs is None:
+            return None
+        return least_people(_searched(self.key_costs), self.guarantee.neighbours)
 
     def __getitem__(self, key: Key) -> Release:
         return self.releases[key]
@@ -88,9 +110,11 @@ class Means(Mapping[Key, Release]):
         -------
         str
         """
+        found = "" if self.least_people is None else f" {found_words(self.least_people)}"
+        together = f"All {len(self)} means together" if self.releases else NO_GROUP.rstrip(".")
         return (
-            f"All {len(self)} means together: {self.guarantee.statement()} "
-            "One person is in one group at most, and counts there with what belongs to that group."
+            f"{together}: {self.guarantee.statement()} "
+            f"One person is in one group at most, and counts there with what belongs to that group.{found}"
         )
 
     def to_frame(
@@ -130,6 +154,33 @@ class Means(Mapping[Key, Release]):
         bars = {"simultaneous": simultaneous, "include_sampling": include_sampling}
         return means_frame(self.releases, library, confidence, **bars)
 
+    def plot(self, *, confidence: float = 0.95) -> Any:
+        """A picture of the means: a panel for each column, in it a row for each group.
+
+        Bars are intervals for the noise, each by itself. At most 30 groups, in their order, and 12 columns are drawn;
+        groups that were refused are left out. Nothing is spent.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Of the intervals.
+
+        Returns
+        -------
+        altair.ConcatChart
+            A notebook shows it; its method `save` writes .html, .svg or .png.
+
+        Raises
+        ------
+        RefusedRelease
+            If all groups were refused.
+        InvalidParameter
+            If Altair is not installed (`pip install 'dimfree[charts]'`).
+        """
+        from dimfree.results.plot_groups import means_plot
+
+        return means_plot(self, confidence)
+
     def _repr_html_(self) -> str:
         from dimfree.results.notebook import means_card
 
@@ -146,6 +197,8 @@ class Means(Mapping[Key, Release]):
         groups = [{"key": key, "release": json.loads(release.to_json())} for key, release in self.releases.items()]
         overall = None if self.overall is None else json.loads(self.overall.to_json())
         document = {"means": FORMAT, "guarantee": self.guarantee.to_dict(), "overall": overall, "groups": groups}
+        if self.key_costs is not None:
+            document["key_costs"] = self.key_costs.to_dict()
         return json.dumps(document, allow_nan=False, indent=1) + "\n"
 
     @classmethod
@@ -172,6 +225,7 @@ class Means(Mapping[Key, Release]):
                 Guarantee.from_dict(document["guarantee"]),
                 _by_key(document["groups"]),
                 None if document["overall"] is None else Release.from_json(json.dumps(document["overall"])),
+                Runs.from_dict(document["key_costs"]) if "key_costs" in document else None,
             )
         except (InvalidParameter, InvalidFile, LookupError, TypeError, ValueError, AttributeError):
             raise InvalidFile(f"The text is not a complete record of means: {_AGAIN}") from None
@@ -184,8 +238,41 @@ class Means(Mapping[Key, Release]):
 
 
 def _by_key(groups: list[dict[str, Any]]) -> dict[Key, Release]:
-    check_group_keys([group["key"] for group in groups])  # a repeated name would lose a release
+    if groups:
+        check_group_keys([group["key"] for group in groups])  # a repeated name would lose a release
     return {group["key"]: Release.from_json(json.dumps(group["release"])) for group in groups}
+
+
+def found_words(least_people: float) -> str:
+    """How groups were found that nobody listed."""
+    return (
+        "Which groups exist was released under the same promise: a group is named if its people and the noise come to "
+        f"{math.ceil(least_people)} or more. How many groups are not named is not told."
+    )
+
+
+def shape_source(means: Means) -> Literal["all groups", "each group", "given"]:
+    """Who told the shape of the noise, by what is charged: the same where no group was named or all were refused."""
+    runs = [run for run in runs_of(means.ledger) if isinstance(run, Costs)][means.key_costs is not None :]
+    if len(runs) > 1:
+        return "all groups"
+    own = all(isinstance(branch, OnlyGaussian) for run in runs for branch in run.menu)
+    return "each group" if own else "given"
+
+
+def _searched(costs: Runs) -> Unlisted:
+    """The branch of the search for the groups; an error if there was none."""
+    branch = costs.runs[0].menu[0]
+    if not isinstance(branch, Unlisted):
+        raise InvalidParameter("Expected key_costs to begin with the search for the groups.")
+    return branch
+
+
+def _check_search(costs: Runs, promise: Guarantee) -> None:
+    _searched(costs)
+    stated = Budget(promise.epsilon, promise.delta), promise.neighbours
+    if (costs.budget, costs.neighbours) != stated or not costs.delta() <= promise.delta:
+        raise InvalidParameter("Expected key_costs to keep the promise of all releases.")
 
 
 def _charge(ledger: AnyCosts) -> tuple[object, ...]:
@@ -199,6 +286,6 @@ def _parsed(text: str) -> dict[str, Any]:
         document = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         raise InvalidFile(f"The text is not valid JSON, perhaps cut short: {_AGAIN}") from None
-    if not isinstance(document, dict) or set(document) != _ENTRIES or document["means"] != FORMAT:
+    if not isinstance(document, dict) or set(document) - {"key_costs"} != _ENTRIES or document["means"] != FORMAT:
         raise InvalidFile(f"The JSON is not a record of means of format {FORMAT}: {_AGAIN}")
     return document

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.results.digits import with_noise_digits
-from dimfree.results.grouped import Means
+from dimfree.results.grouped import NO_GROUP, Means, found_words
 from dimfree.results.large_delta import delta_warning
 from dimfree.results.names import shown_name, shown_names
 from dimfree.results.reading import Reading
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NAMES, noise_line
+from dimfree.results.verdicts import NAMES, NO_INTERVAL, noise_line
 
 MOST_ROWS = 20  # columns, or groups; the others are counted
 _HEAD = ("column", "mean", "noise, 95 %", "noise / spread", "verdict")
@@ -34,9 +34,10 @@ def means_card(means: Means) -> str:
         (shown_name(key), noise_line([each]) if each.refusal is None else each.refusal)
         for key, each in list(means.items())[:MOST_ROWS]
     ]
-    done = f"{len(means) - len(means.refused)} of {len(means)} groups released."
+    done = f"{len(means) - len(means.refused)} of {len(means)} groups released." if means else NO_GROUP
+    found = [] if means.least_people is None else [found_words(means.least_people)]
     table = _table(("group", "outcome"), rows, len(means), "groups")
-    return _card("Means of groups", means.guarantee, [done, *_warned(means)], table)
+    return _card("Means of groups", means.guarantee, [done, *found, *_warned(means)], table)
 
 
 def _warned(release: Release | Means) -> list[str]:
@@ -49,7 +50,8 @@ def _numbers(reading: Reading, place: int) -> tuple[str, str, str, str]:
     half = float(reading.high[place] - reading.low[place]) / 2
     over = f"{'≤ ' if reading.bounded else ''}{ratio:.2g}" if math.isfinite(ratio) else "not known"
     mean = with_noise_digits(noise, float(reading.mean[place]))
-    return mean, f"± {with_noise_digits(noise, half)}", over, NAMES[reading.verdicts[place]]
+    around = NO_INTERVAL if reading.one_value[place] else f"± {with_noise_digits(noise, half)}"
+    return mean, around, over, NAMES[reading.verdicts[place]]
 
 
 def _card(title: str, guarantee: Guarantee, lines: Sequence[str], table: str) -> str:

@@ -17,9 +17,9 @@ NOT_EXCLUDED = "no private method can exclude such records"
 class Reach:
     """What a release averages: these records, each farther than `radius` from `centre` drawn in to it.
 
-    Distances are Euclidean, in columns divided by `scale`; a column in which a record lies more than four radii away
-    is first held there. No private method can average records without any limit, nor tell that none lie beyond this
-    one. All of it was released or follows from what was.
+    Distances are Euclidean, in columns divided by `scale`; a column in which a record lies farther than `cap` from the
+    centre is first held there. No private method can average records without any limit, nor tell that none lie beyond
+    this one. All of it was released or follows from what was.
 
     Attributes
     ----------
@@ -32,18 +32,22 @@ class Reach:
     beyond : float or None
         So many records may lie farther than `radius`, as far as the released histogram of lengths tells (about 97.5 %
         confidence). With few records it is a large share of them: then the mean of these records may well lie outside
-        the intervals, which are about the mean of the records drawn in. None: not known.
+        the intervals, which are about the mean of the records drawn in. Records that lie farther than `cap` in one
+        column are counted, too. None: not known.
+    cap : float or None
+        How far from the centre a record counts in any one column, divided by its `scale`. None: four radii.
     """
 
     radius: float
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
     beyond: float | None = None
+    cap: float | None = None
 
     @property
     def columns(self) -> NDArray[np.float64]:
         """How far from the centre a record may lie in one column alone and count in full, in the column's units."""
-        return self.radius * self.scale
+        return (self.radius if self.cap is None else min(self.radius, self.cap)) * self.scale
 
     def statement(self) -> str:
         """Which mean was estimated, as a phrase.
@@ -53,6 +57,7 @@ class Reach:
         str
         """
         drawn_in = f"each farther than {self.radius:.3g} from the centre drawn in to {self.radius:.3g}"
+        drawn_in += "" if self.cap is None else f", after every column by itself was held within {self.cap:.3g}"
         many = "" if self.beyond is None else f"these may be up to about {self.beyond:.2g}; "
         return f"the mean of these records, {drawn_in} ({many}{NOT_EXCLUDED})"
 
@@ -74,7 +79,8 @@ class Reach:
             raise InvalidParameter("Expected the scale of the reach to be above 0.")
         centre = frozen_numbers("the centre of the reach", self.centre, dimension)
         beyond = None if self.beyond is None else check_positive("beyond", self.beyond)
-        return Reach(check_positive("radius", self.radius), centre, scale, beyond)
+        cap = None if self.cap is None else check_positive("cap", self.cap)
+        return Reach(check_positive("radius", self.radius), centre, scale, beyond, cap)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON.
@@ -84,7 +90,8 @@ class Reach:
         dict
         """
         places = {"centre": self.centre.tolist(), "scale": self.scale.tolist()}
-        return {"radius": self.radius, **places, "beyond": self.beyond}
+        cap = {} if self.cap is None else {"cap": self.cap}
+        return {"radius": self.radius, **places, "beyond": self.beyond, **cap}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Reach":
@@ -104,7 +111,8 @@ class Reach:
         InvalidParameter
             If an entry is missing or unknown.
         """
-        if set(check_kind("data", data, dict)) != {field.name for field in fields(cls)}:
+        names = {field.name for field in fields(cls)}
+        if not names - {"cap"} <= set(check_kind("data", data, dict)) <= names:
             raise InvalidParameter("Expected exactly the entries of a reach.")
         return cls(**data)
 

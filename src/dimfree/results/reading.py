@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
+from dimfree.results.quantiles import coordinate_quantile
 from dimfree.results.release import Release
 from dimfree.results.verdicts import NAMES, PRECISE, noise_line, verdicts
 
@@ -23,7 +24,8 @@ class Reading:
     """The mean, its error bars and a verdict for each coordinate.
 
     `low`, `high`: noise, each coordinate by itself. `all_low`, `all_high`: all coordinates at once, and with sampling
-    where the release models its records (`covers` says of what).
+    where the release models its records (`covers` says of what). Where a coordinate looks like one value it has no
+    interval: all four are its unbiased mean, so that no bar is drawn.
     """
 
     mean: Floats
@@ -41,23 +43,24 @@ class Reading:
     shrunk: bool  # the error bars are not centred at the mean
     covers: str
     verdicts: Places
+    one_value: NDArray[np.bool_]  # coordinates without an interval
     clear: int  # how many means have a certain sign, all at once
-    threshold: float  # the strength above which a sign is certain; the median where it differs
+    threshold: float  # the strength above which a sign is certain
 
     @classmethod
     def of(cls, release: Release, confidence: float) -> Self:
         """Of a release that was not refused."""
-        low, high = release.interval(confidence)
-        together = release.interval(confidence, simultaneous=True)
-        box = release.confidence_box(confidence)
+        together, box = release.interval(confidence, simultaneous=True), release.confidence_box(confidence)
+        ends = (*release.interval(confidence), box.low, box.high)
+        low, high, all_low, all_high = (np.where(release.one_value, release.unbiased_mean, end) for end in ends)
         return cls(
             mean=release.mean,
             noise=release.noise_stddev,
             strength=np.abs(release.unbiased_mean) / release.noise_stddev,
             low=low,
             high=high,
-            all_low=box.low,
-            all_high=box.high,
+            all_low=all_low,
+            all_high=all_high,
             over_spread=release.noise_over_spread(),
             spread=np.zeros(release.dimension) if (bounds := release.spread_bounds()) is None else bounds[0],
             by_columns=release.reach is not None,
@@ -66,8 +69,9 @@ class Reading:
             shrunk=release.denoised,
             covers=box.covers,
             verdicts=verdicts(release),
+            one_value=release.one_value,
             clear=int(((together[0] > 0) | (together[1] < 0)).sum()),
-            threshold=float(np.median((together[1] - together[0]) / 2 / release.noise_stddev)),
+            threshold=coordinate_quantile(confidence, release.dimension),
         )
 
     @property

@@ -171,9 +171,27 @@ class Release(ErrorBars):
         return np.ones(self.dimension, dtype=np.bool_) if self._shape is None else self._shape.learned
 
     @property
+    def one_value(self) -> NDArray[np.bool_]:
+        """Whether a column looks like one value, (d,): its mean is released, but no interval.
+
+        All its entries seemed to be alike. A record with another value may lie beyond the reach, where no private
+        method could tell it from none, so the mean of these records may lie anywhere.
+        """
+        flags = self.error_model.one_value
+        return np.zeros(self.dimension, dtype=np.bool_) if flags is None else flags
+
+    @property
     def error_model(self) -> ErrorModel:
         """What error bars use beyond the noise: spread and number of the records, where either is public."""
         return ErrorModel() if self._error_model is None else self._error_model
+
+    @property
+    def present(self) -> Floats | None:
+        """With on_missing="column": the released share of people who have an entry, (d,), read-only; else None.
+
+        The mean of a column is about these people. It is not the mean of all, if who has an entry depends on its value.
+        """
+        return self.error_model.present
 
     def with_learned(self, earlier: "Release") -> Self:
         """The same release, marked as one whose shape was learned in an earlier run.
@@ -209,7 +227,8 @@ class Release(ErrorBars):
         """A table with a row for each column of the data, as `mean.csv` holds it.
 
         Its columns are name, mean, noise_stddev, lower and upper (as from `interval`), and noise_over_spread, which is
-        missing where the spread was not learned.
+        missing where the spread was not learned; with on_missing="column" also `present`. lower and upper are missing
+        where a column looks like one value.
 
         Parameters
         ----------

@@ -7,6 +7,8 @@ import pytest
 from mechanisms.kept import space_of
 
 from dimfree import SeededNoise, release_mean
+from dimfree.estimators.columns.run import TOO_FEW_VALID
+from dimfree.estimators.run import BY_COLUMN, DROPPED
 from dimfree.mechanisms.count import noisy_valid_count
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -24,7 +26,7 @@ def with_invalid(share, rows=2500, columns=5):
 def test_invalid_records_do_not_blur_the_others(relation, objective):
     """Histograms are read as shares of the valid records: a third of invalid ones hides no column."""
     table = with_invalid(0.35)
-    given = {**BUDGET, "objective": objective, "neighbours": relation, "on_invalid": "neutral"}
+    given = {**BUDGET, "objective": objective, "neighbours": relation, "on_missing": "drop"}
     mean, off, resolved = table[np.isfinite(table).all(axis=1)].mean(axis=0), [], []
     for seed in range(8):
         release = release_mean(table, **given, noise=SeededNoise(seed))
@@ -38,7 +40,7 @@ def test_invalid_records_do_not_blur_the_others(relation, objective):
 @relations
 def test_the_stated_number_of_averaged_records_is_that_of_valid_ones(relation):
     given = {**BUDGET, "objective": "relative", "neighbours": relation, "noise": SeededNoise(0)}
-    release = release_mean(with_invalid(0.35), **given, on_invalid="neutral")
+    release = release_mean(with_invalid(0.35), **given, on_missing="drop")
     assert 1400 < release.parameters["averaged_at_least"] < 1625
     assert "averaged_at_least" not in release_mean(with_invalid(0.0), **given).parameters
 
@@ -46,9 +48,9 @@ def test_the_stated_number_of_averaged_records_is_that_of_valid_ones(relation):
 @relations
 def test_too_few_valid_records_are_refused_by_their_released_number(relation):
     given = {**BUDGET, "objective": "relative", "neighbours": relation, "noise": SeededNoise(0)}
-    release = release_mean(with_invalid(0.99), **given, on_invalid="neutral")
+    release = release_mean(with_invalid(0.99), **given, on_missing="drop")
     assert release.refused
-    assert "valid" in release.refusal
+    assert release.refusal == f"{TOO_FEW_VALID}{DROPPED}{BY_COLUMN}"
     assert release.ledger.after[-1].purpose == "number of valid records"
 
 

@@ -12,6 +12,7 @@ from dimfree import SeededNoise
 from dimfree.estimators.choose.constants import LENGTH_LOOK_SHARES
 from dimfree.estimators.columns.last import clipping_radius, last_mean, look_at_lengths
 from dimfree.estimators.columns.run import learned
+from dimfree.estimators.columns.state import ColumnState
 from dimfree.estimators.learn.tail import length_edges
 
 COUNT = 2000
@@ -25,7 +26,14 @@ TABLES = {
     "constant": lambda rng: np.full((COUNT, 3), 7.0),
     "zeros": lambda rng: np.zeros((COUNT, 3)),
     "wide": lambda rng: rng.standard_t(3, (COUNT, 60)),
+    "nearly constant": lambda rng: nearly_constant(rng),
 }
+
+
+def nearly_constant(rng):
+    """Sixteen columns that hardly ever leave one value, then others."""
+    still = np.where(rng.random((COUNT, 16)) < 0.02, 5 + rng.normal(size=(COUNT, 16)), 5.0)
+    return np.hstack([still, rng.exponential(size=(COUNT, 34))])
 
 
 def before_lengths(name, noise=None, relation="add-remove", **given):
@@ -101,7 +109,7 @@ def test_the_look_moves_the_radius_and_the_last_draw_the_mean():
 
 
 @weighed
-@pytest.mark.parametrize("name", ["normal", "skewed", "outliers", "constant", "zeros", "wide"])
+@pytest.mark.parametrize("name", ["normal", "skewed", "outliers", "constant", "zeros", "wide", "nearly constant"])
 def test_without_noise_the_answer_is_the_mean_of_records_drawn_in(name, relative):
     rows = TABLES[name](np.random.default_rng(1))
     state = before_lengths(name, SeededNoise(2), relative=relative)
@@ -119,6 +127,43 @@ def test_a_public_number_of_records_adds_no_noise(relation):
     assert math.sqrt(answer.variance[0]) == pytest.approx(
         event.stddev * event.step / COUNT * answer.ball.scale[0], rel=1e-12
     )
+
+
+def test_columns_that_hardly_ever_leave_one_value_are_held_and_do_not_draw_the_others_in(monkeypatch):
+    """Without the cap a record that leaves such a value is drawn in with all its columns, or makes the reach long."""
+    rows, off, radii = TABLES["nearly constant"](np.random.default_rng(1)), [], []
+    for cap in (None, math.inf):
+        if cap:
+            monkeypatch.setattr(ColumnState, "cap", cap)
+        state = with_noise(before_lengths("nearly constant", SeededNoise(2)), RecordingNoise())
+        answer = last_mean(*look_at_lengths(state))[1]
+        off.append(np.abs(answer.mean - rows.mean(axis=0))[16:].max())
+        radii.append(answer.ball.radius)
+    assert radii[0] < 0.8 * radii[1]
+    assert 10 * off[0] < off[1]
+
+
+@weighed
+@pytest.mark.parametrize("name", TABLES)
+def test_the_cap_is_published_and_is_a_public_function_of_what_was_learned(name, relative):
+    state = before_lengths(name, SeededNoise(2), relative=relative)
+    parts = state.about_centre / state.scale
+    assert state.cap == pytest.approx(max(4 * state.length, 48 * parts.max()))
+    answer = last_mean(*look_at_lengths(state))[1]
+    assert answer.reach().cap == min(answer.ball.cap, 4 * answer.ball.radius)
+    assert answer.ball.cap == state.cap
+
+
+def test_an_atom_away_from_zero_looks_like_one_value_and_one_at_zero_does_not():
+    """Of a column of mostly zeros the size of the other entries is known, and they are within reach."""
+    rng = np.random.default_rng(1)
+    still, zeros = nearly_constant(rng)[:, :16], rng.lognormal(size=(COUNT, 16)) * (rng.random((COUNT, 16)) < 0.3)
+    state = learned(at_start(np.hstack([still, zeros, 1.0 - 0.0 * still[:, :1]]), 60.0, SeededNoise(3)))
+    assert state.one_value[:16].sum() >= 14
+    assert state.narrow[16:32].any()  # otherwise this tests nothing
+    assert not state.one_value[16:32].any()
+    assert state.one_value[32]  # nothing but ones
+    assert (state.narrow >= state.one_value).all()
 
 
 @weighed

@@ -108,7 +108,7 @@ def test_closer_looks_stop(name, strength, columns):
         state = learn_columns(at_start(rows, strength, noise, count=300.0))
         share = look_share(state)
         assert len(state.events) <= MOST_LOOKS
-        most = CLOSER_SHARE + (1 + MOST_MAGNITUDE_LOOKS) * share
+        most = CLOSER_SHARE + 2 * share + (MOST_MAGNITUDE_LOOKS - 1) * LOOK_SHARES[1]
         assert state.left >= (1 - most - 1e-9) * state.precision
         assert np.isfinite([state.centre, state.centre_variance, state.stddev]).all()
         assert (state.stddev > 0).all()
@@ -163,3 +163,13 @@ def test_a_group_of_records_far_away_widens_the_spread(share):
     state = learn_columns(at_start(rows, 3000.0, SeededNoise(8)))
     assert (state.stddev > 0.3 * rows.std(axis=0)).all()
     assert (state.stddev < 3 * rows.std(axis=0)).all()
+
+
+def test_amounts_that_few_people_have_are_found():
+    """One entry in fifty is about 500, the others are 0: the spread is found, and the column is seen."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(COUNT, 4))
+    rows[:, 2] = np.where(rng.random(COUNT) < 0.02, 500 * rng.lognormal(0.0, 0.3, COUNT), 0.0)
+    state = learn_columns(at_start(rows, 2000.0, SeededNoise(1)))
+    assert not state.unseen[2]
+    assert 0.5 < state.stddev[2] / rows[:, 2].std() < 2

@@ -14,7 +14,7 @@ from dimfree.estimators.choose.constants import (
     SURE_MAGNITUDE,
     TEMPLATE_POINTS,
 )
-from dimfree.estimators.columns.reading import magnitude_templates, read_magnitudes, read_places
+from dimfree.estimators.columns.reading import magnitude_templates, read_magnitudes, read_places, read_rare
 from dimfree.mechanisms.soft_histogram import Magnitudes, Offsets, noisy_histograms, weights_of
 
 DECADES = 10.0 ** np.arange(-17, 27)
@@ -68,6 +68,23 @@ def test_few_entries_in_much_noise_are_in_doubt_or_taken_for_zeros():
     wrong = (found > 0) & ((found > 8 * DECADES) | (found * 8 < DECADES))
     assert (found == 0).any()
     assert not (wrong & (sure > SURE_MAGNITUDE)).any()
+
+
+@pytest.mark.parametrize("nonzero", [0.01, 0.03, 0.08])
+def test_rare_entries_are_found_where_no_template_has_so_few(nonzero):
+    values = mostly_zeros(nonzero, np.random.default_rng(2))
+    shares, noise = shares_of(Magnitudes(), values, 0.001), np.full(len(DECADES), 0.001)
+    assert (read_magnitudes(shares, 0.001)[0] == 0).any()
+    found, share = read_rare(shares, noise)
+    assert (np.abs(np.log(found / DECADES)) < np.log(4)).all()
+    assert (np.abs(share / nonzero - 1) < 0.5).all()
+
+
+@pytest.mark.parametrize("noise", [1e-4, 0.01, 0.05])
+def test_nothing_rare_is_found_in_noise(noise):
+    """False alarms: about one in 10 000 columns of zeros; none in 2000 draws of one seed."""
+    shares = shares_of(Magnitudes(), np.zeros((1, 2000)), noise, seed=4)
+    assert (np.concatenate(read_rare(shares, np.full(2000, noise))) == 0).all()
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.005, 0.03, 0.05, 0.11])

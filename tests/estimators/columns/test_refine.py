@@ -5,9 +5,16 @@ import pytest
 from column_states import at_start, spent
 
 from dimfree import SeededNoise
-from dimfree.estimators.choose.constants import COLUMN_SCORE_SHARES, HELD_STDDEV, MIDDLE_SHARE, RARE_STDDEV
+from dimfree.estimators.choose.constants import (
+    COLUMN_SCORE_SHARES,
+    HELD_STDDEV,
+    MIDDLE_SHARE,
+    RARE_STDDEV,
+    RECENTRE_STRENGTH,
+    TAIL_SCORE_SHARE,
+)
 from dimfree.estimators.columns.opening import learn_columns
-from dimfree.estimators.columns.refine import measure_spreads, recentre
+from dimfree.estimators.columns.refine import measure_spreads, recentre, widen_tails
 from dimfree.estimators.columns.run import learned
 
 COUNT, EACH = 3000, 8
@@ -90,3 +97,31 @@ def test_scores_raise_a_spread_that_was_too_small():
     state = measure_spreads(opened)
     assert (opened.stddev < 0.8 * rows.std(axis=0)).all()
     assert (state.stddev > opened.stddev).all()
+
+
+def tailed(strength, noise, relation="add-remove", columns=8):
+    """Normal columns, the first with a long tail; before and after `widen_tails`."""
+    rng = np.random.default_rng(7)
+    rows = rng.normal(size=(COUNT, columns))
+    rows[:, 0] = rng.lognormal(size=COUNT)
+    before = measure_spreads(learn_columns(at_start(rows, strength, noise, relation)))
+    return before, widen_tails(before)
+
+
+@both
+def test_a_column_with_a_long_tail_is_widened_and_hardly_any_other(relation):
+    grown = []
+    for seed in range(5):
+        before, after = tailed(300.0, SeededNoise(seed), relation)
+        grown.append(after.stddev / before.stddev)
+        assert [event.purpose for event in after.events[len(before.events) :]] == ["variances"]
+        assert after.left == pytest.approx(before.left - TAIL_SCORE_SHARE * before.precision)
+    assert (np.array(grown)[:, 0] > 1.4).all()
+    assert np.median(np.array(grown)[:, 1:]) == 1.0
+    assert np.array(grown)[:, 1:].max() < 1.4
+
+
+def test_tails_are_looked_for_among_several_columns_and_many_records_alone():
+    for strength, columns in ((0.99 * RECENTRE_STRENGTH, 8), (300.0, 1)):
+        before, after = tailed(strength, SeededNoise(1), columns=columns)
+        assert after is before

@@ -7,8 +7,9 @@ from charges import precision, uncharged
 from column_states import drawn_in
 from flat_options import with_options
 from recording import RecordingNoise
+from scipy import sparse
 
-from dimfree import Isotropic, SeededNoise, release_mean
+from dimfree import Isotropic, SeededNoise, read_table, release_mean
 from dimfree.errors import InvalidParameter
 from dimfree.results.release import Release
 
@@ -180,7 +181,7 @@ def test_ordinary_columns_are_resolved_and_zeros_are_not(table, seed):
     assert found.resolved.tolist() == [True] * COLUMNS + [False]
 
 
-@pytest.mark.parametrize("share", [0.02, 0.05])
+@pytest.mark.parametrize("share", [0.01, 0.02])
 def test_a_column_of_nearly_all_zeros_is_not_resolved_by_its_scores(share):
     """How large its rare entries are was not seen, and a score cannot tell."""
     rng = np.random.default_rng(5)
@@ -211,3 +212,59 @@ def test_noise_over_spread_does_not_depend_on_the_units(objective):
     ]
     changed = np.median(ratios[1] / powers / ratios[0], axis=0)
     assert (np.abs(changed - 1) < 0.2).all()
+
+
+# --- columns that look like one value ---------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("sampling", [False, True])
+def test_a_column_that_looks_like_one_value_has_no_interval(table, relation, sampling):
+    """Some people have another value than 5; they are too few to be seen, and lie beyond the reach."""
+    rare = np.where(np.arange(COUNT) % 100 == 0, 8.0, 5.0)
+    found = release(np.column_stack([table, rare, np.zeros(COUNT)]), relation, noise=SeededNoise(4))
+    assert found.one_value.tolist() == [False] * 6 + [True, False]
+    assert not found.resolved[6:].any()
+    low, high = found.interval(0.95, include_sampling=sampling)
+    assert (low[6], high[6]) == (-np.inf, np.inf)
+    others = ~found.one_value
+    assert (np.isfinite(low) & np.isfinite(high) & (low < high))[others].all()
+    assert np.isfinite(found.noise_stddev).all()
+    assert abs(found.mean[6] - rare.mean()) > 5 * found.noise_stddev[6]  # its interval would not have held
+    assert Release.from_json(found.to_json()).one_value.tolist() == found.one_value.tolist()
+
+
+def test_a_column_whose_spread_is_learned_has_an_interval_however_narrow(table):
+    found = release(np.column_stack([table, 1e6 + 1e-3 * np.arange(COUNT)]), noise=SeededNoise(4))
+    assert not found.one_value.any()
+    assert np.isfinite(found.interval()[0]).all()
+    assert "one_value" not in found.error_model.to_dict()
+
+
+# --- entries that are held --------------------------------------------------------------------------------------------
+
+
+def in_parts(table, folder):
+    return pytest.importorskip("dask.array").from_array(table, chunks=(300, -1))
+
+
+def in_a_file(table, folder):
+    np.save(folder / "table.npy", table)
+    return read_table(folder / "table.npy")
+
+
+FORMS = {"sparse": lambda table, folder: sparse.csr_array(table), "Dask": in_parts, "file": in_a_file}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_held_entries_are_the_same_however_the_table_is_stored(form, tmp_path):
+    """Zero lies far from some centres, too: what is not stored of a sparse table is held like the rest."""
+    rng = np.random.default_rng(5)
+    held = np.where(rng.random((COUNT, 20)) < 0.03, 1e4 * rng.normal(size=(COUNT, 20)), 7.0)
+    held[rng.random(held.shape) < 0.01] = 0.0
+    table = np.hstack([held, rng.normal(size=(COUNT, 20)) * (rng.random((COUNT, 20)) < 0.5)])
+    dense = release(table, noise=SeededNoise(6))
+    assert dense.reach.cap < dense.reach.radius  # it is the cap that holds them
+    stored = release(FORMS[form](table, tmp_path), noise=SeededNoise(6))
+    assert stored.mean.tobytes() == dense.mean.tobytes()
+    assert stored.reach.to_dict() == dense.reach.to_dict()

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from dimfree.accounting.events import Branch, branches_profile
 
 _FAR = 600.0  # a level above every finite loss that floats resolve
-_CHUNK = 1024  # levels at a time: a ladder makes a column for each of its rungs
+_PIECE, _SPAN = 130, 8.0  # levels at a time at most, and how far apart: each piece has a grid of its own
 _SETTLED = 1e-3  # how far above its limit, relatively, a profile may be at its edge
+_TAIL = 6.0  # standard deviations of the searches' loss by which they move the edge
 
 
 @dataclass(frozen=True)
@@ -24,20 +25,25 @@ class BranchChoice:
     branches: tuple[Branch, ...]
 
     def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """D*(x), an upper bound on the divergence at every real level x, in both directions."""
-        parts = [self._profile(x[start : start + _CHUNK]) for start in range(0, len(x), _CHUNK)]
-        return np.minimum(np.concatenate(parts), 1.0)
+        """D*(x), an upper bound on the divergence at every real level x, in both directions.
 
-    def _profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return branches_profile(self.branches, x)
+        Below 0 from the level -x of the other direction: H(P, Q; -x) = 1 - e^-x + e^-x H(Q, P; x).
+        """
+        levels, places = np.unique(np.abs(x), return_inverse=True)
+        cuts = np.flatnonzero(np.diff(np.arange(len(levels)) // _PIECE) + np.diff(levels // _SPAN)) + 1
+        parts = [branches_profile(self.branches, piece) for piece in np.split(levels, cuts)]
+        values = np.minimum(np.concatenate(parts), 1.0)[places]
+        below = np.minimum(x, 0.0)
+        return np.minimum(-np.expm1(below) + np.exp(below) * values * (1 + 1e-14), 1.0)
 
     def edge(self) -> float:
         """A level at which the profile is within 0.1 % of its limit. Any level is sound; a larger one is tighter."""
-        level, limit = 0.5, self._limit()
-        while level < _FAR and float(self.profile(np.array([level]))[0]) > limit * (1 + _SETTLED) + 1e-16:
-            level *= 1.25
-        return level
+        levels = np.append(np.geomspace(_FAR / 2**10, _FAR, 33), _FAR)
+        values = np.max([branch.without_searches(levels) for branch in self.branches], axis=0)
+        level = float(levels[np.argmax(values <= values[-1] * (1 + _SETTLED) + 1e-16)])
+        searches = max(branch.search_mu for branch in self.branches)
+        return level + searches * (_TAIL + searches / 2)
 
-    def _limit(self) -> float:
-        """The limit of the profile: the probability that everything is revealed."""
-        return float(self.profile(np.array([_FAR]))[0])
+    def scale(self) -> float:
+        """About how large a privacy loss is likely to be."""
+        return 6 * max(branch.mu for branch in self.branches)

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, partial, reduce
 
 from dimfree.accounting.composition import EDGE, Composition
 from dimfree.accounting.discrete import reserve
-from dimfree.accounting.dots import Dots, around, between
+from dimfree.accounting.dots import Dots, around, between, spread
 from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.losses import Approximate
 from dimfree.accounting.precision import compose, hockey_stick
@@ -66,7 +66,7 @@ class ComposedRuns:
         """Basic composition: the promised deltas summed, once the promised epsilons sum to at most this epsilon."""
         if self._sum_of_promises() > Fraction(epsilon):
             return 1.0
-        return float(sum((Fraction(run.budget.delta) for run in self.costs), Fraction(0))) * (1 + 1e-15)
+        return _float_from(sum((Fraction(run.budget.delta) for run in self.costs), Fraction(0)))
 
     def _composed(self, epsilon: float) -> float:
         """The convolution of all losses at what M8 leaves of the level, and the reserve of M8 for every tested run."""
@@ -103,6 +103,12 @@ class ComposedRuns:
         return max(finest, (EDGE * self._mu + self._mu**2 / 2 + reach) / _COARSEST)
 
 
+def _float_from(total: Fraction) -> float:
+    """The least float that is not below: parts of a split budget add up to the budget, not to a little more."""
+    found = float(total)
+    return found if Fraction(found) >= total else math.nextafter(found, math.inf)
+
+
 def _is_tested(run: Costs | Composition) -> bool:
     """Whether a run drew noise and has costs that are the same on every path: Gaussians and branches."""
     return isinstance(run, Costs) and not run.filtered and bool(run.events)
@@ -121,6 +127,7 @@ def _losses_of(run: Costs | Composition) -> list[_Loss]:
     return [Approximate("one run", run.budget.usable_epsilon, run.budget.delta)]
 
 
+@lru_cache(maxsize=64)
 def _reach(loss: _Other) -> float:
     return loss.edge() if isinstance(loss, BranchChoice) else loss.epsilon
 
@@ -137,5 +144,5 @@ def _convolved(others: tuple[tuple[_Other, int], ...], mu: float, interval: floa
 @lru_cache(maxsize=64)  # the same budget has the same branches
 def _dots(loss: _Other, interval: float) -> Dots:
     if isinstance(loss, BranchChoice):
-        return Dots.connecting(loss.profile, between(loss.edge(), interval), interval)  # P9
+        return Dots.connecting(loss.profile, spread(loss.edge(), loss.scale(), interval), interval)  # P9
     return Dots.connecting(loss.profile, around(loss.epsilon, interval), interval)

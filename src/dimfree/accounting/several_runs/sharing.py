@@ -8,16 +8,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_gaussian, calibrate_private_count
-from dimfree.accounting.events import Costs, counted_records
+from dimfree.accounting.events import Costs
 from dimfree.accounting.precision import hockey_stick, largest_mu
 from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 
 Opening = Callable[[Budget], Costs]  # the costs that a run of a budget has on every path
 
 _KEPT = 0.99  # of delta, so that the slack of discrete noise fits
-_FACTORS = (0.88, 0.86, 0.83, 0.8, 0.75, 0.7)  # of the whole's mu: the tests cost some of it; each try takes seconds
+_FACTORS = (0.88, 0.86, 0.83, 0.8, 0.75, 0.7)  # of the whole's mu: the tests cost some of it; a try may take seconds
 
 
 def opening(budget: Budget, failure: float, **branches: Any) -> Costs:
@@ -34,7 +34,7 @@ def gaussian_opening(budget: Budget) -> Costs:
 
 
 def _opened(budget: Budget, menu: Calibration) -> Costs:
-    return Costs(budget, Neighbours.ADD_REMOVE, (counted_records(menu.count_stddev or math.inf),), menu.menu)
+    return Costs(budget, Neighbours.ADD_REMOVE, menu.before, menu.menu)
 
 
 def shared_out(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[Budget, ...]:
@@ -60,9 +60,17 @@ def _fits(whole: Budget, parts: Sequence[tuple[float, Opening]], budgets: Sequen
 
 def _part(whole: Budget, factor: float, share: float) -> Budget:
     """The (epsilon, delta) of a Gaussian with this share of the whole's precision, at its share of delta."""
-    mu, delta = factor * math.sqrt(share) * largest_mu(whole.usable_epsilon, whole.delta), share * whole.delta
-    low, high = 0.0, 2 * whole.usable_epsilon
-    while high - low > 1e-9 * high:
+    mu = factor * math.sqrt(share) * largest_mu(whole.usable_epsilon, whole.delta)
+    return gaussian_budget(mu, share * whole.delta, 2 * whole.usable_epsilon)
+
+
+def gaussian_budget(mu: float, delta: float, most: float) -> Budget:
+    """The (epsilon, delta) of a Gaussian of precision mu² at this delta; epsilon at most `most`, rounded up.
+
+    At a large delta any epsilon would do, even 0, which is none: one below the smallest is not searched further.
+    """
+    low, high = 0.0, most
+    while high - low > 1e-9 * high and high > SMALLEST_EPSILON:
         middle = (low + high) / 2
         low, high = (low, middle) if hockey_stick(mu, middle) <= delta else (middle, high)
     return Budget(high, delta)

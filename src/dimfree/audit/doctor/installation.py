@@ -11,7 +11,7 @@ from dimfree.audit.doctor.finding import Finding, judged
 TOPIC = "installation"
 OLDEST_PYTHON = (3, 11)
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(\[[^]]*\])?\s*([^;]*)(?:;.*?extra == ['\"]([^'\"]+)['\"])?")
-_FOR_DEVELOPERS = ("dev", "docs")
+_FOR_DEVELOPERS = ("dev", "docs", "peers")  # peers is for benchmarks, and wants an older scikit-learn than a user has
 
 
 def installation() -> Iterator[Finding]:

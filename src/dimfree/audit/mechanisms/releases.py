@@ -100,7 +100,7 @@ def stability_edge(call: ReleaseCall, epsilon: float) -> Edge:
 
 def _known_pairs(call: ReleaseCall, given: TableSize) -> Iterator[Pair]:
     """Of the plain suite, those that fit the shape; with an invalid record, where such are allowed."""
-    if call.given.get("on_invalid") == "neutral":
+    if call.given.get("on_missing") == "drop":
         yield _invalid_pair(call.relation, given)
     for pair in pairs(call.relation, given):
         if call.shape.dimension in (None, pair.here.shape[1]):

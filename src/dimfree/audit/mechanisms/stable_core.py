@@ -27,6 +27,7 @@ from dimfree.audit.search.climb import Target
 from dimfree.audit.search.moves import Domain
 from dimfree.core import stable
 from dimfree.estimators.choose.core import Size, StableChoice, stable_choices
+from dimfree.estimators.learn.scale import pair_distances
 from dimfree.estimators.opening import core_mean
 from dimfree.noise import Noise
 
@@ -56,7 +57,8 @@ class Core:
     def see(self, table: Table) -> Seen:
         noise = ZeroNoise()
         run = replace(self.run, space=plain_space(table), noise=noise)
-        found = core_mean(run, self.choice, self.choice.radius, self.choice.branch.mu, None)
+        distances = pair_distances(run.space, None)
+        found = core_mean(run, self.choice, self.choice.radius, self.choice.branch.mu, distances)
         coin, drawn = (next(each for each in noise.asked if each[0] == kind) for kind in ("coin", "gaussian"))
         assert found is not None
         return Seen(int(coin[1]), found.value / (drawn[1] * found.event.step))
@@ -202,7 +204,7 @@ def stable_core(epsilon: float) -> Subject:
 
     def draw(table: Table, noise: Noise) -> Floats:
         run = replace(run_at(table), noise=noise)
-        mean = core_mean(run, choice, choice.radius, choice.branch.mu, None)
+        mean = core_mean(run, choice, choice.radius, choice.branch.mu, pair_distances(run.space, None))
         return np.array([1.0, np.nan] if mean is None else [0.0, mean.value[0]])
 
     return Subject("stable core", epsilon, relation, draw, lambda: stable_pairs(choice, size), 2.0)

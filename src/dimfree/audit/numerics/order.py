@@ -26,7 +26,7 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics import calls
-from dimfree.audit.numerics.records import BALL, COLUMNS, LOOKOUT, SCORING, made_up, space_of
+from dimfree.audit.numerics.records import BALL, COLUMNS, GRID, LOOKOUT, SCORING, made_up, space_of
 from dimfree.core.friends import all_counts
 from dimfree.core.ring import Ring
 from dimfree.core.soft import soft_weights
@@ -36,6 +36,7 @@ from dimfree.geometry.grid import on_grid
 from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
 from dimfree.mechanisms.directions import sighted
 from dimfree.mechanisms.gaussian import rounded_mean
+from dimfree.mechanisms.length_histogram import length_counts
 from dimfree.mechanisms.outer_sum import outer_sum
 from dimfree.mechanisms.ring_scores import noisy_ring_scores, pair_scoring
 from dimfree.mechanisms.scores import clipped_scores, noisy_scores
@@ -45,6 +46,7 @@ Statistic = Callable[[Any], Any]  # of a table, however it is stored
 
 _SCALE = np.array([1.0, 0.7, 2.0, 1.0, 0.3])
 _BLOCK = Ball(BALL.centre, _SCALE, 1.5, np.array([0, 3]))
+_HELD = Ball(BALL.centre, _SCALE, 1.5, cap=1.0)
 _CUTS = (1, 64, 100, 210)
 _NO_COINS = ("soft", "stable", "recentred, Dense", "recentred, LowRank", "unknown scale", "auto")
 
@@ -72,11 +74,14 @@ def _directions(table: Any) -> list[int]:
 SUMS: dict[str, Statistic] = {
     "clipped sum": lambda table: clipped_sum(space_of(table), BALL),
     "clipped sum of some coordinates": lambda table: clipped_sum(space_of(table), _BLOCK),
+    "clipped sum of held entries": lambda table: clipped_sum(space_of(table), _HELD),
+    "lengths of held entries": lambda table: length_counts(space_of(table), _HELD, GRID),
     "scores": _scores,
     "records beyond the score's norm": lambda table: clipped_scores(space_of(table), SCORING, 0.1),
     "directions": _directions,
     "outer products": lambda table: outer_sum(space_of(table), LOOKOUT),
     "friend counts": lambda table: np.sort(all_counts(on_grid(space_of(table), 3.0))),
+    "friend counts of the core": lambda table: np.sort(pair_distances(space_of(table), None).friend_counts(3.0)),
     "pairs of friends": _pairs,
     "weighted core mean": _core_sum,
 }

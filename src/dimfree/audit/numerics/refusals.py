@@ -144,10 +144,10 @@ def _met(call: Call) -> list[str]:
 
 
 def invalid_rows(wanted: Mapping[str, Call] | None = None) -> list[str]:
-    """Under on_invalid="neutral" all invalid records are one and the same, whatever else stands in their row."""
+    """Under on_missing="drop" all invalid records are one and the same, whatever else stands in their row."""
     complaints = []
     for name, call in (calls() if wanted is None else wanted).items():
-        said = {call(each, on_invalid="neutral", noise=SeededNoise(3)).to_json() for each in _invalid()}
+        said = {call(each, on_missing="drop", noise=SeededNoise(3)).to_json() for each in _invalid()}
         if len(said) > 1:
             complaints.append(f"{name}: invalid records are told apart")
     return complaints

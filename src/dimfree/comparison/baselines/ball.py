@@ -34,7 +34,7 @@ def ball(
     delta: float,
     stddevs: ArrayLike,
     neighbours: str | Neighbours = "add-remove",
-    on_invalid: str = "raise",
+    on_missing: str = "raise",
     noise: Noise | None = None,
 ) -> Release:
     """The paper's Avg with M = I: keep records that are within λ of most others, average, add spherical noise.
@@ -44,7 +44,7 @@ def ball(
     for the least noise, about sqrt(2·tr Σ). Nothing is known of the mean. Time grows with the square of the number of
     records. Under replace-one the filter is proved through the common records, which halves epsilon.
     """
-    frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
+    frame = open_frame(X, epsilon, delta, neighbours, on_missing, noise)
     spread = frame.stddevs(stddevs)
     radius = friend_radius(spread)
     whole = Budget(frame.budget.usable_epsilon, frame.budget.delta * (1 - _ROUNDING))

@@ -30,7 +30,7 @@ def clipped(
     radius: float,
     centre: ArrayLike | None = None,
     neighbours: str | Neighbours = "add-remove",
-    on_invalid: str = "raise",
+    on_missing: str = "raise",
     noise: Noise | None = None,
 ) -> Release:
     """The mean of the records, each clipped to the ball of `radius` about `centre` (the origin where none is given).
@@ -39,7 +39,7 @@ def clipped(
     The whole budget is one Gaussian precision; under add/remove a small part of it counts the records. Prior knowledge:
     `radius` and `centre`, public. Too small a ball biases the mean, too large a one is paid for in noise.
     """
-    frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
+    frame = open_frame(X, epsilon, delta, neighbours, on_missing, noise)
     ball = Ball(_centre(centre, frame.dimension), 1.0, check_between("radius", radius, 1 / LARGEST, LARGEST))
     count_mu, mean_mu = frame.count_mu(frame.mu)
     count, costs = frame.count(count_mu)

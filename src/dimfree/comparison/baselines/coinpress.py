@@ -36,7 +36,7 @@ def coinpress(
     radius: float,
     stddev: float,
     neighbours: str | Neighbours = "add-remove",
-    on_invalid: str = "raise",
+    on_missing: str = "raise",
     noise: Noise | None = None,
 ) -> Release:
     """The mean of records that spread by at most `stddev` in every direction.
@@ -45,7 +45,7 @@ def coinpress(
     Priors: the mean lies within `radius` of the origin; `stddev` bounds the standard deviation along every direction.
     Wrong ones cost accuracy, never privacy.
     """
-    frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
+    frame = open_frame(X, epsilon, delta, neighbours, on_missing, noise)
     reach, bound = check_between("radius", radius, 1e-60, 1e60), check_between("stddev", stddev, 1e-60, 1e60)
     count_mu, mu = frame.count_mu(frame.mu)
     count, costs = frame.count(count_mu)

@@ -25,7 +25,7 @@ from dimfree.accounting.events import Gaussian, charged_gaussian
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.losses import Failure, Loss
 from dimfree.accounting.precision import largest_mu
-from dimfree.data.records import ON_INVALID, as_records, require_valid
+from dimfree.data.records import ON_MISSING, as_records, require_valid
 from dimfree.errors import memory_unspoken
 from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space
@@ -121,18 +121,18 @@ def open_frame(
     epsilon: float,
     delta: float,
     neighbours: str | Neighbours,
-    on_invalid: str,
+    on_missing: str,
     noise: Noise | None,
 ) -> Frame:
     """Everything that can be wrong with the table or the budget is an error here, with the texts of release_mean."""
     budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
-    check_choice("on_invalid", on_invalid, ON_INVALID)
+    check_choice("on_missing", on_missing, ON_MISSING)
     checked_noise = opened(noise)
-    records = as_records(X, on_invalid=on_invalid)
+    records = as_records(X, on_missing=on_missing)
     check_columns(records.dimension, budget.epsilon)
-    require_valid(records, on_invalid)
+    require_valid(records, on_missing)
     return Frame(Space(records, Isotropic(1.0)), budget, relation, checked_noise)
 
 

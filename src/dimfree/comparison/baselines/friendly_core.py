@@ -48,7 +48,7 @@ def friendly_core(
     delta: float,
     radius: float,
     neighbours: str | Neighbours = "add-remove",
-    on_invalid: str = "raise",
+    on_missing: str = "raise",
     noise: Noise | None = None,
 ) -> Release:
     """The mean of the records that lie within `radius` of most others.
@@ -56,7 +56,7 @@ def friendly_core(
     Guarantee: (epsilon, delta) in total, filter included. Proof: proofs/comparison/baselines/friendly_core.md.
     Prior: honest records lie pairwise within `radius`, wherever they are. A wrong one costs accuracy, never privacy.
     """
-    frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
+    frame = open_frame(X, epsilon, delta, neighbours, on_missing, noise)
     reach = check_between("radius", radius, 1e-60, 1e60)
     fails, failure = _failures(frame.budget.delta)
     count_mu, mu = frame.count_mu(frame.mu_beside(fails))

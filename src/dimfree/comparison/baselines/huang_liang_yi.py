@@ -39,7 +39,7 @@ def huang_liang_yi(
     delta: float,
     radius: float,
     neighbours: str | Neighbours = "add-remove",
-    on_invalid: str = "raise",
+    on_missing: str = "raise",
     noise: Noise | None = None,
 ) -> Release:
     """The mean of records whose mean lies within `radius` of the origin.
@@ -48,7 +48,7 @@ def huang_liang_yi(
     Proof: proofs/comparison/baselines/huang_liang_yi.md.
     Prior: `radius` holds the mean, and most records' distances from it. A wrong one costs accuracy, never privacy.
     """
-    frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
+    frame = open_frame(X, epsilon, delta, neighbours, on_missing, noise)
     reach = check_between("radius", radius, 1e-60, 1e60)
     rotation = Rotation(frame.dimension)
     space = Space(frame.space.records, Isotropic(1.0), basis=rotation)

@@ -59,7 +59,7 @@ def karwa_vadhan(
     delta: float,
     stddevs: ArrayLike,
     neighbours: str | Neighbours = "add-remove",
-    on_invalid: str = "raise",
+    on_missing: str = "raise",
     noise: Noise | None = None,
 ) -> Release:
     """The mean, found coordinate by coordinate in histograms, then clipped and averaged with spherical noise.
@@ -70,7 +70,7 @@ def karwa_vadhan(
     of delta. Refused where some coordinate shows no heavy cell. Records of uncorrelated coordinates are not clipped,
     up to a failure probability of 0.01.
     """
-    frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
+    frame = open_frame(X, epsilon, delta, neighbours, on_missing, noise)
     spread = frame.stddevs(stddevs)
     lone = lone_cells(LONE_SHARE * frame.budget.delta)
     count_mu, mu = frame.count_mu(frame.mu_beside(lone))

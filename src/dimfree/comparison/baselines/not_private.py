@@ -55,7 +55,7 @@ def oracle_floor(
     mean: ArrayLike,
     stddevs: ArrayLike,
     neighbours: str | Neighbours = "add-remove",
-    on_invalid: str = "raise",
+    on_missing: str = "raise",
     noise: Noise | None = None,
 ) -> NotPrivate:
     """The oracle floor: clipped about the true `mean` in the shape of the true `stddevs`, noise at the full budget.
@@ -63,7 +63,7 @@ def oracle_floor(
     r = sqrt(tr A) + sqrt(2‖A‖ log n), A = Σ^{1/2}; sensitivity r/n, under replace-one 2r/n. The sum is clipped and
     noised in integers, as every estimator's; the count is the true one.
     """
-    frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
+    frame = open_frame(X, epsilon, delta, neighbours, on_missing, noise)
     centre = check_array("mean", mean, rank=1)
     check_lengths("mean", len(centre), "column", frame.dimension)
     spread = frame.stddevs(stddevs)
@@ -79,9 +79,9 @@ def floor_radius(stddevs: Floats, count: int) -> float:
 
 
 @unspoken
-def empirical_mean(X: object, *, on_invalid: str = "raise") -> NotPrivate:
+def empirical_mean(X: object, *, on_missing: str = "raise") -> NotPrivate:
     """The average of the valid records; not a number where there is none."""
-    records = open_records(X, on_invalid=on_invalid)
+    records = open_records(X, on_missing=on_missing)
     total, count = np.zeros(records.dimension), 0
     for rows, valid in records.blocks():  # an invalid row is handed out as zeros; what overflows is infinite
         total, count = total + rows.sum(axis=0), count + int(valid.sum())

@@ -43,7 +43,7 @@ def plan(
     radius: float,
     stddevs: ArrayLike,
     neighbours: str | Neighbours = "add-remove",
-    on_invalid: str = "raise",
+    on_missing: str = "raise",
     noise: Noise | None = None,
 ) -> Release:
     """The mean of records whose coordinates have (about) these standard deviations.
@@ -53,7 +53,7 @@ def plan(
     coordinate, true or estimated from other data. Wrong ones cost accuracy, never privacy. With doubtful estimates add
     their average to each, as the paper's experiments do.
     """
-    frame = open_frame(X, epsilon, delta, neighbours, on_invalid, noise)
+    frame = open_frame(X, epsilon, delta, neighbours, on_missing, noise)
     reach, spread = check_between("radius", radius, 1e-60, 1e60), np.maximum(frame.stddevs(stddevs), 1e-60)
     count_mu, mu = frame.count_mu(frame.mu)
     count, costs = frame.count(count_mu)

@@ -64,18 +64,20 @@ def client_in_force() -> Client | None:
 def connected(address: str) -> Iterator[int]:
     """All work in here goes to the scheduler at this address; gives the number of its workers' threads."""
     try:
+        import dask
         from distributed import Client
     except ImportError:
         raise InvalidParameter("scheduler needs distributed: install it with pip install 'dimfree[dask]'.") from None
-    try:
-        client = Client(address, timeout=PATIENCE / 3, name="dimfree")
+    try:  # not the default of this process: a Client that fails to connect, or closes late, would stay named in dask's settings
+        client = Client(address, timeout=PATIENCE / 3, name="dimfree", set_as_default=False)
     except Exception:  # noqa: BLE001 - of many kinds: no such address, nobody there, another protocol
         raise LostWorkers(
             f"No scheduler answers at {address!r}: expected the address of a running dask scheduler, such as "
             f"tcp://host:8786. {_NOTHING}"
         ) from None
     try:
-        yield _threads(client)
+        with dask.config.set(scheduler=client):
+            yield _threads(client)
     finally:
         with suppress(Exception):
             client.close(timeout=ANSWER)

@@ -45,7 +45,8 @@ class Layout:
     @property
     def texts(self) -> tuple[str, ...]:
         """The coordinates that are stored as text, whose entries are judged one by one."""
-        return tuple(self.schema.names[place] for place in self.places if is_text(self.schema.types[place]))
+        names, types = self.schema.names, self.schema.types  # each time it is asked Arrow lists all columns
+        return tuple(names[place] for place in self.places if is_text(types[place]))
 
     def leaves(self, places: list[int]) -> list[int]:
         """The same columns as Parquet counts them."""

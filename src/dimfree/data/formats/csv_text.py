@@ -26,6 +26,13 @@ class CsvText:
             self.head = Head.of(header(self._first, how), len(self._first), how)
         except DimfreeError as error:
             raise (InvalidFile(self._other) if self._other else error) from None
+        if self._other and self._is_one_number_of_two(how):
+            raise InvalidFile(self._other)
+
+    def _is_one_number_of_two(self, how: ReadOptions) -> bool:
+        """Whether 1,2 would be read as 1.2 below "age,income", as nobody named a delimiter. By schema alone."""
+        unsaid = how.dialect.delimiter is None and how.dialect.decimal == ","
+        return unsaid and self.head.names is not None and "," in self._first[0]
 
     def parts(self) -> Iterator[Part]:
         """All records."""

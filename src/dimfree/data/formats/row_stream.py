@@ -25,7 +25,7 @@ Part: TypeAlias = tuple[NDArray[np.float64], Keys]  # consecutive rows
 
 RAGGED = "its lines differ in their number of cells, expected one cell per column everywhere."
 _PART_ENTRIES = 2**18  # numbers put together from cells at a time
-_OTHERS = {";": "';'", "\t": "tab", "|": "'|'"}  # delimiters that are common, as they are typed
+_OTHERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}  # delimiters that are common, as they are typed
 
 
 class Head(NamedTuple):
@@ -58,18 +58,23 @@ class Head(NamedTuple):
     def _number(self, cell: str, at: int) -> float:
         number = self.dialect.number(cell)
         if number is None:
-            raise InvalidFile(not_a_number(self.coordinates[at] if self.coordinates else at + 1))
+            raise InvalidFile(not_a_number(self.coordinates[at] if self.coordinates else at + 1, self.dialect.decimal))
         return number
 
     def keys(self, cells: Sequence[str]) -> list[str | None]:
         return [key_of(cells[place]) for place in self.apart]
 
 
-def not_a_number(column: str | int) -> str:
-    """The sentence for a column with a cell that is no number: the same for every such cell."""
+def not_a_number(column: str | int, decimal: str | None = None) -> str:
+    """The sentence for a column with a cell that is no number: the same for every such cell.
+
+    `decimal` is the sign that was tried; None where a file has no say in it.
+    """
+    other = {".": ",", ",": "."}.get(decimal or "")
+    ways = f"say how its numbers are written (decimal={other!r}, --decimal {other})" if other else "write it as numbers"
     return (
-        f"column {column!r} holds something that is not a number, expected numbers such as 12.5. Leave the column out "
-        "(exclude=, --exclude), or say how its numbers are written (decimal=',', --decimal ,)."
+        f"column {column!r} holds something that is not a number, expected numbers such as 12{decimal or '.'}5. "
+        f"Leave the column out (exclude=, --exclude), or {ways}."
     )
 
 

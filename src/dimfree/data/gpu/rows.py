@@ -83,6 +83,11 @@ class DeviceRows:
         finite = self.tensor.sum(1).isfinite()
         return here(finite if finite.all() else self.tensor.isfinite().all(1))
 
+    def with_gaps(self) -> "DeviceRows":
+        """The same rows in float64, every entry that is not a finite number as NaN."""
+        values = self.floats().tensor
+        return DeviceRows(values.where(values.isfinite(), float("nan")))
+
     def peaks(self) -> NDArray[Any]:
         """The largest absolute value in each row."""
         return here(self.tensor.abs().amax(1)) if len(self) else np.zeros(0)

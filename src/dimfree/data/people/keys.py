@@ -80,11 +80,11 @@ def open_keys(values: Any, column: str | None = None) -> Keys:
 
 
 def in_doubt(what: str, doubt: str) -> str:
-    """The sentence of an error under on_invalid="raise"; of the column, never of an entry."""
+    """The sentence of an error under on_missing="raise"; of the column, never of an entry."""
     return (
-        f"The {what} {doubt}, and on_invalid='raise' forbids it: read the whole column as text (in pandas "
-        "read_csv(..., dtype={name: str})) and write each key in one way, or pass on_invalid='neutral' "
-        "(--on-invalid neutral), to which 7, '7' and '007' are one key."
+        f"The {what} {doubt}, and on_missing='raise' forbids it: read the whole column as text (in pandas "
+        "read_csv(..., dtype={name: str})) and write each key in one way, or pass on_missing='drop' "
+        "(--on-missing drop), to which 7, '7' and '007' are one key."
     )
 
 

@@ -1,4 +1,7 @@
-"""Labels: which public group each row belongs to. A record is in one group at most; how many are in each is private."""
+"""Labels: which group each row belongs to. A record is in one group at most; how many are in each is private.
+
+The names of the groups are public, or, where nobody listed them, private until they are released (M4).
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +12,7 @@ from numpy.typing import NDArray
 from dimfree._types import Integers
 from dimfree.data.people.canonical import canonical
 from dimfree.data.people.key_column import check_same_index, take_column
-from dimfree.data.people.keys import MIXED, Keys, coded, in_doubt
+from dimfree.data.people.keys import MIXED, Coded, Keys, coded, in_doubt
 from dimfree.data.people.person_records import person_records
 from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter, InvalidRecords
@@ -17,7 +20,10 @@ from dimfree.errors import InvalidParameter, InvalidRecords
 Key = str | int
 
 NOBODY = -1  # a row in none of the groups
-_NEED = "Pass the public names of the groups: distinct words or whole numbers, all of one kind, known beforehand."
+_NEED = (
+    "Pass the public names of the groups: distinct words or whole numbers, all of one kind, known beforehand; or "
+    "keys='private' to find them within the budget."
+)
 
 
 def check_group_keys(keys: object) -> tuple[Key, ...]:
@@ -51,26 +57,60 @@ def _check_forms(names: tuple[Key, ...]) -> None:
         first[form] = name
 
 
-def split_groups(X: Any, groups: object, keys: tuple[Key, ...], on_invalid: str = "neutral") -> tuple[Any, Integers]:
+def split_groups(X: Any, groups: object, keys: tuple[Key, ...], on_missing: str = "drop") -> tuple[Any, Integers]:
     """X without the column that `groups` names, and each row's place in `keys`, NOBODY where its entry is not there."""
+    table, values, what = _column(X, groups)
+    return table, labelled(values, keys, on_missing, what)
+
+
+def split_unlisted(X: Any, groups: object, on_missing: str) -> tuple[Any, Integers, tuple[Key, ...]]:
+    """The same where nobody listed the names: also all keys that occur. PRIVATE: which they are and how many."""
+    table, values, what = _column(X, groups)
+    found = _coded(values, on_missing, what)
+    keys = tuple(form for form in found.forms if isinstance(form, str | int) and _is_name(form))
+    return table, _placed(found, keys), keys
+
+
+def _column(X: Any, groups: object) -> tuple[Any, Any, str]:
+    """X without the column that `groups` names, the entries, and what errors call them."""
     if isinstance(groups, str):
-        table, values = take_column(X, groups, "groups")
-        return table, labelled(values, keys, on_invalid, f"column {groups!r}")
+        return *take_column(X, groups, "groups"), f"column {groups!r}"
     check_same_index(X, groups, "groups")
-    return X, labelled(groups, keys, on_invalid)
+    return X, groups, "column of groups"
 
 
-def labelled(
-    values: Any, keys: tuple[Key, ...], on_invalid: str = "neutral", what: str = "column of groups"
-) -> Integers:
+def _is_name(form: Key) -> bool:
+    """Whole numbers and text that a file can hold; half of a pair of surrogates cannot be written as UTF-8."""
+    return isinstance(form, int) or form.encode("utf-8", "ignore").decode("utf-8") == form
+
+
+def public_order(key: Key) -> tuple[bool, Key]:
+    """Whole numbers by value, then text by code points: no order of rows, no size of a group."""
+    return isinstance(key, str), key
+
+
+def alike(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Released keys as names of one kind: whole numbers if all of them are, else text."""
+    return keys if all(isinstance(key, int) for key in keys) else tuple(str(key) for key in keys)
+
+
+def labelled(values: Any, keys: tuple[Key, ...], on_missing: str = "drop", what: str = "column of groups") -> Integers:
     """The index of each entry in `keys`: a function of this entry alone (G1).
 
     Entries and names are compared in the normal form of `canonical`, so that 3, 3.0 and "3" name one group. An entry
     that is missing, or not among the names, or cannot be read, belongs to no group.
     """
+    return _placed(_coded(values, on_missing, what), keys)
+
+
+def _coded(values: Any, on_missing: str, what: str) -> Coded:
     found = coded(values, what)
-    if on_invalid == "raise" and found.doubt == MIXED:
+    if on_missing == "raise" and found.doubt == MIXED:
         raise InvalidRecords(in_doubt(what, MIXED))
+    return found
+
+
+def _placed(found: Coded, keys: tuple[Key, ...]) -> Integers:
     places = {canonical(key): place for place, key in enumerate(keys)}
     own = [places.get(form, NOBODY) for form in found.forms]
     return np.array([*own, NOBODY], dtype=np.int64)[found.numbers]
@@ -84,7 +124,7 @@ def members(rows: Records, labels: Integers) -> tuple[Records, Integers]:
 
 
 def person_members(
-    rows: Records, labels: Integers, keys: Keys, most_rows: int | None, on_invalid: str
+    rows: Records, labels: Integers, keys: Keys, most_rows: int | None, on_missing: str
 ) -> tuple[Records, Integers]:
     """The records of persons who are in some group, and which: that of their first row in any (G1).
 
@@ -97,7 +137,7 @@ def person_members(
     own = _first_labels(keys.persons, labels, inside & owned, keys.count)
     kept = inside & (~owned | (labels == own[keys.persons]))  # a row without a key is for `person_records` to judge
     whose = keys.chosen(kept)
-    people = person_records(rows.chosen(kept), whose, most_rows, on_invalid)
+    people = person_records(rows.chosen(kept), whose, most_rows, on_missing)
     return people, _first_labels(whose.persons, labels[kept], whose.persons >= 0, whose.count)[: whose.count]
 
 

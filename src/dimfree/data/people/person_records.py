@@ -33,20 +33,23 @@ def split_unit(X: Any, unit: object) -> tuple[Any, Keys]:
     return rest, open_keys(column, unit)
 
 
-def person_records(rows: Records, keys: Keys, most_rows: int | None, on_invalid: str) -> Records:
+def person_records(rows: Records, keys: Keys, most_rows: int | None, on_missing: str) -> Records:
     """One record for each person, in the order of first appearance.
 
     The mean of the person's rows, or with `most_rows` the total of the first rows, so many at most. Guarantee: a record
     is a function of the person's own rows in their order (U1), so what is private for records is private for persons.
-    Under "neutral", rows that are not finite and rows without a key are left out; a person with no row left is an
-    invalid record, and so is a total beyond the range of floats.
+    Under "drop", rows that are not finite and rows without a key are left out; a person with no row left is an
+    invalid record, and so is a total beyond the range of floats. Under "column" the mean of each column is over the
+    person's rows that have a finite entry there; where none has, the person's entry is missing.
     """
     if len(keys.persons) != rows.count:
         raise InvalidParameter(f"Expected unit with as many keys as X has rows. {ONE_KEY_EACH}")
-    require_valid(rows, on_invalid)
-    if on_invalid == "raise":
+    require_valid(rows, on_missing)
+    if on_missing == "raise":
         _require_keys(keys)
     with np.errstate(all="ignore"):  # a warning or error could reveal records
+        if on_missing == "column":
+            return _sparse_means(rows, keys) if rows.is_sparse else _dense_means(rows, keys)
         return (_sparse_records if rows.is_sparse else _dense_records)(rows, keys, most_rows)
 
 
@@ -57,10 +60,10 @@ def _require_keys(keys: Keys) -> None:
         )
     if (keys.persons < 0).any():
         raise InvalidRecords(
-            "A row has no key that says whose it is, and on_invalid='raise' forbids it: the key is missing, or reads "
+            "A row has no key that says whose it is, and on_missing='raise' forbids it: the key is missing, or reads "
             "as a number that is no whole number below 2**53 (floats do not tell larger ones apart). Read ids as text "
-            "and put a letter before those that look like such numbers; clean the table, or pass on_invalid='neutral' "
-            "(--on-invalid neutral) to leave such rows out."
+            "and put a letter before those that look like such numbers; clean the table, or pass on_missing='drop' "
+            "(--on-missing drop) to leave such rows out."
         )
 
 
@@ -91,6 +94,42 @@ def _sparse_records(rows: Records, keys: Keys, most_rows: int | None) -> Records
     starts = np.searchsorted(person, np.arange(keys.count + 1))
     table = (tally.averaged(total, person), kept % width, starts)
     return Records(sparse.csr_array(table, shape=(keys.count, width)), rows.columns)
+
+
+def _dense_means(rows: Records, keys: Keys) -> Records:
+    """Each column by itself: the mean over the person's rows that have an entry there, NaN where none has."""
+    tally, width = _Tally(keys, None), rows.dimension
+    total, counted = np.full(keys.count * width, _ZERO), np.zeros(keys.count * width, dtype=np.int64)
+    for block, _ in rows.looked_at():
+        chosen, person = tally.take(np.ones(len(block), dtype=np.bool_))
+        values, cells = block[chosen].ravel(), _cells(person, width)
+        here = np.isfinite(values)
+        _add_in_order(total, cells[here], values[here])
+        np.add.at(counted, cells[here], 1)
+    records = _divided(total, counted).reshape(keys.count, width)
+    records.flags.writeable = False
+    return Records(records, rows.columns)
+
+
+def _sparse_means(rows: Records, keys: Keys) -> Records:
+    """The same, entry by entry: an entry that is not stored is a zero, which the person has."""
+    tally, parts, width = _Tally(keys, None), [], rows.dimension
+    for block in rows.stored_blocks():
+        parts.append(_entries(block, *tally.take(np.ones(len(block), dtype=np.bool_)), width))
+    places, values = (np.concatenate(part) for part in zip((np.zeros(0, np.int64), np.zeros(0)), *parts, strict=True))
+    kept, cell = np.unique(places, return_inverse=True)
+    here, person = np.isfinite(values), kept // width
+    total = np.full(len(kept), _ZERO)
+    _add_in_order(total, cell[here], values[here])
+    counted = tally.counted[person] - np.bincount(cell[~here], minlength=len(kept))
+    starts = np.searchsorted(person, np.arange(keys.count + 1))
+    table = (_divided(total, counted), kept % width, starts)
+    return Records(sparse.csr_array(table, shape=(keys.count, width)), rows.columns)
+
+
+def _divided(total: Floats, counted: Integers) -> Floats:
+    """Totals over the number of entries; NaN where there are none."""
+    return np.where(counted > 0, total / np.maximum(counted, 1).astype(np.float64), np.nan)
 
 
 def _entries(block: SparseRows, chosen: Integers, person: Integers, width: int) -> tuple[Integers, Floats]:

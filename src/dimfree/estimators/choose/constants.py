@@ -15,6 +15,17 @@ import numpy as np
 
 from dimfree.core.stable import THOUSANDTHS
 
+# --- The sample that everything before the last look sees (choose/sample.py) ------------------------------------------
+
+# [n̂·√(P/d)] Of the sample: with less, skewed columns seem narrower than they are. Early shares of P need 80.
+EARLY_STRENGTH = 400.0
+# [records] At least: what a sample says of tails and variances is then off by one per cent.
+EARLY_LEAST = 16_384
+# [samples] With fewer records than so many samples, all of them are looked at all the way: reading less saves little.
+EARLY_WORTH = 2.0
+# [bytes] A sample that would take more is not held in memory: all records are looked at all the way.
+EARLY_BYTES = 2**29
+
 # --- Known shape: the core (choose/core.py, known.py) -----------------------------------------------------------------
 
 # [factor] tails="heavy": the friend radius over its optimum for Gaussian records.
@@ -44,12 +55,19 @@ SCALE_SEARCH_SHARE = 0.05
 # [sqrt(d)/epsilon records] Below this many records, stages on a block of the largest coordinates are tried too (P8).
 BLOCK_RULE = 30.0
 
+# --- Groups (release_groups.py) ---------------------------------------------------------------------------------------
+
+# [share of P] Which groups exist, if nobody listed them: a quarter of the whole's mu, for 4 % more noise in means.
+KEYS_SHARE = 1 / 16
+
 # --- Known shape: the schedule of stages (choose/stages.py) -----------------------------------------------------------
 
 # [share of P] Candidates for the core's mean.
 SCHEDULE_CORE_SHARES = np.array([0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.65])
 # [factor] Candidates for the precision of a stage over that of the stage before it.
 STAGE_RATIOS = (1.5, 2.5, 4.0, 8.0)
+# [factor] The same after a sample: stages before the last do not count in the answer, so that they should cost little.
+EARLY_RATIOS = (4.0, 8.0, 20.0, 50.0)
 # [stages] Each stage is a pass or two over the records.
 MOST_STAGES = 5
 # [share of the sampling variance] Noise below this (a fifth of the sampling error) may grow a little to save passes.
@@ -221,10 +239,10 @@ ANGLE_DEVIATIONS = 2.0
 
 # [1/√(Σσ / largest σ); share of P: least, most; share of what is left] The look at the records' lengths.
 LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.25, (0.01, 0.2), 0.3
-# [share of the sampling error] The ball is widened until its noise reaches this.
-WIDE_REACH = 0.2
-# [deviations of the noise] After a core: most of the target bias. Columns that move together have become a direction.
-CORE_BIAS_MOST = 0.3
+# [share of the sampling error; radius by the tail] The ball is widened until its noise reaches this, but no farther.
+WIDE_REACH, WIDE_MOST = 0.2, 1.5
+# [power of the rank] After a core, of the target bias: columns that move together have become one direction.
+CORE_BIAS_POWER = 0.1
 # [predicted length] Lengths are read up to here at least, however near the core's records lie to each other.
 LENGTH_READ_LEAST = 2.0
 
@@ -232,8 +250,12 @@ LENGTH_READ_LEAST = 2.0
 LENGTH_NEAREST = 0.2
 # [predicted length / sqrt(rank)] Last edge: how far out one column alone may take a record.
 LENGTH_FARTHEST = 48.0
-# [predicted length] Least last edge.
-LENGTH_FARTHEST_LEAST = 6.0
+# The next, and at least LENGTH_FARTHEST of the largest spread: with 32 of it instead of 48, intervals of columns that
+# are mostly zeros cover less often, and outliers are seen less often.
+# [predicted length] By columns, how far one entry counts: spreads of some columns may be learned far too small.
+ENTRY_LENGTHS = 4.0
+# [predicted length] Least last edge: spreads of columns that are mostly zeros may be learned far too small.
+LENGTH_FARTHEST_LEAST = 12.0
 # [logarithm of a length / sqrt(rank)] Width of a cell at the predicted length: part of the spread of lengths.
 LENGTH_STEP = 0.3
 # [logarithm of a length] Least width: the predicted length is not known better.
@@ -293,16 +315,20 @@ SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048
 
 # --- Every column by itself (columns/) --------------------------------------------------------------------------------
 
-# [n̂·√(P/d)] Below the first the route is refused; below the second the centre is not improved before the last stage.
+# [n̂·√(P/d)] Below the first the route is refused; below the second no centre is improved, and no tails are looked for.
 LEAST_STRENGTH, RECENTRE_STRENGTH = 20.0, 50.0
 # [standard deviations of n̂] Fewer records cannot be told from none: they are refused.
 SURE_COUNT = 4.0
-# [n̂·√(P/d)] From here on a table with named columns is read column by column, where nobody has said what counts.
-NAMED_STRENGTH = 25.0
 # [n̂·√(P/d) per column: factor, least, most] From here on that pays for the total error, too, beside the core.
 TOTAL_STRENGTH, TOTAL_STRENGTHS = 5.0, (50.0, 300.0)
 # [share of P] The number of valid records, where some may be invalid.
 VALID_COUNT_SHARE = 1 / 64
+# [share of entries; share of P: least and most] Missing entries of all columns together: their share is this sure.
+MISSING_ERROR, MISSING_SHARES = 0.05, (1 / 128, 1 / 32)
+# [share of P] Missing entries of each column: an error counts times the offset of the mean from its centre only.
+MISSING_COUNTS_SHARE = 1 / 32
+# [share of records] Noise of the share of each column up to which more of a record's missing entries count in full.
+MISSING_COUNTS_ERROR = 0.01
 # [n̂·√(P/d); share of P: least and most] One look at all columns: a ninth of the records stands one deviation out.
 LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.015, 0.08)
 # [share of P] All looks closer than the first one, together.
@@ -319,6 +345,8 @@ MAGNITUDE_SPREAD = 0.6
 NONZERO_SHARES = (1.0, 0.4, 0.15)
 # [noise of a cell] A share of entries that stands out less cannot be told from none.
 STANDS_OUT = 3.0
+# [log odds] From here on entries other than zero are believed, fewer than in any template: 4.2 deviations of a share.
+RARE_ODDS = 9.0
 # [log prior] A column with some zeros, and one of zeros alone.
 SOME_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
 # [factor; probability] A magnitude is doubtful if it lies within this factor with less than this probability.
@@ -327,6 +355,8 @@ NEAR_MAGNITUDE, SURE_MAGNITUDE = 8.0, 0.98
 MOST_MAGNITUDE_LOOKS = 4
 # [cells] A narrower column is looked at again; [factor] the next cells over the spread about the centre.
 NARROW, CLOSER = 0.6, 0.8
+# [cells] A column nearer to zero is not looked at more closely: its cells hold zero and the size of its entries.
+AWAY = 1.5
 # [variance of ln σ] A column less certain than this is looked at again.
 UNCERTAIN_LOG_VARIANCE = 0.25
 # [|centre|] Cells are never narrower: there the numbers of a column end.
@@ -345,6 +375,8 @@ MIDDLE_RADIUS, MIDDLE_SHARE, MIDDLE_BIAS = 1.5, 0.05, 0.1
 COLUMN_SCORE_STRENGTH, COLUMN_SCORE_SHARES = 60.0, (0.01, 0.10)
 # [1/noise] The unit of these scores: a typical score, one over the unit, stands eight deviations above its noise.
 SCORED_TYPICAL = 0.12
+# [share of P; √d spreads²] The scores of large entries: their unit leaves a usual record of d columns far below norm 1.
+TAIL_SCORE_SHARE, TAIL_SCORE_UNIT = 0.04, 16.0
 # [σ known before] A release of scores lowers no spread below this: rare large entries score little.
 HELD_STDDEV = 0.5
 
@@ -381,11 +413,13 @@ EASY = 2.0
 # --- Simulations of plan (planning/thinned.py, thinned_table.py, known_noise.py) --------------------------------------
 
 # [runs: least, most; columns] Simulated runs of the unknown shape: as many as give so many columns.
-FEWEST_RUNS, MOST_RUNS, SIMULATED_COLUMNS = 3, 32, 32_000
+FEWEST_RUNS, MOST_RUNS, SIMULATED_COLUMNS = 3, 16, 8_000
 # [share] Runs end when the standard error of their mean square is below this share of it.
-RUNS_CERTAINTY = 0.03
+RUNS_CERTAINTY = 0.05
 # [searches] Simulated searches of λ, from which the runs take theirs at even steps.
-SIMULATED_SEARCHES = 200
+SIMULATED_SEARCHES = 40
+# [records] At most so many have their distances searched: 130 000 pairs tell λ better than a search does.
+SEARCHED_RECORDS = 512
 # [entries; least records] Of a simulated table.
 TABLE_ENTRIES, LEAST_ROWS = 2**17, 96
 # [quantiles] Of a record's length; at most so many records are simulated.

@@ -20,6 +20,7 @@ from dimfree.estimators.choose.constants import (
     CLIPPED_LEAST,
     CLIPPED_MOST,
     COUNTED_STAGES,
+    EARLY_RATIOS,
     FEW,
     LENGTH_LOOK,
     LENGTH_LOOK_SHARES,
@@ -70,6 +71,7 @@ class Schedule:
     weights: tuple[float, ...]  # of the core and each stage in the answer: predicted precisions; they sum to 1
     block: int  # how many of the largest coordinates are recentred
     error: float  # predicted squared error in the original space, noise only
+    early: float = 1.0  # share of the records that all stages but the last see; after less than 1 that one alone counts
 
     @property
     def branch(self) -> Tested:
@@ -117,17 +119,19 @@ def best_schedule(
     blocks: bool,
     most_stages: int | None = None,
     looked: bool = False,
+    early: float = 1.0,
 ) -> Schedule | None:
     """The schedule with the least predicted error; zero stages are among the candidates. None without a core.
 
     Of those that are good enough, the one with the fewest stages: each is a pass or two over the records.
 
-    `looked`: the records' lengths are looked at, and the last COUNTED_STAGES stages alone count in the answer.
+    `looked`: the records' lengths are looked at, and the last COUNTED_STAGES stages alone count in the answer. `early`:
+    the share of the records that all stages but the last see.
     """
     most = MOST_STAGES if most_stages is None else most_stages
     share = look_share(float(spectrum.sum() / spectrum.max())) if looked else 0.0
     eigenvalues = np.ascontiguousarray(spectrum, dtype=np.float64).tobytes()
-    return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share)
+    return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share, early)
 
 
 @lru_cache(maxsize=16)  # replace-one asks twice: first whether to refuse
@@ -140,14 +144,15 @@ def _best(
     blocks: bool,
     most: int,
     share: float,
+    early: float,
 ) -> Schedule | None:
     spectrum = np.frombuffer(eigenvalues)
     sizes = _block_sizes(spectrum) if blocks else [len(spectrum)]
     candidates = [
-        _try(core, spectrum, size, count, level, relation, stages, ratio, share)
+        _try(core, spectrum, size, count, level, relation, stages, ratio, share, early)
         for core in cores
         for stages in range(most + 1)
-        for ratio in (STAGE_RATIOS if stages > 1 else (1.0,))
+        for ratio in ((STAGE_RATIOS if early >= 1 else EARLY_RATIOS) if stages > 1 else (1.0,))
         for size in (sizes if stages else sizes[-1:])
     ]
     least = min((schedule.error for schedule in candidates), default=0.0)
@@ -174,6 +179,7 @@ def _try(
     stages: int,
     ratio: float,
     look_share: float,
+    early: float,
 ) -> Schedule:
     """The best share for the core, all else fixed: the recursion V <- 1/(1/V + 1/N) for every share at once."""
     total = core.branch.mu**2 * (1 - 1e-9)
@@ -185,12 +191,13 @@ def _try(
     moments, moves = Moments.of(spectrum[:size]), 1 if relation is Neighbours.ADD_REMOVE else 2
     first = (core.radius * core.sensitivity) ** 2 / (total * shares)
     variance, precisions = first, [1 / first]
-    for weight in weights:
-        stage = (moves * moments.radius(level, variance) / count) ** 2 / (rest * weight)
+    seen = np.append(np.full(max(stages - 1, 0), early * count), count)  # records, by each stage
+    for weight, records in zip(weights, seen, strict=False):
+        stage = (moves * moments.radius(level, variance) / records) ** 2 / (rest * weight)
         variance = 1 / (1 / variance + 1 / stage)
         precisions.append(1 / stage)
     counted = np.array(precisions)
-    counted[: max(1, len(counted) - COUNTED_STAGES) if look else 0] = 0.0
+    counted[: len(counted) - 1 if early < 1 else max(1, len(counted) - COUNTED_STAGES) if look else 0] = 0.0
     error = moments.first / counted.sum(axis=0) + first * float(spectrum[size:].sum())
     best = int(np.argmin(error))
     mus = tuple(float(math.sqrt(rest[best] * weight)) for weight in weights)
@@ -202,4 +209,5 @@ def _try(
         tuple(float(each) for each in counted[:, best] / counted[:, best].sum()),
         size,
         float(error[best]),
+        early,
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dimfree._types import Floats
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import (
+    AWAY,
     CLOSER,
     CLOSER_SHARE,
     FAR_MAGNITUDE,
@@ -33,7 +34,7 @@ from dimfree.estimators.choose.constants import (
     UNCERTAIN_LOG_VARIANCE,
     VALID_COUNT_SHARE,
 )
-from dimfree.estimators.columns.reading import Places, read_magnitudes, read_places
+from dimfree.estimators.columns.reading import Places, read_magnitudes, read_places, read_rare
 from dimfree.estimators.columns.state import ColumnState
 from dimfree.mechanisms.count import noisy_valid_count
 from dimfree.mechanisms.soft_histogram import Cells, Magnitudes, Offsets, noisy_histograms
@@ -54,16 +55,16 @@ def count_valid(state: ColumnState) -> ColumnState:
 @during("columns")
 def learn_columns(state: ColumnState) -> ColumnState:
     """Centre, spread and their uncertainty, of every column (P19)."""
-    state, magnitudes = _magnitudes(state)
+    state, magnitudes, rare = _magnitudes(state)
     off = (magnitudes == 0) | (magnitudes >= LARGEST_MAGNITUDE)
     magnitudes[off & (magnitudes > 0)] = FAR_MAGNITUDE  # so that such a column leaves the length of a record alone
     state = replace(
         state,
-        stddev=np.where(magnitudes > 0, magnitudes, RARE_STDDEV),
+        stddev=np.where(magnitudes > 0, magnitudes * np.sqrt(np.where(rare > 0, rare, 1.0)), RARE_STDDEV),
         log_variance=np.full(len(magnitudes), 2 * UNCERTAIN_LOG_VARIANCE),
         unseen=off,
     )
-    return _places(state, magnitudes)
+    return _places(state, magnitudes, np.flatnonzero(~off & (rare == 0)))
 
 
 def look_share(state: ColumnState) -> float:
@@ -73,52 +74,62 @@ def look_share(state: ColumnState) -> float:
 
 def _look(
     state: ColumnState, cells: Cells, which: Which, share: float, purpose: str
-) -> tuple[ColumnState, Floats, float]:
+) -> tuple[ColumnState, Floats, Floats]:
     """(the state that has paid a share of P, shares of records, noise of one cell) of these columns."""
-    setting = state.setting
+    setting, counts_of = state.setting, state.counts[which]
     state, counts = state.release(
         share,
         lambda mu: noisy_histograms(setting.space, cells, which, mu, setting.relation, purpose, noise=setting.noise),
     )
     event = state.events[-1]
-    return state, counts / setting.count, event.stddev * event.step / setting.count
+    return state, counts / counts_of[:, None], event.stddev * event.step / counts_of
 
 
-def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats]:
-    """Of every column; those in doubt are looked at again, and once more those in which only zeros were seen."""
+def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
+    """Of every column, 0 where only zeros were seen; and where few other entries were, their share of the records.
+
+    Columns in doubt, and those that show hardly anything but zeros, are looked at again, with the most that a look may
+    cost: they are few. Looks count by their precision.
+    """
     d, share = state.setting.space.dimension, look_share(state)
-    which, total, magnitudes = np.arange(d), np.zeros((d, Magnitudes.cells)), np.zeros(d)
+    which, magnitudes, rare = np.arange(d), np.zeros(d), np.zeros(d)
+    total, weight = np.zeros((d, Magnitudes.cells)), np.zeros(d)
     for look in range(1, MOST_MAGNITUDE_LOOKS + 1):
         state, seen, noise = _look(state, Magnitudes(), which, share * len(which) / d, "magnitudes of the columns")
-        total[which] += seen  # every look is as noisy as the first
-        magnitudes[which], sureness = read_magnitudes(total[which] / look, noise / np.sqrt(look))
-        which = which[(sureness < SURE_MAGNITUDE) | ((magnitudes[which] == 0) & (look == 1))]
+        total[which] += seen / noise[:, None] ** 2
+        weight[which] += 1 / noise**2
+        mean, noise = total[which] / weight[which, None], 1 / np.sqrt(weight[which])
+        found, sureness = read_magnitudes(mean, noise, state.miscount[which])
+        zeros, (others, few) = found == 0, read_rare(mean, noise)
+        magnitudes[which], rare[which] = np.where(zeros, others, found), np.where(zeros, few, 0.0)
+        which = which[(sureness < SURE_MAGNITUDE) | (zeros & (look == 1))]
+        share = LOOK_SHARES[1]
         if not len(which):
             break
-    return state, magnitudes
+    return state, magnitudes, rare
 
 
-def _places(state: ColumnState, magnitudes: Floats) -> ColumnState:
+def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState:
     """Look after look, each closer, at narrow columns away from zero, until a share of P is spent."""
-    d, share = len(magnitudes), look_share(state)
-    which, width = np.flatnonzero(~state.unseen), magnitudes.copy()
+    d, share, width = len(magnitudes), look_share(state), magnitudes.copy()
     behind, looks, least = np.zeros(d), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
-    noise = np.inf
+    noise = np.full(d, np.inf)
     while len(which) and len(state.events) < MOST_LOOKS:
         part = share * len(which) / d
         if state.left - part * state.precision < least:
             break
         cells = Offsets(state.centre[which], width[which])
-        state, shares, noise = _look(state, cells, which, part, "places of the columns")
-        seen = read_places(shares, noise)
+        state, shares, noise[which] = _look(state, cells, which, part, "places of the columns")
+        seen = read_places(shares, noise[which], state.miscount[which])
         state = _moved(state, which, width[which], seen)
         width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
-        away = np.abs(state.centre[which]) > 1.5 * width[which]
+        away = np.abs(state.centre[which]) > AWAY * width[which]
         narrow = away & (seen.spread < NARROW)
         looks[which[narrow]] += 1
         behind[which[narrow]] += seen.aside[narrow]
         again = away & ((seen.spread < NARROW) | (seen.log_variance > UNCERTAIN_LOG_VARIANCE))
         which = which[again & (width[which] > FLOAT_RESOLUTION * np.abs(state.centre[which]))]
+    state = replace(state, one_value=state.narrow & (np.abs(state.centre) > AWAY * width))
     return _with_rare(_with_atoms(state, behind / np.maximum(looks, 1), looks, noise, magnitudes))
 
 
@@ -135,7 +146,7 @@ def _moved(state: ColumnState, which: Which, width: Floats, seen: Places) -> Col
     return replace(state, stddev=stddev, log_variance=log_variance)
 
 
-def _with_atoms(state: ColumnState, share: Floats, looks: Floats, noise: float, magnitudes: Floats) -> ColumnState:
+def _with_atoms(state: ColumnState, share: Floats, looks: Floats, noise: Floats, magnitudes: Floats) -> ColumnState:
     """Where a share of the records was left behind while looking closer, they may lie a whole magnitude away."""
     noise_of_mean = noise / np.sqrt(np.maximum(looks, 1))
     left = (looks > 0) & (share > np.hypot(STAYED_BEHIND * noise_of_mean, LEAST_BEHIND))
@@ -151,5 +162,6 @@ def _with_rare(state: ColumnState) -> ColumnState:
         state,
         stddev=np.where(ones, NEARLY_ONE_STDDEV, state.stddev),
         narrow=state.narrow | ones,
+        one_value=state.one_value | ones,
         centre_variance=np.where(ones, np.minimum(state.centre_variance, 0.02**2), state.centre_variance),
     )

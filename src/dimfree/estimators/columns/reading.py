@@ -3,7 +3,8 @@
 A histogram is compared with templates, the histograms that columns of known laws would have. The noise is Gaussian, so
 the posterior over templates is a product of a prior and exp((h·F - |F|²/2)/η²), where F is a template, h the released
 histogram over the number of records, and η the noise of one cell of it, with a little more for laws that no template
-has. Proof that nothing private is used: proofs/estimators/columns.md.
+has. Where the number of records is uncertain, h is about a·F, a normal about 1 with deviation τ, and a is averaged out.
+Proof that nothing private is used: proofs/estimators/columns.md.
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from dimfree.estimators.choose.constants import (
     MAGNITUDE_SPREAD,
     NEAR_MAGNITUDE,
     NONZERO_SHARES,
+    RARE_ODDS,
     SOME_ZEROS_PRIOR,
     STANDS_OUT,
     TEMPLATE_ERROR,
@@ -31,12 +33,16 @@ class Templates(NamedTuple):
     """Histograms of known laws, each summing over cells as released ones do, and the logarithm of their prior."""
 
     histograms: Floats  # (templates, cells)
-    prior: Floats
+    prior: Floats  # (templates,), or (columns, templates)
 
-    def posterior(self, shares: Floats, noise: float) -> Floats:
-        """Probabilities, (columns, templates), of released shares of records and the noise of a cell."""
-        likely = shares @ self.histograms.T - 0.5 * (self.histograms**2).sum(axis=1)
-        logs = likely / (noise**2 + TEMPLATE_ERROR**2) + self.prior
+    def posterior(self, shares: Floats, noise: Floats, miscount: Floats) -> Floats:
+        """Probabilities, (columns, templates), of released shares of records, the noise of a cell in each column, and
+        how uncertain its number of records is, as a share of it (τ)."""
+        products, squares = shares @ self.histograms.T, (self.histograms**2).sum(axis=1)
+        variance, spread = (noise**2 + TEMPLATE_ERROR**2)[:, None], miscount[:, None] ** 2
+        logs = (products - 0.5 * squares) / variance + self.prior
+        logs += 0.5 * spread * (products - squares) ** 2 / (variance * (variance + spread * squares))
+        logs -= 0.5 * np.log1p(spread * squares / variance)
         found = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
@@ -51,6 +57,11 @@ def _template(cells: Cells, values: Floats) -> Floats:
     return np.asarray(weights_of(cells, values) / len(values))
 
 
+def _of_columns(count: int, *numbers: Floats | float) -> list[Floats]:
+    """One number for all columns, or one for each, as one for each."""
+    return [np.broadcast_to(np.float64(number), count) for number in numbers]
+
+
 # --- magnitude --------------------------------------------------------------------------------------------------------
 
 
@@ -62,11 +73,10 @@ class MagnitudeTemplates:
     shares: Floats  # of entries that are not zero
     templates: Templates
 
-    def seen_with(self, noise: float) -> "MagnitudeTemplates":
-        """Those whose entries stand out of the noise of a cell: fewer cannot be told from none."""
-        some = np.flatnonzero((self.shares >= STANDS_OUT * noise) | (self.shares == 0) | (self.shares == 1))
-        templates = Templates(self.templates.histograms[some], self.templates.prior[some])
-        return MagnitudeTemplates(self.magnitudes[some], self.shares[some], templates)
+    def seen_with(self, noise: Floats) -> Templates:
+        """For each column, those whose entries stand out of the noise of a cell: fewer cannot be told from none."""
+        seen = (self.shares >= STANDS_OUT * noise[:, None]) | (self.shares == 0) | (self.shares == 1)
+        return Templates(self.templates.histograms, np.where(seen, self.templates.prior, -np.inf))
 
 
 @lru_cache(maxsize=1)
@@ -87,13 +97,31 @@ def magnitude_templates() -> MagnitudeTemplates:
     )
 
 
-def read_magnitudes(shares: Floats, noise: float) -> tuple[Floats, Floats]:
+def read_magnitudes(shares: Floats, noise: Floats | float, miscount: Floats | float = 0.0) -> tuple[Floats, Floats]:
     """The likeliest magnitude of each column, 0 if only zeros were seen, and the probability that it is near that."""
-    known = magnitude_templates().seen_with(noise)
-    posterior = known.templates.posterior(shares, noise)
+    known, noise, miscount = magnitude_templates(), *_of_columns(len(shares), noise, miscount)
+    posterior = known.seen_with(noise).posterior(shares, noise, miscount)
     likeliest = known.magnitudes[posterior.argmax(axis=1)][:, None]
     near = (known.magnitudes <= NEAR_MAGNITUDE * likeliest) & (known.magnitudes * NEAR_MAGNITUDE >= likeliest)
     return likeliest[:, 0], (posterior * near).sum(axis=1)
+
+
+def read_rare(shares: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """Of columns that show hardly anything but zeros: magnitude of the other entries, and their share of the records.
+
+    For each magnitude the share that fits best, by least squares; the likeliest magnitude. Both are 0 where no share
+    stands out of its noise. No template has so few entries: the error allowed to templates is larger than they are.
+    """
+    known = magnitude_templates()
+    whole = known.shares == 1
+    histograms, prior = known.templates.histograms[whole, 1:], known.templates.prior[whole]  # without the zeros' cell
+    lengths = np.linalg.norm(histograms, axis=1)
+    heights = np.maximum(shares[:, 1:] @ (histograms / lengths[:, None]).T / noise[:, None], 0.0)
+    odds = 0.5 * heights**2 + prior
+    best = odds.argmax(axis=1)
+    found = odds.max(axis=1) >= RARE_ODDS
+    share = heights[np.arange(len(best)), best] * noise / lengths[best]
+    return np.where(found, known.magnitudes[whole][best], 0.0), np.where(found, share, 0.0)
 
 
 # --- centre and spread ------------------------------------------------------------------------------------------------
@@ -123,10 +151,10 @@ def _place_templates() -> tuple[Floats, Floats, Templates]:
     return centres, spreads, Templates(_template(cells, centres + spreads * _law()[:, None]), np.zeros(len(centres)))
 
 
-def read_places(shares: Floats, noise: float) -> Places:
+def read_places(shares: Floats, noise: Floats | float, miscount: Floats | float = 0.0) -> Places:
     """Normal columns on a grid of centres and spreads: posterior means."""
     centres, spreads, templates = _place_templates()
-    posterior, logs = templates.posterior(shares, noise), np.log(spreads)
+    posterior, logs = templates.posterior(shares, *_of_columns(len(shares), noise, miscount)), np.log(spreads)
     centre, log_spread = posterior @ centres, posterior @ logs
     variance = posterior @ centres**2 - centre**2 + _STEP_VARIANCE
     log_variance = np.maximum(posterior @ logs**2 - log_spread**2, 0.0)

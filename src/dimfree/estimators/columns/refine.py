@@ -1,4 +1,4 @@
-"""A better centre and better spreads, once every column is roughly known: one clipped mean, one release of scores.
+"""A better centre and better spreads, once every column is roughly known: one clipped mean, two releases of scores.
 
 The records are seen by `noisy_clipped_mean` and `noisy_scores` alone (P8, P10). Proof:
 proofs/estimators/columns.md.
@@ -18,8 +18,11 @@ from dimfree.estimators.choose.constants import (
     MIDDLE_BIAS,
     MIDDLE_RADIUS,
     MIDDLE_SHARE,
+    RECENTRE_STRENGTH,
     SCORE_LENGTH,
     SCORED_TYPICAL,
+    TAIL_SCORE_SHARE,
+    TAIL_SCORE_UNIT,
     VARIANCE_FLOOR,
 )
 from dimfree.estimators.columns.state import ColumnState
@@ -37,11 +40,11 @@ def recentre(state: ColumnState) -> ColumnState:
     state, offset = state.release(
         MIDDLE_SHARE,
         lambda mu: noisy_clipped_mean(
-            setting.space, ball, setting.count, mu, setting.relation, "centre", noise=setting.noise
+            setting.space, ball, state.counts, mu, setting.relation, "centre", noise=setting.noise
         ),
     )
     event = state.events[-1]
-    variance = (event.stddev * event.step / setting.count * scale) ** 2
+    variance = (event.stddev * event.step / state.counts * scale) ** 2
     weight = state.centre_variance / (state.centre_variance + variance)
     left = np.minimum(weight * variance + (MIDDLE_BIAS * state.stddev) ** 2, state.centre_variance + variance)
     return replace(state, centre=state.centre + weight * offset * scale, centre_variance=left)
@@ -64,10 +67,10 @@ def measure_spreads(state: ColumnState) -> ColumnState:
         share, lambda mu: noisy_scores(setting.space, scoring, unit, mu, setting.relation, noise=setting.noise)
     )
     event = state.events[-1]
-    return _with_spreads(state, total / setting.count, event.stddev * event.step / setting.count, unit * guess**2)
+    return _with_spreads(state, total / state.counts, event.stddev * event.step / state.counts, unit * guess**2)
 
 
-def _with_spreads(state: ColumnState, scores: Floats, noise: float, unit: Floats) -> ColumnState:
+def _with_spreads(state: ColumnState, scores: Floats, noise: Floats, unit: Floats) -> ColumnState:
     """Spreads from mean scores: H, their noise and the variance that scores one."""
     learned = learned_variances(scores, noise, unit)
     moments = learned.second_moments
@@ -76,3 +79,24 @@ def _with_spreads(state: ColumnState, scores: Floats, noise: float, unit: Floats
     release = VarianceRelease(stddev**2, state.centre, scores, noise, unit)
     earlier = EarlierSpreads(state.stddev, np.where(state.unseen | state.narrow, np.inf, state.log_variance))
     return replace(state, stddev=stddev, log_variance=learned.log_stddev_variance, scores=release, earlier=earlier)
+
+
+@during("long tails")
+def widen_tails(state: ColumnState) -> ColumnState:
+    """Columns with more large entries than the others are divided by more: they alone are clipped farther out (P10).
+
+    One release of scores, clipped to norm 1, whose unit is so large that those of a usual record are short: a column's
+    sum is about the number of its large entries, and a little of the others. The spread grows by what it is over that
+    of the median column and the noise. With few records noise alone would widen columns, so nothing is released.
+    """
+    setting, d = state.setting, state.setting.space.dimension
+    if d == 1 or state.strength <= RECENTRE_STRENGTH:
+        return state
+    scoring, unit = Scoring(state.centre, state.about_centre, 1.0), TAIL_SCORE_UNIT * math.sqrt(d)
+    state, total = state.release(
+        TAIL_SCORE_SHARE,
+        lambda mu: noisy_scores(setting.space, scoring, unit, mu, setting.relation, noise=setting.noise),
+    )
+    event = state.events[-1]
+    usual = max(float(np.median(total)), 0.0) + event.stddev * event.step
+    return replace(state, stddev=state.stddev * np.maximum(total / usual, 1.0))

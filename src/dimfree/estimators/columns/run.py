@@ -1,7 +1,7 @@
 """Every column by itself: centre, spread, then one clipped mean. Gaussian releases: no test, no refusal by values.
 
-count (→ valid records) → magnitudes → places → centre → spreads → lengths → mean. Everything after the count is one
-filter: Gaussian releases chosen by released values, their precisions summing to at most P (P17). Proof:
+count (→ valid records) → magnitudes → places → centre → spreads → tails → lengths → mean. Everything after the count is
+one filter: Gaussian releases chosen by released values, their precisions summing to at most P (P17). Proof:
 proofs/estimators/columns.md.
 """
 
@@ -18,38 +18,41 @@ from dimfree.accounting.precision import largest_mu
 from dimfree.estimators.choose.constants import (
     FLOAT_RESOLUTION,
     LEAST_STRENGTH,
-    NAMED_STRENGTH,
     RECENTRE_STRENGTH,
     SURE_COUNT,
     TOTAL_STRENGTH,
     TOTAL_STRENGTHS,
 )
 from dimfree.estimators.choose.core import Size
+from dimfree.estimators.choose.sample import early_rate, strength
 from dimfree.estimators.columns.last import Answer, last_mean, look_at_lengths
+from dimfree.estimators.columns.missing import count_missing
 from dimfree.estimators.columns.opening import count_valid, learn_columns
-from dimfree.estimators.columns.refine import measure_spreads, recentre
-from dimfree.estimators.columns.state import ColumnState, strength
+from dimfree.estimators.columns.refine import measure_spreads, recentre, widen_tails
+from dimfree.estimators.columns.state import ColumnState
 from dimfree.estimators.learn import restore
-from dimfree.estimators.learn.population import Lengths, learned_population
+from dimfree.estimators.learn.population import Lengths, learned_population, some_unmeasured
 from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import learned_shape
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import Tail
-from dimfree.estimators.opening import released_size
+from dimfree.estimators.opening import early_sample, released_size
 from dimfree.estimators.run import Run
 from dimfree.results.release import Release
 
 METHOD = "columns"
-TOO_FEW_VALID = "Too few valid records for this many columns at this budget, by their released number."
+TOO_FEW_VALID = "Too few complete rows for this many columns at this budget, by their released number."
+TOO_FEW_PRESENT = "Too few entries for this many columns at this budget, by their released number."
 
 
 def release_columns(run: Run) -> Release:
-    """objective="relative": count, then columns; refused where the released number of records is too small."""
+    """objective="relative", or on_missing="column": count, then columns; refused where the released number of records
+    is too small."""
     calibration = calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
     size, before = released_size(run, calibration)  # P5'
     ledger = run.ledger(before, calibration.menu, chosen=0)  # P17
     refusal = _refused(run, size, calibration, replace(ledger, chosen=None))
-    return refusal or release_by_columns(run, size, ledger, relative=True)
+    return refusal or release_by_columns(run, size, ledger, relative=run.by_columns == "relative")
 
 
 def untested_branch(run: Run, calibration: Calibration, size: Size, *, alone: bool) -> OnlyGaussian | None:
@@ -60,8 +63,8 @@ def untested_branch(run: Run, calibration: Calibration, size: Size, *, alone: bo
     branch, d = calibration.untested, run.space.dimension
     if branch is None or run.by_columns is None:
         return None
-    pays = NAMED_STRENGTH if run.by_columns == "relative" else float(np.clip(TOTAL_STRENGTH * d, *TOTAL_STRENGTHS))
-    least = LEAST_STRENGTH if alone else pays
+    anything = alone or run.by_columns == "relative"
+    least = LEAST_STRENGTH if anything else float(np.clip(TOTAL_STRENGTH * d, *TOTAL_STRENGTHS))
     return branch if _certain(size) and strength(size.count, run.relation, branch.mu**2, d) >= least else None
 
 
@@ -81,15 +84,27 @@ def release_by_columns(run: Run, size: Size, ledger: Costs, *, relative: bool) -
     """The release of the columns route; a branch of Gaussian releases alone is the chosen one (P17, P18)."""
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
     state = ColumnState.at_start(setting, _chosen(ledger).mu, relative=relative)
-    state = count_valid(state) if run.counts_valid else state
-    if run.counts_valid and state.strength < LEAST_STRENGTH:
-        return run.refused(TOO_FEW_VALID, METHOD, replace(ledger, after=state.events), count=size.count)
-    state, tail = look_at_lengths(learned(state))
+    if reading := {"drop": count_valid, "column": count_missing}.get(run.on_missing):
+        state = reading(state)
+    if reading and state.strength < LEAST_STRENGTH:
+        reason = TOO_FEW_VALID if run.on_missing == "drop" else TOO_FEW_PRESENT
+        return run.refused(reason, METHOD, replace(ledger, after=state.events), count=size.count)
+    state, tail = look_at_lengths(_learned_early(run, size, state))
     state, answer = last_mean(state, tail)
     words = {"objective": "relative" if relative else "total"}
     ledger = replace(ledger, after=state.events)
-    public = size.public | (_averaged(state) if run.counts_valid else {})
+    public = size.public | (_averaged(state) if run.on_missing == "drop" else {})
     return run.answered(_stated(state, answer, tail), METHOD, ledger, public, words)
+
+
+def _learned_early(run: Run, size: Size, state: ColumnState) -> ColumnState:
+    """What `learned` tells, where records are many from a sample of them; the state is about all records (P16)."""
+    present = min(1.0, float(state.counts.min()) / size.count)  # released: of the column that has the fewest entries
+    rate = early_rate(size, state.precision, run.space.dimension, present)
+    if rate >= 1:
+        return learned(state)
+    setting = state.setting.on_sample(early_sample(run, size, rate)[0].records, rate)
+    return replace(learned(replace(state, setting=setting)), setting=state.setting)
 
 
 def _averaged(state: ColumnState) -> dict[str, float]:
@@ -102,7 +117,7 @@ def learned(state: ColumnState) -> ColumnState:
     state = learn_columns(state)
     if not state.relative or state.strength > RECENTRE_STRENGTH:
         state = recentre(state)
-    return measure_spreads(state)
+    return widen_tails(measure_spreads(state))
 
 
 def _chosen(ledger: Costs) -> Branch:
@@ -118,10 +133,16 @@ def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> R
     needed = LEAST_STRENGTH / strength(1.0, run.relation, calibration.menu[0].mu ** 2, run.space.dimension)
     needed = max(needed, SURE_COUNT * (size.stddev or 0.0))
     reason = (
-        f"Too few records for objective='relative' with {run.space.dimension} columns at this budget: about "
-        f"{math.ceil(needed)} are needed{_or_epsilon(run.budget, found)}. objective='total' may work."
+        f"Too few records for {_asked(run)} with {run.space.dimension} columns at this budget: about "
+        f"{math.ceil(needed)} are needed{_or_epsilon(run.budget, found)}."
     )
+    reason += "" if run.on_missing == "column" else " objective='total' may work."
     return run.refused(reason, METHOD, ledger, count=size.count)
+
+
+def _asked(run: Run) -> str:
+    """Why every column is read by itself."""
+    return "on_missing='column'" if run.on_missing == "column" else "objective='relative'"
 
 
 def _or_epsilon(budget: Budget, found: float) -> str:
@@ -145,13 +166,18 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
     constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
     shape = replace(shape, log_stddev=np.where(state.unseen | constant, np.inf, shape.log_stddev))
+    lengths = Lengths(tail, answer.ball)
+    zeros = state.unseen & some_unmeasured(lengths)  # some records lie far out: perhaps by what is not zero there
+    one_value = (state.one_value | zeros) & ~shape.learned  # whoever has another value may lie beyond the reach
     return restore.Answer(
         mean=answer.mean,
         denoised=_shrunk(state, answer),
         variance=answer.variance,
         shape=shape,
         reach=answer.reach(),
-        population=learned_population(Lengths(tail, answer.ball), answer.mean, shape.variances),
+        population=learned_population(lengths, answer.mean, shape.variances * state.present),
+        one_value=one_value if one_value.any() else None,
+        present=state.present if state.setting.space.by_entry else None,
     )
 
 

@@ -13,9 +13,10 @@ from typing import TypeVar
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.data.blocks import Mask
+from dimfree.estimators.choose.constants import ENTRY_LENGTHS, LENGTH_FARTHEST
+from dimfree.estimators.choose.sample import strength
 from dimfree.estimators.learn.spreads import EarlierSpreads, VarianceRelease
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.mechanisms import Measured
@@ -37,6 +38,9 @@ class ColumnState:
     log_variance: Floats  # of ln stddev
     unseen: Mask  # columns in which only zeros were seen, or entries beyond all cells
     narrow: Mask  # columns that may be narrower than any look could tell, down to constant ones
+    one_value: Mask  # those of them that lie away from zero: no look kept the size of other values in view
+    present: Floats  # share of the records that have an entry; 1 where a record without one is invalid
+    present_stddev: Floats  # of that share
     events: tuple[Gaussian, ...] = ()
     scores: VarianceRelease | None = None
     earlier: EarlierSpreads | None = None  # before the scores
@@ -46,13 +50,30 @@ class ColumnState:
         """Nothing is known of any column."""
         d, precision = setting.space.dimension, mu**2 * (1 - 1e-9)
         nothing, none = np.zeros(d), np.zeros(d, dtype=np.bool_)
-        return cls(setting, relative, precision, precision, nothing, nothing, nothing, nothing, none, none)
+        known = (nothing, nothing, nothing, nothing, none, none, none, np.ones(d), nothing)
+        return cls(setting, relative, precision, precision, *known)
 
     @property
     def strength(self) -> float:
         """n̂·√(P/d): how far a column's number of records stands above its noise if every column is looked at."""
         setting = self.setting
-        return strength(setting.count, setting.relation, self.precision, setting.space.dimension)
+        count = setting.count * float(self.present.mean())
+        return strength(count, setting.relation, self.precision, setting.space.dimension)
+
+    @property
+    def counts(self) -> Floats:
+        """The released number of records that have an entry, of each column."""
+        return self.setting.count * self.present
+
+    @property
+    def miscount(self) -> Floats:
+        """The deviation of the share of present entries, as a part of it."""
+        return self.present_stddev / self.present
+
+    @property
+    def count_stddevs(self) -> Floats:
+        """Of `counts`."""
+        return np.hypot(self.setting.count_stddev * self.present, self.setting.count * self.present_stddev)
 
     @property
     def about_centre(self) -> Floats:
@@ -65,28 +86,38 @@ class ColumnState:
         return self.about_centre if self.relative else np.sqrt(self.about_centre)
 
     @property
+    def parts(self) -> Floats:
+        """What each column adds to the length of a record, in columns divided by `scale`; 0 in a missing entry."""
+        return self.about_centre / self.scale * np.sqrt(self.present)
+
+    @property
     def length(self) -> float:
         """The expected length of a record, in columns divided by `scale`."""
-        return float(np.linalg.norm(self.about_centre / self.scale))
+        return float(np.linalg.norm(self.parts))
+
+    @property
+    def longest(self) -> float:
+        """The largest spread of a column divided by its `scale`."""
+        return float((self.about_centre / self.scale).max())
+
+    @property
+    def cap(self) -> float:
+        """How far one entry counts, in columns divided by `scale`. Released values alone decide it."""
+        return max(ENTRY_LENGTHS * self.length, LENGTH_FARTHEST * self.longest)
 
     @property
     def rank(self) -> float:
         """How many columns share the length of a record."""
-        squares = (self.about_centre / self.scale) ** 2
+        squares = self.parts**2
         return float(squares.sum() ** 2 / (squares**2).sum())
 
     @property
     def widest(self) -> float:
         """How many columns as long as the longest one would have all of the length of a record."""
-        return (self.length / float((self.about_centre / self.scale).max())) ** 2
+        return (self.length / float(self.parts.max())) ** 2
 
     def release(self, share: float, mechanism: Callable[[float], Measured[T]]) -> tuple["ColumnState", T]:
         """What a mechanism releases at the mu of a share of P, or of what is left; the state has paid for it (P17)."""
         taken = min(share * self.precision, self.left)
         found = mechanism(math.sqrt(taken))
         return replace(self, left=self.left - taken, events=(*self.events, found.event)), found.value
-
-
-def strength(count: float, relation: Neighbours, precision: float, columns: int) -> float:
-    """n̂·√(P/d), with the noise that the relation asks for."""
-    return max(count, 0.0) * math.sqrt(precision / (columns * CHANGED_RECORDS[relation]))

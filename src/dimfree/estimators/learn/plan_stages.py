@@ -31,22 +31,25 @@ def plan_stages(state: State, budget: float, most: int = MOST_STAGES, *, answer:
     is that of the answer, in which precise stages count, not of the centre.
     """
     plans: list[tuple[float, list[Planned]]] = []
+    (_, variance), (_, blur) = state.known.combined(), state.centre()
+    before = state.seen(variance), state.seen(blur)
     for count in range(1, most + 1):
         for ratio in STAGE_RATIOS if count > 1 else (1.0,):
             shares = budget * ratio ** np.arange(count) / (ratio ** np.arange(count)).sum()
             least = min(COUNTED_PRECISION * state.precision, shares[-1]) if answer else math.inf
-            plans.append(_predicted(state, shares, shares >= least))
+            plans.append(_predicted(state, *before, shares, shares >= least))
     enough = good_enough(min(error for error, _ in plans), state.sampling_error**2)
     return min((len(plan), error, plan) for error, plan in plans if error <= enough)[2]
 
 
-def _predicted(state: State, shares: Floats, counts: Mask) -> tuple[float, list[Planned]]:
+def _predicted(
+    state: State, variance: Floats, blur: Floats, shares: Floats, counts: Mask
+) -> tuple[float, list[Planned]]:
     """The squared error in the block after stages of these precisions, and the stages with their weights.
 
-    V <- 1/(1/V + 1/N) for the centre; the answer has the weights of P21, in proportion to predicted precisions.
+    V <- 1/(1/V + 1/N) for the centre, which is off by `blur`; the answer has the weights of P21, in proportion to
+    predicted precisions.
     """
-    (_, variance), (_, blur) = state.known.combined(), state.centre()
-    variance, blur = state.seen(variance), state.seen(blur)
     shrunk, outputs = blur / variance, []
     for share in shares:
         outputs.append(_output_variance(state, shrunk * variance, math.sqrt(share)))

@@ -55,7 +55,8 @@ class LengthMoments:
 
 
 def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floats | None = None) -> Population | None:
-    """What the lengths add to these variances; None where records stand out beyond the last edge: how far is not known.
+    """What the lengths add to these variances; None where records stand out beyond the last edge, or beyond the cap of
+    the ball, where their entries may have been held: how far out they lie is not known.
 
     None as well where squares leave the range of floats.
     Records that are drawn in move the mean. The square of that is added to its variance: an interval so widened is wide
@@ -68,7 +69,7 @@ def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floa
     with np.errstate(all="ignore"):
         v, offset = variances / stretch**2, float((((mean - ball.centre)[block] / stretch) ** 2).sum())
     known = float(v.sum())
-    if seen.tail.bumps[-1] > 0 or not (0 < known < math.inf and math.isfinite(offset)):
+    if some_unmeasured(seen) or not (0 < known < math.inf and math.isfinite(offset)):
         return None
     found = LengthMoments.of(seen, max(1.0, FAR_LENGTH * math.sqrt(known)))
     trace = max(found.square - offset, known)
@@ -78,6 +79,13 @@ def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floa
         likely, most = float(variances.sum()), float(stretch.max()) ** 2 * known
         widening *= ((1 - together) * likely + together * most) / float(own.sum())
     return Population(max(widening, 1.0), together) if math.isfinite(widening) else None
+
+
+def some_unmeasured(seen: Lengths) -> bool:
+    """Whether records stand out in the last cell, which is open, or in one that reaches the cap of an entry."""
+    tail = seen.tail
+    unmeasured = tail.ends >= min(float(tail.ends[-1]), seen.ball.cap * (1 - 1e-9))  # the cap may be an edge
+    return bool((tail.bumps[unmeasured] > 0).any())
 
 
 def correlation(v: Floats, spread: float) -> float:

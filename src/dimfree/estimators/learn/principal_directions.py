@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
+import scipy  # its parts load when they are first used
 
 from dimfree._types import Floats
 from dimfree.estimators.choose.constants import ANGLE_DEVIATIONS, BEYOND_EDGE, MOST_SPIKES, SMALLEST_TAIL
@@ -36,7 +36,7 @@ def found_spikes(noisy: Floats, noise: float, count: float, prior: Floats) -> Sp
     edge = noise * math.sqrt(size / 2)
     visible = 2 * edge + BEYOND_EDGE * noise / math.sqrt(2) * size ** (-1 / 6)
     most = min(MOST_SPIKES, size - 1)
-    seen, vectors = eigh(noisy - count * np.diag(prior), subset_by_index=(size - most, size - 1))
+    seen, vectors = scipy.linalg.eigh(noisy - count * np.diag(prior), subset_by_index=(size - most, size - 1))
     kept = np.flatnonzero(seen > visible)[::-1]
     seen, directions = seen[kept], vectors[:, kept]
     true = _true_eigenvalues(seen, edge)

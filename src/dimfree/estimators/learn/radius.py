@@ -10,7 +10,13 @@ import math
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.estimators.choose.constants import CORE_BIAS_MOST, FEW_LOOK, LENGTH_LOOK_MOST, LENGTH_READ_LEAST
+from dimfree.estimators.choose.constants import (
+    CORE_BIAS_POWER,
+    FEW_LOOK,
+    LENGTH_LOOK_MOST,
+    LENGTH_READ_LEAST,
+    WIDE_MOST,
+)
 from dimfree.estimators.choose.stages import look_share
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import LengthCounts, Tail, length_edges, outer_radius
@@ -49,6 +55,11 @@ def looked_radius(tail: Tail, mu: float, widest: float, wide: float) -> float:
     """R after a core: where the likely bias is at most a part of the noise, all of it along the widest coordinate.
 
     `widest` is Σσ over the largest σ: the squared length of the noise in the records' units, over what one coordinate
-    of the ball has in the widest one. At least `wide`, as far as lengths were looked at.
+    of the ball has in the widest one.
     """
-    return max(outer_radius(tail, widest, mu, CORE_BIAS_MOST), min(wide, tail.last_edge))
+    return widened(outer_radius(tail, widest, mu, CORE_BIAS_POWER), wide, tail)
+
+
+def widened(radius: float, wide: float, tail: Tail) -> float:
+    """The radius, or up to `wide`, by one factor at most, as far as lengths were looked at."""
+    return max(radius, min(wide, WIDE_MOST * radius, tail.last_edge))

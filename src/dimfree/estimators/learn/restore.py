@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dimfree._types import Floats
+from dimfree.data.blocks import Mask
 from dimfree.estimators.learn.population import Population, learned_population
 from dimfree.estimators.learn.principal_directions import without_offset
 from dimfree.estimators.learn.shrinkage import denoised
@@ -33,6 +34,8 @@ class Answer:
     record_principal: Floats | None = None
     reach: Reach | None = None
     population: Population | None = None  # None: error bars are about these records only
+    one_value: Mask | None = None  # columns that look like one value; None: no such column
+    present: Floats | None = None  # share of the records that have an entry; None: all of them
 
 
 def restored(state: State) -> Answer:

@@ -189,7 +189,7 @@ def state_after_core(
     weight = np.ones_like(root)
     weight[slice(None) if block is None else block] = 0.0
     core = Output(mean.value * root, (mean.event.stddev * mean.event.step * root) ** 2, weight)
-    count = setting.count if sampling_count is None else sampling_count
+    count = setting.final_count if sampling_count is None else sampling_count
     return State(
         setting=setting,
         start=Start(precision, shape.farthest, float((shape.stddev**2).sum()), count),

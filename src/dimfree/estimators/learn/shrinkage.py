@@ -64,14 +64,15 @@ class LearnedVariances:
     log_stddev_variance: Floats
 
 
-def learned_variances(scores: Floats, noise: float, unit: Floats | float) -> LearnedVariances:
+def learned_variances(scores: Floats, noise: Floats | float, unit: Floats | float) -> LearnedVariances:
     """Second moments from mean scores H = μ + N(0, τ²), μ from a fitted prior on a grid of moments q, μ = E[φ(q·Z²)].
 
     The uncertainty: variance of the posterior, width of a grid cell, error of the Gaussian model.
     """
-    highest = 2 * float(phi_inverse(np.array(max(float(scores.max()), noise))))
-    moments = np.concatenate([[noise / 64], np.geomspace(noise / 8, highest, PRIOR_ATOMS)])
-    posterior = _fit(-0.5 * ((scores[:, None] - mean_score(moments)) / noise) ** 2, SCORE_STEPS)
+    least, each = float(np.min(noise)), np.broadcast_to(noise, scores.shape)
+    highest = 2 * float(phi_inverse(np.array(max(float(scores.max()), least))))
+    moments = np.concatenate([[least / 64], np.geomspace(least / 8, highest, PRIOR_ATOMS)])
+    posterior = _fit(-0.5 * ((scores[:, None] - mean_score(moments)) / each[:, None]) ** 2, SCORE_STEPS)
     logs = 0.5 * np.log(moments)
     spread = (posterior * (logs - (posterior @ logs)[:, None]) ** 2).sum(axis=1)
     return LearnedVariances((posterior @ moments) * unit, spread + (logs[2] - logs[1]) ** 2 / 12 + SHAPE_MODEL_ERROR**2)

@@ -39,7 +39,7 @@ class VarianceRelease:
     variances: Floats
     centre: Floats | None
     scores: Floats
-    noise: float
+    noise: Floats | float
     unit: Floats
     which: NDArray[np.intp] | None = None
 
@@ -91,8 +91,9 @@ def _posterior(
 
     The prior is fitted to all columns and to some pseudo-columns of any spread, half of them constant.
     """
-    highest = 4 * float(phi_inverse(np.array(max(float(release.scores.max()), release.noise))))
-    atoms = np.concatenate([[0.0], np.geomspace(release.noise / 8, highest, PRIOR_ATOMS)])
+    noise = float(np.min(release.noise))
+    highest = 4 * float(phi_inverse(np.array(max(float(release.scores.max()), noise))))
+    atoms = np.concatenate([[0.0], np.geomspace(noise / 8, highest, PRIOR_ATOMS)])
     anything = np.concatenate([[0.5], np.full(PRIOR_ATOMS, 0.5 / PRIOR_ATOMS)])
     density = np.concatenate(list(_densities(release, atoms, offset, offset_variance)))
     if earlier is not None:
@@ -110,13 +111,13 @@ def _posterior(
 def _densities(release: VarianceRelease, atoms: Floats, offset: Floats, offset_variance: Floats) -> Iterator[Floats]:
     """Densities of the score at every atom, up to a factor for each column; e is normal about `offset`."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(SPREAD_NODES)
-    stddev = np.sqrt(offset_variance)
+    stddev, noise = np.sqrt(offset_variance), np.broadcast_to(release.noise, release.scores.shape)
     for start in range(0, len(release.scores), SPREAD_BLOCK):
         part = slice(start, start + SPREAD_BLOCK)
         logs = np.full((len(release.scores[part]), len(atoms)), -np.inf)
         for node, weight in zip(nodes, weights, strict=True):
             away = (offset[part] + node * stddev[part]) / np.sqrt(release.unit[part])
-            off = (release.scores[part, None] - expected_score(np.sqrt(atoms), away[:, None])) / release.noise
+            off = (release.scores[part, None] - expected_score(np.sqrt(atoms), away[:, None])) / noise[part, None]
             logs = np.logaddexp(logs, np.log(weight) - 0.5 * off**2)
         yield np.exp(logs - logs.max(axis=1, keepdims=True))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.data.progress import during
-from dimfree.estimators.choose.constants import FEW_LENGTHS, FEW_RADIUS, MOST_STAGES, WIDE_REACH
+from dimfree.estimators.choose.constants import EARLY_STRENGTH, FEW_LENGTHS, FEW_RADIUS, MOST_STAGES, WIDE_REACH
 from dimfree.estimators.choose.stages import Moments, Schedule
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.plan_stages import plan_stages
@@ -59,7 +59,8 @@ def run_schedule(
 ) -> tuple[Knowledge, Ball | None]:
     """Known shape: the stages of a schedule, each around everything known before it (P8); and the last ball.
 
-    Stages that count in the answer have a looked-at radius, or the model's where that is trusted.
+    Stages that count in the answer have a looked-at radius, or the model's where that is trusted. The last one sees
+    all records; after a sample it alone counts.
     """
     moments, block = Moments.of(honest.spectrum[: schedule.block]), honest.largest(schedule.block)
     ball: Ball | None = None
@@ -68,6 +69,8 @@ def run_schedule(
         centre, variance = known.combined()
         spread = float((variance if block is None else variance[block]).mean())
         spread += known.miscounted(setting.count_stddev, setting.count) / moments.size
+        if index + 1 == len(schedule.stage_mus):
+            setting = setting.of_all()
         ball = Ball(centre, 1.0, float(moments.radius(level, spread)), block)
         if weight and ratio is None and honest.looked:
             farthest = honest.farthest + math.sqrt(float(variance.sum()))
@@ -102,10 +105,12 @@ def run_stages(state: State, share: float, most: int = MOST_STAGES, *, spherical
 def last_stages(state: State) -> State:
     """Learned shape: the look at the records' lengths, and the stages of the answer, with all that is left.
 
-    The weights of the answer are fixed with the plan (P21).
+    All records are looked at here. The weights of the answer are fixed with the plan (P21). After a sample one stage is
+    planned, as each is a pass over the records.
     """
+    most, state = (MOST_STAGES, state) if state.setting.whole is None else (1, _settled(state).on_all())
     look = look_precision(state.widest, state.precision, state.left, few=state.few)
-    plan = plan_stages(state, state.left - look, answer=True)
+    plan = plan_stages(state, state.left - look, most, answer=True)
     counted = sum(planned.mu**2 for planned in plan if planned.weight)
     ratio: float | None = None
     for planned in plan:
@@ -113,6 +118,17 @@ def last_stages(state: State) -> State:
             state, ratio = _few_look(state, look) if state.few else _look(state, look, counted)
         state = _run_stage(state, planned.mu, ratio or 1.0, planned.weight)
     return state
+
+
+def _settled(state: State) -> State:
+    """On a sample: with a better centre, if the error of the centre makes records longer than a better one costs.
+
+    A share s of P leaves 1/(s·strength²) of their squared length; s = 1/strength is the best: it costs as much.
+    """
+    blur = state.centre()[1]
+    longer = state.seen(np.sqrt(state.stddev**2 + blur)).sum() / state.seen(state.stddev).sum()
+    pays = longer > 1 + 1 / EARLY_STRENGTH
+    return run_stages(state, state.precision / state.left / EARLY_STRENGTH) if pays else state
 
 
 def _run_stage(state: State, mu: float, ratio: float = 1.0, weight: float = 0.0, *, spherical: bool = False) -> State:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
+from dimfree.data.records import Records
 from dimfree.estimators.choose.constants import GUESSED_LOG_VARIANCE
 from dimfree.estimators.choose.core import are_few, core_alone
 from dimfree.estimators.learn.knowledge import Knowledge, Output
@@ -41,6 +42,28 @@ class StageSetting:
     relation: Neighbours
     noise: Noise
     count_stddev: float = 0.0  # of a released count; 0: public
+    whole: "StageSetting | None" = None  # of all records, where these are a sample of them
+
+    @property
+    def final_count(self) -> float:
+        """The released or public number of all records, where these are a sample."""
+        return self.count if self.whole is None else self.whole.count
+
+    def on_sample(self, records: Records, rate: float) -> "StageSetting":
+        """Of a sample: as many records as its public rate leaves, give or take what the coins do (P16)."""
+        if rate >= 1:
+            return self
+        coins = math.sqrt(rate * (1 - rate) * self.count) if self.count_stddev else 0.0
+        off = math.hypot(rate * self.count_stddev, coins)
+        space = replace(self.space, records=records, _kept=[])
+        return replace(self, space=space, count=rate * self.count, count_stddev=off, whole=self)
+
+    def of_all(self) -> "StageSetting":
+        """Of all records, in the same coordinates."""
+        if self.whole is None:
+            return self
+        space = replace(self.space, records=self.whole.space.records, _kept=[])
+        return replace(self.whole, space=space)
 
     @property
     def moves(self) -> int:
@@ -99,9 +122,9 @@ class State:
         dimension = setting.space.dimension
         typical = np.full(dimension, learned.trace / dimension)
         variance = np.full(dimension, (mean.event.stddev * mean.event.step) ** 2)
-        alone = core_alone(setting.count, math.sqrt(precision), setting.relation, dimension)
+        alone = core_alone(setting.final_count, math.sqrt(precision), setting.relation, dimension)
         known = Knowledge.of(Output(mean.value, variance, float(alone)), mean.event)  # P21: all of the answer, or none
-        count = setting.count if sampling_count is None else sampling_count
+        count = setting.final_count if sampling_count is None else sampling_count
         start = Start(precision, 2 * learned.radius, learned.trace, count)
         unknown = np.full(dimension, math.inf)
         return cls(setting, start, known, precision * (1 - share), np.sqrt(typical), unknown)
@@ -122,7 +145,7 @@ class State:
     @property
     def few(self) -> bool:
         """Whether there are too few records to learn anything beside their mean."""
-        return are_few(self.setting.count, math.sqrt(self.precision), self.setting.relation)
+        return are_few(self.setting.final_count, math.sqrt(self.precision), self.setting.relation)
 
     @property
     def core_alone(self) -> bool:
@@ -152,8 +175,8 @@ class State:
         return self.start.sampling_count / self.setting.count
 
     def noise_over_sampling(self) -> float:
-        """Noise of one spherical release with all precision, over the sampling error."""
-        count = self.setting.count
+        """Noise of one spherical release of all records with all precision, over the sampling error."""
+        count = self.setting.final_count
         over = self.setting.moves * math.sqrt(len(self.stddev) / max(count, 1.0) / self.precision)
         return over * math.sqrt(self.start.sampling_count / count)
 
@@ -185,6 +208,10 @@ class State:
     def choose(self, **choices: float | str) -> "State":
         """With public facts about what was chosen."""
         return replace(self, choices={**self.choices, **choices})
+
+    def on_all(self) -> "State":
+        """About all records, where a sample was looked at so far."""
+        return replace(self, setting=self.setting.of_all())
 
     def move_to(self, basis: Basis, stddev: Floats | None = None) -> "State":
         """In other coordinates, with standard deviations there (None: equal ones, of a rotation).

@@ -188,12 +188,12 @@ def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats, prior:
     return weight / weight.sum(), amount
 
 
-def outer_radius(tail: Tail, rank: float, mu: float, most: float = c.OUTER_BIAS_MOST) -> float:
+def outer_radius(tail: Tail, rank: float, mu: float, power: float = c.OUTER_BIAS_POWER) -> float:
     """Smallest radius, at most the last edge, where the likely excess is at most b·sqrt(rank)·R/mu.
 
     sqrt(rank)·R/mu is the length of the noise of the clipped sum: clipping moves the sum by at most b times as much.
     """
-    b = min(most, c.OUTER_BIAS * rank**c.OUTER_BIAS_POWER)
+    b = min(c.OUTER_BIAS_MOST, c.OUTER_BIAS * rank**power)
     low, high = 0.0, tail.last_edge
     for _ in range(16):
         middle = (low + high) / 2

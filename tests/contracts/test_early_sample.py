@@ -1,0 +1,222 @@
+"""Where records are many, all but the last look and the last stage see a sample of them, wherever the records lie."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from early import early_samples
+from flat_options import with_options
+from scipy import sparse
+from streams import RecordedStream, needs
+
+from dimfree import SeededNoise, release_mean
+from dimfree.accounting.budget import Neighbours
+from dimfree.data.gpu.device import Place
+from dimfree.data.records import Records, as_records
+from dimfree.estimators.choose import constants
+from dimfree.estimators.choose.core import Size
+from dimfree.estimators.choose.sample import early_rate, strength
+from dimfree.estimators.learn.state import StageSetting
+from dimfree.geometry.shape import Diagonal
+from dimfree.geometry.space import Space
+
+ROWS, EARLY = 1500, 700
+VARIANCES = np.array([1.0, 4.0, 0.25, 1.0])
+WAYS = {
+    "columns": {},
+    "relative": {"objective": "relative"},
+    "core": {"core": "stable"},
+    "turned": {"core": "stable", "basis": "dct"},
+    "known": {"covariance": VARIANCES, "core": "stable"},
+    "mixed": {"covariance": np.diag(VARIANCES) + 0.1, "core": "stable"},
+    "replace-one": {"core": "stable", "neighbours": "replace-one"},
+    "drop": {"on_missing": "drop"},
+    "column": {"on_missing": "column"},
+}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """For each way; entries are missing only where they are read one by one."""
+    drawn = np.random.default_rng(3).standard_normal((ROWS, 4)) * np.sqrt(VARIANCES) + [3, -1, 0, 7]
+    table = drawn.astype(np.float32)
+    return {way: np.where(table > 8, np.float32(np.nan), table) if way == "column" else table for way in WAYS}
+
+
+@pytest.fixture
+def table(tables, request):
+    chosen = getattr(request.node, "callspec", None)
+    return tables["columns" if chosen is None else chosen.params.get("way", "columns")]
+
+
+def released(X, way: str, early: int = EARLY) -> dict:
+    given = {"epsilon": 6.0, "delta": 1e-6, "core_sample": 500, "noise": SeededNoise(5), **WAYS[way]}
+    with early_samples(early):
+        release = release_mean(X, **with_options(**given))
+    assert not release.refused
+    return json.loads(release.to_json())
+
+
+@pytest.fixture(scope="module")
+def in_memory(tables):
+    return {way: released(tables[way], way) for way in WAYS}
+
+
+@pytest.mark.parametrize("way", [way for way, given in WAYS.items() if "covariance" not in given])
+def test_the_sample_is_another_release_than_that_of_all_records(table, in_memory, way):
+    """Otherwise nothing below would be about a sample. (With a known covariance one stage, which sees all, may do.)"""
+    assert released(table, way, early=10 * ROWS)["mean"] != in_memory[way]["mean"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_stream_gives_the_same_release_in_four_passes(table, in_memory, way):
+    stream = RecordedStream(table, most=97)
+    assert released(Records(stream, None), way) == in_memory[way]
+    assert stream.passes <= 4 + (way == "column")  # validity (or valid records, or two counts), sample, lengths, mean
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_partitions_and_sparse_rows_give_the_same_release(table, in_memory, way):
+    array = needs("dask.array").from_array(table, chunks=(350, 3))
+    assert released(array, way) == in_memory[way]
+    assert released(sparse.csr_array(table), way) == in_memory[way]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_device_gives_the_same_release(table, in_memory, way):
+    torch, place = needs("torch"), Place("cpu")
+    from dimfree.data.gpu.rows import DeviceRows
+
+    for records in (as_records(table), Records(DeviceRows(torch.tensor(table)), None)):
+        assert released(records.on(place), way) == in_memory[way]
+
+
+def test_stages_before_the_last_see_the_sample():
+    """Of a known covariance: the last stage alone counts, and it alone sees all records."""
+    spreads = np.geomspace(1, 0.2, 24)
+    table = np.random.default_rng(1).standard_normal((900, 24)) * spreads + 0.3
+    given = {"epsilon": 3.0, "delta": 1e-2, "covariance": spreads**2, "core": "stable", "core_sample": 250}
+    stream = RecordedStream(table, most=97)
+    with early_samples(400):
+        found = [release_mean(X, **with_options(**given), noise=SeededNoise(3)) for X in (table, Records(stream, None))]
+    assert found[0].parameters["stages"] == 2
+    assert found[0].to_json() == found[1].to_json()
+    assert stream.passes == 4
+    whole = release_mean(table, **with_options(**given), noise=SeededNoise(3))
+    assert not np.array_equal(found[0].mean, whole.mean)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_answer_is_the_mean_of_all_records(table, in_memory, way):
+    """Up to the stated noise, beside which the mean of half of the records lies far away (P21)."""
+    noise = np.array(in_memory[way]["noise_stddev"])
+    off = (in_memory[way]["mean"] - np.nanmean(table, axis=0, dtype=np.float64)) / noise
+    half = np.sqrt(VARIANCES * (1 / EARLY - 1 / ROWS)) / noise
+    assert np.sqrt(np.mean(off**2)) < 2
+    assert np.sqrt(np.mean(half**2)) > 4
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_missing_entries_of_a_sample_are_those_of_its_records(table, neighbours):
+    """Each column over the records that have it: the same wherever the records lie, and not that of all records."""
+    holes = np.where(np.random.default_rng(4).random(table.shape) < 0.05, np.nan, table)
+    given = {"epsilon": 6.0, "delta": 1e-6, "on_missing": "column", "neighbours": neighbours}
+
+    def found(X, early=EARLY):
+        with early_samples(early):
+            return release_mean(X, **with_options(**given, core_sample=500), noise=SeededNoise(5))
+
+    here = found(holes)
+    for there in (Records(RecordedStream(holes, most=97), None), sparse.csr_array(holes)):
+        assert found(there).to_json() == here.to_json()
+    assert found(needs("dask.array").from_array(holes, chunks=(350, 3))).to_json() == here.to_json()
+    assert not np.array_equal(found(holes, early=10 * ROWS).mean, here.mean)
+
+
+@pytest.mark.parametrize("way", ["drop", "column"])
+def test_a_sample_without_enough_entries_is_not_drawn(table, way):
+    """Of a column that few records have, a sample of as many records as usual would have next to nothing."""
+    holes = table.astype(np.float64)
+    holes[np.arange(ROWS) % 4 > 0, 2] = np.nan
+    assert released(holes, way) == released(holes, way, early=10 * ROWS)
+
+
+@pytest.mark.parametrize("early", [EARLY, 10 * ROWS])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_table_of_the_owner_is_left_as_it_is(way, early, table):
+    """Distances overwrite the rows that they were computed from: never those of the caller."""
+    given = table.astype(np.float64)
+    released(given, way, early)
+    np.testing.assert_array_equal(given, table)
+
+
+# ------------------------------------------------------------------------------------------------ what is held
+
+
+@pytest.mark.parametrize("capacity", [0, 10, ROWS])
+def test_more_records_than_expected_are_all_held(table, capacity):
+    """A buffer that is too small grows: no record is left out for another one."""
+    chosen = np.arange(ROWS) % 3 == 1
+    for source in (as_records(table), Records(RecordedStream(table, 97), None)):
+        held = source.held(chosen, capacity)
+        assert not held.streams
+        np.testing.assert_array_equal(np.concatenate([block for block, _ in held.blocks()]), table[chosen])
+
+
+def test_what_is_held_cannot_be_written_to(table):
+    (block, _), *_ = as_records(table).held(np.arange(ROWS) < 9, 12).blocks()
+    with pytest.raises(ValueError, match="read-only"):
+        block[0] = 1.0
+
+
+# ------------------------------------------------------------------------------------------------ the public rule
+
+
+@pytest.mark.parametrize("stddev", [None, 30.0])
+def test_few_records_are_all_looked_at(stddev):
+    small = Size(constants.EARLY_WORTH * constants.EARLY_LEAST - 1, stddev, 4096)
+    assert early_rate(small, 100.0, 3) == 1
+    assert early_rate(Size(small.count + 1, stddev, 4096), 100.0, 3) == 1 / constants.EARLY_WORTH
+
+
+def test_a_sample_is_strong_enough_and_not_larger():
+    size, precision = Size(1e8, 30.0, 4096), 1e-4
+    number = early_rate(size, precision, 10) * size.count
+    found = strength(number, Neighbours.ADD_REMOVE, precision, 10)
+    assert 0.9999 * constants.EARLY_STRENGTH <= found < 1.001 * constants.EARLY_STRENGTH
+
+
+def test_a_sample_is_larger_where_few_records_have_a_column():
+    size = Size(1e6, 30.0, 4096)
+    assert early_rate(size, 100.0, 3, present=0.5) == 2 * early_rate(size, 100.0, 3)
+    assert early_rate(size, 100.0, 3, present=0.01) == 1
+
+
+def test_a_sample_that_memory_has_no_space_for_is_not_drawn():
+    columns = constants.EARLY_BYTES // 8 // constants.EARLY_LEAST
+    assert early_rate(Size(1e9, 30.0, 4096), 1e6, columns) < 1
+    assert early_rate(Size(1e9, 30.0, 4096), 1e6, columns + 1) == 1
+
+
+def test_early_shares_are_at_their_least_from_this_strength_on():
+    """So a sample makes no early release dearer than it is with all records."""
+    squared = constants.EARLY_STRENGTH**2
+    for wanted, shares in (
+        (constants.LOOK_STRENGTH**2, constants.LOOK_SHARES),
+        (constants.COLUMN_SCORE_STRENGTH, constants.COLUMN_SCORE_SHARES),
+        (constants.VARIANCE_PRECISION, constants.VARIANCE_SHARES),
+        (constants.RECENTRE_PRECISION, constants.RECENTRE_SHARES),
+    ):
+        assert wanted / squared <= shares[0]
+
+
+def test_the_number_of_a_sample_is_as_uncertain_as_its_coins():
+    space = Space(as_records(np.zeros((4, 2))), Diagonal(np.ones(2)))
+    all_of_them = StageSetting(space, 1000.0, Neighbours.ADD_REMOVE, SeededNoise(0), 30.0)
+    some = all_of_them.on_sample(as_records(np.zeros((1, 2))), 0.25)
+    assert (some.count, some.final_count) == (250.0, 1000.0)
+    assert some.count_stddev == pytest.approx(math.sqrt((0.25 * 30) ** 2 + 1000 * 0.25 * 0.75))
+    assert (some.of_all().count, some.of_all().space.count, some.of_all().whole) == (1000.0, 4, None)
+    public = StageSetting(space, 1000.0, Neighbours.REPLACE_ONE, SeededNoise(0))
+    assert public.on_sample(as_records(np.zeros((1, 2))), 0.25).count_stddev == 0

@@ -1,0 +1,279 @@
+"""on_missing="column": what it estimates, what it says, where it is refused, and that every door leads to the same."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from dimfree import Options, PrivateMean, PrivateStandardScaler, Release, SeededNoise, read_table, release_means
+from dimfree import release_mean as release
+from dimfree.accounting.budget import Neighbours
+from dimfree.audit.noise_doubles import ZeroNoise
+from dimfree.data.records import as_records
+from dimfree.errors import InvalidParameter
+from dimfree.estimators.columns.missing import count_missing, missing_norm
+from dimfree.estimators.columns.state import ColumnState
+from dimfree.estimators.learn.state import StageSetting
+from dimfree.estimators.run import BY_COLUMN, DROPPED
+from dimfree.geometry.shape import Diagonal
+from dimfree.geometry.space import Space
+
+BUDGET = {"epsilon": 4.0, "delta": 1e-6}
+NAMES = [f"column {k}" for k in range(5)]
+relations = pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+
+
+def table(rows=1500, share=0.1, seed=0):
+    rng = np.random.default_rng(seed)
+    whole = rng.normal(size=(rows, 5)) * [1, 10, 0.1, 1, 3] + [0, 100, 1, -5, 0]
+    whole[rng.random(whole.shape) < np.array([share, 0.5, 0, share, share])] = np.nan
+    return whole
+
+
+def by_column(X, seed=0, **given):
+    return release(X, on_missing="column", noise=SeededNoise(seed), **{**BUDGET, **given})
+
+
+@relations
+@pytest.mark.parametrize("objective", ["relative", "total", "auto"])
+def test_each_column_is_averaged_over_those_who_have_it(relation, objective):
+    X = table()
+    found = by_column(X, objective=objective, neighbours=relation)
+    assert found.method == "columns"
+    own = np.nanmean(X, axis=0)
+    assert (np.abs(found.mean - own) < 0.2 * np.nanstd(X, axis=0)).all()
+    assert np.abs(found.present - np.isfinite(X).mean(axis=0)).max() < 0.05
+    assert found.parameters["estimates"] == "each column's mean over the people who have it"
+    assert found.parameters["estimates"] in found.guarantee.statement()
+
+
+def test_intervals_cover_as_often_as_they_say():
+    """Of 400 intervals at 90 %, between 335 and 383 hold (false alarms below 1e-4 for a binomial law)."""
+    hit = 0
+    for seed in range(80):
+        X = table(700, 0.2, seed)
+        low, high = by_column(X, seed, objective="relative").interval(0.9)
+        own = np.nanmean(X, axis=0)
+        hit += int(((low <= own) & (own <= high)).sum())
+    assert 335 <= hit <= 383
+
+
+def of_two_studies(rows, columns, seed):
+    """A tenth of the people have the first column and nothing else, the others all but that."""
+    rng = np.random.default_rng(seed)
+    X, first = 3 + rng.normal(size=(rows, columns)), rng.random(rows) < 0.1
+    X[first, 1:] = np.nan
+    X[~first, 0] = np.nan
+    return X
+
+
+def test_a_column_of_those_who_miss_all_others_is_covered():
+    """Of 40 intervals at 90 %, 28 or more hold (false alarms below 1e-3); its share is right."""
+    hit = 0
+    for seed in range(40):
+        X = of_two_studies(6000, 20, seed)
+        found = by_column(X, seed, objective="relative")
+        low, high = found.interval(0.9)
+        hit += int(low[0] <= np.nanmean(X[:, 0]) <= high[0])
+        assert abs(found.present[0] - 0.1) < 0.03
+    assert hit >= 28
+
+
+def test_what_a_clipped_count_may_have_lost_is_in_the_error_bars():
+    """With fewer records such people count less than they should; the error of the share is then in the deviation."""
+    X = of_two_studies(3000, 30, 1)
+    setting = StageSetting(
+        Space(as_records(X), Diagonal(np.ones(30)), None, by_entry=True), 3000.0, Neighbours.ADD_REMOVE, ZeroNoise()
+    )
+    state = count_missing(ColumnState.at_start(setting, 0.4, relative=True))
+    assert abs(state.present[0] - np.isfinite(X[:, 0]).mean()) < 2 * state.present_stddev[0]
+
+
+def test_error_bars_about_the_population_divide_by_those_who_have_it():
+    found = by_column(table(), objective="relative")
+    model, box = found.error_model, found.confidence_box(simultaneous=False)
+    assert np.allclose(
+        box.parts.sampling, model.record_stddev * np.sqrt(model.widening / model.records / found.present)
+    )
+
+
+def test_a_release_survives_its_file_and_its_table_has_the_shares():
+    found = by_column(pd.DataFrame(table(), columns=NAMES))
+    again = Release.from_json(found.to_json())
+    assert again == found
+    assert np.array_equal(again.present, found.present)
+    assert found.to_frame()["present"].tolist() == found.present.tolist()
+    assert again.guarantee.each_column
+    with pytest.raises(ValueError, match="read-only"):
+        found.present[0] = 1.0
+
+
+def test_without_it_nothing_of_this_is_stated():
+    found = release(table(share=0.0)[:, [0, 2]], **BUDGET, on_missing="drop", noise=SeededNoise(0))
+    assert found.present is None
+    assert "present" not in json.loads(found.to_json())["error_model"]
+    assert "present" not in found.to_frame().columns
+
+
+# ------------------------------------------------------------------------------------------------ refusals
+
+
+@relations
+def test_too_few_entries_are_refused_by_released_numbers(relation):
+    X = np.full((2000, 5), np.nan)
+    X[:30] = 1.0
+    found = by_column(X, neighbours=relation)
+    assert found.refused
+    assert "Too few entries" in found.refusal
+    assert found.ledger.after[-1].purpose == "missing entries of the columns"
+
+
+def test_too_few_records_are_refused_in_public_words():
+    said = {by_column(np.full((20, 5), entry), epsilon=0.5).refusal.split(":")[0] for entry in (0.0, np.nan)}
+    assert said == {"Too few records for on_missing='column' with 5 columns at this budget"}
+
+
+@relations
+def test_a_refusal_of_drop_says_that_incomplete_rows_do_not_count(relation):
+    """The words are the same whether or not anything is missing: a table of nothing but complete rows, and of none."""
+    for X in (table(60, 0.0), np.full((60, 5), np.nan)):
+        found = release(X, epsilon=0.3, delta=1e-6, on_missing="drop", neighbours=relation, noise=SeededNoise(0))
+        assert found.refusal.endswith(DROPPED + BY_COLUMN)
+    known = release(X, epsilon=0.3, delta=1e-6, on_missing="drop", covariance=np.ones(5), noise=SeededNoise(0))
+    assert known.refusal.endswith(DROPPED)  # no advice that would be refused
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"covariance": np.ones(5)},
+        {"shape": "paper"},
+        {"basis": "dct"},
+        {"options": Options(core="stable")},
+        {"unit": np.arange(1500), "unit_rows": 2},
+    ],
+)
+def test_what_does_not_go_with_it_is_told(given):
+    with pytest.raises(InvalidParameter, match="on_missing='column'"):
+        by_column(table(), **given)
+
+
+# ------------------------------------------------------------------------------------------------ doors
+
+
+def with_nulls(X):
+    return pa.table({name: pa.array(X[:, k], from_pandas=True) for k, name in enumerate(NAMES)})
+
+
+def with_none(X):
+    return pd.DataFrame(
+        {name: [None if np.isnan(v) else v for v in X[:, k]] for k, name in enumerate(NAMES)}, dtype=object
+    )
+
+
+def in_csv(X, folder, empty):
+    path = folder / "table.csv"
+    lines = (",".join(empty if np.isnan(v) else repr(float(v)) for v in row) for row in X)
+    path.write_text("\n".join([",".join(NAMES), *lines]) + "\n")
+    return read_table(str(path))
+
+
+@pytest.mark.parametrize("empty", ["", "nan", "inf", "NA"])
+def test_an_entry_that_is_no_finite_number_is_missing_in_every_format(tmp_path, empty):
+    X = table(600)
+    frame = pd.DataFrame(X, columns=NAMES)
+    said = by_column(frame).to_json()
+    assert by_column(with_nulls(X)).to_json() == said
+    assert by_column(with_none(X)).to_json() == said
+    assert by_column(frame.fillna(np.inf)).to_json() == said
+    assert by_column(frame.astype(object).where(frame.notna(), "unknown")).to_json() == said
+    assert by_column(in_csv(X, tmp_path, empty)).to_json() == said
+
+
+def test_whole_numbers_with_nulls_are_read_as_without():
+    X = np.where(np.random.default_rng(0).random((900, 2)) < 0.1, np.nan, np.arange(1800.0).reshape(900, 2) % 17)
+    whole = pd.DataFrame(X, columns=["a", "b"])
+    said = by_column(whole).to_json()
+    assert by_column(whole.astype("Int64")).to_json() == said
+    arrow = pa.table({name: pa.array(whole[name], pa.int32(), from_pandas=True) for name in whole})
+    assert by_column(arrow).to_json() == said
+
+
+def test_arrays_sparse_tables_lists_and_dask_give_the_same_bits():
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    X = table(600)
+    said = by_column(X).to_json()
+    for other in (sparse.csr_array(X), X.tolist(), np.ma.masked_invalid(X), da.from_array(X, chunks=(97, 5))):
+        assert by_column(other).to_json() == said
+
+
+def test_a_missing_entry_in_a_sparse_table_is_stored_and_a_zero_is_not():
+    X = np.where(np.random.default_rng(1).random((900, 3)) < 0.6, 0.0, 2.0)
+    X[::9, 1] = np.nan
+    assert by_column(sparse.csr_array(X)).to_json() == by_column(X).to_json()
+
+
+# -------------------------------------------------------------------------------------------- persons, groups, others
+
+
+def test_a_person_has_the_mean_of_their_rows_that_have_it():
+    rng = np.random.default_rng(2)
+    X, keys = table(1600, 0.4, 3), rng.integers(0, 700, 1600)
+    people = pd.DataFrame(X).groupby(keys, sort=False).mean()  # skips NaN; a person who never has a column has NaN
+    found = by_column(X, unit=keys)
+    assert np.abs(found.mean - np.nanmean(people, axis=0)).max() < 0.2 * 10
+    assert np.abs(found.present - people.notna().mean()).max() < 0.08
+    assert "mean of their rows that have it" in found.guarantee.statement()
+    assert by_column(sparse.csr_array(X), unit=keys).to_json() == found.to_json()
+
+
+def test_groups_are_averaged_over_their_own_people():
+    X = pd.DataFrame(table(3000), columns=NAMES)
+    X["group"] = np.arange(3000) % 2
+    for objective in ("auto", "total"):
+        found = release_means(
+            X, groups="group", keys=[0, 1], on_missing="column", objective=objective, noise=SeededNoise(0), **BUDGET
+        )
+        assert found.overall is None
+        assert not found.refused
+        for key in (0, 1):
+            own = X[X["group"] == key][NAMES]
+            assert (np.abs(found[key].mean - own.mean().to_numpy()) < 0.3 * own.std().to_numpy()).all()
+            assert found[key].present is not None
+            assert found[key].parameters["estimates"].startswith("each column's mean over the people who have it")
+
+
+def test_scikit_learn_takes_it():
+    X = table(share=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = PrivateMean(on_missing="column", noise=SeededNoise(0), **BUDGET).fit(X)
+    assert fitted.release_.to_json() == by_column(X).to_json()
+    scaled = PrivateStandardScaler(on_missing="column", noise=SeededNoise(0), **BUDGET).fit(X)
+    turned = scaled.transform(X)
+    assert np.array_equal(np.isnan(turned), np.isnan(X))
+    assert np.abs(np.nanstd(turned, axis=0) - 1).max() < 0.5
+
+
+@pytest.mark.parametrize("estimator", [PrivateMean, PrivateStandardScaler])
+@pytest.mark.parametrize("on_missing", ["drop", "column"])
+def test_one_entry_does_not_decide_which_names_are_judged(estimator, on_missing):
+    """A word makes objects of its column; the other name alone, sodium, could be an empty cell of a record."""
+    frame = pd.DataFrame(table(share=0.0)[:, [0, 2]], columns=["age", "Na"])
+    odd = frame.astype({"age": object})
+    odd.loc[0, "age"] = "unknown"
+    for X in (frame, odd):
+        fitted = estimator(on_missing=on_missing, noise=SeededNoise(0), **BUDGET).fit(X)
+        assert fitted.feature_names_in_.tolist() == ["age", "Na"]
+
+
+def test_the_norm_of_missing_entries_follows_their_released_share():
+    assert missing_norm(0.0, 30) == 1.0
+    assert missing_norm(0.02, 30) ** 2 == pytest.approx(2.2)
+    assert missing_norm(0.9, 30) ** 2 == pytest.approx(30)
+    assert missing_norm(0.02, 30, 3.0) ** 2 == pytest.approx(9)  # where the noise allows more
+    assert missing_norm(0.02, 30, 50.0) ** 2 == pytest.approx(30)

@@ -1,0 +1,177 @@
+"""Public bounds: every format, in memory, in blocks or in parts, gives the release of an array held by hand."""
+
+import gzip
+import json
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sparse
+from streams import NAMES, lists, needs, store, store_h5ad, wide
+
+import dimfree
+from dimfree.data import read as read_module
+from dimfree.data.formats.bounded import Bounds
+from dimfree.data.people.keys import open_keys
+from dimfree.data.read import open_table
+from dimfree.data.read_options import ReadOptions
+from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.noise import SeededNoise
+
+ROWS = 900
+BOUNDS = {"first": (2.1, 4), "fourth": (99.5, 1e9)}  # 2.1 is no number of single precision
+ENDINGS = [".csv", ".csv.gz", ".jsonl", ".xlsx", ".parquet", "parts", ".arrow", ".feather", ".h5ad"]
+
+
+@pytest.fixture(scope="module")
+def table(table):
+    """As every format can store it: single precision, few digits."""
+    return (np.round(64 * table[:ROWS]) / 64).astype(np.float32)
+
+
+def by_hand(table):
+    """The same table with the entries beyond a bound at the bound."""
+    held = table.astype(float)
+    held[:, 0] = [x if not np.isfinite(x) else min(max(x, 2.1), 4.0) for x in held[:, 0].tolist()]
+    held[:, 3] = [x if not np.isfinite(x) else min(max(x, 99.5), 1e9) for x in held[:, 3].tolist()]
+    return held
+
+
+def stored(folder, table, ending):
+    path = folder / f"t{ending}"
+    match ending:
+        case ".csv.gz":
+            path.write_bytes(gzip.compress(store(folder / "t.csv", table).read_bytes()))
+        case ".jsonl":
+            path.write_text("\n".join(json.dumps(dict(zip(NAMES, row, strict=True))) for row in table.tolist()))
+        case ".xlsx":
+            book = needs("openpyxl").Workbook()
+            for row in [NAMES, *table.tolist()]:
+                book.active.append(row)
+            book.save(path)
+        case "parts":
+            path.mkdir()
+            for at, rows in enumerate(np.array_split(table, 3)):
+                pq.write_table(wide(rows), path / f"{at}.parquet", row_group_size=97)
+        case _:
+            store(path, table, rows=211)
+    return path
+
+
+def released(X, **options):
+    release = dimfree.release_mean(X, epsilon=4, delta=1e-6, noise=SeededNoise(5), **options)
+    assert not release.refused
+    return release.to_json()
+
+
+def rows_of(records, rows=None):
+    return np.concatenate([block for block, _ in records.looked_at(rows)])
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_format_gives_the_release_of_the_array_held_by_hand(tmp_path, monkeypatch, table, ending):
+    path, wanted = stored(tmp_path, table, ending), by_hand(table)
+    assert (wanted != table).any(axis=0).tolist() == [True, False, False, True]
+    small = read_module.read_table(path, bounds=BOUNDS)
+    assert not small.streams
+    np.testing.assert_array_equal(rows_of(small), wanted)
+    expected = released(wide(wanted))
+    assert released(small) == expected
+    monkeypatch.setattr(read_module, "LARGE", 0)
+    large = read_module.read_table(path, bounds=BOUNDS)
+    assert large.streams
+    np.testing.assert_array_equal(rows_of(large, 37), wanted)
+    some = np.arange(ROWS) % 3 == 1
+    np.testing.assert_array_equal(rows_of(large.chosen(some), 11), wanted[some])
+    assert released(large) == expected
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", "parts", ".arrow", ".h5ad"])
+def test_workers_hold_what_they_read(tmp_path, table, ending):
+    dask = needs("dask")
+    with dask.config.set(scheduler="synchronous"):
+        records = read_module.read_table(stored(tmp_path, table, ending), bounds=BOUNDS, workers=3)
+        np.testing.assert_array_equal(rows_of(records, 64), by_hand(table))
+        assert released(records) == released(wide(by_hand(table)))
+    part = records._source._places[0].partition
+    sent = pickle.loads(pickle.dumps(part))
+    assert [block.tobytes() for block in sent.row_blocks(64)] == [block.tobytes() for block in part.row_blocks(64)]
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".h5ad"])
+def test_what_is_not_finite_stays_missing(tmp_path, monkeypatch, table, ending, large):
+    monkeypatch.setattr(read_module, "LARGE", 0 if large else 2**28)
+    odd = table.copy()
+    odd[:4, 0] = np.nan, np.inf, -np.inf, 1e30
+    odd[4, 1] = np.inf
+    rows = rows_of(read_module.read_table(stored(tmp_path, odd, ending), bounds=BOUNDS))
+    np.testing.assert_array_equal(rows[:4, 0], [np.nan, np.inf, -np.inf, 4.0])
+    np.testing.assert_array_equal(rows, by_hand(odd))
+    for rule in ("drop", "column"):
+        records = read_module.read_table(stored(tmp_path, odd, ending), bounds=BOUNDS)
+        assert released(records, on_missing=rule) == released(wide(by_hand(odd)), on_missing=rule)
+    with pytest.raises(dimfree.InvalidRecords, match="not a finite number"):
+        released(read_module.read_table(stored(tmp_path, odd, ending), bounds=BOUNDS))
+
+
+def test_each_entry_is_held_by_itself():
+    limits = Bounds.checked({"b": (0, 1)}).limits(("a", "b"), ("a", "b"))
+    whole = np.random.default_rng(0).normal(size=(64, 2))
+    whole[::7, 1] = -0.0
+    whole.flags.writeable = False
+    alone = np.concatenate([limits.held(whole[at : at + 1]) for at in range(64)])
+    assert limits.held(whole).tobytes() == alone.tobytes()  # -0.0 included, wherever a row stands
+    assert limits.held(np.array([[2**60, 5]])).tolist() == [[2.0**60, 1.0]]
+    assert Bounds.checked({"c": (0, 1)}).limits(("a",), None) is None
+
+
+def test_rows_are_held_before_those_of_a_person_are_averaged(tmp_path, table):
+    who = [f"p{at // 2}" for at in range(ROWS)]
+    pq.write_table(wide(table).append_column("who", pa.array(who)), tmp_path / "t.parquet")
+    how = ReadOptions(keys=("who",), bounds=Bounds.checked({**BOUNDS, "who": (0, 1)}))
+    records, [keys], _ = open_table(tmp_path / "t.parquet", how)
+    wanted = wide(by_hand(table)).append_column("who", pa.array(who))
+    assert released(records, unit=open_keys(keys, "who")) == released(wanted, unit="who")
+
+
+def test_columns_that_are_not_released_and_names_that_are_not_there(tmp_path, table):
+    for ending in (".csv", ".jsonl", ".parquet", "parts"):
+        path = stored(tmp_path, table, ending)
+        some = read_module.read_table(path, columns=["first", "second"], bounds=BOUNDS)
+        np.testing.assert_array_equal(rows_of(some), by_hand(table)[:, :2])
+        rest = read_module.read_table(path, exclude=["first", "fourth"], bounds=BOUNDS)
+        np.testing.assert_array_equal(rows_of(rest), table[:, 1:3])
+        with pytest.raises(InvalidFile, match=r"no column named 'forth'. Did you mean 'fourth'"):
+            read_module.read_table(path, bounds={"forth": (0, 1)})
+
+
+@pytest.mark.parametrize("name", ["t.npy", "t.zarr", "t.npz", "list.parquet", "bare.csv"])
+def test_tables_without_names(tmp_path, table, name):
+    path = store(tmp_path / name, table[:9])
+    if name == "t.npz":
+        np.savez(path, X=table)
+    if name == "list.parquet":
+        pq.write_table(lists(table[:9]), path)
+    if name == "bare.csv":
+        np.savetxt(path, table[:9], delimiter=",")
+    with pytest.raises(InvalidFile, match="bounds go by name"):
+        read_module.read_table(path, bounds=BOUNDS)
+
+
+def test_sparse_rows(tmp_path, table):
+    path = store_h5ad(tmp_path / "s.h5ad", sparse.csr_matrix(table[:9]))
+    with pytest.raises(InvalidFile, match="bounds are for dense tables"):
+        read_module.read_table(path, bounds=BOUNDS)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [3, [("age", 0, 1)], {"age": 3}, {"age": (0,)}, {"age": (0, 1, 2)}, {"age": (1, 0)}, {"age": (0, 0)}]
+    + [{"age": (0, np.inf)}, {"age": (np.nan, 1)}, {"age": (False, 1)}, {"age": ("0", 1)}, {1: (0, 1)}, {"age": "01"}],
+)
+def test_what_are_no_bounds(bounds):
+    with pytest.raises(InvalidParameter, match="Expected bounds"):
+        read_module.read_table("nowhere.csv", bounds=bounds)
