@@ -12,14 +12,16 @@ import numpy as np
 import scipy
 
 import dimfree
+from benchmarks.stamp import stamp
 
 FORMAT = 1
 
 
 def provenance(module: str, arguments: Sequence[str], seed: int) -> dict[str, Any]:
-    """What a reader needs to run the benchmark again."""
+    """What a reader needs to run the benchmark again, and which code it was that ran."""
     return {
         "command": " ".join(["python", "-m", module, *arguments]),
+        "module": module,
         "seed": seed,
         "dimfree": dimfree.__version__,
         "numpy": np.__version__,
@@ -27,6 +29,7 @@ def provenance(module: str, arguments: Sequence[str], seed: int) -> dict[str, An
         "python": platform.python_version(),
         "processors": os.cpu_count(),
         "threads": os.environ.get("OMP_NUM_THREADS", "library default"),
+        "stamp": stamp(module),
     }
 
 
@@ -34,7 +37,21 @@ def provenance_lines(run: dict[str, Any]) -> list[str]:
     """The same for people."""
     versions = ", ".join(f"{name} {run[name]}" for name in ("dimfree", "numpy", "scipy", "python"))
     machine = f"{run['processors']} processors, OMP_NUM_THREADS: {run['threads']}"
-    return [f"Written by `{run['command']}` (seed {run['seed']}; {versions}; {machine})."]
+    written = f"Written by `{run['command']}` (seed {run['seed']}; {versions}; {machine})."
+    return [written, *stamp_lines(run)]
+
+
+def stamp_lines(run: dict[str, Any]) -> list[str]:
+    """Which code measured the page, and for which later code somebody vouched; nothing for a page without a stamp."""
+    if "stamp" not in run:
+        return []
+    given = run["stamp"]
+    measured = ", ".join(f"{part} {given[part]}" for part in ("estimators", "bench", "releases"))
+    vouched = [
+        f"Declared to hold for estimators {each['estimators']}, bench {each['bench']}: {each['why']}"
+        for each in given["accepted"]
+    ]
+    return [f"Stamp: {measured}.", *vouched]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,12 +1,13 @@
-"""The promises, and which of them a run does not keep. A new promise is one more line of BARS."""
+"""The promises, and whether a run keeps them. A new promise is one more line of BARS."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import beta
-
+from benchmarks.accuracy.resolving import Figure, Verdict, judged, median_interval
 from benchmarks.accuracy.spectra import SPECTRA
+
+CellResult = dict[str, Any]
 
 ALL = tuple(SPECTRA)
 DIMENSION_FREE = 1.5  # error at the largest dimension over the error at the smallest
@@ -48,6 +49,7 @@ BARS = (
     Bar("recentred", "noise_ratio", 2.4, 1000, 10_000),
     Bar("recentred", "noise_ratio", 1.2, 4000, 10_000),
     Bar("recentred", "noise_ratio", 1.06, 16_000, 10_000),
+    Bar("recentred", "error_over_np", 2.0, 1250, 10_000, spectra=("S1",)),
     Bar("recentred, unknown scale", "error_over_floor", 1.35, 1000, 1000),
     Bar("recentred, unknown scale", "error_over_floor", 1.08, 4000, 1000),
     Bar("recentred, robust defaults", "error_over_floor", 1.5, sections=("robustness",)),
@@ -72,79 +74,58 @@ UNKNOWN_BARS = (
 )
 
 
-def verdicts(cells: Sequence[dict[str, Any]], bars: Sequence[Bar]) -> list[dict[str, Any]]:
-    """Every bar with the cell that does worst under it, and whether all cells meet it; None: not tried."""
+def verdicts(cells: Sequence[CellResult], bars: Sequence[Bar] = BARS) -> list[Verdict]:
+    """Every bar with the cell that does worst under it. A medians' yardstick counts as known."""
     found = []
     for bar in bars:
-        tried = list(filter(bar.applies, cells))
-        missed = [cell for cell in tried if _missed(bar, cell["estimators"][bar.estimator], cell["trials"])]
-        worst = max(tried, key=lambda cell: _badness(bar, cell), default=None)
-        measured = "not tried" if worst is None else f"{abs(_badness(bar, worst)):.4g} ({_place(worst)})"
-        found.append(
-            {"bar": str(bar), "worst": measured, "cells": len(tried), "met": None if worst is None else not missed}
-        )
+        tried = [cell for cell in cells if bar.applies(cell)]
+        figures = _passes(bar, tried) if bar.figure == "pass" else {_place(cell): _median(bar, cell) for cell in tried}
+        found.append(judged(str(bar), bar.limit, figures, at_most=bar.figure != "pass"))
     return found
 
 
-def _badness(bar: Bar, cell: dict[str, Any]) -> float:
-    """The figure itself, or minus the pass probability: the larger, the worse."""
+_YARDSTICKS = {"error_over_floor": "floor", "error_over_np": "np"}
+
+
+def _median(bar: Bar, cell: CellResult) -> Figure:
     row = cell["estimators"][bar.estimator]
-    if bar.figure == "pass":
-        return -float(row.get("probability", 1 - row["refusals"] / cell["trials"]))
-    return float("inf") if row[bar.figure] is None else float(row[bar.figure][1])
+    drawn = row["draws"]["noise_ratio" if bar.figure == "noise_ratio" else "error"]
+    over = cell[_YARDSTICKS[bar.figure]][1] if bar.figure in _YARDSTICKS else 1.0
+    return Figure.median([*drawn, *[None] * row["refusals"]], over)
 
 
-def misses(cells: Sequence[dict[str, Any]], bars: Sequence[Bar] = BARS) -> list[str]:
-    """Every bar that a cell does not meet, in words."""
-    found = []
-    for bar in bars:
-        for cell in filter(bar.applies, cells):
-            verdict = _missed(bar, cell["estimators"][bar.estimator], cell["trials"])
-            if verdict:
-                found.append(f"{_place(cell)}: {bar.estimator}: {verdict}")
-    growth = dimension_growth(cells)
-    if growth is None or growth <= DIMENSION_FREE:
-        return found
-    return [*found, f"error grows {growth:.2f}-fold with the dimension, bar {DIMENSION_FREE}"]
+def _passes(bar: Bar, tried: Sequence[CellResult]) -> dict[str, Figure]:
+    """Of each spectrum, all cells together: one cell has too few draws to resolve a share near 1."""
+    found = {}
+    for spectrum in dict.fromkeys(cell["spectrum"] for cell in tried):
+        of = [cell for cell in tried if cell["spectrum"] == spectrum]
+        draws = sum(cell["trials"] for cell in of)
+        passed = sum(_passed(bar, cell) for cell in of)
+        found[spectrum] = Figure.sure(passed / draws, draws) if bar.limit == 1.0 else Figure.share(passed, draws)
+    return found
 
 
-def dimension_growth(cells: Sequence[dict[str, Any]]) -> float | None:
-    """Median error at the largest dimension over that at the smallest, S1; infinite where all was refused."""
+def _passed(bar: Bar, cell: CellResult) -> float:
+    """How many draws were answered; where the bit's probability is known in each draw, their sum."""
+    if "chances" in cell:
+        return float(sum(cell["chances"][bar.estimator]))
+    return float(cell["trials"] - cell["estimators"][bar.estimator]["refusals"])
+
+
+def dimension_verdict(cells: Sequence[CellResult]) -> Verdict:
+    """Median error at the largest dimension over that at the smallest, S1; both intervals at 97.5 %."""
+    target = f"recentred: error grows at most {DIMENSION_FREE}-fold from the smallest to the largest d"
     section = sorted((cell for cell in cells if cell["section"] == "dimension"), key=lambda cell: cell["dimension"])
-    errors = [cell["estimators"]["recentred"]["error"] for cell in section]
-    if not errors:
-        return None
-    return float("inf") if None in errors else float(errors[-1][1] / errors[0][1])
+    if len(section) < 2:
+        return judged(target, DIMENSION_FREE, {})
+    rows = [cell["estimators"]["recentred"] for cell in (section[0], section[-1])]
+    first, last = ([*row["draws"]["error"], *[float("inf")] * row["refusals"]] for row in rows)
+    (low, high), (least, most) = (median_interval(errors, 0.975) for errors in (first, last))
+    grown = Figure.median(last, Figure.median(first).value).value
+    bounds = (least / high, most / low) if low > 0 else (-float("inf"), float("inf"))
+    place = f"d = {section[0]['dimension']} … {section[-1]['dimension']}"
+    return judged(target, DIMENSION_FREE, {place: Figure(grown, *bounds, min(len(first), len(last)))})
 
 
-def _place(cell: dict[str, Any]) -> str:
+def _place(cell: CellResult) -> str:
     return f"{cell['spectrum']}, n = {cell['count']}, d = {cell['dimension']}, ε = {cell['epsilon']:g}, {cell['data']}"
-
-
-def _missed(bar: Bar, row: dict[str, Any], trials: int) -> str | None:
-    if "probability" in row:  # known exactly, draw by draw
-        share = row["probability"]
-        return f"pass probability {share:.4f}, bar {bar.limit}" if share < bar.limit else None
-    if bar.figure == "pass":
-        return _missed_pass(bar, row["refusals"], trials)
-    if row[bar.figure] is None:
-        return f"always refused, bar {bar.figure} {bar.limit}"
-    median = row[bar.figure][1]
-    return f"{bar.figure} {median:.3f}, bar {bar.limit}" if median > bar.limit else None
-
-
-def _missed_pass(bar: Bar, refusals: int, trials: int) -> str | None:
-    """A share below the bar is always told; whether chance could explain it is said with it."""
-    low, high = clopper_pearson(trials - refusals, trials)
-    if 1 - refusals / trials >= bar.limit:
-        return None
-    words = "MISSED" if high < bar.limit else "below the bar, within sampling error"
-    return f"{refusals} of {trials} refused, pass in [{low:.4f}, {high:.4f}], bar {bar.limit}: {words}"
-
-
-def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> list[float]:
-    """An interval that covers the true probability at least this often."""
-    tail = (1 - confidence) / 2
-    low = beta.ppf(tail, successes, trials - successes + 1) if successes else 0.0
-    high = beta.ppf(1 - tail, successes + 1, trials - successes) if successes < trials else 1.0
-    return [float(low), float(high)]

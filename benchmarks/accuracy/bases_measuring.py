@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -16,7 +16,8 @@ from benchmarks.accuracy.bases_worlds import REAL, BasesCell, drawn
 from benchmarks.accuracy.noise_doubles import SilentNoise
 from benchmarks.accuracy.real import Yardsticks
 from benchmarks.accuracy.real_data import TABLES, Rows
-from benchmarks.accuracy.running import DELTA, quartiles
+from benchmarks.accuracy.resolving import quartiles
+from benchmarks.accuracy.running import DELTA
 from benchmarks.accuracy.spectra import Floats
 from benchmarks.accuracy.spherical import release_spherical
 from benchmarks.accuracy.yardsticks import SampleOracle, error
@@ -33,7 +34,6 @@ CONTESTANTS: dict[str, dict[str, Any]] = {  # options of release_mean
     "haar": {"basis": "haar"},
 }
 USUAL = (PLAIN, "dct", "auto", SPHERICAL)
-_RESAMPLES = 2000  # for the standard error of a median
 
 Figures = list[float | None]
 
@@ -61,7 +61,7 @@ class Row:
         figures = {name: _made(getattr(self, name)) for name in ("error", "times", "noise", "seconds")}
         return {
             **{name: quartiles(values) for name, values in figures.items()},
-            "times_standard_error": standard_error(figures["times"]),
+            "draws": {"times": self.times},
             "times_most": max(figures["times"], default=None),
             "bias": self.bias,
             "refusals": self.error.count(None),
@@ -71,7 +71,6 @@ class Row:
 
 def measure(folder: Path, cell: BasesCell) -> dict[str, Any]:
     """Every contestant of one cell on the same draws; the noise off once, on the first of them."""
-    start = time.perf_counter()
     rows = {name: Row() for name in cell.contestants}
     yardsticks: list[dict[str, float]] = []
     for trial, (X, mean, figures) in enumerate(_draws(folder, cell)):
@@ -84,7 +83,7 @@ def measure(folder: Path, cell: BasesCell) -> dict[str, Any]:
     place = {**asdict(cell), "count": size[0], "dimension": size[1]}
     middle = {name: float(np.median([figures[name] for figures in yardsticks])) for name in yardsticks[0]}
     tried = {"estimators": {name: row.summary() for name, row in rows.items()}, "pairs": pairs(rows)}
-    return {**place, **middle, **tried, "seconds": time.perf_counter() - start}
+    return {**place, **middle, **tried}
 
 
 def _draws(folder: Path, cell: BasesCell) -> Iterator[tuple[Rows, Floats, dict[str, float]]]:
@@ -122,26 +121,19 @@ def _bias(X: Rows, cell: BasesCell, contestant: str, mean: Floats) -> float | No
 
 
 def pairs(rows: dict[str, Row]) -> dict[str, Any]:
-    """Every contestant over PLAIN, draw by draw, where neither refused: the median of the ratios."""
+    """Every contestant over PLAIN, draw by draw, where neither refused."""
     if PLAIN not in rows:
         return {}
     plain = rows[PLAIN]
     return {
         name: {
-            "error": _paired(row.error, plain.error),
-            "noise": _paired(row.noise, plain.noise),
-            "draws": len(_ratios(row.error, plain.error)),
+            "error": _ratios(row.error, plain.error),
+            "noise": _ratios(row.noise, plain.noise),
             "refused_alone": sum(a is None and b is not None for a, b in zip(row.error, plain.error, strict=True)),
         }
         for name, row in rows.items()
         if name != PLAIN
     }
-
-
-def _paired(over: Figures, under: Figures) -> list[float | None] | None:
-    """[median, its standard error]."""
-    ratios = _ratios(over, under)
-    return [float(np.median(ratios)), standard_error(ratios)] if ratios else None
 
 
 def _ratios(over: Figures, under: Figures) -> list[float]:
@@ -150,11 +142,3 @@ def _ratios(over: Figures, under: Figures) -> list[float]:
 
 def _made(values: Figures) -> list[float]:
     return [value for value in values if value is not None]
-
-
-def standard_error(values: Sequence[float]) -> float | None:
-    """Of the median, by resampling; None for a single value."""
-    if len(values) < 2:
-        return None
-    picked = np.random.default_rng(0).integers(len(values), size=(_RESAMPLES, len(values)))
-    return float(np.median(np.asarray(values)[picked], axis=1).std())

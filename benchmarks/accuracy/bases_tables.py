@@ -5,11 +5,12 @@ from typing import Any
 
 from benchmarks.accuracy.bases_measuring import CONTESTANTS, PLAIN
 from benchmarks.accuracy.bases_worlds import OWN, REAL, ROTATED, SMOOTH
+from benchmarks.accuracy.resolving import VERDICT_HEADER, Figure, verdict_rows
+from benchmarks.accuracy.running import left_out_lines, minutes_line
 from benchmarks.record import provenance_lines, table
 
 CellResult = dict[str, Any]
 
-_MET = {True: "yes", False: "NO", None: "not tried"}
 _TITLES = {
     ROTATED: "Turned at random",
     SMOOTH: "Smooth along the columns",
@@ -31,9 +32,9 @@ _WORLDS = [
     "in every column. Shuffled: the same records, the columns in random order.",
 ]
 _PAIRS = [
-    "Medians over the draws of the ratio of two errors on the same draw, ± the standard error of that median (by",
-    "resampling). noise: the same for the lengths of the stated `noise_stddev`, which leave the last draw of noise out",
-    "and so are known much more closely; they do not see clipping bias.",
+    "Medians over the draws of the ratio of two errors on the same draw, with an exact 95 % interval of that median by",
+    "order statistics (none below six draws). noise: the same for the lengths of the stated `noise_stddev`, which",
+    "leave the last draw of noise out and so are known much more closely; they do not see clipping bias.",
 ]
 _PARTS = [
     "All over the spherical oracle's error. noise: length of the stated `noise_stddev`. bias: distance from the sample",
@@ -46,20 +47,14 @@ def report(result: dict[str, Any]) -> list[str]:
     cells = result["cells"]
     noise = "SeededNoise (not private)" if result["seeded"] else "SystemNoise (exact, private)"
     lines = ["# Which coordinates", "", *provenance_lines(result["run"]), ""]
-    lines += [f"Measuring took {result['minutes']:.0f} minutes, added up over the processes. Noise: {noise}.", ""]
-    lines += [*_LEGEND, "", *_WORLDS, "", "## Bars", "", *_bars(result["bars"]), ""]
+    lines += [f"{minutes_line(result)} Noise: {noise}.", *left_out_lines(result), ""]
+    lines += [*_LEGEND, "", *_WORLDS, "", "## Bars", "", *table(VERDICT_HEADER, verdict_rows(result["verdicts"])), ""]
     for section, title in _TITLES.items():
         lines += [f"## {title}", "", *_errors([cell for cell in cells if cell["section"] == section]), ""]
     lines += [line for name, reason in result["absent"].items() for line in (f"Left out: {name}: {reason}.", "")]
     lines += ["## What was chosen", "", *_choices(cells), ""]
     lines += [f"## Over {PLAIN}, draw by draw", "", *_PAIRS, "", *_pairs(cells), ""]
     return [*lines, "## Noise and bias apart", "", *_PARTS, "", *_parts(cells)]
-
-
-def _bars(bars: Sequence[dict[str, Any]]) -> list[str]:
-    rows = [[bar["bar"], bar["worst"], str(bar["cells"]), _MET[bar["met"]]] for bar in bars]
-    missed = [f"- {miss} (limit of: {bar['bar']})" for bar in bars for miss in bar["missed"]]
-    return table(["bar", "worst cell", "cells", "met"], rows) + (["", "Not met:", "", *missed] if missed else [])
 
 
 def _errors(cells: Sequence[CellResult]) -> list[str]:
@@ -113,11 +108,8 @@ def _pairs(cells: Sequence[CellResult]) -> list[str]:
     return table(header, rows)
 
 
-def _ratio(pair: Sequence[float | None] | None) -> str:
-    if not pair:
-        return "–"
-    median, spread = pair
-    return f"{median:.3f}" + ("" if spread is None else f" ± {spread:.3f}")
+def _ratio(ratios: Sequence[float] | None) -> str:
+    return Figure.median(ratios).words if ratios else "–"
 
 
 def _parts(cells: Sequence[CellResult]) -> list[str]:

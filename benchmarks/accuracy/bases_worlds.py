@@ -118,7 +118,7 @@ def places(trials: int) -> list[Place]:
     found += [(OWN, world, n, 100, CHEAP * trials) for n in (4000, 1000) for world in SPECTRA]
     found += [(OWN, "S4", n, d, trials) for n, d in ((2000, 1000), (16_000, 1000), (500, 100), (16_000, 100))]
     found += [(SMOOTH, signal, 4000, 1000, trials) for signal in SIGNALS]
-    return found + [(REAL, table, 0, 0, few(5, trials) if table in DEAR else trials) for table in TABLES]
+    return found + [(REAL, table, 0, 0, few(6, trials) if table in DEAR else trials) for table in TABLES]
 
 
 def quick_places(trials: int) -> list[Place]:
@@ -131,9 +131,10 @@ def quick_places(trials: int) -> list[Place]:
 def cells_of(
     found: Sequence[Place], epsilons: Sequence[float], contestants: Sequence[str], *, seeded: bool, seed: int
 ) -> list[BasesCell]:
+    """All places at the first budget, then at the others."""
     whom = tuple(contestants)
     return [
         BasesCell(section, world, n, d, epsilon, trials, whom, seeded, seed)
-        for section, world, n, d, trials in found
         for epsilon in epsilons
+        for section, world, n, d, trials in found
     ]

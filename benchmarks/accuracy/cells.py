@@ -41,7 +41,9 @@ CORES = ("basic", "soft", "stable")
 RECENTRED = ("recentred", "recentred, robust defaults")
 WATCHED = ("stable", "stable, robust defaults", "stable, replace-one", "stable, unknown scale")
 EVERY = (*CORES, *WATCHED[1:3], *RECENTRED, "recentred, unknown scale", "recentred, replace-one")
+BARRED = ("stable", *RECENTRED, "recentred, unknown scale")  # those that bars speak of
 RIVALS = ("auto", "literal", "spherical", "spherical, believed", "known")  # where nothing is known, but for the last
+NEAREST = ("auto", "spherical", "known")
 
 
 @dataclass(frozen=True)
@@ -85,40 +87,37 @@ FULL = 20  # draws of a small cell in a full run
 
 
 def few(full: int, trials: int) -> int:
-    """Draws of a cell that has `full` of them in a full run, where a small cell has `trials`."""
-    return max(1, round(full * trials / FULL))
+    """Draws of a cell that has `full` of them in a full run, where a small cell has `trials`.
+
+    Not below six if trials are not: an interval of the median takes as many.
+    """
+    return max(min(6, trials), round(full * trials / FULL))
 
 
-def accuracy_cells(trials: int, quick: bool) -> list[Cell]:
+def accuracy_cells(trials: int, quick: bool, whom: tuple[str, ...]) -> list[Cell]:
     """S1–S5 at d = 1000; fewer draws and estimators where a draw is dear."""
-    cells = [Cell("accuracy", s, n, 1000, trials, EVERY) for n in (500, 1000) for s in SPECTRA]
+    cells = [Cell("accuracy", s, n, 1000, trials, whom) for n in (500, 1000) for s in SPECTRA]
     if quick:
         return cells
-    cells += [Cell("accuracy", s, 4000, 1000, few(8, trials), EVERY) for s in SPECTRA]
-    for spectrum in SPECTRA:
-        whom = CORES + RECENTRED if spectrum in ("S1", "S4") else RECENTRED
-        cells += [Cell("accuracy", spectrum, 16_000, 1000, few(3, trials), whom)]
-    return cells
+    cells += [Cell("accuracy", s, 4000, 1000, few(8, trials), whom) for s in SPECTRA]
+    return cells + [Cell("accuracy", s, 16_000, 1000, few(6, trials), RECENTRED) for s in SPECTRA]
 
 
-def large_cells(trials: int) -> list[Cell]:
-    """S1 and S4 at d = 10 000; a full run has 5 draws, and without any there are no cells."""
+def large_cells(trials: int, whom: tuple[str, ...]) -> list[Cell]:
+    """S1 and S4 at d = 10 000; a full run has 6 draws, and without any there are no cells."""
     if trials == 0:
         return []
-    whom = CORES + RECENTRED
-    cells = [Cell("accuracy", s, n, 10_000, 2 * trials, whom) for s, n in (("S1", 500), ("S1", 1000), ("S4", 1000))]
-    cells += [
-        Cell("accuracy", "S1", 4000, 10_000, trials, whom),
-        Cell("accuracy", "S4", 4000, 10_000, trials, RECENTRED),
-    ]
-    return cells + [Cell("accuracy", s, 16_000, 10_000, min(trials, 2), ("recentred",)) for s in ("S1", "S4")]
+    cells = [Cell("accuracy", "S1", 1250, 10_000, 2 * trials, ("recentred",))]
+    cells += [Cell("accuracy", s, n, 10_000, 2 * trials, whom) for s, n in (("S1", 1000), ("S4", 1000))]
+    cells += [Cell("accuracy", s, 4000, 10_000, trials, RECENTRED) for s in ("S1", "S4")]
+    return cells + [Cell("accuracy", s, 16_000, 10_000, trials, ("recentred",)) for s in ("S1", "S4")]
 
 
 def budget_cells(trials: int) -> list[Cell]:
     """A small and a large epsilon."""
     worlds = ((0.2, 4000), (0.2, 16_000), (4.0, 500), (4.0, 1000))
     return [
-        Cell("budget", spectrum, count, 1000, few(5, trials), ("recentred",), epsilon)
+        Cell("budget", spectrum, count, 1000, few(6, trials), ("recentred",), epsilon)
         for epsilon, count in worlds
         for spectrum in ("S1", "S4")
     ]
@@ -127,12 +126,12 @@ def budget_cells(trials: int) -> list[Cell]:
 def dimension_cells(trials: int) -> list[Cell]:
     """The same ten large directions in a small and a huge space."""
     small = Cell("dimension", "S1", 4000, 100, trials, ("recentred",))
-    return [small, Cell("dimension", "S1", 4000, 100_000, few(2, trials), ("recentred",))]
+    return [small, Cell("dimension", "S1", 4000, 100_000, few(8, trials), ("recentred",))]
 
 
 def robustness_cells(trials: int) -> list[Cell]:
     return [
-        Cell("robustness", spectrum, 4000, 1000, few(5, trials), ("recentred, robust defaults",), data=data)
+        Cell("robustness", spectrum, 4000, 1000, few(6, trials), ("recentred, robust defaults",), data=data)
         for data in DATA
         if data != "gaussian"
         for spectrum in SPECTRA

@@ -34,19 +34,21 @@ class FieldCell:
 
 
 def field_cells(trials: int) -> list[FieldCell]:
-    """The cells in which the peers were first measured, and the others with n >= 1000 that have a bar."""
-    cells = [FieldCell("S1", 100, n, trials) for n in (1000, 16_000)]
-    draws = {1000: trials, 4000: few(10, trials), 16_000: few(5, trials)}  # some peers are quadratic in n
-    cells += [FieldCell(s, 1000, n, draws[n]) for n in draws for s in SPECTRA]
-    cells += [FieldCell(s, 10_000, 1000, few(5, trials)) for s in SPECTRA]
-    cells += [FieldCell(s, 10_000, 4000, few(3, trials)) for s in SPECTRA]
-    return [*cells, FieldCell("S1", 100_000, 1000, few(3, trials)), *replace_cells(trials)]
+    """The cells that README quotes, then those in which the peers were first measured and others that have a bar."""
+    draws = {1000: trials, 4000: few(10, trials), 16_000: few(6, trials)}  # some peers are quadratic in n
+    cells = [FieldCell(s, 1000, n, draws[n]) for n in (1000, 4000) for s in SPECTRA]
+    cells += [FieldCell("S1", 100, n, trials) for n in (1000, 16_000)]
+    cells += replace_cells(trials)
+    cells += [FieldCell(s, 10_000, 1000, few(6, trials)) for s in SPECTRA]
+    cells += [FieldCell(s, 1000, 16_000, draws[16_000]) for s in SPECTRA]
+    cells += [FieldCell(s, 10_000, 4000, few(6, trials)) for s in SPECTRA]
+    return [*cells, FieldCell("S1", 100_000, 1000, few(6, trials))]
 
 
 def replace_cells(trials: int) -> list[FieldCell]:
     """The other relation: a smaller table."""
     cells = [FieldCell("S1", 100, n, few(10, trials), REPLACE) for n in (1000, 4000)]
-    return cells + [FieldCell(s, 1000, 4000, few(5, trials), REPLACE) for s in SPECTRA]
+    return cells + [FieldCell(s, 1000, 4000, few(6, trials), REPLACE) for s in SPECTRA]
 
 
 def quick_cells(trials: int) -> list[FieldCell]:

@@ -5,6 +5,8 @@ from typing import Any
 
 from benchmarks.accuracy.field_cells import ADD, REPLACE
 from benchmarks.accuracy.field_verdicts import OURS, PEERS, beside, scores_of
+from benchmarks.accuracy.resolving import MET, OPEN, VERDICT_HEADER, verdict_rows
+from benchmarks.accuracy.running import left_out_lines, minutes_line
 from benchmarks.record import provenance_lines, table
 from dimfree.comparison.contestants import CONTESTANTS, FACTS
 from dimfree.comparison.outcome import Score
@@ -18,12 +20,13 @@ _HEADER = ("spectrum", "d", "n", "draws")
 
 def report(result: dict[str, Any]) -> list[str]:
     lines = ["# The field", "", *provenance_lines(result["run"]), ""]
-    lines += [f"Measuring took {result['minutes']:.0f} minutes, added up over the processes.", ""]
+    lines += [minutes_line(result), *left_out_lines(result), ""]
+    lines += [*table(VERDICT_HEADER, verdict_rows(result["verdicts"])), ""]
     lines += [*_legend(result), "", "## Who was told what", "", *_knowledge(), ""]
     for relation, title in ((ADD, "Add/remove"), (REPLACE, "Replace-one")):
         if cells := [cell for cell in result["cells"] if cell["neighbours"] == relation]:
             for place, ours in enumerate(OURS):
-                found = [(cell, cell["verdicts"][place]) for cell in cells]
+                found = [(cell, cell["ahead"][place]) for cell in cells]
                 lines += [f"## {title}: {ours.name}, told {ours.told}", "", *_ahead(found), ""]
             lines += [f"## {title}: all errors", "", *_wide(cells, _error), ""]
     return [*lines, "## Seconds of one release", "", *_wide(result["cells"], _seconds)]
@@ -35,9 +38,10 @@ def _legend(result: dict[str, Any]) -> list[str]:
         " the same draws for everybody,",
         "Gaussian with the mean at distance 10·sqrt(tr Σ). Noise: SeededNoise (not private). Error: Euclidean distance",
         "from the true mean; medians, quartiles in brackets. Refused releases are left out of these and counted; for",
-        "verdicts a refusal is infinitely far off. floor: true mean and σ public, full budget. np: the sample mean.",
-        "The floor clips hardly anything: a yardstick, no bound, and a tighter ball may get below it.",
-        "Algorithm 1, 2: the paper's, with exact accounting. ball: Algorithm 1 with M = I.",
+        "verdicts a refusal is infinitely far off, and brackets hold an exact 95 % interval of the median by order",
+        "statistics (none below six draws); ahead by intervals: ours lies below that of every rival. floor: true mean",
+        "and σ public, full budget. np: the sample mean. The floor clips hardly anything: a yardstick, no bound, and a",
+        "tighter ball may get below it. Algorithm 1, 2: the paper's, exactly accounted. ball: Algorithm 1 with M = I.",
     ]
 
 
@@ -64,10 +68,12 @@ def _ahead(found: Sequence[tuple[CellResult, Verdict]]) -> list[str]:
 def _counts(each: Sequence[Verdict]) -> list[str]:
     rivals, more = (_names(each, key) for key in ("rivals", "told_more"))
     first = sum(verdict["ahead"] for verdict in each)
+    sure = sum(verdict["state"] == MET for verdict in each)
     all_told_more = sum(set(verdict["ahead_of_told_more"]) == set(verdict["told_more"]) for verdict in each)
     beaten, met = (sum(len(verdict[key]) for verdict in each) for key in ("ahead_of_told_more", "told_more"))
     return [
-        f"- Rivals, who have no more prior knowledge ({rivals}): ahead of every one in {first} of {_cells(each)}.",
+        f"- Rivals, who have no more prior knowledge ({rivals}): ahead of every one in {first} of {_cells(each)};"
+        f" by intervals in {sure}.",
         f"- Peers that were told more ({more}): ahead of every one in {all_told_more} of {_cells(each)}; one by one,"
         f" ahead in {beaten} of {met} meetings.",
     ]
@@ -89,9 +95,9 @@ def _verdict_row(cell: CellResult, verdict: Verdict) -> list[str]:
         *_place(cell),
         scores["empirical mean"].words,
         scores["oracle floor"].words,
-        _number(own),
+        verdict["figure"],
         _beside(verdict["best_rival"], verdict["best_rival_error"], own),
-        "yes" if verdict["ahead"] else "NO",
+        ("yes" if verdict["ahead"] else "NO") + (f", {OPEN}" if verdict["state"] == OPEN else ""),
         f"{len(verdict['ahead_of_told_more'])} of {len(verdict['told_more'])}",
         "; ".join(_beside(name, error, own) for name, error in nearer) or "none",
     ]

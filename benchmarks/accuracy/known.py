@@ -1,22 +1,24 @@
 """Known covariance: every estimator against the floor, on the same draws.
 
-    python -m benchmarks.accuracy.known [--quick] [--trials N] [--draws N] [--seeded] [--jobs J] [--out FOLDER]
+    python -m benchmarks.accuracy.known [--budget MINUTES] [--quick] [--trials N] [--draws N] [--exact] [--keep FOLDER]
 
-What is tried where: cells.py; the promises: bars.py; how it is written down: tables.py.
+What is tried where, the cells with bars first: cells.py; the promises: bars.py; how it is written down: tables.py.
 """
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from benchmarks.accuracy.bars import clopper_pearson, misses
+from benchmarks.accuracy.bars import dimension_verdict, verdicts
 from benchmarks.accuracy.cells import (
+    BARRED,
+    CORES,
+    EVERY,
     FULL,
+    RECENTRED,
     WATCHED,
     Cell,
     accuracy_cells,
@@ -27,10 +29,13 @@ from benchmarks.accuracy.cells import (
     robustness_cells,
 )
 from benchmarks.accuracy.measuring import measure, release
-from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept
+from benchmarks.accuracy.resolving import clopper_pearson
+from benchmarks.accuracy.running import DELTA, Way, add_options, measured, publish, without_paths
 from benchmarks.accuracy.tables import report
-from benchmarks.record import provenance, write_results
+from benchmarks.record import provenance
 from dimfree import SeededNoise
+
+MODULE = "benchmarks.accuracy.known"
 
 
 def passing(cell: Cell, seed: int) -> dict[str, Any]:
@@ -57,69 +62,51 @@ def _pass_share(passed: int, trials: int) -> dict[str, Any]:
 
 def pooled(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The pass section's draws taken together, for each estimator."""
-    shares = {}
+    shares: dict[str, Any] = {}
     for name in WATCHED:
         rows = [cell["estimators"][name] for cell in cells if name in cell["estimators"]]
         trials, refused = (sum(row[key] for row in rows) for key in ("trials", "refusals"))
-        shares[name] = _pass_share(trials - refused, trials)
+        shares |= {name: _pass_share(trials - refused, trials)} if trials else {}
     return shares
 
 
-def run(options: argparse.Namespace, trials: int, draws: int) -> dict[str, Any]:
-    """All cells, with a line to stderr for each one done."""
-    cells = accuracy_cells(trials, options.quick) + robustness_cells(trials) + pass_cells(draws)
-    if not options.quick:
-        cells = dimension_cells(trials) + budget_cells(trials) + cells + large_cells(options.large)
-    done = each(partial(_kept, options.keep, options.seed, options.seeded), cells, options.jobs)
-    return {
-        "delta": DELTA,
-        "seeded": options.seeded,
-        "cells": done,
-        "pooled": pooled([cell for cell in done if cell["section"] == "passing"]),
-        "missed": misses(done),
-    }
+def plan(trials: int, draws: int, large: int, quick: bool, every: bool = False) -> list[Cell]:
+    """Cells with bars first, the cheap ones before the dear ones."""
+    accuracy = accuracy_cells(trials, quick, EVERY if every else BARRED)
+    if quick:
+        return accuracy + robustness_cells(trials) + pass_cells(draws)
+    near, far = ([cell for cell in accuracy if (cell.count < 16_000) is small] for small in (True, False))
+    first = near + pass_cells(draws) + robustness_cells(trials) + dimension_cells(trials)
+    return first + large_cells(large, CORES + RECENTRED if every else RECENTRED) + budget_cells(trials) + far
 
 
-def _kept(folder: Path | None, seed: int, seeded: bool, cell: Cell) -> dict[str, Any]:
-    return kept(folder, (cell, seed, seeded), partial(_one, cell, seed, seeded))
-
-
-def _one(cell: Cell, seed: int, seeded: bool) -> dict[str, Any]:
-    start = time.perf_counter()
-    done = passing(cell, seed) if cell.section == "passing" else measure(cell, seed, seeded)
-    seconds = time.perf_counter() - start
-    figures = {
-        name: f"{row['noise_ratio'][1]:.3f}" for name, row in done["estimators"].items() if row.get("noise_ratio")
-    }
-    print(f"{cell.name}, {cell.trials} draws: {seconds:.1f} s; noise ratio {figures}", file=sys.stderr, flush=True)
-    return {**done, "seconds": seconds}
+def run_cell(seed: int, seeded: bool, cell: Cell) -> dict[str, Any]:
+    return passing(cell, seed) if cell.section == "passing" else measure(cell, seed, seeded)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.known", description=__doc__)
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few and small cells; written only where --out is given")
     parser.add_argument("--trials", type=int, help="draws of a small cell (20; 3 if quick); large ones in proportion")
     parser.add_argument("--draws", type=int, help="draws of a small cell of the pass section (200; 20 if quick)")
     parser.add_argument(
-        "--large", type=int, default=5, help="draws of n = 4000, d = 10 000; its neighbours in proportion, 0: none"
+        "--large", type=int, default=6, help="draws of n = 4000, d = 10 000; its neighbours in proportion, 0: none"
     )
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--seeded", action="store_true", help="SeededNoise everywhere: faster, not private")
-    parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    parser.add_argument("--out", type=Path, help=f"folder for known.json.gz and known.md ({RESULTS}; none if quick)")
-    parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
+    parser.add_argument("--every", action="store_true", help="also estimators that no bar speaks of: twice as long")
+    parser.add_argument("--exact", action="store_true", help="the system's exact noise (Passing apart): slower")
+    add_options(parser, "known")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
-    result: dict[str, Any] = {"run": provenance("benchmarks.accuracy.known", given, options.seed)}
-    result |= run(
-        options, options.trials or (3 if options.quick else FULL), options.draws or (20 if options.quick else 200)
+    trials, draws = options.trials or (3 if options.quick else FULL), options.draws or (20 if options.quick else 200)
+    cells, seeded = plan(trials, draws, options.large, options.quick, options.every), not options.exact
+    done = measured(
+        partial(run_cell, options.seed, seeded), cells, Way.of("known", MODULE, options), (options.seed, seeded)
     )
-    result["minutes"] = sum(cell["seconds"] for cell in result["cells"]) / 60
-    lines = report(result)
-    print("\n".join(lines))
-    folder = options.out or (None if options.quick else RESULTS)
-    if folder:
-        write_results(folder, "known", result, lines)
+    result: dict[str, Any] = {"run": provenance(MODULE, without_paths(given), options.seed), **done.as_dict()}
+    result |= {"delta": DELTA, "seeded": seeded}
+    result["pooled"] = pooled([cell for cell in done.cells if cell["section"] == "passing"])
+    result["verdicts"] = [*verdicts(done.cells), dimension_verdict(done.cells)]
+    publish("known", result, report(result), options.out, whole=not options.quick)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.accuracy.cells import Cell
-from benchmarks.accuracy.running import DELTA, quartiles
+from benchmarks.accuracy.resolving import quartiles
+from benchmarks.accuracy.running import DELTA
 from benchmarks.accuracy.spherical import release_spherical
 from benchmarks.accuracy.worlds import World
 from benchmarks.accuracy.yardsticks import Oracle, error, noise_ratio
@@ -53,6 +54,7 @@ class Row:
         return {name: quartiles(values) for name, values in figures.items()} | {
             "refusals": self.refusals,
             "found_over_stated": found,
+            "draws": {name: self.figures.get(name, []) for name in ("error", "noise_ratio", "found_over_stated")},
         }
 
 

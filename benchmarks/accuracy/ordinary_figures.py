@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.accuracy.ordinary_contestants import Answer, stddevs
 from benchmarks.accuracy.spectra import Floats
@@ -59,18 +60,24 @@ def _marks(release: Release, truth: Truth, z: Floats) -> Figures:
 
 
 def _bars(release: Release, units: Floats, truth: Truth) -> Figures:
-    """Whether intervals and ball hold: of these records, of these records drawn in to the stated reach, of the law."""
-    mean, varying = truth.mean / units, truth.varying
+    """Whether intervals and ball hold: of these records, of these records drawn in to the stated reach, of the law.
+
+    Columns that look like one value have no interval, and do not count.
+    """
+    mean = truth.mean / units
     low, high = release.interval(CONFIDENCE)
-    half = (high - low)[varying] / 2 * units[varying] / truth.stddevs[varying]
+    printed = np.isfinite(low)
+    shown = truth.varying & printed
+    half = (high - low)[shown] / 2 * units[shown] / truth.stddevs[shown]
     found: Figures = {"half_width": float(half.mean()) if half.size else None}
+    found["covered_first"] = _share(((low <= mean) & (mean <= high))[:1][printed[:1]])  # the column unlike the others
     radius = release.error_radius(CONFIDENCE)
     drawn_in = _drawn_in(release, truth.X / units)
     for name, target in (("", mean), ("_reach", drawn_in)):
         if target is None:
             found |= {f"covered{name}": None, f"ball{name}": None}
             continue
-        found[f"covered{name}"] = float(np.mean((low <= target) & (target <= high)))
+        found[f"covered{name}"] = _share(((low <= target) & (target <= high))[printed])
         found[f"ball{name}"] = float(np.linalg.norm(release.mean - target) <= radius)
     return found | {"covered_law": _covered_law(release, truth.population)}
 
@@ -81,6 +88,8 @@ def _drawn_in(release: Release, X: Floats) -> Floats | None:
     if reach is None:
         return None
     offsets = (X - reach.centre) / reach.scale
+    if cap := getattr(reach, "cap", None):
+        offsets = np.clip(offsets, -cap, cap)
     lengths = np.sqrt(np.einsum("ij,ij->i", offsets, offsets))
     kept = np.minimum(1.0, reach.radius / np.maximum(lengths, 1e-300))
     return np.asarray(reach.centre + kept @ offsets / len(X) * reach.scale)
@@ -94,7 +103,11 @@ def _covered_law(release: Release, population: float | None) -> float | None:
         low, high = release.interval(CONFIDENCE, include_sampling=True)
     except InvalidParameter:
         return None
-    return float(np.mean((low <= population) & (population <= high)))
+    return _share(((low <= population) & (population <= high))[np.isfinite(low)])
+
+
+def _share(held: NDArray[np.bool_]) -> float | None:
+    return float(held.mean()) if held.size else None
 
 
 def rms(values: Sequence[float] | Floats) -> float | None:

@@ -1,4 +1,4 @@
-"""Laws of records for ordinary.py, all columns alike: skewed, heavy, discrete, of one factor, with outliers.
+"""Laws of records for ordinary.py: skewed, heavy, discrete, of one factor, with outliers; one column unlike the others.
 
 Half of them may be looked at while constants are settled, half may not. A new law is one more line of LAWS.
 """
@@ -52,6 +52,20 @@ def _outliers(rng: Generator, size: Size) -> Floats:
     return np.asarray(_PLACE + X)
 
 
+def _one_lognormal(rng: Generator, size: Size) -> Floats:
+    """Normal columns, and a first one with a long tail."""
+    X = rng.normal(_PLACE, 1.0, size)
+    X[:, 0] = _PLACE + rng.lognormal(size=size[0]) - np.exp(0.5)
+    return np.asarray(X)
+
+
+def _one_pareto(rng: Generator, size: Size) -> Floats:
+    """The same with a tail that falls like a power."""
+    X = rng.normal(_PLACE, 1.0, size)
+    X[:, 0] = _PLACE + rng.pareto(3.0, size[0]) - 0.5
+    return np.asarray(X)
+
+
 LAWS: dict[str, Law] = {
     "normal": Law(lambda rng, size: rng.normal(_PLACE, 1.0, size), _PLACE, SETTLED),
     "lognormal": Law(lambda rng, size: rng.lognormal(0.0, 1.0, size), float(np.exp(0.5)), SETTLED),
@@ -59,10 +73,12 @@ LAWS: dict[str, Law] = {
     "Bernoulli .5": Law(lambda rng, size: (rng.random(size) < 0.5).astype(float), 0.5, SETTLED),
     "zero-inflated lognormal": Law(_zero_inflated, (1 - _ZEROS) * float(np.exp(0.5)), SETTLED),
     "one factor": Law(_one_factor, _PLACE, SETTLED),
+    "one lognormal, others normal": Law(_one_lognormal, _PLACE, SETTLED),
     "exponential": Law(lambda rng, size: rng.exponential(1.0, size), 1.0, HELD_OUT),
     "Pareto 3": Law(lambda rng, size: rng.pareto(3.0, size) + 1.0, 1.5, HELD_OUT),
     "Bernoulli .02": Law(lambda rng, size: (rng.random(size) < 0.02).astype(float), 0.02, HELD_OUT),
     "Poisson .3": Law(lambda rng, size: rng.poisson(0.3, size).astype(float), 0.3, HELD_OUT),
     "t3": Law(lambda rng, size: _PLACE + rng.standard_t(3, size), _PLACE, HELD_OUT),
+    "one Pareto 3, others normal": Law(_one_pareto, _PLACE, HELD_OUT),
     OUTLIERS: Law(_outliers, _PLACE, HELD_OUT),
 }

@@ -1,7 +1,6 @@
 """Every contestant of a cell of ordinary.py on the same draws, and what is kept of the draws."""
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,16 +11,13 @@ from benchmarks.accuracy.ordinary_cells import OrdinaryCell
 from benchmarks.accuracy.ordinary_contestants import answer
 from benchmarks.accuracy.ordinary_figures import Figures, Truth, figures, rms
 from benchmarks.accuracy.ordinary_oracle import HindsightOracle
+from benchmarks.accuracy.resolving import median_interval, middle
 from benchmarks.accuracy.running import DELTA
 from dimfree.accounting.precision import largest_mu
-
-_RESAMPLES = 2000
-_SEED = 1
 
 
 def measure(cell: OrdinaryCell) -> dict[str, Any]:
     """All contestants of one cell."""
-    start = time.perf_counter()
     drawn: dict[str, list[Figures]] = {name: [] for name in cell.contestants}
     oracle = None if cell.population is None else HindsightOracle(cell.population, cell.epsilon)
     for draw in range(cell.draws):
@@ -35,7 +31,7 @@ def measure(cell: OrdinaryCell) -> dict[str, Any]:
     place["snr"] = count * largest_mu(cell.epsilon, DELTA) / math.sqrt(dimension)
     place |= {"name": cell.name, "oracle": oracle.error() if oracle else None}
     rows = {name: summary(found, place["oracle"]) for name, found in drawn.items()}
-    return {**place, "estimators": rows, "seconds": time.perf_counter() - start}
+    return {**place, "estimators": rows}
 
 
 def summary(drawn: Sequence[Mapping[str, float | None]], oracle: float | None) -> dict[str, Any]:
@@ -44,13 +40,13 @@ def summary(drawn: Sequence[Mapping[str, float | None]], oracle: float | None) -
     z, errors = ([_infinite(draw.get(key)) for draw in drawn] for key in ("z", "error"))
     z_rms, error_rms = rms(_values(made, "z")), rms(_values(made, "error"))
     width = _mean(made, "half_width")
-    shares = ("covered", "covered_reach", "ball", "ball_reach", "covered_law")
+    shares = ("covered", "covered_reach", "ball", "ball_reach", "covered_law", "covered_first")
     return {
         "refusals": len(drawn) - len(made),
-        "z": _finite(float(np.median(z))),
-        "z_interval": [_finite(end) for end in bootstrap_interval(z)],
+        "z": _finite(middle(z)),
+        "z_interval": [_finite(end) for end in median_interval(z)],
         "z_rms": z_rms,
-        "error": _finite(float(np.median(errors))),
+        "error": _finite(middle(errors)),
         "error_rms": error_rms,
         "over_oracle": error_rms / oracle if oracle and error_rms is not None else None,
         "width_over_rms": width / z_rms if width is not None and z_rms else None,
@@ -59,14 +55,6 @@ def summary(drawn: Sequence[Mapping[str, float | None]], oracle: float | None) -
         "seconds": float(np.median(_values(drawn, "seconds"))),
         "draws": {"z": [_finite(value) for value in z], "error": [_finite(value) for value in errors]},
     }
-
-
-def bootstrap_interval(values: Sequence[float]) -> list[float]:
-    """95 %, of the median: percentiles of the medians of resamples."""
-    rng = np.random.default_rng(_SEED)
-    picked = np.sort(np.asarray(values)[rng.integers(len(values), size=(_RESAMPLES, len(values)))], axis=1)
-    medians = picked[:, (len(values) - 1) // 2]  # a draw, never half of an infinity
-    return [float(end) for end in np.quantile(medians, [0.025, 0.975], method="inverted_cdf")]
 
 
 def _values(drawn: Sequence[Mapping[str, float | None]], key: str) -> list[float]:

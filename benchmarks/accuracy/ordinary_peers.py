@@ -1,10 +1,13 @@
-"""What one builds by hand for ordinary.py to compare with: noise between public bounds on every column.
+"""What one would use instead, for ordinary.py: noise between public bounds on every column, by hand and by libraries.
 
-Favourable to them: the bounds are those of these very records, widened about their middle; the number of records is
-public and free; noise is of floats. A record moves a column's sum by the width of its bounds, as libraries with a
-public number of records charge it; `centred` peers subtract the middle first, so that under add/remove it is half.
+All of them spend the same (epsilon, delta) as ours. Favourable to them: the bounds are those of these very records,
+widened about their middle; the number of records is public and free; noise by hand is of floats. A record moves a
+column's sum by the width of its bounds, as libraries with a public number of records charge it; `centred` peers
+subtract the middle first, so that under add/remove it is half. Libraries get for each column what Laplace noise by hand
+gets (`column_epsilon`), which is more than they would grant themselves.
 """
 
+import importlib
 from dataclasses import dataclass
 from functools import cache
 
@@ -54,14 +57,74 @@ def column_epsilon(epsilon: float, delta: float, columns: int) -> float:
     return largest_fitting(all_columns, least, epsilon, tolerance=_TOLERANCE)
 
 
-PEERS: dict[str, Peer] = {
+@dataclass(frozen=True)
+class OpenDPMean:
+    """OpenDP's mean of a column between bounds with Laplace noise, the number of records public; column by column."""
+
+    times: float
+
+    @property
+    def name(self) -> str:
+        return f"OpenDP, bounds × {self.times:g}"
+
+    def error(self, X: Floats, epsilon: float, delta: float, _: Generator) -> Floats:
+        """Its noise is its own, and exact: it takes no seed."""
+        share = column_epsilon(epsilon, delta, X.shape[1])
+        return np.array([self._column(column, share) for column in X.T]) - X.mean(axis=0)
+
+    def _column(self, column: Floats, epsilon: float) -> float:
+        import opendp.prelude as dp
+
+        dp.enable_features("contrib")
+        domain = dp.vector_domain(dp.atom_domain(bounds=bounds_of(column, self.times), nan=False), size=len(column))
+        mean = (domain, dp.symmetric_distance()) >> dp.t.then_mean()
+        scale = mean.map(2) / epsilon * (1 + 1e-9)  # 2: one record for another, as their number is public
+        return float((mean >> dp.m.then_laplace(scale))(column.tolist()))
+
+
+@dataclass(frozen=True)
+class DiffprivlibMean:
+    """diffprivlib's mean of a column between bounds, which cuts its noise off at the bounds; column by column."""
+
+    times: float
+
+    @property
+    def name(self) -> str:
+        return f"diffprivlib, bounds × {self.times:g}"
+
+    def error(self, X: Floats, epsilon: float, delta: float, rng: Generator) -> Floats:
+        from diffprivlib.tools import mean
+
+        share, state = column_epsilon(epsilon, delta, X.shape[1]), np.random.RandomState(rng.integers(2**32))
+        said = [mean(c, epsilon=share, bounds=bounds_of(c, self.times), random_state=state) for c in X.T]
+        return np.array(said) - X.mean(axis=0)
+
+
+def bounds_of(column: Floats, times: float) -> tuple[float, float]:
+    """The true bounds, widened about their middle; of a constant column a hair apart, as libraries want them."""
+    low, high = float(column.min()), float(column.max())
+    half = max((high - low) / 2 * times, 1e-9 * max(1.0, abs(low)))
+    return (low + high) / 2 - half, (low + high) / 2 + half
+
+
+def _libraries() -> list[OpenDPMean | DiffprivlibMean]:
+    """Those at hand: OpenDP comes with dimfree, diffprivlib with the extra `peers`."""
+    found: list[OpenDPMean | DiffprivlibMean] = [OpenDPMean(times) for times in WIDENED]
+    try:
+        importlib.import_module("diffprivlib.tools")
+    except ImportError:  # not there, or it does not go with the scikit-learn that is
+        return found
+    return [*found, *(DiffprivlibMean(times) for times in WIDENED)]
+
+
+WIDENED = (1, 2, 10)
+AnyPeer = Peer | OpenDPMean | DiffprivlibMean
+PEERS: dict[str, AnyPeer] = {
     peer.name: peer
     for peer in (
-        Peer(LAPLACE, 2),
-        Peer(GAUSSIAN, 2),
+        *(Peer(kind, times) for times in WIDENED for kind in (LAPLACE, GAUSSIAN)),
         Peer(LAPLACE, 2, centred=True),
         Peer(GAUSSIAN, 2, centred=True),
-        Peer(LAPLACE, 10),
-        Peer(GAUSSIAN, 10),
+        *_libraries(),
     )
 }

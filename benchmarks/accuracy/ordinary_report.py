@@ -7,11 +7,12 @@ from benchmarks.accuracy.ordinary_cells import LAW, TABLE
 from benchmarks.accuracy.ordinary_contestants import CORE, OURS, RELATIVE, TOTAL
 from benchmarks.accuracy.ordinary_peers import PEERS
 from benchmarks.accuracy.ordinary_verdicts import ratio_of
+from benchmarks.accuracy.resolving import VERDICT_HEADER, Figure, verdict_rows
+from benchmarks.accuracy.running import left_out_lines, minutes_line
 from benchmarks.record import provenance_lines, table
 
 CellResult = dict[str, Any]
 
-_MET = {True: "yes", False: "NO", None: "not tried"}
 _DETAILS = ("off", "of them marked", "unresolved", "refused", "covered", "covered, drawn in", "ball", "half width", "s")
 
 
@@ -19,14 +20,14 @@ def report(result: dict[str, Any]) -> list[str]:
     tables, laws = ([c for c in result["cells"] if c["section"] == section] for section in (TABLE, LAW))
     lines = ["# Ordinary tables", "", *provenance_lines(result["run"]), ""]
     lines += [
-        f"Measuring took {result['minutes']:.0f} minutes, added up over the processes.",
+        minutes_line(result),
+        *left_out_lines(result),
         "",
         *_costs(result["cells"]),
         "",
     ]
     lines += [*_legend(result), ""]
-    lines += ["## What was asked", "", *_verdicts(result["verdicts"]), ""]
-    lines += ["## Error bars: what was asked", "", *_verdicts(result["error_bars"]), ""]
+    lines += ["## What was asked", "", *table(VERDICT_HEADER, verdict_rows(result["verdicts"])), ""]
     if tables:
         lines += ["## Tables: error in deviations of a column", "", *_comparison(tables), ""]
         lines += [line for name in (RELATIVE, TOTAL) for line in _section(tables, name)]
@@ -51,7 +52,7 @@ def _legend(result: dict[str, Any]) -> list[str]:
     return [
         f"δ = {result['delta']:g}, add/remove; the same records for everybody. Errors: of the mean of these records.",
         "z-rms: root mean square over columns of error / the column's own standard deviation, constant columns left",
-        "out; median over draws, 95 % bootstrap interval of it in brackets, refused draws infinitely far off. Noise:",
+        "out; median over draws, exact 95 % interval of it in brackets, refused draws infinitely far off. Noise:",
         "SeededNoise (not private), but for `exact noise`. core: the core route on all columns. true units: the table",
         "divided by its true deviations first. Laplace, Gaussian: noise in every column between the true bounds of",
         "these records, widened; the number of records is public for them and costs nothing; Laplace by the better of",
@@ -60,13 +61,10 @@ def _legend(result: dict[str, Any]) -> list[str]:
         "intervals, by these records' mean; drawn in: by the mean of the records drawn in to `release.reach`. ball: of",
         "95 % balls. half width: of the intervals, over the rms error. oracle: clips about the true mean at the radius",
         "that is best in hindsight over the draws of a law, all precision in one Gaussian; errors over the oracle's:",
-        "root mean squares. law: coverage of the law's mean by intervals for the population. SNR = n·mu/sqrt(d).",
+        "root mean squares. law: coverage of the law's mean by intervals for the population. first column:",
+        "of these records; of mixed laws it is the one unlike the others. SNR = n·mu/sqrt(d).",
         "Halves: constants may be looked at on settled tables and laws, not on those held out.",
     ]
-
-
-def _verdicts(found: Sequence[dict[str, Any]]) -> list[str]:
-    return table(["target", "figure", "met"], [[v["target"], v["figure"], _MET[v["met"]]] for v in found])
 
 
 def _place(cell: CellResult) -> list[str]:
@@ -88,8 +86,8 @@ def _z(row: dict[str, Any] | None) -> str:
         return ""
     if row["z"] is None:
         return f"{row['refusals']} refused"
-    low, high = (_number(end) for end in row["z_interval"])
-    return f"{_number(row['z'])} [{low}, {high}]" + (f", {row['refusals']} refused" if row["refusals"] else "")
+    refused = f", {row['refusals']} refused" if row["refusals"] else ""
+    return Figure.median(row["draws"]["z"]).words + refused
 
 
 def _section(cells: Sequence[CellResult], name: str) -> list[str]:
@@ -117,10 +115,11 @@ def _euclidean(cells: Sequence[CellResult]) -> list[str]:
 
 
 def _laws(cells: Sequence[CellResult]) -> list[str]:
-    """Error over the oracle's for everybody; refusals and error bars of `total`."""
+    """Error over the oracle's for everybody; refusals and error bars of `total`; some error bars of `relative`."""
     names = [name for name in OURS if any(name in cell["estimators"] for cell in cells)]
     header = [*_PLACE, *(f"{name} / oracle" for name in names), "total / core", "refused (total, core)", "covered"]
     header += ["drawn in", "ball", "ball, drawn in", "half width", "law", "core covered"]
+    header += ["first column", "relative covered", "relative, first column", "relative ball"]
     return table(header, [_law_row(cell, names) for cell in cells])
 
 
@@ -130,8 +129,10 @@ def _law_row(cell: CellResult, names: Sequence[str]) -> list[str]:
     refused = ", ".join(str(tried[name]["refusals"]) for name in (TOTAL, CORE) if name in tried)
     keys = ("covered", "covered_reach", "ball", "ball_reach", "width_over_rms", "covered_law")
     bars = [_number(tried.get(TOTAL, {}).get(key)) for key in keys]
-    core = _number(tried.get(CORE, {}).get("covered"))
-    return [*_place(cell), *over, _number(ratio_of(cell, TOTAL, CORE, "error_rms")), refused, *bars, core]
+    others = [(CORE, "covered"), (TOTAL, "covered_first")]
+    others += [(RELATIVE, key) for key in ("covered", "covered_first", "ball")]
+    last = [_number(tried.get(name, {}).get(key)) for name, key in others]
+    return [*_place(cell), *over, _number(ratio_of(cell, TOTAL, CORE, "error_rms")), refused, *bars, *last]
 
 
 def _speed(points: Sequence[dict[str, Any]]) -> list[str]:

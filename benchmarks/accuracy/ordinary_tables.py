@@ -101,6 +101,14 @@ def payments(rng: Generator, count: int = 3000) -> Floats:
     return np.column_stack([spent, balance, *others]).astype(float)
 
 
+def claims(rng: Generator, count: int = 20_000) -> Floats:
+    """An insurer: amounts that one in 10 to one in 100 people has, in several currencies; ages, premiums, years."""
+    shares = [0.1, 0.05, 0.02, 0.01]
+    paid = rng.lognormal([8.0, 6.0, 3.0, 9.0], 0.5, (count, 4)) * (rng.random((count, 4)) < shares)
+    others = [rng.normal(45, 15, count), rng.lognormal(6, 0.4, count), rng.integers(1, 30, count)]
+    return np.column_stack([paid, *others]).astype(float)
+
+
 def sensors(rng: Generator, count: int = 5000) -> Floats:
     """One state of a machine read by 40 instruments, each with its own unit and zero, some with bursts."""
     state = rng.normal(size=(count, 3)) @ rng.normal(size=(3, 40))
@@ -128,6 +136,7 @@ TABLES: dict[str, Table] = {
     "housing": Table(housing, (1.0,), SETTLED),
     "decades, normal": Table(decades("normal"), (1.0,), SETTLED),
     "constants among others": Table(constants, (1.0,), SETTLED),
+    "claims": Table(claims, (1.0, 4.0), SETTLED),
     "wine": Table(lambda _: load_wine().data, (4.0,), HELD_OUT),
     "iris": Table(lambda _: load_iris().data, (4.0,), HELD_OUT),
     "decades, lognormal": Table(decades("lognormal"), (1.0,), HELD_OUT),
@@ -135,6 +144,7 @@ TABLES: dict[str, Table] = {
     "indicators and counts": Table(indicators, (1.0, 4.0), HELD_OUT),
     "payments": Table(payments, (1.0,), HELD_OUT),
     "sensors": Table(sensors, (1.0, 4.0), HELD_OUT),
+    "digits": Table(lambda _: load_digits().data, (1.0, 4.0), HELD_OUT),
     f"breast cancer, {STANDARDISED}": standardised(load_breast_cancer, SETTLED),
     f"diabetes, {STANDARDISED}": standardised(load_diabetes, SETTLED),
     f"wine, {STANDARDISED}": standardised(load_wine, HELD_OUT),

@@ -1,23 +1,19 @@
-"""What was asked of ordinary tables and of error bars, and whether the figures of ordinary.py meet it.
-
-A verdict is a target, a figure in words, and whether it is met; None: not tried. Where a figure is a share of draws,
-what chance leaves open is said with it.
-"""
+"""What was asked of ordinary tables and of error bars, and whether the figures of ordinary.py meet it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.bars import clopper_pearson
-from benchmarks.accuracy.ordinary_cells import LAW, TABLE
+from benchmarks.accuracy.ordinary_cells import LAW, TABLE, OrdinaryCell
 from benchmarks.accuracy.ordinary_contestants import CORE, CORE_UNITS, EXACT, RELATIVE, RELATIVE_UNITS, TOTAL
 from benchmarks.accuracy.ordinary_laws import OUTLIERS
+from benchmarks.accuracy.ordinary_peers import PEERS
 from benchmarks.accuracy.ordinary_tables import HELD_OUT, SETTLED, STANDARDISED
+from benchmarks.accuracy.resolving import MET, MISSED, OPEN, UNTRIED, Figure, Verdict, judged
 
 CellResult = dict[str, Any]
-Verdict = dict[str, Any]
 
 LIMITS = {  # (table, epsilon): z-rms
     ("breast cancer", 1.0): 0.13,
@@ -37,10 +33,19 @@ COVERAGE, LARGE = 0.93, 2000  # in every cell with so many records
 ORACLE, ORACLE_MEDIAN, WIDTH = 2.0, 1.4, 3.0
 
 
+def informative(cell: OrdinaryCell) -> tuple[int, float]:
+    """The order of the plan: tables with a limit, other tables, laws that have bars, the rest; small ones first."""
+    if cell.section == TABLE:
+        return (0 if (cell.world, cell.epsilon) in LIMITS else 1), 0.0
+    bars = cell.count == LARGE and cell.epsilon == 1.0
+    return (2 if bars and cell.dimension in GAINS else 3 if bars else 4), float(cell.count * cell.dimension)
+
+
 def verdicts(cells: Sequence[CellResult], speed: Sequence[dict[str, Any]]) -> list[Verdict]:
     """Ordinary tables."""
     tables, laws = ([cell for cell in cells if cell["section"] == section] for section in (TABLE, LAW))
     found = [_precise(tables, table, epsilon, limit) for (table, epsilon), limit in LIMITS.items()]
+    found += [_ahead(tables, f"breast cancer, ε = {epsilon:g}") for epsilon in (1, 4)] + [_ahead(tables, "")]
     found += [_beside_units(tables, name) for name in (RELATIVE_UNITS, CORE_UNITS)]
     found += [_few_off(tables, "tables"), _few_off(laws, "laws")]
     for dimension, gain in GAINS.items():
@@ -51,52 +56,78 @@ def verdicts(cells: Sequence[CellResult], speed: Sequence[dict[str, Any]]) -> li
 def error_bar_verdicts(cells: Sequence[CellResult], name: str = TOTAL) -> list[Verdict]:
     """Error bars and radii: laws with at least LARGE records."""
     laws = [c for c in cells if c["section"] == LAW and c["count"] >= LARGE and name in c["estimators"]]
-    oracle = [_infinite(cell["estimators"][name]["over_oracle"]) for cell in laws]
-    middle = float(np.median(oracle)) if oracle else math.nan
     words = f"{name}, laws, n ≥ {LARGE}"
+    ratios = [_over_oracle(cell, name).value for cell in laws]
+    middle = {f"{len(laws)} cells": Figure.median(ratios)} if laws else {}
+    width = {c["name"]: Figure.sure(_infinite(c["estimators"][name]["width_over_rms"]), c["draws"]) for c in laws}
     return [
-        _every(laws, f"{words}: intervals cover ≥ {COVERAGE}", lambda c: -_covered(c, name, "covered"), -COVERAGE),
-        _every(laws, f"{words}: balls cover ≥ {COVERAGE}", lambda c: -_covered(c, name, "ball"), -COVERAGE),
-        _every(laws, f"{words}: error ≤ {ORACLE:g} × oracle", lambda c: _figure(c, name, "over_oracle"), ORACLE),
-        _verdict(f"{words}: median over cells ≤ {ORACLE_MEDIAN} × oracle", middle, ORACLE_MEDIAN),
-        _every(laws, f"{words}: half width ≤ {WIDTH:g} × error", lambda c: _figure(c, name, "width_over_rms"), WIDTH),
+        _covering(laws, f"{words}: intervals cover ≥ {COVERAGE}", name, "covered"),
+        _covering(laws, f"{words}: balls cover ≥ {COVERAGE}", name, "ball"),
+        judged(f"{words}: error ≤ {ORACLE:g} × oracle", ORACLE, {c["name"]: _over_oracle(c, name) for c in laws}),
+        judged(f"{words}: median over cells ≤ {ORACLE_MEDIAN} × oracle", ORACLE_MEDIAN, middle),
+        judged(f"{words}: half width ≤ {WIDTH:g} × error", WIDTH, width),
         *(_standardised(cells, each) for each in (RELATIVE, TOTAL)),
     ]
+
+
+def _covering(cells: Sequence[CellResult], target: str, name: str, figure: str) -> Verdict:
+    """Columns of one draw move together, so that draws alone are counted."""
+    shares = {c["name"]: Figure.share(_covered(c, name, figure) * c["draws"], c["draws"]) for c in cells}
+    return judged(target, COVERAGE, shares, at_most=False)
+
+
+def _over_oracle(cell: CellResult, name: str) -> Figure:
+    row = cell["estimators"][name]
+    answered = [error for error in row["draws"]["error"] if error is not None]
+    return Figure.rms(answered, cell["oracle"]) if answered else Figure.sure(math.inf, cell["draws"])
 
 
 def _standardised(cells: Sequence[CellResult], name: str) -> Verdict:
     """Intervals about the mean of these records, on the standardised tables that are answered."""
     tried = [c for c in cells if c["world"].endswith(STANDARDISED) and name in c["estimators"]]
     answered = [c for c in tried if c["estimators"][name]["covered"] is not None]
-    words = f"{name}, standardised tables: intervals cover ≥ {COVERAGE}"
-    found = _every(answered, words, lambda c: -_covered(c, name, "covered"), -COVERAGE)
+    found = _covering(answered, f"{name}, standardised tables: intervals cover ≥ {COVERAGE}", name, "covered")
     refused = len(tried) - len(answered)
     return found if not refused else {**found, "figure": f"{found['figure']}; {refused} refused throughout"}
 
 
 def _precise(tables: Sequence[CellResult], table: str, epsilon: float, limit: float) -> Verdict:
-    """The median of one table, with its interval, and with exact noise where that was tried."""
-    target = f"{table}, ε = {epsilon:g}: z-rms ≤ {limit}"
+    """One table, with seeded noise and with exact noise where that was tried."""
     cell = next((c for c in tables if (c["world"], c["epsilon"]) == (table, epsilon)), None)
-    if cell is None or RELATIVE not in cell["estimators"]:
-        return _verdict(target, math.nan, limit)
-    row, exact = cell["estimators"][RELATIVE], cell["estimators"].get(EXACT)
-    low, high = (_shown(end) for end in row["z_interval"])
-    words = f"{_shown(row['z'])} [{low}, {high}]" + (f", exact noise {_shown(exact['z'])}" if exact else "")
-    worst = max(_infinite(each["z"]) for each in (row, exact) if each)
-    return {"target": target, "figure": words, "met": bool(worst <= limit)}
+    names = {RELATIVE: "seeded noise", EXACT: "exact noise"}
+    rows = {} if cell is None else {words: cell["estimators"].get(name) for name, words in names.items()}
+    found = {words: Figure.median(row["draws"]["z"]) for words, row in rows.items() if row}
+    return judged(f"{table}, ε = {epsilon:g}: z-rms ≤ {limit}", limit, found)
+
+
+def _ahead(tables: Sequence[CellResult], ending: str) -> Verdict:
+    """Whether our interval lies below that of every peer, in every table whose name ends so."""
+    target = f"{ending or 'every table'}: relative is ahead of every peer that is given bounds"
+    tried = [c for c in tables if c["name"].endswith(ending) and {RELATIVE, *PEERS} & set(c["estimators"]) > {RELATIVE}]
+    if not tried:
+        return {"target": target, "figure": "", "draws": "", "state": UNTRIED}
+    states = {c["name"]: _beside_peers(c) for c in tried}
+    behind = [name for name, state in states.items() if state != MET]
+    words = f"in {len(tried) - len(behind)} of {len(tried)}" + (f"; not in {', '.join(behind)}" if behind else "")
+    state = next((each for each in (MISSED, OPEN) if each in states.values()), MET)
+    return {"target": target, "figure": words, "draws": str(min(c["draws"] for c in tried)), "state": state}
+
+
+def _beside_peers(cell: CellResult) -> str:
+    rows = cell["estimators"]
+    own = Figure.median(rows[RELATIVE]["draws"]["z"])
+    peers = [Figure.median(rows[name]["draws"]["z"]) for name in PEERS if name in rows]
+    if any(peer.high < own.low for peer in peers):
+        return MISSED
+    return MET if all(own.high < peer.low for peer in peers) else OPEN
 
 
 def _beside_units(tables: Sequence[CellResult], name: str) -> Verdict:
-    """The median over tables, and of each half."""
-    target = f"z-rms ≤ {UNITS_LIMIT} × that of `{name}`, median over tables"
+    """The median over tables, which are taken for a sample of tables; and of each half."""
     ratios = {c["name"]: ratio for c in tables if (ratio := ratio_of(c, RELATIVE, name, "z")) is not None}
-    if not ratios:
-        return _verdict(target, math.nan, UNITS_LIMIT)
-    middle = float(np.median(list(ratios.values())))
-    halves = [_half(tables, ratios, half) for half in (SETTLED, HELD_OUT)]
-    words = f"{middle:.2f} ({', '.join(halves)}; {len(ratios)} tables)"
-    return {"target": target, "figure": words, "met": middle <= UNITS_LIMIT}
+    halves = ", ".join(_half(tables, ratios, half) for half in (SETTLED, HELD_OUT))
+    found = {f"{len(ratios)} tables; {halves}": Figure.median(list(ratios.values()))} if ratios else {}
+    return judged(f"z-rms ≤ {UNITS_LIMIT} × that of `{name}`, median over tables", UNITS_LIMIT, found)
 
 
 def _half(tables: Sequence[CellResult], ratios: dict[str, float], half: str) -> str:
@@ -109,32 +140,31 @@ def _few_off(cells: Sequence[CellResult], words: str) -> Verdict:
     target = f"{words}, SNR ≥ {SEEN_FROM:g}: at most {OFF_SHARE:.0%} of columns off by > 1/2 deviation, all marked"
     tried = [c for c in cells if c["snr"] >= SEEN_FROM and RELATIVE in c["estimators"]]
     rows = {c["name"]: c["estimators"][RELATIVE] for c in tried if c["estimators"][RELATIVE]["columns"]}
-    if not rows:
-        return _verdict(target, math.nan, OFF_SHARE)
-    worst = max(rows, key=lambda name: rows[name]["off"] / rows[name]["columns"])
-    share = rows[worst]["off"] / rows[worst]["columns"]
+    shares = {name: Figure.sure(row["off"] / row["columns"], row["columns"]) for name, row in rows.items()}
+    found = judged(target, OFF_SHARE, shares)
     silent = sum(row["off"] - (row["off_marked"] or 0) for row in rows.values())
-    figure = f"{share:.2%} ({worst}); {silent} of {sum(row['off'] for row in rows.values())} not marked"
-    return {"target": target, "figure": figure, "met": share <= OFF_SHARE and silent == 0}
+    off = sum(row["off"] for row in rows.values())
+    figure = f"{found['figure']}; {silent} of {off} not marked" if rows else ""
+    draws = f"{found['draws']} columns" if rows else ""
+    return {**found, "figure": figure, "draws": draws, "state": MISSED if silent else found["state"]}
 
 
 def _gain(cells: Sequence[CellResult], dimension: int, gain: float) -> list[Verdict]:
-    """Refusals, and the geometric mean over cells that the core did not refuse throughout of rms errors' ratios."""
+    """Refusals of these draws, and the geometric mean over cells that the core did not refuse throughout."""
     tried = [c for c in cells if TOTAL in c["estimators"]]
-    refusals = sum(c["estimators"][TOTAL]["refusals"] for c in tried) if tried else math.nan
+    refused = {c["name"]: Figure.sure(c["estimators"][TOTAL]["refusals"], c["draws"]) for c in tried}
     ratios = [ratio for c in tried if (ratio := ratio_of(c, TOTAL, CORE, "error_rms")) is not None]
-    medians = [ratio for c in tried if (ratio := ratio_of(c, TOTAL, CORE, "error")) is not None]
+    place = f"{len(ratios)} of {len(tried)} cells"
+    middle = {place: Figure.sure(geometric_mean(ratios), len(ratios))} if ratios else {}
     target = f"laws, d = {dimension}: total's error ≤ core's / {gain:g}, geometric mean of rms errors"
-    found = _verdict(target, geometric_mean(ratios), 1 / gain)
-    if ratios:
-        found["figure"] += f" ({len(ratios)} of {len(tried)} cells; of medians {geometric_mean(medians):.3g})"
-    return [_verdict(f"laws, d = {dimension}: total refuses nothing", refusals, 0), found]
+    return [judged(f"laws, d = {dimension}: total refuses nothing", 0, refused), judged(target, 1 / gain, middle)]
 
 
 def _quick(point: dict[str, Any]) -> Verdict:
     words = f"{point['first']:.2f} s the first, {point['later']:.2f} s a later one"
     met = point["first"] <= point["limit"] and not point["refused"]
-    return {"target": f"{point['name']} in ≤ {point['limit']:g} s", "figure": words, "met": met}
+    target = f"{point['name']} in ≤ {point['limit']:g} s"
+    return {"target": target, "figure": words, "draws": "1", "state": MET if met else MISSED}
 
 
 def _covered(cell: CellResult, name: str, figure: str) -> float:
@@ -142,23 +172,6 @@ def _covered(cell: CellResult, name: str, figure: str) -> float:
     row = cell["estimators"][name]
     stated = row[f"{figure}_reach"] if cell["world"] == OUTLIERS else None
     return float(row[figure] if stated is None else stated) if row[figure] is not None else 0.0
-
-
-def _every(cells: Sequence[CellResult], target: str, figure: Callable[[CellResult], float], limit: float) -> Verdict:
-    """Whether no cell is beyond the limit, with the worst; shares (limits below 0) with what chance leaves open."""
-    beyond = [cell for cell in cells if figure(cell) > limit]
-    worst = max(cells, key=figure, default=None)
-    if worst is None:
-        return _verdict(target, math.nan, limit)
-    words = f"{abs(figure(worst)):.3g} ({worst['name']}); {len(beyond)} of {len(cells)} cells beyond"
-    if limit < 0:
-        words += f", {sum(_by_chance(-figure(c), c['draws'], -limit) for c in beyond)} of them within sampling error"
-    return {"target": target, "figure": words, "met": not beyond}
-
-
-def _by_chance(share: float, draws: int, limit: float) -> bool:
-    """Columns of one draw move together, so that draws alone are counted."""
-    return clopper_pearson(round(share * draws), draws)[1] >= limit
 
 
 def ratio_of(cell: CellResult, name: str, other: str, figure: str) -> float | None:
@@ -171,19 +184,5 @@ def geometric_mean(values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values)))) if values else math.nan
 
 
-def _verdict(target: str, figure: float, limit: float) -> Verdict:
-    if math.isnan(figure):
-        return {"target": target, "figure": "not tried", "met": None}
-    return {"target": target, "figure": f"{figure:.3g}", "met": bool(figure <= limit)}
-
-
-def _figure(cell: CellResult, name: str, figure: str) -> float:
-    return _infinite(cell["estimators"][name][figure])
-
-
 def _infinite(value: float | None) -> float:
     return math.inf if value is None else value
-
-
-def _shown(value: float | None) -> str:
-    return "refused" if value is None else f"{value:.3g}"

@@ -1,12 +1,11 @@
 """Nothing known, on real tables: how far the released mean is from the sample mean, noise and bias apart.
 
-    python -m benchmarks.accuracy.real --data FOLDER [--epsilons 1 2 4] [--trials N] [--only NAME] [--seeded] [--jobs J]
+    python -m benchmarks.accuracy.real --data FOLDER [--budget MINUTES] [--epsilons 2 1 4] [--trials N] [--only NAME]
 
 FOLDER holds the files that real_data.py names; none of them, nor any record, enters the results.
 """
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +19,15 @@ import scipy.sparse as sparse
 from benchmarks.accuracy.noise_doubles import SilentNoise
 from benchmarks.accuracy.real_data import TABLES, Missing, Rows
 from benchmarks.accuracy.real_tables import report, verdicts
-from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept, quartiles
+from benchmarks.accuracy.resolving import quartiles
+from benchmarks.accuracy.running import DELTA, Way, add_options, measured, publish
 from benchmarks.accuracy.spectra import Floats
 from benchmarks.accuracy.yardsticks import SampleOracle, error
-from benchmarks.record import provenance, write_results
+from benchmarks.record import provenance
 from dimfree import Options, Release, SeededNoise, release_mean
 from dimfree.noise import Noise
+
+MODULE = "benchmarks.accuracy.real"
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class RealCell:
     literal: bool
     seeded: bool
     seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.table}, ε = {self.epsilon:g}"
 
     def noise(self, trial: int) -> Noise | None:
         return SeededNoise(self.seed + trial) if self.seeded else None
@@ -75,7 +81,6 @@ class Yardsticks:
 
 def measure(folder: Path, cell: RealCell) -> dict[str, Any]:
     """Every estimator on one table at one budget."""
-    start = time.perf_counter()
     rows = TABLES[cell.table](folder)
     known = Yardsticks.of(rows)
     auto = [_timed(rows, cell, cell.noise(trial), options=Options(denoise=True)) for trial in range(cell.trials)]
@@ -90,8 +95,7 @@ def measure(folder: Path, cell: RealCell) -> dict[str, Any]:
         estimators["literal"] = _row(known, literal, denoised=False) | {"bias": _bias(known, quiet)}
     place = {"table": cell.table, "epsilon": cell.epsilon, "trials": cell.trials}
     size = {"count": known.count, "dimension": len(known.mean)}
-    done = {**place, **size, **known.figures(cell.epsilon), "estimators": estimators}
-    return {**done, "seconds": time.perf_counter() - start}
+    return {**place, **size, **known.figures(cell.epsilon), "estimators": estimators}
 
 
 def _timed(rows: Rows, cell: RealCell, noise: Noise | None, **options: Any) -> tuple[Release, float]:
@@ -104,8 +108,10 @@ def _row(known: Yardsticks, runs: Sequence[tuple[Release, float]], *, denoised: 
     """Quartiles over the releases: distance from the sample mean, length of the stated noise, seconds."""
     made = [release for release, _ in runs if not release.refused]
     values = [release.mean if denoised else release.unbiased_mean for release in made]
+    errors = [error(value, known.mean) for value in values]
     return {
-        "error": quartiles([error(value, known.mean) for value in values]),
+        "error": quartiles(errors),
+        "draws": {"error": errors},
         "noise": quartiles([float(np.linalg.norm(release.noise_stddev)) for release in made]),
         "seconds": quartiles([seconds for _, seconds in runs]),
         "refusals": len(runs) - len(made),
@@ -116,57 +122,48 @@ def _bias(known: Yardsticks, silent: Release) -> float | None:
     return None if silent.refused else error(silent.unbiased_mean, known.mean)
 
 
-def _one(folder: Path, keep: Path | None, cell: RealCell) -> dict[str, Any]:
+def _one(folder: Path, cell: RealCell) -> dict[str, Any]:
     try:
-        done = kept(keep, cell, partial(measure, folder, cell))
+        return measure(folder, cell)
     except Missing as missing:
-        done = {"table": cell.table, "epsilon": cell.epsilon, "missing": str(missing)}
-    words = done.get("missing") or f"{done['seconds']:.0f} s; auto {done['estimators']['auto']['error']}"
-    print(f"{cell.table}, ε = {cell.epsilon:g}: {words}", file=sys.stderr, flush=True)
-    return done
+        return {"table": cell.table, "epsilon": cell.epsilon, "missing": str(missing)}
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
+    """The budget with bars comes first, then the others."""
     tables = [name for name in TABLES if not options.only or any(part in name for part in options.only)]
     cells = [
-        RealCell(table, epsilon, options.trials, options.literal, options.seeded, options.seed)
-        for table in tables
+        RealCell(table, epsilon, options.trials, options.literal, not options.exact, options.seed)
         for epsilon in options.epsilons
+        for table in tables
     ]
-    done = each(partial(_one, options.data, options.keep), cells, options.jobs)
-    found = [cell for cell in done if "missing" not in cell]
-    absent = {cell["table"]: cell["missing"] for cell in done if "missing" in cell}
-    return {"delta": DELTA, "seeded": options.seeded, "cells": found, "absent": absent, "bars": verdicts(found)}
+    done = measured(partial(_one, options.data), cells, Way.of("real", MODULE, options))
+    found = [cell for cell in done.cells if "missing" not in cell]
+    absent = {cell["table"]: cell["missing"] for cell in done.cells if "missing" in cell}
+    more = {"delta": DELTA, "seeded": not options.exact, "absent": absent, "verdicts": verdicts(found)}
+    return {**done.as_dict(), "cells": found, **more}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.real", description=__doc__)
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with the tables; see real_data.py")
-    parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0, 2.0, 4.0])
-    parser.add_argument("--trials", type=int, default=5, help="releases of each table at each budget")
+    parser.add_argument("--epsilons", type=float, nargs="+", default=[2.0, 1.0, 4.0])
+    parser.add_argument("--trials", type=int, default=6, help="releases of each table at each budget")
     parser.add_argument("--only", nargs="+", help="tables whose name has one of these words; written only with --out")
     parser.add_argument("--no-literal", dest="literal", action="store_false", help="leave Algorithm 2 out")
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--seeded", action="store_true", help="SeededNoise: reproducible, not private")
-    parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    parser.add_argument("--out", type=Path, help=f"folder for real.json.gz and real.md ({RESULTS})")
-    parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = parser.parse_args(given)
-    result = {"run": provenance("benchmarks.accuracy.real", _without_paths(options), options.seed), **run(options)}
-    result["minutes"] = sum(cell["seconds"] for cell in result["cells"]) / 60
-    lines = report(result)
-    print("\n".join(lines))
-    folder = options.out or (None if options.only else RESULTS)
-    if folder:
-        write_results(folder, "real", result, lines)
+    parser.add_argument("--exact", action="store_true", help="the system's exact noise: slower")
+    add_options(parser, "real")
+    options = parser.parse_args(arguments)
+    result = {"run": provenance(MODULE, _without_paths(options), options.seed), **run(options)}
+    publish("real", result, report(result), options.out, whole=not options.only)
 
 
 def _without_paths(options: argparse.Namespace) -> list[str]:
     """The command as a reader would give it: folders are theirs to choose."""
     words = ["--data FOLDER", f"--epsilons {' '.join(f'{epsilon:g}' for epsilon in options.epsilons)}"]
     words += [f"--trials {options.trials}", *([f"--only {' '.join(options.only)}"] if options.only else [])]
-    return words + ["--no-literal"] * (not options.literal) + ["--seeded"] * options.seeded
+    words += [f"--budget {options.budget:g}"] if options.budget is not None else []
+    return words + ["--no-literal"] * (not options.literal) + ["--exact"] * options.exact
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.accuracy.resolving import MISSED, VERDICT_HEADER, Figure, Verdict, judged, verdict_rows
+from benchmarks.accuracy.running import left_out_lines, minutes_line
 from benchmarks.record import provenance_lines, table
 
 CellResult = dict[str, Any]
@@ -32,38 +34,40 @@ REAL_BARS = (
 )
 
 
-def verdicts(cells: Sequence[CellResult]) -> list[dict[str, Any]]:
-    """Every bar, what was measured, and whether that meets it; None: not tried."""
-    found = []
-    for bar in REAL_BARS:
-        tried = [_verdict(bar, cell) for cell in cells if bar.applies(cell)]
-        found += [{"bar": str(bar), **verdict} for verdict in tried or [{"measured": "not tried", "met": None}]]
+def verdicts(cells: Sequence[CellResult]) -> list[Verdict]:
+    """Every bar and what was measured of it."""
+    return [_verdict(bar, [cell for cell in cells if bar.applies(cell)]) for bar in REAL_BARS]
+
+
+def _verdict(bar: RealBar, tried: Sequence[CellResult]) -> Verdict:
+    """The median over the oracle's error; a refusal, or a bias above the noise, misses the bar outright."""
+    found = judged(str(bar), bar.limit, {cell["table"]: _ratio(cell) for cell in tried})
+    for cell in tried:
+        row = cell["estimators"]["auto"]
+        if row["noise"] is None or row["bias"] is None:
+            return {**found, "state": MISSED}
+        found["figure"] += f"; bias {row['bias']:.3g}, noise {row['noise'][1]:.3g}, {row['refusals']} refused"
+        if row["refusals"] or row["bias"] >= row["noise"][1]:
+            found["state"] = MISSED
     return found
 
 
-def _verdict(bar: RealBar, cell: CellResult) -> dict[str, Any]:
+def _ratio(cell: CellResult) -> Figure:
     row = cell["estimators"]["auto"]
-    refused = f", {row['refusals']} of {cell['trials']} refused" if row["refusals"] else ""
-    if row["error"] is None or row["bias"] is None:
-        return {"measured": f"no figures{refused}", "met": False}
-    ratio, noise, bias = row["error"][1] / cell["spherical_error"], row["noise"][1], row["bias"]
-    met = ratio <= bar.limit and bias < noise and not row["refusals"]
-    return {"measured": f"{ratio:.3f} ×, bias {bias:.3g}, noise {noise:.3g}{refused}", "met": met}
+    return Figure.median([*row["draws"]["error"], *[None] * row["refusals"]], cell["spherical_error"])
 
 
 def report(result: dict[str, Any]) -> list[str]:
     cells = result["cells"]
     noise = "SeededNoise (not private)" if result["seeded"] else "SystemNoise (exact, private)"
     lines = ["# Real data, nothing known", "", *provenance_lines(result["run"]), ""]
-    lines += [f"Measuring took {result['minutes']:.0f} minutes, added up over the processes. Noise: {noise}.", ""]
+    lines += [f"{minutes_line(result)} Noise: {noise}.", *left_out_lines(result), ""]
     lines += [*_LEGEND, "", *_errors(cells), ""]
     lines += ["## Noise and bias apart", "", *_PARTS, "", *_parts(cells), ""]
     lines += [line for name, reason in result["absent"].items() for line in (f"Left out: {name}: {reason}.", "")]
-    rows = [[verdict["bar"], verdict["measured"], _WORDS[verdict["met"]]] for verdict in result["bars"]]
-    return [*lines, "## Bars", "", *table(["bar", "measured", "met"], rows)]
+    return [*lines, "## Bars", "", *table(VERDICT_HEADER, verdict_rows(result["verdicts"]))]
 
 
-_WORDS = {True: "yes", False: "NO", None: "not tried"}
 _LEGEND = [
     "δ = 1e-6, add/remove. Distance of the released mean from the sample mean: medians, quartiles in brackets; × is",
     "the median over the spherical oracle's error. np: error of the sample mean itself, sqrt(tr Σ̂ / n). Oracles: true",

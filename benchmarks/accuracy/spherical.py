@@ -12,7 +12,7 @@ import numpy as np
 
 from dimfree import Release, release_mean
 from dimfree.estimators import unknown
-from dimfree.estimators.learn.stages import run_stages
+from dimfree.estimators.learn.stages import last_stages
 from dimfree.estimators.learn.state import State
 from dimfree.estimators.learn.variances import measure_own
 
@@ -20,10 +20,10 @@ from dimfree.estimators.learn.variances import measure_own
 def learn_spherical(state: State) -> State:
     """Equal variances throughout; the columns' own are measured for the error bars, as in other coordinates."""
     state, _ = measure_own(state)
-    return run_stages(replace(state, log_variance=np.zeros_like(state.stddev)), 1.0)
+    return last_stages(replace(state, log_variance=np.zeros_like(state.stddev)))
 
 
 def release_spherical(X: object, **options: Any) -> Release:
-    """As `release_mean` with nothing known, less the learning of variances; costs no more, so equally private."""
-    with patch.object(unknown, "learn", learn_spherical):
+    """As `release_mean` with nothing known, by a core, less ring and variances; costs no more, so equally private."""
+    with patch.multiple(unknown, learn=learn_spherical, choose_ring=lambda *_: None):
         return release_mean(X, **{"basis": None} | options)

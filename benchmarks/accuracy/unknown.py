@@ -1,30 +1,31 @@
 """Unknown covariance: auto, the literal Algorithm 2, spherical and known against the floor, on the same draws.
 
-    python -m benchmarks.accuracy.unknown [--quick] [--trials N] [--draws N] [--large N] [--seeded] [--jobs J]
+    python -m benchmarks.accuracy.unknown [--budget MINUTES] [--quick] [--trials N] [--draws N] [--large N] [--exact]
 
-What is tried where: unknown_cells.py; the promises: bars.py; how it is written down: unknown_tables.py.
+What is tried where: unknown_cells.py, the cells with bars first; the promises: bars.py; how it is written down:
+unknown_tables.py.
 """
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.bars import UNKNOWN_BARS, misses, verdicts
-from benchmarks.accuracy.cells import FULL, Cell
+from benchmarks.accuracy.bars import UNKNOWN_BARS, verdicts
+from benchmarks.accuracy.cells import FULL, NEAREST, RIVALS, Cell
 from benchmarks.accuracy.measuring import measure, release
 from benchmarks.accuracy.noise_doubles import BitReached, ProbedBit
-from benchmarks.accuracy.running import DELTA, RESULTS, SEED, each, kept, without_paths
+from benchmarks.accuracy.running import DELTA, Way, add_options, measured, publish, without_paths
 from benchmarks.accuracy.unknown_cells import WATCHED, accuracy_cells, large_cells, pass_cells, robustness_cells
 from benchmarks.accuracy.unknown_tables import report
 from benchmarks.accuracy.worlds import World
-from benchmarks.record import provenance, write_results
+from benchmarks.record import provenance
+
+MODULE = "benchmarks.accuracy.unknown"
 
 
 def passing(cell: Cell, seed: int) -> dict[str, Any]:
@@ -63,68 +64,41 @@ def pooled(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {name: _share(chances) for name, chances in found.items() if chances}
 
 
-def run(options: argparse.Namespace, trials: int, draws: int) -> dict[str, Any]:
-    """All cells, with a line to stderr for each one done."""
-    cells = accuracy_cells(trials, options.quick) + robustness_cells(trials, options.quick) + pass_cells(draws)
-    cells += [] if options.quick else large_cells(options.large)
-    if options.only:
-        cells = [cell for cell in cells if all(part in cell.name for part in options.only)]
-    done = each(partial(_kept, options.keep, options.seed, options.seeded), cells, options.jobs)
-    return {
-        "delta": DELTA,
-        "seeded": options.seeded,
-        "cells": done,
-        "pooled": pooled([cell for cell in done if cell["section"] == "passing"]),
-        "bars": verdicts(done, UNKNOWN_BARS),
-        "missed": misses(done, UNKNOWN_BARS),
-    }
+def plan(trials: int, draws: int, large: int, quick: bool, literal: bool = False) -> list[Cell]:
+    """Cells with bars first, the cheap ones before the dear ones."""
+    whom = RIVALS if literal else NEAREST
+    first = accuracy_cells(trials, quick, whom) + pass_cells(draws) + robustness_cells(trials, quick)
+    return first + ([] if quick else large_cells(large, whom))
 
 
-def _kept(folder: Path | None, seed: int, seeded: bool, cell: Cell) -> dict[str, Any]:
-    return kept(folder, (cell, seed, seeded), partial(_one, cell, seed, seeded))
-
-
-def _one(cell: Cell, seed: int, seeded: bool) -> dict[str, Any]:
-    start = time.perf_counter()
-    done = passing(cell, seed) if cell.section == "passing" else measure(cell, seed, seeded)
-    seconds = time.perf_counter() - start
-    figures = {name: _headline(row) for name, row in done["estimators"].items()}
-    print(f"{cell.name}, {cell.trials} draws: {seconds:.1f} s; {figures}", file=sys.stderr, flush=True)
-    return {**done, "seconds": seconds}
-
-
-def _headline(row: dict[str, Any]) -> str:
-    if "probability" in row:
-        return f"pass {row['probability']:.4f}"
-    return f"{row['error_over_floor'][1]:.3f}" if row["error_over_floor"] else "always refused"
+def run_cell(seed: int, seeded: bool, cell: Cell) -> dict[str, Any]:
+    return passing(cell, seed) if cell.section == "passing" else measure(cell, seed, seeded)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.unknown", description=__doc__)
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few and small cells; written only where --out is given")
     parser.add_argument("--trials", type=int, help=f"draws of d = 1000 ({FULL}; 2 if quick); robustness in proportion")
     parser.add_argument("--draws", type=int, help="draws of the pass section (200; 10 if quick); 1000 columns: fewer")
     parser.add_argument(
-        "--large", type=int, default=5, help="draws of d = 10 000, n = 4000; twice that at 4500; 0: none"
+        "--large", type=int, default=6, help="draws of d = 10 000, n = 4000; twice that at 4500; 0: none"
     )
+    parser.add_argument("--literal", action="store_true", help="also the paper's Algorithm 2, and a wrong belief: slow")
     parser.add_argument("--only", nargs="+", help="cells whose name has all these words; written only with --out")
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--seeded", action="store_true", help="SeededNoise everywhere: faster, not private")
-    parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    parser.add_argument("--out", type=Path, help=f"folder for the results ({RESULTS}; none if quick)")
-    parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
+    parser.add_argument("--exact", action="store_true", help="the system's exact noise (Passing apart): slower")
+    add_options(parser, "unknown")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
-    result: dict[str, Any] = {"run": provenance("benchmarks.accuracy.unknown", without_paths(given), options.seed)}
-    result |= run(
-        options, options.trials or (2 if options.quick else FULL), options.draws or (10 if options.quick else 200)
+    trials, draws = options.trials or (2 if options.quick else FULL), options.draws or (10 if options.quick else 200)
+    cells, seeded = plan(trials, draws, options.large, options.quick, options.literal), not options.exact
+    cells = [cell for cell in cells if all(part in cell.name for part in options.only or [])]
+    done = measured(
+        partial(run_cell, options.seed, seeded), cells, Way.of("unknown", MODULE, options), (options.seed, seeded)
     )
-    result["minutes"] = sum(cell["seconds"] for cell in result["cells"]) / 60
-    lines = report(result)
-    print("\n".join(lines))
-    folder = options.out or (None if options.quick or options.only else RESULTS)
-    if folder:
-        write_results(folder, "unknown", result, lines)
+    result: dict[str, Any] = {"run": provenance(MODULE, without_paths(given), options.seed), **done.as_dict()}
+    result |= {"delta": DELTA, "seeded": seeded, "verdicts": verdicts(done.cells, UNKNOWN_BARS)}
+    result["pooled"] = pooled([cell for cell in done.cells if cell["section"] == "passing"])
+    publish("unknown", result, report(result), options.out, whole=not (options.quick or options.only))
 
 
 if __name__ == "__main__":

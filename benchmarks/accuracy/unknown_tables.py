@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.accuracy.resolving import VERDICT_HEADER, verdict_rows
+from benchmarks.accuracy.running import left_out_lines, minutes_line
 from benchmarks.accuracy.tables import in_rows, of_section, spending_table, wide
 from benchmarks.accuracy.unknown_cells import WATCHED
 from benchmarks.record import provenance_lines, table
@@ -23,14 +25,13 @@ _SHARES = {
     "stage_share": "stages",
     "search_share": "searches",
 }
-_MET = {True: "yes", False: "NO", None: "not tried"}
 
 
 def report(result: dict[str, Any]) -> list[str]:
     cells = result["cells"]
     lines = ["# Unknown covariance", "", *provenance_lines(result["run"]), ""]
-    lines += [f"Measuring took {result['minutes']:.0f} minutes, added up over the processes.", ""]
-    lines += [*_legend(result["seeded"]), "", "## Bars", "", *_bars(result), "", "## Accuracy", ""]
+    lines += [minutes_line(result), *left_out_lines(result), "", *_legend(result["seeded"]), ""]
+    lines += ["## Bars", "", *table(VERDICT_HEADER, verdict_rows(result["verdicts"])), "", "## Accuracy", ""]
     for figure, title in _FIGURES.items():
         lines += [f"### {title}", "", *wide(of_section(cells, "accuracy"), figure), ""]
     lines += ["## Where the budget goes", "", *_spending(of_section(cells, "accuracy")), ""]
@@ -49,15 +50,9 @@ def _legend(seeded: bool) -> list[str]:
         "covariance public, full budget, sensitivity r/n). error/floor, error/np: median error over those, on the same",
         "draws. noise ratio: length of `noise_stddev` over the oracle's. from sample mean: distance of the release",
         "from the (honest) sample mean over the length of the oracle's noise; what exceeds the noise ratio is clipping",
-        "bias. Medians, quartiles in brackets; refused releases are left out of them and counted.",
+        "bias. Medians, quartiles in brackets; refused releases are left out of them and counted. Of bars: exact 95 %",
+        "intervals of the median by order statistics (none below six draws), the yardstick taken as it is.",
     ]
-
-
-def _bars(result: dict[str, Any]) -> list[str]:
-    rows = [[bar["bar"], bar["worst"], str(bar["cells"]), _MET[bar["met"]]] for bar in result["bars"]]
-    lines = table(["bar", "worst cell", "cells", "met"], rows)
-    missed = [f"- {miss}" for miss in result["missed"]]
-    return [*lines, "", *(["Not met:", "", *missed] if missed else ["Every cell that was tried meets its bars."])]
 
 
 def _spending(cells: Sequence[CellResult]) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from benchmarks.accuracy.resolving import Verdict
 from dimfree.comparison.chart import require_altair
 
 MEASURED, MORE, GUIDE = "measured", "more than", "guide"  # what a row is; MORE: an end of the search, not a crossing
@@ -26,6 +27,7 @@ class Figure:
     table: list[list[str]]
     joined: bool = True
     numbers: dict[str, Any] = field(default_factory=dict)  # fits and ratios that the sentence rests on
+    verdicts: list[Verdict] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

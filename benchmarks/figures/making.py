@@ -1,15 +1,13 @@
 """From the letters of figures to figures: every task is measured once, whichever figures ask for it."""
 
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks.accuracy.running import each, kept
+from benchmarks.accuracy.running import Done, Way
+from benchmarks.accuracy.running import measured as measured_within
 from benchmarks.figures import a_dimension, b_example, c_lower_bound, d_unknown, e_decay, f_free
 from benchmarks.figures.drawing import Figure
 from benchmarks.figures.spots import Task
@@ -24,26 +22,23 @@ FIGURES: dict[str, ModuleType] = {
 }
 
 
-def _done(folder: Path | None, seed: int, task: Task) -> dict[str, Any]:
-    """One task, with a line to stderr when done."""
-    start = time.perf_counter()
-    result = kept(folder, ("figures", task, seed), partial(_timed, task, seed))
-    print(f"{time.perf_counter() - start:.0f} s {task}", file=sys.stderr, flush=True)
-    return result
+def measured(letters: Sequence[str], size: str, seed: int, way: Way) -> tuple[dict[Task, dict[str, Any]], Done]:
+    """Every task of the figures once, figure after figure, the smallest first; and what there was no time for."""
+    wanted = dict.fromkeys(
+        task for letter in letters for task in sorted(FIGURES[letter].tasks(size), key=lambda task: task.entries)
+    )
+    done = measured_within(partial(_measure, seed), list(wanted), way, seed)
+    named = {task.name: task for task in wanted}
+    return {named[result["name"]]: result for result in done.cells}, done
 
 
-def _timed(task: Task, seed: int) -> dict[str, Any]:
-    start = time.perf_counter()
-    return {**task.measure(seed), "seconds": time.perf_counter() - start}
+def _measure(seed: int, task: Task) -> dict[str, Any]:
+    return task.measure(seed)
 
 
-def measured(
-    letters: Sequence[str], size: str, seed: int, jobs: int, folder: Path | None
-) -> dict[Task, dict[str, Any]]:
-    """Every task of the figures once, the largest first, so that the processes end together."""
-    wanted = list(dict.fromkeys(task for letter in letters for task in FIGURES[letter].tasks(size)))
-    wanted.sort(key=lambda task: -task.entries)
-    return dict(zip(wanted, each(partial(_done, folder, seed), wanted, jobs), strict=True))
+def complete(letters: Sequence[str], size: str, results: dict[Task, dict[str, Any]]) -> list[str]:
+    """The figures all of whose tasks were measured."""
+    return [letter for letter in letters if all(task in results for task in FIGURES[letter].tasks(size))]
 
 
 def figures(letters: Sequence[str], size: str, results: dict[Task, dict[str, Any]]) -> list[Figure]:

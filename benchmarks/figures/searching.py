@@ -99,11 +99,16 @@ class Search:
     spectrum: str
     dimension: int
     epsilon: float
-    name: str
+    whom: str
     accuracy: float
     most_entries: int
     most_records: int
     draws: int
+
+    @property
+    def name(self) -> str:
+        place = f"{self.spectrum}, d = {self.dimension}, ε = {self.epsilon:g}"
+        return f"{place}: records for {self.accuracy:.3g} by {self.whom}; {self.most}, {self.draws}"
 
     @property
     def most(self) -> int:
@@ -117,8 +122,8 @@ class Search:
         return records_needed(lambda count: self._error(count, seed), self.accuracy, self.guess, self.most).as_dict()
 
     def _error(self, count: int, seed: int) -> float | None:
-        spot = Spot(self.spectrum, self.dimension, count, self.epsilon, (self.name,), self.draws)
-        error: float | None = spot.measure(seed)["errors"][self.name]
+        spot = Spot(self.spectrum, self.dimension, count, self.epsilon, (self.whom,), self.draws)
+        error: float | None = spot.measure(seed)["errors"][self.whom]
         return error
 
     @property

@@ -33,6 +33,9 @@ class Task(Protocol):
     def measure(self, seed: int) -> dict[str, Any]: ...
 
     @property
+    def name(self) -> str: ...
+
+    @property
     def entries(self) -> int:
         """Of the largest table that it may draw: what time and memory go with."""
         ...
@@ -48,6 +51,11 @@ class Spot:
     epsilon: float
     names: tuple[str, ...]
     draws: int
+
+    @property
+    def name(self) -> str:
+        whom = ", ".join(self.names)
+        return f"{self.spectrum}, d = {self.dimension}, n = {self.count}, ε = {self.epsilon:g}: {whom}; {self.draws}"
 
     @property
     def entries(self) -> int:

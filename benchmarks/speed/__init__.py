@@ -1,1 +1,1 @@
-"""How long the costly steps take, against a plain matrix product in the same run."""
+"""How long releases take, against one mean and one matrix product in the same run."""

@@ -30,7 +30,10 @@ from dimfree.geometry.grid import rows_to_steps
 from dimfree.noise import SeededNoise
 
 SEED = 20250101
+FULL = ((1_000_000, 500), (4000, 20_000), (2000, 20_000))  # the last one goes by way of the ring
+QUICK = ((20_000, 50), (600, 1500))
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
+DROP: dict[str, Any] = {"on_missing": "drop"}
 RADII = np.geomspace(0.5, 2.0, 20)
 
 
@@ -95,6 +98,7 @@ def same_bits(bench: Bench, quick: bool) -> dict[str, bool]:
     """Whole releases, from a tensor there, from an array and from a file: are they those of NumPy?"""
     count, dimension = (3000, 12) if quick else (30_000, 60)
     X = drawn(bench, count, dimension).cpu().numpy()
+    few = drawn(bench, *((600, 1500) if quick else (2000, 20_000))).cpu().numpy()
     variances = spectrum("S1", dimension) ** 2
     options: dict[str, dict[str, Any]] = {
         "auto": {},
@@ -102,14 +106,18 @@ def same_bits(bench: Bench, quick: bool) -> dict[str, bool]:
         "known, mixing": {"covariance": np.diag(variances) + 0.01},
         "learned scale": {"covariance": 25 * variances, "options": Options(scale="learn")},
         "replace-one": {"neighbours": "replace-one"},
-        "neutral": {"on_invalid": "neutral"},
+        "drop": DROP,
         "small sample": {"covariance": variances, "options": Options(core_sample=3000), "epsilon": 4.0},
     }
-    return {name: _same_bits(bench, name, X, given) for name, given in options.items()}
+    found = {name: _same_bits(bench, name, X, given) for name, given in options.items()}
+    columns = {"by columns": {"objective": "relative"}, "by columns, drop": {"objective": "relative", **DROP}}
+    columns |= {"by columns, missing entries": {"objective": "relative", "on_missing": "column"}}
+    found |= {name: _same_bits(bench, name, X, given) for name, given in columns.items()}
+    return found | {"few, on the ring": _same_bits(bench, "few, on the ring", few, {})}
 
 
 def _same_bits(bench: Bench, name: str, X: np.ndarray, options: dict[str, Any]) -> bool:
-    if name == "neutral":
+    if "on_missing" in options:
         X = X.copy()
         X[5, 2], X[9], X[20], X[30, 1], X[::50, 0] = np.nan, np.inf, 1e300, -1e155, 1e17
     with np.errstate(all="ignore"):
@@ -218,7 +226,11 @@ def _bits_told(bits: dict[str, bool]) -> list[str]:
     return ["## Bits", "", what, "", *table(["release", "same bits"], [[k, str(v)] for k, v in bits.items()]), ""]
 
 
-def _releases_told(found: dict[str, Any]) -> list[str]:
+def _releases_told(tables: list[dict[str, Any]]) -> list[str]:
+    return [line for found in tables for line in _table_told(found)]
+
+
+def _table_told(found: dict[str, Any]) -> list[str]:
     places = {"tensor": "tensor there", "array": "array", "file": ".npy, streamed", "cpu": "CPU"}
     lines = [f"## Releases, n = {found['count']}, d = {found['dimension']}, float64", ""]
     means = f"{found['mean_gpu'] * 1e3:.2f} ms there, {found['mean_cpu'] * 1e3:.0f} ms on the CPU"
@@ -257,7 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parts: dict[str, Callable[[], Any]] = {
         "bits": lambda: same_bits(bench, quick),
         "friends": lambda: friends(bench, (256, 512) if quick else (4096, 8192, 16_384), 100 if quick else 10_000),
-        "releases": lambda: releases(bench, *((20_000, 50) if quick else (1_000_000, 500))),
+        "releases": lambda: [releases(bench, *size) for size in (QUICK if quick else FULL)],
     }
     for name, part in parts.items():
         if options.only in (None, name):
