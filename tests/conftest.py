@@ -36,7 +36,7 @@ def rng(seed) -> np.random.Generator:
 
 @pytest.fixture(autouse=True)
 def no_cluster_of_another_test():
-    """A Client that lost its cluster may close late, or never, and dask goes on naming a cluster as the scheduler in force."""
+    """A Client that lost its cluster may close late, or never; dask would go on naming it as the scheduler in force."""
     if "distributed" in sys.modules:
         sys.modules["dask"].config.config.pop("scheduler", None)
         sys.modules["distributed.client"]._global_clients.clear()

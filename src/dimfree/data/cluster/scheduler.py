@@ -68,7 +68,7 @@ def connected(address: str) -> Iterator[int]:
         from distributed import Client
     except ImportError:
         raise InvalidParameter("scheduler needs distributed: install it with pip install 'dimfree[dask]'.") from None
-    try:  # not the default of this process: a Client that fails to connect, or closes late, would stay named in dask's settings
+    try:  # not as dask's default: it would stay that if connecting fails or closing takes long
         client = Client(address, timeout=PATIENCE / 3, name="dimfree", set_as_default=False)
     except Exception:  # noqa: BLE001 - of many kinds: no such address, nobody there, another protocol
         raise LostWorkers(
