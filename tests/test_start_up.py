@@ -8,7 +8,7 @@ import sys, time
 import numpy as np, opendp.domains, opendp.measurements, opendp.metrics
 start = time.process_time()
 import dimfree
-dimfree.release_mean(np.arange(1200.0).reshape(400, 3), epsilon=1, delta=1e-6)
+dimfree.release_mean(np.arange(6000.0).reshape(2000, 3), epsilon=1, delta=1e-6)  # by columns, whatever the noise is
 print(time.process_time() - start)
 print(*sorted(sys.modules))
 """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dimfree.estimators.choose import constants
-from dimfree.estimators.learn.tail import LengthCounts, Tail, length_edges, outer_radius
+from dimfree.estimators.learn.tail import LengthCounts, Tail, bias_in_bars, length_edges, likely_bias, outer_radius
 
 RANKS = (1.0, 3.0, 30.0, 1e3, 1e5)
 SIZES = [(n, stddev) for n in (2000, 20_000) for stddev in (4.0, 15.0, 40.0)]
@@ -131,6 +131,31 @@ def test_the_radius_grows_with_the_precision_and_the_level(monkeypatch):
     assert by_level == sorted(by_level)
     assert by_mu[0] < by_mu[-1]
     assert by_level[0] < by_level[-1]
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_bars_allow_for_the_bias_that_the_radius_was_chosen_for(rank, rng):
+    lengths, mu = np.sqrt(rng.chisquare(max(rank, 1), 20_000)), usual_mu(rank, 15.0)
+    tail = Tail.fitted(seen(lengths, math.sqrt(rank), rank, 15.0, rng), rank, math.sqrt(rank))
+    radius = outer_radius(tail, rank, mu)
+    bias, b = bias_in_bars(tail, radius, rank, mu), slack(rank, mu) * mu / math.sqrt(rank)
+    assert bias == likely_bias(tail, radius, rank, mu) <= b * (1 + 1e-3)
+    assert likely_bias(tail, 0.9 * radius, rank, mu) > bias > bias_in_bars(tail, 1.1 * radius, rank, mu)
+
+
+def test_bars_do_not_stretch_to_outliers_beyond_the_last_edge(rng):
+    lengths = np.where(rng.random(20_000) < 0.01, 500.0, np.abs(rng.normal(size=20_000)))
+    tail, mu = Tail.fitted(seen(lengths, 1.0, 1.0, 4.0, rng), 1.0, 1.0), usual_mu(1.0, 4.0)
+    radius = outer_radius(tail, 1.0, mu)
+    assert likely_bias(tail, radius, 1.0, mu) > 100
+    assert bias_in_bars(tail, radius, 1.0, mu) == constants.OUTER_BIAS_MOST
+
+
+@pytest.mark.parametrize(("count", "rank", "told"), [(600, 1.0, False), (2000, 1.0, True), (600, 5.0, True)])
+def test_a_tail_of_few_records_of_one_column_is_not_seen(count, rank, told, rng):
+    tail = Tail.fitted(seen(np.abs(rng.normal(size=count)), 1.0, rank, 9.5, rng), rank, 1.0)
+    assert tail.told is told
+    assert math.isinf(bias_in_bars(tail, 3.0, rank, 0.2)) is not told
 
 
 # --- Odd histograms --------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, ncx2, norm
 
 from dimfree import Budget, Guarantee, InvalidParameter, Neighbours, RefusedRelease, Release
 from dimfree.accounting.events import Costs
@@ -227,3 +227,41 @@ def test_sets_say_which_columns_they_do_not_cover():
         assert "Columns that look like one value are not covered: 1." in region.statement()
     bare = Release.released(mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), **COMMON)
     assert "look like one value" not in bare.confidence_ball().statement() + bare.confidence_box().statement()
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+@pytest.mark.parametrize("shift", [0.1, 0.3, 0.5, 1.0, 2.0])
+def test_bars_are_wide_enough_for_the_shift_that_they_allow_for(confidence, shift):
+    release = released(clipping=shift)
+    reach = (release.interval(confidence)[1] - release.mean)[0] / 0.3
+    assert norm.cdf(reach - shift) - norm.cdf(-reach - shift) >= confidence - 1e-4
+    alone = (released().interval(confidence)[1] - release.mean)[0] / 0.3
+    assert norm.cdf(alone - shift) - norm.cdf(-alone - shift) < confidence  # the partner: not so without
+    every = ncx2.cdf((release.error_radius(confidence) / 0.3) ** 2, WIDE, WIDE * shift**2)
+    assert every >= confidence - 0.02  # of a shift as long as so many noises, at worst
+
+
+def test_clipping_widens_the_noise_alone_and_is_told():
+    wider = np.hypot(1, 0.5)
+    for plain, allowed in ((released(), released(clipping=0.5)), (sampled(), sampled(clipping=0.5))):
+        assert np.array_equal(plain.noise_stddev, allowed.noise_stddev)
+        assert "allowed for like 0.5 times as much noise" in allowed.confidence_ball().statement()
+        assert "allowed for" not in plain.confidence_box().statement()
+    low, high = released(clipping=0.5).interval(0.9)
+    assert np.allclose(high - low, wider * np.subtract(*released().interval(0.9)[::-1]))
+    assert released(clipping=0.5).error_radius(0.9) == pytest.approx(wider * released().error_radius(0.9))
+    low, high = sampled(clipping=0.5).interval(0.9, include_sampling=True)
+    assert np.allclose(high - low, 2 * norm.ppf(0.95) * np.hypot(0.3 * wider, 0.4))
+
+
+def test_where_no_tail_was_seen_no_error_bars_are_claimed():
+    release = Release.from_json(sampled(clipping=np.inf).to_json())
+    assert release.error_model.clipping == np.inf
+    assert np.isinf(release.interval(0.9)).all()
+    assert np.isinf(release.error_radius(0.9))
+    assert np.isinf(release.interval(0.9, include_sampling=True, simultaneous=True)).all()
+    for found in (release.confidence_ball(), release.confidence_box()):
+        assert found.statement().startswith("No error bars are claimed")
+        assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["clipping"] is None
+    with pytest.raises(InvalidParameter, match="clipping"):
+        released(clipping=-0.1)

@@ -58,7 +58,7 @@ def test_a_release_becomes_a_frame_of_the_library(table, library):
     assert columns["name"] == NAMES
     assert columns["mean"] == release.mean.tolist()
     assert columns["noise_stddev"] == release.noise_stddev.tolist()
-    reach = norm.ppf(0.975) * release.noise_stddev
+    reach = norm.ppf(0.975) * release.noise_stddev * np.hypot(1, release.error_model.clipping)
     assert np.allclose(columns["lower"], release.mean - reach, rtol=1e-9)
     assert np.allclose(columns["upper"], release.mean + reach, rtol=1e-9)
 

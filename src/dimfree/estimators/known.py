@@ -68,13 +68,13 @@ def release_known(run: Run, *, bounded: bool = False) -> Release:
     size = size.after_pass(core)
     setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
     setting = setting.on_sample(early.records, rate)
-    known, ball = _stages(
+    known, ball, bias = _stages(
         run, setting, schedule, level_of(run, size, schedule.branch.mu), scale.factor, mean
     )  # P8, P21
     public |= {"stages": len(schedule.stage_mus), "block": schedule.block}
     if not schedule.stage_mus or schedule.block < run.space.dimension:
         public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
-    return run.released(known, method, replace(ledger, after=known.events), public, size=size, ball=ball)
+    return run.released(known, method, replace(ledger, after=known.events), public, size=size, ball=ball, bias=bias)
 
 
 def release_cheapest(run: Run) -> Release:
@@ -147,7 +147,7 @@ def _scale(run: Run, schedule: Schedule, size: Size, pairs: PairDistances) -> Le
 
 def _stages(
     run: Run, setting: StageSetting, schedule: Schedule, level: float, factor: float, mean: Measured[Floats]
-) -> tuple[Knowledge, Ball | None]:
+) -> tuple[Knowledge, Ball | None, float]:
     """The core's mean and the recentring stages after it (P8), with their weights in the answer (P21)."""
     radius = schedule.core.radius * factor
     honest = Honest(run.spectrum * factor**2, run.coordinate_variances * factor**2, schedule.look_mu > 0, 2 * radius)

@@ -128,7 +128,7 @@ class Run:
         if answer.population is not None:
             records = public.get("averaged_at_least", public.get("count_at_least"))
             model = replace(model, records=records, **asdict(answer.population))
-        model = replace(model, present=answer.present, one_value=answer.one_value)
+        model = replace(model, present=answer.present, one_value=answer.one_value, clipping=answer.bias)
         return Release.released(
             mean=answer.mean,
             noise_stddev=np.sqrt(answer.variance),
@@ -149,11 +149,13 @@ class Run:
         records_modelled: bool = True,
         size: Size | None = None,
         ball: Ball | None = None,
+        bias: float = 0.0,
     ) -> Release:
         """The answer, back in the original space: noise covariance M^{1/4} diag(V) M^{1/4}.
 
         V is constant unless the shape is diagonal, so the square roots of V times the diagonal of M^{1/2} are exact.
-        `size`: the number of records that offsets were divided by. `ball`: where the last stage clipped.
+        `size`: the number of records that offsets were divided by. `ball`: where the last stage clipped; `bias`: what
+        error bars allow for it, in deviations of the noise.
         `records_modelled=False`: nothing is known of the spread of the records, so error bars speak of the noise alone.
         """
         found, shape = known.answer(), self.space.shape
@@ -165,7 +167,7 @@ class Run:
         return Release.released(
             mean=mean,
             noise_stddev=stddev,
-            error_model=model,
+            error_model=replace(model, clipping=bias),
             denoised=denoised(mean, stddev**2)[0] if self.denoise else None,
             reach=self._reach(ball),
             **self._common(method, ledger, public),

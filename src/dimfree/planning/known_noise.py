@@ -140,7 +140,7 @@ class _Stages:
             seen_lengths(lengths, edges, noise, count, self.setting.count_stddev, draw)
             for draw in range(SIMULATED_LOOKS)
         )
-        found = [schedule_radius(seen, self.setting, self.schedule, self.honest) for seen in looks]
+        found = [schedule_radius(seen, self.setting, self.schedule, self.honest)[0] for seen in looks]
         return float(np.sqrt(np.mean(np.square(found))))
 
     def clipped(self, radius: float, centre: Floats) -> tuple[Floats, Floats]:

@@ -18,6 +18,11 @@ from dimfree.results.quantiles import coordinate_quantile, coordinate_reach, len
 from dimfree.results.reach import Reach, what_is_averaged
 
 POPULATION = "the population mean"
+NO_BARS = (
+    "No error bars are claimed: so few records lie far out that their tail cannot be seen, and those drawn in may have "
+    "moved the mean. The noise itself is stated exactly; more records give error bars."
+)
+LEAST_TOLD = 0.005  # of `clipping`: less changes no digit of a set
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,12 +30,15 @@ class Uncertainty:
     """The difference between a release and the mean it estimates, part by part; every entry is public.
 
     `noise` and `sampling` are standard deviations per coordinate, `…_principal` variances along common directions.
-    Coordinates of which `one_value` is True have no interval.
+    Coordinates of which `one_value` is True have no interval. A set allows for `clipping` as for so many deviations of
+    noise more, independent of it: wide enough for a shift of as many deviations, at any usual confidence. Infinite:
+    there is no set.
     """
 
     noise: Floats
     noise_principal: Floats
     covers: str
+    clipping: float
     sampling: Floats | None = None  # None: not modelled; the set is about these records
     sampling_principal: Floats | None = None
     log_stddev: Floats | None = None  # of the logarithm of `sampling`, upwards; None: its variances were given
@@ -48,7 +56,7 @@ class Uncertainty:
     ) -> Self:
         principal = noise**2 if model.noise_principal is None else model.noise_principal
         if not include_sampling or model.record_stddev is None or model.records is None:
-            return cls(noise, principal, what_is_averaged(reach), one_value=model.one_value)
+            return cls(noise, principal, what_is_averaged(reach), model.clipping, one_value=model.one_value)
         present = 1.0 if model.present is None else model.present
         share, records = model.widening / (model.records * present), model.record_principal
         spread = share * (model.record_stddev**2 if records is None else records)
@@ -56,31 +64,36 @@ class Uncertainty:
             principal, spread = np.sort(principal)[::-1], _correlated(spread, model.correlation)
         log_stddev = None if learned is None else learned.log_above
         sampling = model.record_stddev * np.sqrt(share)
-        return cls(noise, principal, POPULATION, sampling, spread, log_stddev, model.one_value)
+        return cls(noise, principal, POPULATION, model.clipping, sampling, spread, log_stddev, model.one_value)
 
     def length(self, confidence: float) -> float:
         """The Euclidean distance all parts together stay within; learned variances count at their expectation."""
+        if math.isinf(self.clipping):
+            return math.inf
         sampling = 0.0 if self.sampling_principal is None else self.sampling_principal
-        return length_quantile(self.noise_principal + sampling, confidence)
+        return length_quantile(self.noise_principal * (1 + self.clipping**2) + sampling, confidence)
 
     def reach(self, confidence: float, *, simultaneous: bool) -> Floats:
         """The distance every coordinate stays within; a coordinate's learned variance counts with its uncertainty.
 
-        Infinite where a coordinate looks like one value.
+        Infinite where a coordinate looks like one value, and everywhere if the tail of the records was not seen.
         """
         reach = self._finite_reach(confidence, len(self.noise) if simultaneous else 1)
         return reach if self.one_value is None else np.where(self.one_value, np.inf, reach)
 
     @property
     def uncovered(self) -> int:
-        """How many coordinates have no interval."""
+        """How many coordinates look like one value."""
         return 0 if self.one_value is None else int(self.one_value.sum())
 
     def _finite_reach(self, confidence: float, coordinates: int) -> Floats:
-        sampling = np.zeros_like(self.noise) if self.sampling is None else self.sampling
+        if math.isinf(self.clipping):
+            return np.full_like(self.noise, np.inf)
+        noise = self.noise * math.hypot(1.0, self.clipping)
+        sampling = np.zeros_like(noise) if self.sampling is None else self.sampling
         if self.log_stddev is None:
-            return coordinate_quantile(confidence, coordinates) * np.hypot(self.noise, sampling)
-        return coordinate_reach(self.noise, sampling, self.log_stddev, confidence ** (1 / coordinates))  # Šidák
+            return coordinate_quantile(confidence, coordinates) * np.hypot(noise, sampling)
+        return coordinate_reach(noise, sampling, self.log_stddev, confidence ** (1 / coordinates))  # Šidák
 
 
 @dataclass(frozen=True)
@@ -123,6 +136,7 @@ class ConfidenceBall:
     covers: str
     learned: bool
     parts: BallParts
+    clipping: float = 0.0  # allowed for, in deviations of the noise; infinite: no ball is claimed
     uncovered: int = 0  # columns that look like one value
 
     @classmethod
@@ -130,7 +144,7 @@ class ConfidenceBall:
         confidence = check_probability("confidence", confidence)
         radius, middle = parts.length(confidence), frozen_numbers("centre", centre, len(centre))
         learned, made_of = parts.log_stddev is not None, BallParts.of(parts, confidence)
-        return cls(middle, radius, confidence, parts.covers, learned, made_of, parts.uncovered)
+        return cls(middle, radius, confidence, parts.covers, learned, made_of, parts.clipping, parts.uncovered)
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether a point lies in the ball, its surface included."""
@@ -140,9 +154,12 @@ class ConfidenceBall:
         """What the ball covers, and which part of its radius is noise and which is sampling, in plain sentences."""
         parts, of = self.parts, "of the mean squared distance"
         sampling = None if parts.sampling is None else f"{parts.sampling:.4g} alone, {parts.sampling_share:.0%} {of}"
+        if math.isinf(self.clipping):
+            return NO_BARS
         return " ".join([
             f"With confidence {self.confidence:g}, {self.covers} lies within {self.radius:.4g} of the ball's centre.",
             _noise_sentence(f"radius {parts.noise:.4g} alone, {parts.noise_share:.0%} {of}"),
+            *_clipping_sentences(self.clipping),
             _sampling_sentence("radius", sampling, learned=self.learned),
             *_uncovered_sentences(self.uncovered),
         ])  # fmt: skip
@@ -150,8 +167,9 @@ class ConfidenceBall:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words, for JSON."""
         shown = {"kind": "ball", "confidence": self.confidence, "covers": self.covers, "learned": self.learned}
-        middle = {"centre": self.centre.tolist(), "radius": self.radius, "parts": asdict(self.parts)}
-        return shown | middle | {"uncovered": self.uncovered, "statement": self.statement()}
+        radius, clipping = (each if math.isfinite(each) else None for each in (self.radius, self.clipping))
+        middle = {"centre": self.centre.tolist(), "radius": radius, "parts": asdict(self.parts)}
+        return shown | middle | {"clipping": clipping, "uncovered": self.uncovered, "statement": self.statement()}
 
     def __repr__(self) -> str:
         return f"<ConfidenceBall: {self.covers} within {self.radius:.4g}, confidence {self.confidence:g}>"
@@ -161,7 +179,7 @@ class ConfidenceBall:
 class ConfidenceBox:
     """An interval per coordinate: with the stated confidence each of them, or with `simultaneous` all, hold.
 
-    Infinite where a column looks like one value: no interval.
+    Infinite where a column looks like one value, and everywhere if the tail of the records was not seen: no interval.
     """
 
     low: Floats
@@ -171,6 +189,7 @@ class ConfidenceBox:
     covers: str
     learned: bool
     parts: BoxParts
+    clipping: float = 0.0  # allowed for, in deviations of the noise; infinite: no interval is claimed
 
     @classmethod
     def about(cls, centre: Floats, parts: Uncertainty, confidence: float, *, simultaneous: bool) -> Self:
@@ -183,8 +202,8 @@ class ConfidenceBox:
             for part in (parts.noise, parts.sampling)
         )
         assert noise is not None  # for the type checker
-        learned = parts.log_stddev is not None
-        return cls(low, high, confidence, simultaneous, parts.covers, learned, BoxParts(noise, sampling))
+        learned, made_of = parts.log_stddev is not None, BoxParts(noise, sampling)
+        return cls(low, high, confidence, simultaneous, parts.covers, learned, made_of, parts.clipping)
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether every coordinate of a point lies in its interval, the ends included."""
@@ -194,9 +213,12 @@ class ConfidenceBox:
     def statement(self) -> str:
         """What the intervals cover, and which part of their width is noise and which is sampling, in sentences."""
         sampling = None if self.parts.sampling is None else f"{self.parts.sampling.max():.4g}"
+        if math.isinf(self.clipping):
+            return NO_BARS
         return " ".join([
             f"With confidence {self.confidence:g}, {self.covers} lies in these intervals, {self._which}.",
             _noise_sentence(f"standard deviation up to {self.parts.noise.max():.4g}"),
+            *_clipping_sentences(self.clipping),
             _sampling_sentence("standard deviation up to", sampling, learned=self.learned),
             *_uncovered_sentences(int(np.isinf(self.low).sum())),
         ])  # fmt: skip
@@ -206,7 +228,8 @@ class ConfidenceBox:
         low, high = ([each if math.isfinite(each) else None for each in end.tolist()] for end in (self.low, self.high))
         parts = {name: None if part is None else part.tolist() for name, part in vars(self.parts).items()}
         shown = {"kind": "box", "confidence": self.confidence, "simultaneous": self.simultaneous, "covers": self.covers}
-        ends = {"learned": self.learned, "low": low, "high": high, "parts": parts}
+        clipping = self.clipping if math.isfinite(self.clipping) else None
+        ends = {"learned": self.learned, "low": low, "high": high, "clipping": clipping, "parts": parts}
         return shown | ends | {"statement": self.statement()}
 
     @property
@@ -236,6 +259,13 @@ def _point(point: ArrayLike, dimension: int) -> Floats:
 def _uncovered_sentences(uncovered: int) -> list[str]:
     """About the columns that look like one value, if there are any."""
     return [f"Columns that look like one value are not covered: {uncovered}."] if uncovered else []
+
+
+def _clipping_sentences(clipping: float) -> list[str]:
+    """About what the set allows for records that were drawn in, if it does."""
+    if clipping < LEAST_TOLD:
+        return []
+    return [f"Drawing in far records: allowed for like {clipping:.2g} times as much noise, by the released lengths."]
 
 
 def _noise_sentence(size: str) -> str:

@@ -44,7 +44,8 @@ class ErrorBars(ABC):
     def error_radius(self, confidence: float = 0.95, *, include_sampling: bool = False) -> float:
         """The Euclidean distance that the error stays within with the given confidence.
 
-        By the exact law of the noise, a weighted chi-square. Where `mean` was denoised, its distance from
+        By the exact law of the noise, a weighted chi-square, widened by what drawing in far records has likely added
+        (`error_model.clipping`); infinite where that cannot be told. Where `mean` was denoised, its distance from
         `unbiased_mean` is added: valid, and wider than its likely error.
 
         Parameters
@@ -90,7 +91,8 @@ class ErrorBars(ABC):
         Returns
         -------
         low, high : ndarray of shape (d,)
-            Ends of the intervals; infinite where a column looks like one value (`one_value`), as no interval holds.
+            Ends of the intervals; infinite where a column looks like one value (`one_value`), or where so few records
+            lie far out that no tail can be seen (`error_model.clipping` is infinite): no interval holds.
 
         Raises
         ------

@@ -35,6 +35,9 @@ class ErrorModel:
     `present` is the share of the records that have an entry, of each column; None: all of them. `one_value` tells the
     columns whose entries all looked like one value: a record with another one may lie beyond the reach, unseen, so
     they have no interval; None: no such column.
+    `clipping` is how far records drawn in to the reach have likely moved the mean, at most, in standard deviations of
+    the noise, all coordinates together; error bars allow for it like for that much more noise. Infinite: so few records
+    lie far out that this cannot be told, and no error bars are claimed.
     """
 
     noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
@@ -45,6 +48,7 @@ class ErrorModel:
     correlation: float = 0.0
     present: NDArray[np.float64] | None = None
     one_value: NDArray[np.bool_] | None = None
+    clipping: float = 0.0
 
     def frozen(self, dimension: int) -> "ErrorModel":
         """A checked, read-only copy for records of this many columns."""
@@ -61,7 +65,14 @@ class ErrorModel:
             correlation=check_between("correlation", self.correlation, 0.0, 1.0),
             present=_frozen_shares(self.present, dimension),
             one_value=_frozen_flags(self.one_value, dimension),
+            clipping=_frozen_bias(self.clipping),
         )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "ErrorModel":
+        """The model that `to_dict` wrote."""
+        clipping = data.get("clipping", 0.0)
+        return cls(**data | {"clipping": math.inf if clipping is None else clipping})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
@@ -74,6 +85,7 @@ class ErrorModel:
             "records": self.records,
             "widening": self.widening,
             "correlation": self.correlation,
+            "clipping": self.clipping if math.isfinite(self.clipping) else None,
             **present,
             **one_value,
         }
@@ -262,6 +274,11 @@ class LearnedShape:
     def __repr__(self) -> str:
         known = f"{int(self.learned.sum())} of {len(self.variances)} coordinates learned"
         return f"<LearnedShape: variances and log_stddev, {known}>"
+
+
+def _frozen_bias(value: float) -> float:
+    """Checked: at least 0, or infinite."""
+    return math.inf if value == math.inf else check_between("clipping", value, 0.0, sys.float_info.max)
 
 
 def _frozen_shares(value: NDArray[np.float64] | None, dimension: int) -> NDArray[np.float64] | None:

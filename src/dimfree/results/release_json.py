@@ -95,7 +95,7 @@ def _fields_of(document: dict[str, Any]) -> dict[str, Any]:
     return {
         **{f"_{name}": values.pop(name) for name in ("mean", "noise_stddev", "denoised")},
         **values,
-        "_error_model": None if model is None else ErrorModel(**model),
+        "_error_model": None if model is None else ErrorModel.from_dict(model),
         "_shape": None if shape is None else LearnedShape.from_dict(shape),
         "_reach": None if reach is None else Reach.from_dict(reach),
         "guarantee": Guarantee.from_dict(values["guarantee"]),

@@ -266,6 +266,8 @@ LENGTH_STEP_GROWTH, LENGTH_STEP_MOST = 1.3, 0.5
 TAIL_DEVIATIONS = 10.0
 # [share of records; rank] A tail is fitted to these at most; at low rank to fewer: many lengths may be equal.
 TAIL_SHARE, TAIL_SHARE_RANK = 0.5, 2.5
+# [rank] Below it no error bars are claimed where fewer records are far out than tell a tail: one column, 700 records.
+TAIL_UNSEEN_RANK = 2.0
 # [shape of a generalised Pareto law] Candidates, 0 left out: equal lengths; bounded ones to a barely finite variance.
 TAIL_SHAPES = np.append(-20.0, np.arange(-0.25, 0.5, 0.1))
 # [shape: mean and standard deviation] Before looking: tails of measured quantities are near exponential.
@@ -350,9 +352,9 @@ RARE_ODDS = 9.0
 # [log prior] A column with some zeros, and one of zeros alone.
 SOME_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
 # [factor; probability] A magnitude is doubtful if it lies within this factor with less than this probability.
-NEAR_MAGNITUDE, SURE_MAGNITUDE = 8.0, 0.98
-# [looks] At the magnitude of a column, at most.
-MOST_MAGNITUDE_LOOKS = 4
+NEAR_MAGNITUDE, SURE_MAGNITUDE = 8.0, 0.999
+# [looks; share of P] At the magnitude of a column, and all of them together, at most: four at all columns.
+MOST_MAGNITUDE_LOOKS, MAGNITUDE_SHARE = 6, 0.321
 # [cells] A narrower column is looked at again; [factor] the next cells over the spread about the centre.
 NARROW, CLOSER = 0.6, 0.8
 # [cells] A column nearer to zero is not looked at more closely: its cells hold zero and the size of its entries.

@@ -15,7 +15,7 @@ from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import WIDE_REACH
 from dimfree.estimators.columns.state import ColumnState
 from dimfree.estimators.learn.radius import look_precision, noisy_lengths, widened
-from dimfree.estimators.learn.tail import Tail, outer_radius
+from dimfree.estimators.learn.tail import Tail, bias_in_bars, outer_radius
 from dimfree.geometry.clip import HELD
 from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.results.reach import Reach
@@ -29,6 +29,7 @@ class Answer:
     variance: Floats
     ball: Ball
     beyond: float | None  # how many records may lie outside the ball, or beyond its cap in some column
+    bias: float  # of clipping, in deviations of the noise; infinite: no tail was seen
 
     def reach(self) -> Reach:
         """How far from the centre records counted in full."""
@@ -62,7 +63,8 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
     noise = np.hypot(event.stddev * event.step, offset * state.count_stddevs) / state.counts  # of sum, and of n̂
     mean = state.centre + offset * scale
     variance = (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2  # and of its last bit
-    return state, Answer(mean, variance, ball, tail.most_beyond(min(ball.radius, ball.cap)))
+    bias = bias_in_bars(tail, ball.radius, state.widest, event.mu / setting.moves)
+    return state, Answer(mean, variance, ball, tail.most_beyond(min(ball.radius, ball.cap)), bias)
 
 
 def clipping_radius(state: ColumnState, tail: Tail) -> float:

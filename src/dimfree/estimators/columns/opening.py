@@ -22,6 +22,7 @@ from dimfree.estimators.choose.constants import (
     LEAST_BEHIND,
     LOOK_SHARES,
     LOOK_STRENGTH,
+    MAGNITUDE_SHARE,
     MOST_LOOKS,
     MOST_MAGNITUDE_LOOKS,
     NARROW,
@@ -89,13 +90,17 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
     """Of every column, 0 where only zeros were seen; and where few other entries were, their share of the records.
 
     Columns in doubt, and those that show hardly anything but zeros, are looked at again, with the most that a look may
-    cost: they are few. Looks count by their precision.
+    cost: they are few. It ends when a share of P is spent. Looks count by their precision.
     """
     d, share = state.setting.space.dimension, look_share(state)
     which, magnitudes, rare = np.arange(d), np.zeros(d), np.zeros(d)
     total, weight = np.zeros((d, Magnitudes.cells)), np.zeros(d)
+    least = state.left - MAGNITUDE_SHARE * state.precision
     for look in range(1, MOST_MAGNITUDE_LOOKS + 1):
-        state, seen, noise = _look(state, Magnitudes(), which, share * len(which) / d, "magnitudes of the columns")
+        part = share * len(which) / d
+        if not len(which) or state.left - part * state.precision < least:
+            break
+        state, seen, noise = _look(state, Magnitudes(), which, part, "magnitudes of the columns")
         total[which] += seen / noise[:, None] ** 2
         weight[which] += 1 / noise**2
         mean, noise = total[which] / weight[which, None], 1 / np.sqrt(weight[which])
@@ -104,8 +109,6 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
         magnitudes[which], rare[which] = np.where(zeros, others, found), np.where(zeros, few, 0.0)
         which = which[(sureness < SURE_MAGNITUDE) | (zeros & (look == 1))]
         share = LOOK_SHARES[1]
-        if not len(which):
-            break
     return state, magnitudes, rare
 
 

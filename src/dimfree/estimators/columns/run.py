@@ -166,7 +166,7 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
     constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
     shape = replace(shape, log_stddev=np.where(state.unseen | constant, np.inf, shape.log_stddev))
-    lengths = Lengths(tail, answer.ball)
+    lengths = Lengths(tail, answer.ball, answer.bias)
     zeros = state.unseen & some_unmeasured(lengths)  # some records lie far out: perhaps by what is not zero there
     one_value = (state.one_value | zeros) & ~shape.learned  # whoever has another value may lie beyond the reach
     return restore.Answer(
@@ -175,6 +175,7 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
         variance=answer.variance,
         shape=shape,
         reach=answer.reach(),
+        bias=answer.bias,
         population=learned_population(lengths, answer.mean, shape.variances * state.present),
         one_value=one_value if one_value.any() else None,
         present=state.present if state.setting.space.by_entry else None,

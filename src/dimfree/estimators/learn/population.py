@@ -24,6 +24,7 @@ class Lengths:
 
     tail: Tail
     ball: Ball
+    bias: float = 0.0  # of clipping, in deviations of the noise of the answer; infinite: no tail was seen
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Answer:
     population: Population | None = None  # None: error bars are about these records only
     one_value: Mask | None = None  # columns that look like one value; None: no such column
     present: Floats | None = None  # share of the records that have an entry; None: all of them
+    bias: float = 0.0  # of clipping, in deviations of the noise; infinite: not known
 
 
 def restored(state: State) -> Answer:
@@ -45,22 +46,27 @@ def restored(state: State) -> Answer:
     if basis is None:
         variance = found.variance + (found.offset * miscount) ** 2
         shape = _shape(state, found.value, variance)
-        return Answer(
-            found.value, shrunk, variance, shape, reach=_reach(state), population=_population(state, found.value, shape)
-        )
+        reach, population = _reach(state), _population(state, found.value, shape)
+        return Answer(found.value, shrunk, variance, shape, reach=reach, population=population, bias=_bias(state))
     value, shrunk, miscounted = (basis.restored(each) for each in (found.value, shrunk, found.offset * miscount))
     noise, records = (_principal(basis, each) for each in (found.variance, state.stddev**2))
     noise[np.argmax(noise)] += float(miscounted @ miscounted)
     variance = basis.diagonal(found.variance) + miscounted**2
     shape = _shape(state, value, variance)
     records *= float(shape.variances.sum()) / float(records.sum())  # the records vary as much as their columns do
-    return Answer(value, shrunk, variance, shape, noise, records, population=_population(state, found.value, shape))
+    population = _population(state, found.value, shape)
+    return Answer(value, shrunk, variance, shape, noise, records, population=population, bias=_bias(state))
 
 
 def _population(state: State, value: Floats, shape: LearnedShape) -> Population | None:
     """What the lengths say, in the coordinates that the stages worked in."""
     own = None if state.setting.space.basis is None else shape.variances
     return None if state.lengths is None else learned_population(state.lengths, value, state.stddev**2, own)
+
+
+def _bias(state: State) -> float:
+    """Of clipping, in deviations of the noise; 0 with few records, clipped at a multiple of their median length."""
+    return 0.0 if state.lengths is None else state.lengths.bias
 
 
 def _reach(state: State) -> Reach | None:

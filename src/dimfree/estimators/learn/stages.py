@@ -18,7 +18,7 @@ from dimfree.estimators.learn.plan_stages import plan_stages
 from dimfree.estimators.learn.population import Lengths
 from dimfree.estimators.learn.radius import look_precision, looked_radius, noisy_lengths
 from dimfree.estimators.learn.state import StageSetting, State
-from dimfree.estimators.learn.tail import LengthCounts, Tail
+from dimfree.estimators.learn.tail import LengthCounts, Tail, bias_in_bars
 from dimfree.mechanisms.clipped_sum import Ball, Block, noisy_clipped_mean
 from dimfree.mechanisms.length_histogram import noisy_length
 from dimfree.mechanisms.search import geometric_grid
@@ -56,8 +56,9 @@ class Honest:
 
 def run_schedule(
     setting: StageSetting, known: Knowledge, schedule: Schedule, honest: Honest, level: float
-) -> tuple[Knowledge, Ball | None]:
-    """Known shape: the stages of a schedule, each around everything known before it (P8); and the last ball.
+) -> tuple[Knowledge, Ball | None, float]:
+    """Known shape: the stages of a schedule, each around everything known before it (P8); the last ball; and the bias
+    of clipping that error bars allow for, in deviations of the noise (0 where the model's radius is trusted).
 
     Stages that count in the answer have a looked-at radius, or the model's where that is trusted. The last one sees
     all records; after a sample it alone counts.
@@ -65,6 +66,7 @@ def run_schedule(
     moments, block = Moments.of(honest.spectrum[: schedule.block]), honest.largest(schedule.block)
     ball: Ball | None = None
     ratio: float | None = None  # of the radius to the model's
+    bias = 0.0
     for index, (mu, weight) in enumerate(zip(schedule.stage_mus, schedule.weights[1:], strict=True)):
         centre, variance = known.combined()
         spread = float((variance if block is None else variance[block]).mean())
@@ -76,20 +78,25 @@ def run_schedule(
             farthest = honest.farthest + math.sqrt(float(variance.sum()))
             expected = replace(ball, radius=math.sqrt(moments.first + moments.size * spread))
             seen = noisy_lengths(setting, expected, moments.effective_rank, schedule.look_mu, farthest=farthest)
-            known, radius = known.charge(seen.event), schedule_radius(seen.value, setting, schedule, honest)
+            known, (radius, bias) = known.charge(seen.event), schedule_radius(seen.value, setting, schedule, honest)
             ratio = radius / ball.radius
         ball = replace(ball, radius=(ratio or 1.0) * ball.radius)
         known = stage(setting, known, ball, mu, f"stage {index + 1}", weight)
-    return known, ball
+    return known, ball, bias
 
 
-def schedule_radius(seen: LengthCounts, setting: StageSetting, schedule: Schedule, honest: Honest) -> float:
-    """The clipping radius of the stages of a schedule that count, about the centre that lengths were seen from."""
+def schedule_radius(
+    seen: LengthCounts, setting: StageSetting, schedule: Schedule, honest: Honest
+) -> tuple[float, float]:
+    """The clipping radius of the stages of a schedule that count, about the centre that lengths were seen from; and the
+    bias that error bars allow for."""
     spectrum, mu = honest.spectrum[: schedule.block], math.sqrt(schedule.counted_precision) / setting.moves
     moments = Moments.of(spectrum)
     wide = WIDE_REACH * math.sqrt(moments.first / moments.size * setting.count) * mu
     predicted, widest = math.sqrt(moments.first), moments.first / float(spectrum[0])
-    return looked_radius(Tail.fitted(seen, moments.effective_rank, predicted), mu, widest, wide)
+    tail = Tail.fitted(seen, moments.effective_rank, predicted)
+    radius = looked_radius(tail, mu, widest, wide)
+    return radius, bias_in_bars(tail, radius, widest, mu)
 
 
 def run_stages(state: State, share: float, most: int = MOST_STAGES, *, spherical: bool = False) -> State:
@@ -167,6 +174,8 @@ def _look(state: State, precision: float, counted: float) -> tuple[State, float]
     mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(scale))
     wide = WIDE_REACH * state.sampling_error * setting.count * mu / stretch
     tail = Tail.fitted(seen.value, rank, ball.radius)
-    radius = looked_radius(tail, mu / state.stands_for, (stretch / widest) ** 2, wide)
-    lengths = Lengths(tail, replace(ball, radius=radius))
+    spread = (stretch / widest) ** 2
+    radius = looked_radius(tail, mu / state.stands_for, spread, wide)
+    bias = bias_in_bars(tail, radius, spread, mu / state.stands_for)
+    lengths = Lengths(tail, replace(ball, radius=radius), bias)
     return replace(state.charge(seen), left=state.left - precision, lengths=lengths), radius / ball.radius

@@ -82,6 +82,7 @@ class Tail:
     amount: Floats  # (M,) records beyond start, bumps left out
     weight: Floats  # (M,) posterior probability
     noise: float  # standard deviation of a cell, in records
+    told: bool = True  # whether as many records lie beyond start as tell a law
 
     @classmethod
     def fitted(cls, seen: LengthCounts, rank: float, predicted: float) -> "Tail":
@@ -91,7 +92,8 @@ class Tail:
         """
         beyond, edges, k = seen.beyond(), seen.edges, c.TAIL_DEVIATIONS
         share = c.TAIL_SHARE * rank / (rank + c.TAIL_SHARE_RANK)
-        least = min(share * beyond[0], k * (k / 2 + math.hypot(k / 2, seen.noise)))
+        most, enough = share * beyond[0], k * (k / 2 + math.hypot(k / 2, seen.noise))
+        least, told = min(most, enough), bool(enough <= most or rank >= c.TAIL_UNSEEN_RANK)
         first = int(np.clip(np.count_nonzero(beyond > least) - 1, 1, len(edges) - 1))  # the first cell beyond start
         start, ends = float(edges[first - 1]), np.append(edges[first:], edges[-1] ** 2 / edges[-2])
         # A law narrower than half a cell would place a lump of records that may lie anywhere in its cell; equal lengths
@@ -105,7 +107,7 @@ class Tail:
         prior = np.maximum(-0.5 * ((shape - middle) / spread) ** 2, c.TAIL_EQUAL_PRIOR)
         weight, amount, bumps = _posterior_and_bumps(cells, seen.counts[first:], seen.noise, prior)
         knots, number = np.append(0.0, edges[:first]), np.maximum(beyond[: first + 1], 1e-3)
-        return cls(start, knots, number, ends, bumps, shape, scale, amount, weight, seen.noise)
+        return cls(start, knots, number, ends, bumps, shape, scale, amount, weight, seen.noise, told)
 
     @property
     def last_edge(self) -> float:
@@ -189,14 +191,25 @@ def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats, prior:
 
 
 def outer_radius(tail: Tail, rank: float, mu: float, power: float = c.OUTER_BIAS_POWER) -> float:
-    """Smallest radius, at most the last edge, where the likely excess is at most b·sqrt(rank)·R/mu.
-
-    sqrt(rank)·R/mu is the length of the noise of the clipped sum: clipping moves the sum by at most b times as much.
-    """
+    """Smallest radius, at most the last edge, where clipping likely moves the sum by at most b lengths of its noise."""
     b = min(c.OUTER_BIAS_MOST, c.OUTER_BIAS * rank**power)
     low, high = 0.0, tail.last_edge
     for _ in range(16):
         middle = (low + high) / 2
-        reached = tail.excess(np.array([middle]), c.OUTER_LEVEL)[0] <= b * math.sqrt(rank) * middle / mu
-        low, high = (low, middle) if reached else (middle, high)
+        low, high = (low, middle) if likely_bias(tail, middle, rank, mu) <= b else (middle, high)
     return high
+
+
+def likely_bias(tail: Tail, radius: float, rank: float, mu: float) -> float:
+    """How far clipping at a radius R likely moves the sum, at most: the likely excess over the length of the noise of
+    the sum, which is sqrt(rank)·R/mu."""
+    return float(tail.excess(np.array([radius]), c.OUTER_LEVEL)[0]) * mu / (math.sqrt(rank) * radius)
+
+
+def bias_in_bars(tail: Tail, radius: float, rank: float, mu: float) -> float:
+    """What error bars allow for: the likely bias of clipping, in deviations of the noise; infinite if no tail was seen.
+
+    No more than a radius is chosen for: the rest is that of records beyond the last edge, of which is said how many they
+    may be. How far out they lie nobody can tell.
+    """
+    return min(likely_bias(tail, radius, rank, mu), c.OUTER_BIAS_MOST) if tail.told else math.inf
