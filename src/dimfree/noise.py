@@ -150,7 +150,7 @@ class SystemNoise:
         from opendp.metrics import l2_distance
 
         sampler = make_gaussian(_integer_vectors(), l2_distance(T=float), scale=float(stddev))
-        parts = in_order(partial(_added_to_zeros, sampler), _shares(size), cores())
+        parts = in_order(partial(_added_to_zeros, sampler), _shares(int(size)), cores())
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
