@@ -141,6 +141,25 @@ def test_system_gaussian_hands_the_scale_on_unchanged(monkeypatch):
     assert drawn.shape == (4,)
 
 
+@pytest.mark.parametrize("threads", ["1", "3", "8"])
+def test_draws_of_several_threads_are_as_many_and_all_different(monkeypatch, threads):
+    """Two alike with probability below 5000² / 2^50 if all are independent; copies of one stream would be all alike."""
+    monkeypatch.setenv("DIMFREE_THREADS", threads)
+    drawn = SystemNoise().gaussian(2.0**50, 5000)
+    assert drawn.shape == (5000,)
+    assert drawn.dtype == np.int64
+    assert len(np.unique(drawn)) == 5000
+
+
+@pytest.mark.parametrize(("size", "threads"), [(0, 4), (1, 4), (2047, 4), (2048, 4), (5001, 3), (10**6, 8)])
+def test_draws_are_shared_out_whole(monkeypatch, size, threads):
+    monkeypatch.setenv("DIMFREE_THREADS", str(threads))
+    shares = dimfree.noise._shares(size)
+    assert sum(shares) == size
+    assert 1 <= len(shares) <= threads
+    assert max(shares) - min(shares) <= 1
+
+
 def test_no_noise_of_size_zero():
     for noise in (SystemNoise(), SeededNoise(0)):
         assert noise.gaussian(5.0, 0).shape == (0,)

@@ -9,6 +9,7 @@ import math
 import os
 import secrets
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
 from typing import Any, Protocol
 
@@ -16,10 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import check_count, quoted
+from dimfree.data.threads import cores, in_order
 from dimfree.errors import InvalidParameter, NoiseMisuse
 
 LARGEST_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
 LARGEST_LAPLACE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
+
+
+_FEW_DRAWS = 2**10  # are made before a thread is started
 
 
 class Noise(Protocol):
@@ -145,7 +150,8 @@ class SystemNoise:
         from opendp.metrics import l2_distance
 
         sampler = make_gaussian(_integer_vectors(), l2_distance(T=float), scale=float(stddev))
-        return np.array(sampler([0] * size), dtype=np.int64)
+        parts = in_order(partial(_added_to_zeros, sampler), _shares(int(size)), cores())
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
         self._check_owner()
@@ -255,6 +261,17 @@ def _integer_vectors() -> Any:
 
     enable_features("contrib")
     return vector_domain(atom_domain(T="i64"))
+
+
+def _shares(size: int) -> list[int]:
+    """How many of the draws each thread makes: all by one, if they are few."""
+    threads = max(1, min(cores(), size // _FEW_DRAWS))
+    return [size // threads + (place < size % threads) for place in range(threads)]
+
+
+def _added_to_zeros(sampler: Any, size: int) -> NDArray[np.int64]:
+    """What OpenDP's sampler adds to so many zeros: independent draws, on whatever thread they are made."""
+    return np.array(sampler(np.zeros(size, dtype=np.int64)), dtype=np.int64)
 
 
 def _check_stddev(stddev: float, size: int) -> None:

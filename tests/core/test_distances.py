@@ -194,6 +194,22 @@ def test_every_pair_is_in_one_tile(monkeypatch):
         assert np.array_equal(seen, np.triu(np.ones_like(seen), k=1))
 
 
+@pytest.mark.parametrize("together", [1, 2, 8])
+def test_every_tile_is_in_one_strip(seed, monkeypatch, together):
+    monkeypatch.setattr(distances, "_ROWS", 4)
+    monkeypatch.setattr(distances, "_SIDE_BY_SIDE", together)
+    for count in (0, 1, 4, 5, 40, 43):
+        rows = np.random.default_rng(seed).normal(size=(count, 9))
+        pairs = PairDistances.of(rows, 0)
+        strips = pairs._strips
+        assert [tile for strip in strips for tile in strip] == list(enumerate(pairs.tiles))
+        assert all(len(strip) <= together for strip in strips)
+        for place, (left, right) in enumerate(pairs.tiles):
+            apart = ((rows[left, None] - rows[None, right]) ** 2).sum(axis=2)
+            view = pairs._view((place, (left, right)))[0]
+            assert np.allclose(view, apart, rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("crowded", [1, 3, 16])
 def test_sparse_rows_have_the_distances_of_dense_ones(seed, monkeypatch, crowded):
     """Columns that all, some, few and no rows store, at radii where something happens."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dimfree.data.blocks import SparseRows, densely, gathered, minus, one_row, peaks, width
+from dimfree.data.blocks import SparseRows, densely, float_squares, gathered, minus, one_row, peaks, width
 
 TABLE = np.array([[0.0, 2.0, 0.0, -5.0], [0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
 
@@ -61,6 +61,29 @@ def test_gathering(rows):
         assert densely(gathered(iter(parts), (9, 4), np.float64)).tolist() == expected
     nothing = gathered(iter([]), (3, 4), np.int64)
     assert (nothing.shape, nothing.dtype) == ((0, 4), np.int64)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_gathering_on_any_number_of_threads(rng, threads):
+    table, marked = rng.normal(size=(200, 7)), rng.random(200) < 0.6
+    parts = [(table[start : start + 9], marked[start : start + 9]) for start in range(0, 200, 9)]
+    found = gathered(iter(parts), (250, 7), np.float64, threads)
+    assert np.array_equal(found, table[marked])
+
+
+@pytest.mark.parametrize("width", [0, 1, 2**13 - 1, 2**13, 2**13 + 1, 3 * 2**13 + 5])
+def test_sums_of_squares_of_rows_of_any_length(rng, width):
+    whole = rng.integers(-1000, 1000, (3, width))
+    assert float_squares(whole.astype(np.float64)).tolist() == (whole**2).sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("place", [0, 2**13 - 1, 2**13, 20_000])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf, 1e200])
+def test_no_sum_of_squares_hides_an_entry_that_is_no_number(odd, place):
+    rows = np.zeros((2, 20_001))
+    rows[1, place] = odd
+    with np.errstate(all="ignore"):
+        assert np.isfinite(float_squares(rows)).tolist() == [True, False]
 
 
 def test_peaks(rows):

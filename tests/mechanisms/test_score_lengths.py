@@ -86,3 +86,13 @@ def test_a_score_shrinks_between_the_ratio_of_units_and_its_root(rng, exponent):
     u, t = rng.exponential(size=4000) ** (1 / exponent), rng.random(4000)
     assert (phi(t * u) >= t * phi(u) * (1 - 1e-12)).all()
     assert (phi(t * u) <= np.sqrt(t) * phi(u) * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("scale", [[1.0, np.inf, 0.5, np.inf, 2.0, 1.0], [np.inf] * 6])
+def test_a_coordinate_that_is_left_out_spoils_no_bound(rng, scale):
+    scoring = Scoring(np.full(6, 0.1), np.array(scale), 2.0)
+    assert blur(scoring.scale, 2.0, GRID, 6) < _LARGEST_BLUR
+    for rows in tables(rng):
+        lengths = lengths_of(Space(open_records(rows), Isotropic(1.0)), scoring, GRID)
+        lengths.look(float(GRID[30]))
+        assert [lengths.clipped(u) for u in GRID] == [clipped_one_by_one(rows, scoring, u) for u in GRID]

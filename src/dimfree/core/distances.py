@@ -5,13 +5,15 @@ friends. Squared distances in floats, with a bound on their error, say of most p
 surely apart; the others are decided in integers. So the decision is a symmetric function of the two records.
 Proof: proofs/core/distances.md.
 
-Memory: the table has space for a public number of records, and a thread works on one tile of public size at a time.
+Memory: the table has space for a public number of records, and a thread works on one tile of public size at a time,
+or on a few side by side.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,7 +35,8 @@ _CELLS = 2**15  # entries of rows whose pairs are decided one by one
 _DEVICE_CELLS = 2**22
 _CROWD = 256  # if more than one pair in so many is in doubt, multiplying all pairs is faster
 _ACROSS = 8  # times sqrt(d): coordinates in one product of 32 bits; its error is then a quarter of that of `rint`
-_THREADS = 4  # each works on a tile; the products have threads of their own
+_SIDE_BY_SIDE = 8  # tiles of the same rows that are multiplied at once: few large products are faster than many
+_THREADS = 4  # each works on a tile, or on so many; the products have threads of their own
 _FEW_TILES = 6  # are done before threads are started
 _SPARE = 1 + 1e-6  # covers the rounding of the bounds themselves
 _KEPT_FREE = 2**25  # bytes: enough for what a tile with a crowd of doubts needs
@@ -142,12 +145,22 @@ class PairDistances:
         exponents = np.frexp(np.sqrt(np.nan_to_num(self.squares)))[1]
         for start in range(0, dimension, across):
             part = offsets.in_32_bits(slice(start, start + across), np.ldexp(1.0, -exponents), self._threads)
-            self._on_tiles(partial(self._add_products, part))
+            list(in_order(partial(self._add_products, part), self._strips, self._threads))
         self._on_tiles(partial(self._finish, exponents))
 
-    def _add_products(self, part: NDArray[np.float32], tile: Tile) -> None:
-        view, rows, columns = self._view(tile)
-        view += part[rows] @ part[columns].T
+    @property
+    def _strips(self) -> list[list[Tile]]:
+        """The tiles, those of the same rows side by side, a few at a time."""
+        tiles = list(enumerate(self.tiles))
+        of_rows = [list(same) for _, same in groupby(tiles, lambda tile: tile[1][0].start)]
+        return [same[at : at + _SIDE_BY_SIDE] for same in of_rows for at in range(0, len(same), _SIDE_BY_SIDE)]
+
+    def _add_products(self, part: NDArray[np.float32], strip: list[Tile]) -> None:
+        (_, (rows, first)), (_, (_, last)) = strip[0], strip[-1]
+        products = part[rows] @ part[first.start : last.stop].T
+        for tile in strip:
+            view, _, columns = self._view(tile)
+            view += products[:, columns.start - first.start : columns.stop - first.start]
 
     def _finish(self, exponents: NDArray[np.int32], tile: Tile) -> None:
         """|x|² + |y|² - 2⟨x, y⟩."""

@@ -15,6 +15,7 @@ from dimfree.data.blocks import Mask, Rows, SparseRows, densely, gathered, minus
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.progress import during
 from dimfree.data.records import Records
+from dimfree.data.threads import cores, in_order
 from dimfree.geometry.clip import squares
 from dimfree.geometry.exact_product import LARGEST, saturate
 from dimfree.geometry.shape import Isotropic
@@ -46,7 +47,7 @@ class Ring:
     def of(cls, space: Space, sampled: Mask | None, capacity: int, *, noise: Noise) -> "Ring":
         """Of the valid records among the sampled ones; `capacity` as in `on_grid`."""
         size = space.count if sampled is None else int(sampled.sum())
-        rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64)
+        rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64, cores())
         return cls(Space(half_differences(rows, ring_order(len(rows), noise)), Isotropic(1.0)))
 
     @property
@@ -79,9 +80,16 @@ def half_differences(rows: Rows, order: Integers) -> Records:
 def _subtract_successors(rows: Floats, order: Integers) -> None:
     """A few columns at a time, so that no second table is needed."""
     across = max(1, _CELLS // max(len(rows), 1))
-    for start in range(0, rows.shape[1], across):
-        halves = rows[order, start : start + across] / 2
-        np.subtract(halves, np.roll(halves, -1, axis=0), out=rows[:, start : start + across])
+    blocks = [rows[:, start : start + across] for start in range(0, rows.shape[1], across)]
+    list(in_order(partial(_subtract_in, order), blocks, cores()))
+
+
+def _subtract_in(order: Integers, columns: Floats) -> None:
+    """All rows of some columns; the first row is the successor of the last."""
+    halves = columns[order]
+    halves /= 2
+    np.subtract(halves[:-1], halves[1:], out=columns[:-1])
+    np.subtract(halves[-1:], halves[:1], out=columns[-1:])
 
 
 def _halved(rows: SparseRows | DeviceRows) -> SparseRows | DeviceRows:

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.data.gpu.rows import DeviceRows
+from dimfree.data.threads import in_order
 
 Mask = NDArray[np.bool_]
 Columns: TypeAlias = slice | NDArray[np.integer[Any]]
 Entrywise: TypeAlias = Callable[[Floats, Columns, float], Floats]  # of entries, their columns and a step: in steps
 
 ALL = slice(None)
+_LONG = 2**13  # entries of a row: for more, BLAS starts threads of its own beside ours, which takes far longer
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,10 +141,21 @@ def peaks(rows: Rows) -> Floats:
     return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
 
 
-def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype: type) -> Any:
+def float_squares(rows: Floats) -> Floats:
+    """The sum of squares of each row in floats, added up in some order."""
+    some = rows[:, :_LONG]
+    total = np.vecdot(some, some)
+    for start in range(_LONG, rows.shape[1], _LONG):
+        some = rows[:, start : start + _LONG]
+        total += np.vecdot(some, some)
+    return total
+
+
+def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype: type, threads: int = 1) -> Any:
     """The marked rows of the parts, all of one kind, one below the other; `shape` has space for all of them.
 
-    Dense rows go straight to their place: whether a part has unmarked rows does not show in the memory taken.
+    Dense rows go straight to their place: whether a part has unmarked rows does not show in the memory taken. With
+    more than one of `threads`, a few parts are held at a time.
     """
     waiting: Iterator[tuple[Any, Mask]] = iter(parts)
     first = next(waiting, None)
@@ -152,9 +165,25 @@ def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype:
             return DeviceRows.stacked(kept)
         return SparseRows(sparse.vstack([rows.matrix for rows in kept], format="csr"))
     table: NDArray[Any] = np.empty(shape, dtype=dtype)
+    dense = () if first is None else chain([first], waiting)
+    del first  # no part is held to the end
+    return table[: sum(in_order(_copied, _with_places(dense, table), threads))]
+
+
+def _with_places(
+    parts: Iterable[tuple[NDArray[Any], Mask]], table: NDArray[Any]
+) -> Iterator[tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]]:
+    """Each part, which of its rows are marked, and where in the table they go."""
     filled = 0
-    for rows, marked in () if first is None else chain([first], waiting):
+    for rows, marked in parts:
         which = np.flatnonzero(marked)
-        rows.take(which, axis=0, out=table[filled : filled + len(which)], mode="clip")  # "raise" would make a copy
+        yield rows, which, table[filled : filled + len(which)]
         filled += len(which)
-    return table[:filled]
+        del rows
+
+
+def _copied(part: tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]) -> int:
+    """How many rows went to their place."""
+    rows, which, place = part
+    rows.take(which, axis=0, out=place, mode="clip")  # "raise" would make a copy
+    return len(which)

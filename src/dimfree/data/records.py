@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._validate import check_choice
-from dimfree.data.blocks import Mask, Rows, SparseRows, densely, gathered
+from dimfree.data.blocks import Mask, Rows, SparseRows, densely, float_squares, gathered
 from dimfree.data.convert import ONE_ROW_EACH, Source, source_of
 from dimfree.data.gpu.device import Place, block_rows, lies_at
 from dimfree.data.gpu.rows import DeviceRows
@@ -271,7 +271,7 @@ def are_finite(rows: Rows) -> Mask:
     if isinstance(rows, DeviceRows):
         return rows.are_finite()
     with np.errstate(all="ignore"):  # a warning or error could reveal records
-        valid = np.isfinite(np.vecdot(rows, rows))  # a quick look: with a finite sum of squares all entries are finite
+        valid = np.isfinite(float_squares(rows))  # a quick look: with a finite sum of squares all entries are finite
     return valid if valid.all() else np.asarray(np.isfinite(rows).all(axis=1))
 
 

@@ -8,7 +8,7 @@ Proof: proofs/geometry/clip.md (P8).
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.data.blocks import ALL, Columns, Entrywise, Rows, SparseRows
+from dimfree.data.blocks import ALL, Columns, Entrywise, Rows, SparseRows, float_squares
 from dimfree.data.gpu import clip as device_clip
 from dimfree.data.gpu.rows import DeviceRows
 
@@ -84,7 +84,7 @@ def _shrinkage(squares: Floats) -> Floats:
 
 def exact_squares(steps: Floats) -> Floats:
     """Squared norms of rows of whole numbers: exact up to 2^52, rounded (still a function of the row) above."""
-    squares = np.vecdot(steps, steps)
+    squares = float_squares(steps)
     large = squares > _EXACT
     if large.any():
         whole = steps[large].astype(np.int64) ** 2
@@ -100,7 +100,7 @@ def _steps_and_squares(steps: Floats) -> tuple[Floats, Floats]:
     a number, and the sum is exact. Only the other rows are seen to.
     """
     with np.errstate(all="ignore"):  # a warning or error could reveal records
-        squares = np.vecdot(np.rint(steps, out=steps), steps)
+        squares = float_squares(np.rint(steps, out=steps))
     wild = np.flatnonzero(~(squares <= float(_CAP) ** 2))
     if len(wild):
         steps[wild] = _held(steps[wild])

@@ -14,7 +14,7 @@ import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.events import charged_gaussian
-from dimfree.data.blocks import Columns, Mask, Rows, densely
+from dimfree.data.blocks import Columns, Mask, Rows, densely, float_squares
 from dimfree.data.progress import during
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.clip import BALL, clipped_total, squares
@@ -55,7 +55,7 @@ def unit_steps(offsets: Floats) -> Floats:
     bits = min(_FINE, (_EXACT - (offsets.shape[1] - 1).bit_length()) // 2)
     exponents = np.frexp(np.abs(offsets).max(axis=1, initial=0.0))[1]
     whole = np.rint(np.ldexp(offsets, (bits - exponents)[:, None]))
-    lengths = np.sqrt(np.vecdot(whole, whole))
+    lengths = np.sqrt(float_squares(whole))
     factors = np.divide(LENGTH * _SHORTER, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return np.trunc(whole * factors[:, None])
 

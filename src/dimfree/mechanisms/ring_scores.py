@@ -42,6 +42,7 @@ def noisy_ring_unit(
 ) -> Measured[float]:
     """The unit R of the public grid at which about `share` of the pairs keep their whole score."""
     lengths = lengths_of(ring.space, scoring, grid)
+    lengths.look(lengths.likely_unit(grid, 1 - float(share)))  # decides what is computed, not what is counted
 
     def excess(unit: float) -> int:
         return pair_excess(ring.count - lengths.clipped(unit), ring.count, share)

@@ -95,9 +95,12 @@ class ScoreLengths:
 
 
 def blur(guess: Floats | float, norm: float, grid: Floats, dimension: int) -> float:
-    """How far two lengths over C may be off by rounding to steps; infinite near the ends of the floats. Public."""
+    """How far two lengths over C may be off by rounding to steps; infinite near the ends of the floats. Public.
+
+    A coordinate of infinite guess scores 0 at every unit, and spoils nothing.
+    """
     with np.errstate(all="ignore"):
-        squared = np.square(guess)
+        squared = np.square(np.ravel(guess)[~np.isinf(np.ravel(guess))])
         ends = np.concatenate([np.ravel(factor * squared) for factor in (1.0, grid.min(), grid.max())])
     sound = _within(ends, _SOUND) and _within(np.array([norm]), _SOUND_NORMS)
     return math.sqrt(dimension) / BALL + 1e-9 if sound else math.inf  # half a step a coordinate, twice

@@ -15,6 +15,7 @@ from dimfree.accounting.events import Gaussian, Tested
 from dimfree.core.distances import PairDistances
 from dimfree.data.blocks import Mask, gathered
 from dimfree.data.progress import during
+from dimfree.data.threads import cores
 from dimfree.estimators.choose.constants import (
     FACTOR_STEP,
     FACTOR_WINDOW,
@@ -136,5 +137,5 @@ def radius_clearance(count: float, window: tuple[float, float], mu: float, relat
 def pair_distances(space: Space, sampled: Mask | None, capacity: int = 0) -> PairDistances:
     """Distances among the (sampled) valid records; the invalid ones are counted. `capacity` as in `on_grid`."""
     size = space.count if sampled is None else int(sampled.sum())
-    rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64)
+    rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64, cores())
     return PairDistances.of(rows, size - len(rows), capacity)

@@ -7,12 +7,14 @@ deviation of a column; e = c less the mean.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dimfree._types import Floats
+from dimfree.data.threads import cores, in_order
 from dimfree.estimators.choose.constants import (
     ANY_SPREAD_COLUMNS,
     MISLED,
@@ -110,16 +112,20 @@ def _posterior(
 
 def _densities(release: VarianceRelease, atoms: Floats, offset: Floats, offset_variance: Floats) -> Iterator[Floats]:
     """Densities of the score at every atom, up to a factor for each column; e is normal about `offset`."""
+    parts = [slice(start, start + SPREAD_BLOCK) for start in range(0, len(release.scores), SPREAD_BLOCK)]
+    return in_order(partial(_densities_of, release, atoms, offset, np.sqrt(offset_variance)), parts, cores())
+
+
+def _densities_of(release: VarianceRelease, atoms: Floats, offset: Floats, stddev: Floats, part: slice) -> Floats:
+    """The same of some columns, entry by entry."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(SPREAD_NODES)
-    stddev, noise = np.sqrt(offset_variance), np.broadcast_to(release.noise, release.scores.shape)
-    for start in range(0, len(release.scores), SPREAD_BLOCK):
-        part = slice(start, start + SPREAD_BLOCK)
-        logs = np.full((len(release.scores[part]), len(atoms)), -np.inf)
-        for node, weight in zip(nodes, weights, strict=True):
-            away = (offset[part] + node * stddev[part]) / np.sqrt(release.unit[part])
-            off = (release.scores[part, None] - expected_score(np.sqrt(atoms), away[:, None])) / noise[part, None]
-            logs = np.logaddexp(logs, np.log(weight) - 0.5 * off**2)
-        yield np.exp(logs - logs.max(axis=1, keepdims=True))
+    noise = np.broadcast_to(release.noise, release.scores.shape)
+    logs = np.full((len(release.scores[part]), len(atoms)), -np.inf)
+    for node, weight in zip(nodes, weights, strict=True):
+        away = (offset[part] + node * stddev[part]) / np.sqrt(release.unit[part])
+        off = (release.scores[part, None] - expected_score(np.sqrt(atoms), away[:, None])) / noise[part, None]
+        logs = np.logaddexp(logs, np.log(weight) - 0.5 * off**2)
+    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
 def _quantiles(atoms: Floats, posterior: Floats) -> tuple[Floats, Floats]:

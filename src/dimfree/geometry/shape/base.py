@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from dimfree import _validate
 from dimfree._types import Floats
+from dimfree.data.blocks import float_squares
 from dimfree.geometry.exact_product import saturate
 
 Rescaling: TypeAlias = Callable[[Floats], Floats]  # of finite rows, each by itself
@@ -281,4 +282,4 @@ def _saturated(rescaling: Rescaling, rows: Floats) -> Floats:
     with np.errstate(all="ignore"):  # a warning, or an error under np.seterr, could reveal records
         rescaled = rescaling(rows)
         # Saturating changes infinities alone, and no sum of squares with one of them is finite.
-        return rescaled if np.isfinite(np.vecdot(rescaled, rescaled)).all() else saturate(rescaled)
+        return rescaled if np.isfinite(float_squares(rescaled)).all() else saturate(rescaled)
