@@ -25,6 +25,7 @@ from dimfree.noise import public_simulation
 
 _PROBES = 32  # seen to at a time: their distances stay near a core
 
+
 @dataclass(frozen=True, eq=False)
 class FriendRadii:
     """Squared distances from simulated probes to simulated others. Compared by identity.
@@ -49,7 +50,7 @@ class FriendRadii:
         return math.sqrt(self.at_rank(rank).exceeded(LOSERS_USED * expected_losers / count))
 
     def at_rank(self, rank: int) -> "_Ordered":
-        """The squared distances of all probes to their others of this rank. Few ranks are asked for: kept once found."""
+        """The squared distances of all probes to their others of this rank; kept, as few ranks are asked for."""
         if rank not in self._ranks:
             self._ranks[rank] = _Ordered(np.sort(self.squared[:, rank]))
         return self._ranks[rank]
