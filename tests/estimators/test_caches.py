@@ -86,7 +86,7 @@ def test_a_choice_keeps_no_simulation_alive():
     import weakref
 
     base = friend_radii(np.array([5.0]))
-    held = FriendRadii(base.squared.copy(), base.by_rank.copy())
+    held = FriendRadii(base.squared.copy())
     choices_of(Size(900.0, None, 4096), HonestModel(held, 0.03, 1.0))
     watched = weakref.ref(held)
     del held

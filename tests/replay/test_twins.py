@@ -109,9 +109,9 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
         "columns, relative",
     ),
     "magnitudes in units of the largest entry": (
-        soft_histogram._sums_of,
-        "cells.places(seen, ALL)",
-        "cells.places(seen / np.abs(seen).max(), ALL)",
+        soft_histogram._where,
+        "cells.places(rows[tile], ALL)",
+        "cells.places(rows[tile] / np.abs(rows).max(), ALL)",
         "columns, relative",
     ),
     "0.7 of the lengths": (

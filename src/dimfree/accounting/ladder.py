@@ -93,6 +93,7 @@ def shortest_ladder(epsilon: float, delta: float, mu_before: float, mu_after: fl
     return _accepted(lanes, epsilon, delta, mu_before, mu_after)
 
 
+@lru_cache(maxsize=256)
 def _refusal_loss(mu_before: float, delta: float) -> float:
     """The y with h_{mu_before}(y) = delta / 100: the loss that earlier releases may add to that of a refusal."""
     if mu_before == 0:

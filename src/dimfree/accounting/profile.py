@@ -54,5 +54,10 @@ def after_gaussians(mu: float, profile: Profile, x: NDArray[np.float64], chords:
 
 def _mass(t: NDArray[np.float64]) -> NDArray[np.float64]:
     """Φ(t_{i+1}) - Φ(t_i) for rising t, from the side that loses fewer digits: slopes multiply the error."""
-    below, above = ndtr(t), ndtr(-t)
-    return np.where(t[..., :-1] > 0, above[..., :-1] - above[..., 1:], below[..., 1:] - below[..., :-1])
+    tail = ndtr(-np.abs(t))  # Φ(t) up to 0, 1 - Φ(t) beyond
+    mass = np.diff(tail)
+    right = t > 0
+    np.negative(mass, out=mass, where=right[..., :-1])
+    across = right[..., 1:] & ~right[..., :-1]
+    mass[across] = ndtr(t[..., 1:][across]) - tail[..., :-1][across]
+    return mass

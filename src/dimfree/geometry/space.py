@@ -203,7 +203,9 @@ def _sum_over(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[P
 def _sum_of_all(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[Piece], count: int) -> Integers:
     found = [rows for rows, _, _ in pieces]
     dense = [rows for rows in found if isinstance(rows, np.ndarray)]
-    return _added(size, map(of_rows, [np.concatenate(dense)] if found and len(dense) == len(found) else found))
+    if dense and len(dense) == len(found):
+        return of_rows(np.concatenate(dense))  # a sum already, as long as the total
+    return _added(size, map(of_rows, found))
 
 
 def _added(size: int, parts: Iterable[Integers]) -> Integers:

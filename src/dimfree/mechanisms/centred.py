@@ -25,6 +25,10 @@ class PerColumn:
         self._numbers = np.asarray(numbers)
         self._laid = self._numbers[None]
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._numbers.dtype
+
     def beside(self, values: Any, columns: Columns) -> Any:
         """For entries of these columns."""
         if self._numbers.ndim == 0:

@@ -20,11 +20,14 @@ from dimfree.data.blocks import ALL, Columns, Rows, SparseRows
 from dimfree.data.gpu.rows import DeviceRows, beside, here, namespace, parts
 from dimfree.geometry.space import Space
 from dimfree.mechanisms import Measured
-from dimfree.mechanisms.centred import Centred
+from dimfree.mechanisms.centred import Centred, PerColumn
 from dimfree.noise import Noise
 
 STEP = 2**20  # the norm of one entry's weights, in whole numbers
 _LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
+_FEW = 2**17  # parts of all columns: so many are counted tile by tile
+_MOST = 2**20  # parts of all columns, up to which they are counted, and weighed after the pass
+_TILE = 2**16  # entries whose places are found at a time
 _BITS = 6
 PARTS = 2**_BITS  # between two cells: entries are rounded down to these
 _TURN = np.pi / 2 * np.arange(PARTS) / PARTS
@@ -56,9 +59,21 @@ class Magnitudes:
     def places(self, values: Any, columns: Columns) -> Any:
         xp = namespace(values)
         fraction, exponent = xp.frexp(xp.abs(values))
-        level = exponent + (2 * fraction - 2) - self.lowest
-        small = (level < 0) | (values == 0)
-        return xp.where(small, 0.0, 1.0 + level * (1 / self.octaves))
+        if xp is not np:
+            level = exponent + (2 * fraction - 2) - self.lowest
+            small = (level < 0) | (values == 0)
+            return xp.where(small, 0.0, 1.0 + level * (1 / self.octaves))
+        fraction *= 2  # the same, without an array for every step
+        fraction -= 2
+        fraction += exponent
+        fraction -= self.lowest
+        small = fraction < 0
+        small |= values == 0
+        fraction *= 1 / self.octaves
+        fraction += 1.0
+        if small.any():
+            fraction[small] = 0.0
+        return fraction
 
 
 @dataclass(frozen=True)
@@ -78,7 +93,12 @@ class Offsets(Centred):
 def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Integers:
     """Σ of the weights of all valid records, (columns, cells), in 1/STEP. Private; exact, in any order of blocks."""
     size = len(which) * cells.cells
-    total = space.summed(partial(_sums_of, cells, which), size, tiles=size < _LARGE)
+    dense = space.records.place is None and not space.records.is_sparse
+    if dense and size * PARTS <= min(_MOST, space.count * len(which)):  # else there are more parts than entries
+        of_rows = partial(_counts_of, cells, which, _firsts(cells, len(which)))
+        total = _weighed(space.summed(of_rows, size * PARTS, tiles=size * PARTS <= _FEW))
+    else:
+        total = space.summed(partial(_sums_of, cells, which), size, tiles=size < _LARGE)
     return total.reshape(len(which), cells.cells)
 
 
@@ -111,10 +131,35 @@ def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:
             return _sparse_sums(cells, seen)
         if isinstance(seen, DeviceRows):
             return _device_sums(cells, seen)
-        first, size = np.arange(seen.shape[1]) * cells.cells, len(which) * cells.cells
-        where = _parts(cells.places(seen, ALL), cells.cells, size)
-        where += first * PARTS
-        return _tallied(where.ravel(), size)
+        return _tallied(_where(cells, _firsts(cells, len(which)), seen), len(which) * cells.cells)
+
+
+def _counts_of(cells: Cells, which: NDArray[np.intp], firsts: PerColumn, rows: Floats) -> Integers:
+    """How many entries of dense rows lie in each part of each cell of each column."""
+    seen, size = rows if len(which) == rows.shape[1] else rows[:, which], len(which) * cells.cells
+    with np.errstate(all="ignore"):  # a warning could reveal records
+        return np.bincount(_where(cells, firsts, seen), minlength=size * PARTS + 1)[:-1]
+
+
+def _firsts(cells: Cells, width: int) -> PerColumn:
+    """The first part of each column, among those of all: whole numbers, short if the last of twice as many are."""
+    each = cells.cells * PARTS
+    return PerColumn(np.arange(width, dtype=np.int32 if 2 * width * each < 2**31 else np.int64) * each)
+
+
+def _where(cells: Cells, firsts: PerColumn, rows: Floats) -> Integers:
+    """For each entry of dense rows its cell and its part of it, among those of all columns; a missing one is next.
+
+    So what counts them takes the same memory whether an entry is missing or not.
+    """
+    where, size = np.empty(rows.shape, dtype=firsts.dtype), rows.shape[1] * cells.cells
+    height = max(1, _TILE // rows.shape[1])
+    for start in range(0, len(rows), height):
+        tile = slice(start, start + height)
+        parts = _parts(cells.places(rows[tile], ALL), cells.cells, size, firsts.dtype)
+        parts += firsts.beside(parts, ALL)
+        np.minimum(parts, size * PARTS, out=where[tile])
+    return where.ravel()
 
 
 def weights_of(cells: Cells, values: Floats) -> Floats:
@@ -123,17 +168,19 @@ def weights_of(cells: Cells, values: Floats) -> Floats:
     return _sums_of(cells, which, values).reshape(len(which), cells.cells) / STEP
 
 
-def _parts(places: Any, cells: int, size: int) -> Any:
-    """Places in whole parts of a cell, within the row of cells; what is no number lies beyond all `size` cells."""
+def _parts(places: Any, cells: int, size: int, kind: Any = np.int64) -> Any:
+    """Places in whole parts of a cell, within the row of cells; what is no number lies beyond all `size` cells.
+
+    Overwrites an array of places.
+    """
     xp, most = namespace(places), (cells - 1) * PARTS - 1
     if xp is not np:
         return xp.nan_to_num(xp.clip(xp.floor(places * PARTS), 0, most), nan=size * PARTS).to(xp.int64)
-    held = places * PARTS
-    np.minimum(np.maximum(held, 0, out=held), most, out=held)  # both keep what is no number
-    missing = np.isnan(held)
-    if missing.any():
-        held[missing] = size * PARTS
-    return held.astype(np.int64)  # toward zero: rounded down
+    places *= PARTS
+    np.clip(places, 0, most, out=places)  # keeps what is no number
+    if np.isnan(places.min(initial=0)):
+        places[np.isnan(places)] = size * PARTS
+    return places.astype(kind)  # toward zero: rounded down
 
 
 def _tallied(where: Integers, size: int) -> Integers:
@@ -143,14 +190,19 @@ def _tallied(where: Integers, size: int) -> Integers:
     beyond the cells, and adds nothing to them.
     """
     if size * PARTS <= len(where):
-        counts = np.bincount(where, minlength=size * PARTS)[: size * PARTS]
-        counted = counts.reshape(size, PARTS).astype(np.float64)
-        here, following = counted @ _HERE, counted @ _NEXT
-    else:
-        cell, part = np.minimum(where >> _BITS, size), where & (PARTS - 1)
-        here, following = (np.bincount(cell, weights.take(part), size + 1)[:size] for weights in (_HERE, _NEXT))
+        return _weighed(np.bincount(where, minlength=size * PARTS)[: size * PARTS])
+    cell, part = np.minimum(where >> _BITS, size), where & (PARTS - 1)
+    here, following = (np.bincount(cell, weights.take(part), size + 1)[:size] for weights in (_HERE, _NEXT))
     here[1:] += following[:-1]
     return here.astype(np.int64)
+
+
+def _weighed(counts: Integers) -> Integers:
+    """The weights of so many entries in each part of each cell, in 64-bit integers."""
+    counted = counts.reshape(-1, PARTS)
+    total, following = (counted @ weights.astype(np.int64) for weights in (_HERE, _NEXT))
+    total[1:] += following[:-1]
+    return total
 
 
 def _sparse_sums(cells: Cells, rows: SparseRows) -> Integers:

@@ -23,29 +23,37 @@ from dimfree.estimators.choose.constants import (
 )
 from dimfree.noise import public_simulation
 
+_PROBES = 32  # seen to at a time: their distances stay near a core
+
 
 @dataclass(frozen=True, eq=False)
 class FriendRadii:
     """Squared distances from simulated probes to simulated others. Compared by identity.
 
-    `squared` is sorted along each row (one probe); `by_rank` then along each column (all probes at a given share).
+    `squared` is sorted along each row (one probe).
     """
 
     squared: NDArray[np.float64]
-    by_rank: NDArray[np.float64]
     _typical: dict[float, float] = field(default_factory=dict, init=False, repr=False)
+    _ranks: dict[int, "_Ordered"] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def none(cls) -> "FriendRadii":
         """For estimators without a spectrum, which never ask."""
-        return cls(np.zeros((0, 0)), np.zeros((0, 0)))
+        return cls(np.zeros((0, 0)))
 
     def radius(self, friend_share: float, expected_losers: float, count: float) -> float:
         """The radius at which all but `expected_losers` of `count` records see `friend_share` of the others."""
         margin = 2 * math.sqrt(friend_share * (1 - friend_share) / count)  # error of the share, common to all
         wanted = min(friend_share + margin, 1 - 0.5 / FRIEND_OTHERS)
-        column = self.by_rank[:, min(int(wanted * FRIEND_OTHERS), FRIEND_OTHERS - 1)]
-        return math.sqrt(_upper_quantile(column, LOSERS_USED * expected_losers / count))
+        rank = min(int(wanted * FRIEND_OTHERS), FRIEND_OTHERS - 1)
+        return math.sqrt(self.at_rank(rank).exceeded(LOSERS_USED * expected_losers / count))
+
+    def at_rank(self, rank: int) -> "_Ordered":
+        """The squared distances of all probes to their others of this rank; kept, as few ranks are asked for."""
+        if rank not in self._ranks:
+            self._ranks[rank] = _Ordered(np.sort(self.squared[:, rank]))
+        return self._ranks[rank]
 
     def typical(self, share: float) -> float:
         """The radius within which the average record sees `share` of the others."""
@@ -67,17 +75,33 @@ class FriendRadii:
         """(squared radius, the share of the others that each of some probes sees within it), for a list of radii."""
         views = self.squared[::8]
         radii = np.quantile(views, np.linspace(0.5, 1, 51))
-        return [(float(squared), (views <= squared).mean(axis=1)) for squared in radii]
+        within = np.array([np.searchsorted(view, radii, side="right") for view in views])
+        return [(float(squared), count / views.shape[1]) for squared, count in zip(radii, within.T, strict=True)]
 
 
-def _upper_quantile(ordered: NDArray[np.float64], exceedance: float) -> float:
-    """The value exceeded with the given probability; beyond the fitted share by an exponential tail."""
-    rank = int((1 - max(exceedance, FITTED_TAIL)) * len(ordered))
-    start = float(ordered[min(rank, len(ordered) - 1)])
-    if exceedance >= FITTED_TAIL:
-        return start
-    scale = float((ordered[rank:] - start).mean())
-    return start + scale * math.log(FITTED_TAIL / max(exceedance, 1e-12))
+@dataclass(frozen=True, eq=False)
+class _Ordered:
+    """Numbers in ascending order, with the exponential tail that is fitted to the largest of them."""
+
+    values: NDArray[np.float64]
+
+    def exceeded(self, exceedance: float) -> float:
+        """The value exceeded with the given probability; beyond the fitted share by the tail."""
+        if exceedance >= FITTED_TAIL:
+            return self._from_above(exceedance)[1]
+        start, scale = self._tail
+        return start + scale * math.log(FITTED_TAIL / max(exceedance, 1e-12))
+
+    @cached_property
+    def _tail(self) -> tuple[float, float]:
+        """Where it begins, and its scale."""
+        rank, start = self._from_above(FITTED_TAIL)
+        return start, float((self.values[rank:] - start).mean())
+
+    def _from_above(self, share: float) -> tuple[int, float]:
+        """The rank that this share of the numbers is beyond, and the number there."""
+        rank = int((1 - share) * len(self.values))
+        return rank, float(self.values[min(rank, len(self.values) - 1)])
 
 
 @lru_cache(maxsize=4096)
@@ -102,15 +126,34 @@ def _simulate(spectrum_bytes: bytes) -> FriendRadii:
     rows = FRIEND_PROBES + FRIEND_OTHERS
     head = generator.normal(size=(rows, min(EXACT_DIRECTIONS, len(spectrum)))) * np.sqrt(spectrum[:EXACT_DIRECTIONS])
     squares, products = (head**2).sum(axis=1), head[:FRIEND_PROBES] @ head[FRIEND_PROBES:].T
-    cross = np.zeros((FRIEND_PROBES, FRIEND_OTHERS))  # variance of the tail's inner products, given both lengths
+    groups: list[tuple[NDArray[np.float64], int]] = []
     for value, members in _tail_groups(spectrum[EXACT_DIRECTIONS:]):
         lengths = value * generator.chisquare(members, size=rows)
         squares = squares + lengths
-        cross += np.outer(lengths[:FRIEND_PROBES], lengths[FRIEND_PROBES:]) / members
-    products += np.sqrt(cross) * generator.normal(size=cross.shape)
-    squared = squares[:FRIEND_PROBES, None] + squares[None, FRIEND_PROBES:] - 2 * products
-    views = np.sort(np.maximum(squared, 0.0), axis=1)
-    return FriendRadii(views, np.sort(views, axis=0))
+        groups.append((lengths, members))
+    if groups:
+        drawn = generator.normal(size=products.shape)
+        for start in range(0, FRIEND_PROBES, _PROBES):
+            some = slice(start, start + _PROBES)
+            products[some] += np.sqrt(_cross(groups, some)) * drawn[some]
+    products *= -2
+    squared = products  # overwritten, as all tables here are large: |x|² + |y|² - 2⟨x, y⟩
+    squared += squares[:FRIEND_PROBES, None] + squares[None, FRIEND_PROBES:]
+    np.maximum(squared, 0.0, out=squared)
+    squared.sort(axis=1)
+    return FriendRadii(squared)
+
+
+def _cross(groups: list[tuple[NDArray[np.float64], int]], probes: slice) -> NDArray[np.float64]:
+    """The variance of the tail's inner products of some probes, given the lengths of both, group by group."""
+    others = slice(FRIEND_PROBES, None)
+    cross = np.zeros((probes.stop - probes.start, FRIEND_OTHERS))
+    term = np.empty_like(cross)
+    for lengths, members in groups:
+        np.multiply(lengths[probes, None], lengths[others], out=term)
+        term /= members
+        cross += term
+    return cross
 
 
 def _tail_groups(tail: NDArray[np.float64]) -> list[tuple[float, int]]:

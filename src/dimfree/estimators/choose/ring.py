@@ -7,6 +7,7 @@ deviations; V = variance of the core's mean in each coordinate; N = that of one 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def plan_core(moves: float, stddev: Floats, precision: float, strength: float) -
         for k in range(1, len(sizes) + 1):
             left = precision * (1 - share - look_share(_rank(levels[:k], sizes[:k])))
             for parts in _divisions(left):
-                inside = _stages_error(core[:k], levels[:k], sizes[:k], parts, strength)
+                inside = float(_stages_errors(core[:k], levels[:k], sizes[:k], parts, strength).min())
                 best = min(best, (inside + float(outside[k - 1]), share, int(ends[k - 1])))
     return CorePlan(*best[1:])
 
@@ -73,17 +74,29 @@ def _rank(levels: Floats, sizes: Floats) -> float:
 
 
 def _divisions(left: float) -> Iterator[Floats]:
-    for count in range(1, MOST_STAGES):
-        for ratio in STAGE_RATIOS if count > 1 else (1.0,):
-            parts = ratio ** np.arange(count)
-            yield left * parts / parts.sum()
+    """Precisions of the stages, (division, stage), for each number of stages."""
+    return (left * parts / wholes for parts, wholes in _ratios())
 
 
-def _stages_error(variance: Floats, levels: Floats, sizes: Floats, parts: Floats, strength: float) -> float:
-    """Σ of the answer's variances over a block, after stages of these precisions; V <- 1/(1/V + 1/N) for the centre."""
-    answer = np.zeros_like(variance)
-    for part in parts:
-        middle = np.sqrt(levels**2 + variance)
-        output = middle * float((middle * sizes).sum()) / (strength**2 * part)
-        variance, answer = 1 / (1 / variance + 1 / output), answer + 1 / output
-    return float((sizes / answer).sum())
+@cache
+def _ratios() -> list[tuple[Floats, Floats]]:
+    """For each number of stages, their parts to one another, and the sums of these."""
+    parts = [
+        np.array([ratio ** np.arange(count) for ratio in (STAGE_RATIOS if count > 1 else (1.0,))])
+        for count in range(1, MOST_STAGES)
+    ]
+    return [(each, each.sum(axis=1, keepdims=True)) for each in parts]
+
+
+def _stages_errors(variance: Floats, levels: Floats, sizes: Floats, parts: Floats, strength: float) -> Floats:
+    """Σ of the answer's variances over a block, after stages of these precisions; V <- 1/(1/V + 1/N) for the centre.
+
+    For each of the divisions `parts`.
+    """
+    answer, squares = np.zeros((len(parts), len(variance))), levels**2
+    for part in parts.T:
+        middle = np.sqrt(squares + variance)
+        output = middle * np.add.reduce(middle * sizes, axis=-1)[..., None]
+        gained = 1 / (output / (strength**2 * part)[:, None])
+        variance, answer = 1 / (1 / variance + gained), answer + gained
+    return np.add.reduce(sizes / answer, axis=1)
