@@ -209,7 +209,7 @@ def likely_bias(tail: Tail, radius: float, rank: float, mu: float) -> float:
 def bias_in_bars(tail: Tail, radius: float, rank: float, mu: float) -> float:
     """What error bars allow for: the likely bias of clipping, in deviations of the noise; infinite if no tail was seen.
 
-    No more than a radius is chosen for: the rest is that of records beyond the last edge, of which is said how many they
-    may be. How far out they lie nobody can tell.
+    No more than a radius is chosen for: the rest is that of records beyond the last edge. How many they may be is said
+    beside the bars; how far out they lie nobody can tell.
     """
     return min(likely_bias(tail, radius, rank, mu), c.OUTER_BIAS_MOST) if tail.told else math.inf
