@@ -99,7 +99,7 @@ class DataOptions:
             yield "check", f"{', '.join(map(repr, suspects[:8]))}: looks like an identifier, released as a number"
 
     def _identifiers(self, table: "Opened") -> list[str]:
-        return self.how.selection.identifiers(table.records.columns, table.texts)
+        return self.how.selection.identifiers(table.records.columns, table.kinds)
 
 
 def read_schema(path: Path) -> dict[str, Any]:

@@ -49,8 +49,8 @@ class PartsStream(Stream):
         self.parts: list[ParquetStream] = []
         for file in self._files:
             with reading(file):
-                self.parts.append(ParquetStream(file, how))
-                self.parts[0].layout.require(self.parts[-1].layout.schema)
+                part = ParquetStream(file, how)
+                self.parts.append(part if not self.parts else part.sharing(self.parts[0].layout))
         self.layout = self.parts[0].layout
         self.shape = sum(part.shape[0] for part in self.parts), self.layout.dimension
         self.columns, self.dtype = self.layout.names, self.layout.dtype
