@@ -103,3 +103,10 @@ def test_workers_read_parts(folder, table):
     with dask.config.set(scheduler="synchronous"):
         records = read_table(folder, workers=2)
         assert rows_of(records).tobytes() == (table[:300] + SECRET).tobytes()
+
+
+def test_the_schema_is_kept_once(folder, monkeypatch):
+    monkeypatch.setattr(read_module, "LARGE", 0)
+    stream = read_table(folder)._source
+    assert len({id(part.layout) for part in stream.parts}) == 1
+    assert len({id(part.columns) for part in stream.parts}) == 1

@@ -90,14 +90,19 @@ def require_names(names: Sequence[str], wanted: Sequence[str]) -> None:
     raise InvalidParameter(f"{told}.{_known(names, name)}")
 
 
-def identifier_words(names: Sequence[str]) -> str:
-    """What to say about such columns; names are schema, hence public."""
+def looks_like(names: Sequence[str]) -> str:
+    """Such columns by their names, which are schema, hence public."""
     listed = ", ".join(map(repr, names[:_SHOWN])) + (" and others" if len(names) > _SHOWN else "")
-    looks, it = ("looks like an identifier", "it") if len(names) == 1 else ("look like identifiers", "them")
+    return f"{listed} {'looks like an identifier' if len(names) == 1 else 'look like identifiers'}"
+
+
+def identifier_words(names: Sequence[str]) -> str:
+    """What to say about such columns."""
+    it = "it" if len(names) == 1 else "them"
     return (
-        f"{listed} {looks}, by name or as text, and the mean of {it} would be released with the others, at the cost of "
-        f"some accuracy for all. Leave {it} out with exclude= (--exclude), name the column of persons with unit= "
-        "(--unit), or list what you want with columns= (--columns)."
+        f"{looks_like(names)}, by name or declared type, and the mean of {it} would be released with the others, at "
+        f"the cost of some accuracy for all. Leave {it} out with exclude= (--exclude), name the column of persons with "
+        "unit= (--unit), or list what you want with columns= (--columns)."
     )
 
 

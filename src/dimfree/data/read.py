@@ -223,7 +223,7 @@ def guarded(path: FilePath, ending: str, read: Callable[[], Content]) -> Content
     if isinstance(path, Path) and not (ending == PARTS and not path.is_dir()):
         _check_there(path, ending in _FOLDERS)
     try:
-        with reading(path):
+        with reading(path, ending if ending.startswith(".") else ""):
             return read()
     except MemoryError:
         raise InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory.") from None
