@@ -41,7 +41,7 @@ def report(result: dict[str, Any]) -> list[str]:
     lines += [
         "ε = 1, δ = 10⁻⁶, add/remove, private noise, spectrum S3 (standard deviations i^(-1/2)). Each section is a",
         f"process of its own with {result['run']['cores']} threads; ratios are of measurements of that process. What",
-        "`import dimfree` and its parts take is timed in `start` and `parquet` alone.",
+        "`import dimfree` and its parts take is timed in `start`, `parquet` and `parts` alone.",
     ]
     for name, make in CELLS.items():
         if name in result["cells"]:

@@ -1,7 +1,9 @@
 """Tables for the benchmark of speed: drawn in memory, or written block by block, so that none is held as a whole."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from dimfree.comparison.spectra import DISTANCE, spectrum
 
 SPECTRUM = "S3"  # standard deviations i^-1/2
 _BLOCK_ENTRIES = 2**23
-_GROUP_ENTRIES = 2**28  # of a Parquet row group: 2 GiB of float64; Arrow keeps 1 kB for each column of each group
+_GROUP_ENTRIES = 2**25  # of a Parquet row group: 256 MiB of float64, which the reader puts together at once
 
 
 def stddevs(dimension: int) -> Floats:
@@ -44,13 +46,30 @@ def write_npy(path: Path, count: int, dimension: int, seed: int) -> None:
 
 def write_parquet(path: Path, count: int, dimension: int, seed: int) -> None:
     """One column for each coordinate, with the writer's own settings but for the size of a row group."""
-    import pyarrow as arrow
     from pyarrow.parquet import ParquetWriter
 
+    groups = _arrow_tables(count, dimension, seed)
+    first = next(groups)
+    with ParquetWriter(path, first.schema) as writer:
+        for group in chain([first], groups):
+            writer.write_table(group)
+
+
+def write_parts(folder: Path, count: int, dimension: int, seed: int) -> None:
+    """The same in many files, a row group each, with the writer's own settings."""
+    from pyarrow.parquet import write_table
+
+    folder.mkdir()
+    for number, group in enumerate(_arrow_tables(count, dimension, seed)):
+        write_table(group, folder / f"part-{number:04}.parquet")
+
+
+def _arrow_tables(count: int, dimension: int, seed: int) -> Iterator[Any]:
+    import pyarrow as arrow
+
     schema = arrow.schema([(f"c{place}", arrow.float64()) for place in range(dimension)])
-    with ParquetWriter(path, schema) as writer:
-        for block in blocks(count, dimension, seed, max(1, _GROUP_ENTRIES // dimension)):
-            writer.write_table(arrow.table([arrow.array(column) for column in block.T.copy()], schema=schema))
+    for block in blocks(count, dimension, seed, max(1, _GROUP_ENTRIES // dimension)):
+        yield arrow.table([arrow.array(column) for column in block.T.copy()], schema=schema)
 
 
 def write_csv(path: Path, count: int, dimension: int, seed: int) -> None:

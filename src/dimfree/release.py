@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dimfree.accounting.budget import Neighbours
+from dimfree.data.formats.bounded import Bounds
 from dimfree.data.gpu.device import device_memory_unspoken
 from dimfree.data.records import require_valid
 from dimfree.errors import memory_unspoken
@@ -201,12 +202,15 @@ def charged(run: Run, request: Request, whose: Mapping[str, Any], ledger: Ledger
         np.errstate(all="ignore"),
     ):  # a floating-point error would end a run that has spent its budget
         if run.relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
-            return stated(refusal, whose)  # before any value is looked at, but to make records of persons' rows
+            # before any value is looked at, but to make records of persons' rows
+            return stated(refusal, whose, run.records.bounds)
         require_valid(run.records, request.on_missing)
-        return stated(charged_run(ledger, request.estimator, run, whose, estimator.release), whose)
+        release = charged_run(ledger, request.estimator, run, whose, estimator.release)
+        return stated(release, whose, run.records.bounds)
 
 
-def stated(release: Release, whose: Mapping[str, Any]) -> Release:
-    """The same release, whose promise says what one person is and what is estimated."""
+def stated(release: Release, whose: Mapping[str, Any], bounds: Bounds | None = None) -> Release:
+    """The same release: its promise says what one person is and what is estimated, its parameters state the bounds."""
     promise = replace(release.guarantee, **whose)
-    return replace(release, guarantee=promise, parameters={**release.parameters, "estimates": promise.estimates})
+    said = {"estimates": promise.estimates, **(bounds.stated() if bounds else {})}
+    return replace(release, guarantee=promise, parameters={**release.parameters, **said})

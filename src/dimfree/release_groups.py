@@ -32,7 +32,7 @@ from dimfree.estimators.group_keys import find_groups
 from dimfree.estimators.opening import UNKNOWN
 from dimfree.estimators.run import CAUTION, Run
 from dimfree.geometry.shape import Shape
-from dimfree.ledger.charging import check_ledger, terms_of
+from dimfree.ledger.charging import check_ledger, public_digest, terms_of
 from dimfree.ledger.ledger import Charged, Ledger
 from dimfree.ledger.spending import Charge
 from dimfree.noise import Noise
@@ -168,11 +168,12 @@ def release_means(
     check_callable("tell", tell)
     with device_memory_unspoken(), memory_unspoken():
         records, labels, names, whose = _opened(X, groups, listed, request)
+        records = records.within(X.bounds) if isinstance(X, Records) else records
         warn_of_identifiers(None if isinstance(X, Records) else records.columns, request.selection)
     plan = _Plan.of(request, options.scale, named=records.columns is not None, listed=listed is not None)
     whole, budgets, overall = plan.request, plan.budgets, None
     first = Run.of(replace(whole, budget=budgets[0]), records)  # before anything is charged: all fits the columns
-    paid = None if ledger is None else _paid(ledger, plan, whose)
+    paid = None if ledger is None else _paid(ledger, plan, whose, first, listed)
     own = replace(whole, budget=budgets[-1], options=replace(options, scale=plan.scale))
     search = None
     if plan.keys is not None:
@@ -328,12 +329,17 @@ def _shares(budget: Budget, failure_probability: float, scale: Scale) -> tuple[B
     return first, second
 
 
-def _paid(ledger: Ledger, plan: _Plan, whose: Mapping[str, Any]) -> Charged:
+def _paid(ledger: Ledger, plan: _Plan, whose: Mapping[str, Any], first: Run, listed: tuple[Key, ...] | None) -> Charged:
     """Charge the ledger for all groups together: one record is in one of them (G1), and in the overall run."""
     request = plan.request
     terms = terms_of(request.budget, request.relation, whose)
+    what, keys = "means of groups", "private" if listed is None else [str(key) for key in listed]
     return ledger.charge(
-        Charge(request.budget, plan.runs), terms=terms, private=request.noise.private, what="means of groups"
+        Charge(request.budget, plan.runs),
+        terms=terms,
+        private=request.noise.private,
+        what=what,
+        parameters=public_digest(what, first, keys=keys, scale=plan.scale),
     )
 
 
@@ -358,5 +364,5 @@ def _without_shape(overall: Release, charged: Costs) -> Release:
         method="stable",
         dimension=overall.dimension,
         columns=overall.columns,
-        parameters={},
+        parameters={name: said for name, said in overall.parameters.items() if name == "bounds"},
     )

@@ -199,6 +199,7 @@ def open_records(X: object, request: Request) -> Persons:
         warn_of_identifiers(None if isinstance(X, Records) else records.columns, request.selection, stacklevel=4)
         records = records.on(request.place) if request.device is not None else records
         records = records.where_it_lies() if request.device in (None, "cuda") else records
+        records = records.within(X.bounds) if isinstance(X, Records) else records
     return Persons(records, whose)
 
 

@@ -104,7 +104,7 @@ def test_identifiers_are_told_of_before_and_after():
     result = run("people.csv")
     assert result.exit_code == 0
     assert result.stderr.startswith("Warning: 'patient_id' looks like an identifier")
-    assert "'patient_id': looks like an identifier" in result.stderr
+    assert "│ check          │ 'patient_id' looks like an identifier" in result.stderr
     assert "Warning" not in run("people.csv", "--yes").stderr
 
 
@@ -240,3 +240,23 @@ def test_many_bounds_stay_a_short_row():
     rows = dict(bounds_rows(Bounds.checked({f"c{at}": (0, at + 1) for at in range(30)})))
     assert "c7 0 to 8; and 22 more: public" in rows["bounds"]
     assert not dict(bounds_rows(Bounds()))
+
+
+# ------------------------------------------------------------------------------------------------ messages
+
+
+def test_an_empty_list_of_columns_is_told_by_its_flag():
+    Path("t.csv").write_text("age,income\n1,2\n")
+    assert "--columns age,income" in run("t.csv", "--columns", "").stderr
+
+
+def test_the_format_that_was_asked_for_is_named():
+    Path("t.csv").write_text("age,income\n1,2\n")
+    assert "t.csv cannot be read as .parquet" in run("t.csv", "--format", "parquet").stderr
+
+
+def test_a_missing_ledger_is_created_by_its_command():
+    Path("t.csv").write_text("age,income\n1,2\n")
+    told = run("t.csv", "--ledger", "l.db", "--dataset", "a").stderr
+    assert "create it with 'dimfree ledger create'" in told
+    assert not Path("l.db").exists()

@@ -56,7 +56,8 @@ def test_a_cell_is_a_process_of_its_own(tmp_path):
 
 
 def test_sizes_and_names(tmp_path):
-    assert set(CELLS) == {"passes", "memory", "npy", "wide", "start", "answers", "csv", "report", "parquet"}
+    names = {"passes", "memory", "npy", "wide", "start", "answers", "csv", "report", "parquet", "parts"}
+    assert set(CELLS) == names
     assert Asked(True, 1, tmp_path).size((9, 9), (2, 3)) == (2, 3)
     assert best(lambda: None) >= 0
     with pytest.raises(SystemExit):

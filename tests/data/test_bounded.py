@@ -3,6 +3,7 @@
 import gzip
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from dimfree.data.formats.bounded import Bounds
 from dimfree.data.people.keys import open_keys
 from dimfree.data.read import open_table
 from dimfree.data.read_options import ReadOptions
+from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.noise import SeededNoise
 
@@ -63,7 +65,10 @@ def stored(folder, table, ending):
 def released(X, **options):
     release = dimfree.release_mean(X, epsilon=4, delta=1e-6, noise=SeededNoise(5), **options)
     assert not release.refused
-    return release.to_json()
+    said = dict(release.parameters)
+    if isinstance(X, Records):
+        said.pop("bounds")  # which it states, and an array held by hand does not
+    return replace(release, parameters=said).to_json()
 
 
 def rows_of(records, rows=None):

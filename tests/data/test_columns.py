@@ -190,6 +190,52 @@ def test_other_names(name):
     assert Selection().identifiers([name]) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("id", {None, "whole numbers", "text", "other"}),
+        ("zip_code", {None, "whole numbers", "text"}),
+        ("accountNumber", {None, "whole numbers", "text"}),
+        ("zip", {None, "whole numbers", "text"}),
+        ("case_no", {"whole numbers", "text"}),  # and the dummy column smoker_no
+        ("price_index", {"whole numbers", "text"}),
+        ("children", {"text"}),  # a count is a whole number, too
+        ("number_of_rooms", {"text"}),
+        ("encode", {"text"}),
+    ],
+)
+def test_names_beside_declared_types(name, kinds):
+    for kind in (None, "whole numbers", "text", "other"):
+        found = Selection().identifiers([name], None if kind is None else {name: kind})
+        assert found == ([name] if kind in kinds else [])
+
+
+def test_keys_of_whole_numbers_in_a_file(tmp_path):
+    kinds = {"case_no": pa.int64(), "zip_code": pa.uint32(), "visits": pa.int64(), "pain_index": pa.int8()}
+    columns = {name: pa.array([1, 2], kind) for name, kind in kinds.items()}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    with pytest.warns(IdentifierWarning, match="^'case_no', 'zip_code' look like identifiers"):
+        read_table(tmp_path / "t.parquet")
+    pq.write_table(pa.table(columns).cast(pa.schema([(name, pa.float64()) for name in kinds])), tmp_path / "f.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(tmp_path / "f.parquet")
+
+
+@pytest.mark.parametrize("entry", [3, 3.5, None])
+def test_no_entry_decides_about_a_warning(tmp_path, entry):
+    """One fraction or gap makes floats of a column that pandas has read, and whole numbers of none."""
+    frame = pd.DataFrame({"age": [1.0, 2.0], "case_no": [1, entry], "zip_code": [1, entry]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for read in (lambda: release_of(frame), lambda: read_table(tmp_path / "t.csv")):
+        with pytest.warns(IdentifierWarning, match="^'zip_code' looks like an identifier"):
+            read()
+
+
+def release_of(frame):
+    return dimfree.release_mean(frame, epsilon=1.0, delta=1e-6, on_missing="drop", noise=SeededNoise(1))
+
+
 def test_a_warning_before_anything_is_spent(tmp_path):
     frame = people().assign(patient_id=np.arange(900.0))
     spent = dimfree.Ledger(tmp_path / "s.db", "study", epsilon=50.0, delta=1e-3)

@@ -89,6 +89,14 @@ def test_wide_parts_are_put_together_from_columns(tmp_path, streaming, monkeypat
         np.testing.assert_array_equal(values_of(records, 8), table[:60])
 
 
+def test_a_block_that_waits_holds_its_own_rows_alone(tmp_path, streaming, monkeypatch, table):
+    """Threads keep some blocks: as views they would keep the table that they were cut from, beside the next one."""
+    monkeypatch.setattr(parquet, "_NARROW", 0)
+    stream = read_module.read_table(store(tmp_path / "t.parquet", table[:60], rows=30))._source
+    assert all(block.base is None for block in stream.row_blocks(8))
+    assert [len(block) for block in stream.row_blocks(30)] == [30, 30]
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int16])
 def test_lists_of_fixed_size(tmp_path, streaming, table, kind):
     numbers = table[:30].astype(kind)

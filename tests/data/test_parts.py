@@ -103,3 +103,26 @@ def test_workers_read_parts(folder, table):
     with dask.config.set(scheduler="synchronous"):
         records = read_table(folder, workers=2)
         assert rows_of(records).tobytes() == (table[:300] + SECRET).tobytes()
+
+
+def test_the_schema_is_kept_once(folder, monkeypatch):
+    monkeypatch.setattr(read_module, "LARGE", 0)
+    stream = read_table(folder)._source
+    assert len({id(part.layout) for part in stream.parts}) == 1
+    assert len({id(part.columns) for part in stream.parts}) == 1
+
+
+@pytest.mark.parametrize("narrow", [0, 128], ids=["wide", "narrow"])
+def test_some_rows_of_all_parts(folder, table, monkeypatch, narrow):
+    monkeypatch.setattr(read_module, "LARGE", 0)
+    monkeypatch.setattr("dimfree.data.formats.parquet._NARROW", narrow)
+    some = np.arange(300) % 3 == 1
+    some[100:200] = False
+    records, expected = read_table(folder), (table[:300] + SECRET)[some]
+    chosen = records.chosen(some)
+    np.testing.assert_array_equal(rows_of(chosen, 8), expected)
+    every_other = np.arange(len(expected)) % 2 == 0
+    np.testing.assert_array_equal(rows_of(chosen.chosen(every_other), 8), expected[every_other])
+    np.testing.assert_array_equal(rows_of(records), table[:300] + SECRET)
+    (folder / "part-9.parquet").write_bytes((folder / "part-0.parquet").read_bytes())
+    assert "changed" in refusal_of(rows_of, chosen)

@@ -1,7 +1,6 @@
-"""`bounds` in the schema file of `dimfree mean`: checked before DATA is opened, told on the card and in the record."""
+"""`bounds` in the schema file of `dimfree mean`: checked before DATA is opened, told on the card."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,6 @@ from dimfree.errors import InvalidFile, InvalidParameter
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
     from dimfree.data.formats.bounded import Bounds
-    from dimfree.results.grouped import Means
-    from dimfree.results.release import Release
 
 _SHOWN = 8  # columns on the card
 
@@ -24,21 +21,6 @@ def checked_bounds(path: Path, given: object) -> "Bounds":
         return Bounds.checked(given)
     except InvalidParameter as error:
         raise InvalidFile(f"{path} cannot be used: {error}") from None
-
-
-def release_within(release: "Release", bounds: "Bounds") -> "Release":
-    """The same release, which states the bounds of its columns."""
-    if not bounds.ends:
-        return release
-    return replace(release, parameters={**release.parameters, "bounds": bounds.to_json()})
-
-
-def means_within(means: "Means", bounds: "Bounds") -> "Means":
-    """The same means, each of which states the bounds of its columns."""
-    if not bounds.ends:
-        return means
-    overall = None if means.overall is None else release_within(means.overall, bounds)
-    return replace(means, releases={key: release_within(each, bounds) for key, each in means.items()}, overall=overall)
 
 
 def bounds_rows(bounds: "Bounds") -> Iterator[tuple[str, str]]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from dimfree.cli.bounds import means_within
 from dimfree.cli.ledger import ledger_rows, ledger_words
 from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import working
@@ -97,7 +96,6 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
         from dimfree.release_groups import release_means
 
         means = release_means(records, groups=groups, keys=names, unit=whose, covariance=matrix, tell=tell, **given)
-        means = means_within(means, task.table.bounds(records.columns))
     released = len(means.refused) < len(means)
     spending = list(ledger_rows(given.get("ledger")))
     about = {**task.about, **ledger_words(given.get("ledger"))}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dimfree.cli.basis import basis_rows, read_basis_option
-from dimfree.cli.bounds import release_within
 from dimfree.cli.ledger import ledger_rows, ledger_words
 from dimfree.cli.output import REFUSED, Places, show_card
 from dimfree.cli.progress import passing
@@ -67,7 +66,7 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
             from dimfree.release import release_mean
 
             known: dict[str, Any] = {"covariance": matrix, "shape": public or task.shape, **axes}
-            release = release_within(release_mean(records, **given, **known, unit=whose), bounds)
+            release = release_mean(records, **given, **known, unit=whose)
     spending = list(ledger_rows(given.get("ledger")))
     about = {**task.about, **ledger_words(given.get("ledger"))}
     page = partial(page_text, release, command=task.command, rules=vars(given["options"]), spending=spending, **about)

@@ -95,11 +95,13 @@ class DataOptions:
     def rows(self, table: "Opened") -> Iterator[tuple[str, str]]:
         """What was said of the columns, for the card."""
         yield from bounds_rows(self.bounds(table.records.columns))
+        from dimfree.data.columns import looks_like
+
         if suspects := self._identifiers(table):
-            yield "check", f"{', '.join(map(repr, suspects[:8]))}: looks like an identifier, released as a number"
+            yield "check", f"{looks_like(suspects)}, by name or declared type; released as numbers"
 
     def _identifiers(self, table: "Opened") -> list[str]:
-        return self.how.selection.identifiers(table.records.columns, table.texts)
+        return self.how.selection.identifiers(table.records.columns, table.kinds)
 
 
 def read_schema(path: Path) -> dict[str, Any]:
@@ -133,6 +135,6 @@ def _check_scales(path: Path, scales: object) -> None:
 def _listed(flag: str, text: str) -> list[str]:
     """Names between commas; one with a comma in it stands in quotes."""
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    if not all(names):
+    if not all(names) or (flag == "--columns" and not names):
         raise InvalidParameter(f"Expected {flag} to list column names between commas, as in {flag} age,income.")
     return names

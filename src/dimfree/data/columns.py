@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -18,6 +18,12 @@ _IDENTIFIER = re.compile(
     r"(?i:(.*[_\-. ])?(id|ids|uuid|guid|key|pk)|index|idx|level_0|row|(row|line|record|serial)[_\-. ]?(id|index|idx|"
     r"no|num|number)|ssn|mrn|unnamed: 0)|.*[a-z](ID|Id)"
 )
+_NUMBERED = re.compile(
+    r"(?i:.*[_\-. ](nr|number|code|zip|zipcode|postcode|barcode)|zip|zipcode|postcode|barcode)|.*[a-z](Nr|Number|Code)"
+)
+_COUNTED = re.compile(r"(?i:.*[_\-. ](no|num|index|idx))|.*[a-z](No|Num|Index)")
+
+TEXT, WHOLE, OTHER = "text", "whole numbers", "other"  # types that a file declares; whole numbers of 32 bits or more
 
 
 class IdentifierWarning(UserWarning):
@@ -62,13 +68,14 @@ class Selection:
         kept = None if self.columns is None else [name for name in self.columns if name not in left]
         return {"columns": kept, "exclude": None}
 
-    def identifiers(self, names: Sequence[str] | None, texts: Sequence[str] = ()) -> list[str]:
+    def identifiers(self, names: Sequence[str] | None, declared: Mapping[str, str] | None = None) -> list[str]:
         """The coordinates that look like identifiers and were not asked for by name. Public.
 
-        By schema alone: those with such a name, and those that a file with declared types stores as text.
+        By schema alone: names, and the types that a file declares. The type of a frame in memory says nothing, as
+        readers choose it by what cells hold.
         """
-        told, text = set(self.columns or ()), set(texts)
-        return [name for name in names or () if name not in told and (name in text or _is_identifier(name))]
+        told, kinds = set(self.columns or ()), declared or {}
+        return [name for name in names or () if name not in told and _is_identifier(name, kinds.get(name))]
 
 
 def require_names(names: Sequence[str], wanted: Sequence[str]) -> None:
@@ -83,27 +90,43 @@ def require_names(names: Sequence[str], wanted: Sequence[str]) -> None:
     raise InvalidParameter(f"{told}.{_known(names, name)}")
 
 
-def identifier_words(names: Sequence[str]) -> str:
-    """What to say about such columns; names are schema, hence public."""
+def looks_like(names: Sequence[str]) -> str:
+    """Such columns by their names, which are schema, hence public."""
     listed = ", ".join(map(repr, names[:_SHOWN])) + (" and others" if len(names) > _SHOWN else "")
-    looks, it = ("looks like an identifier", "it") if len(names) == 1 else ("look like identifiers", "them")
+    return f"{listed} {'looks like an identifier' if len(names) == 1 else 'look like identifiers'}"
+
+
+def identifier_words(names: Sequence[str]) -> str:
+    """What to say about such columns."""
+    it = "it" if len(names) == 1 else "them"
     return (
-        f"{listed} {looks}, by name or as text, and the mean of {it} would be released with the others, at the cost of "
-        f"some accuracy for all. Leave {it} out with exclude= (--exclude), name the column of persons with unit= "
-        "(--unit), or list what you want with columns= (--columns)."
+        f"{looks_like(names)}, by name or declared type, and the mean of {it} would be released with the others, at "
+        f"the cost of some accuracy for all. Leave {it} out with exclude= (--exclude), name the column of persons with "
+        "unit= (--unit), or list what you want with columns= (--columns)."
     )
 
 
 def warn_of_identifiers(
-    names: Sequence[str] | None, selection: Selection, texts: Sequence[str] = (), stacklevel: int = 3
+    names: Sequence[str] | None,
+    selection: Selection,
+    declared: Mapping[str, str] | None = None,
+    stacklevel: int = 3,
 ) -> None:
     """A Python warning, before anything is spent."""
-    if suspects := selection.identifiers(names, texts):
+    if suspects := selection.identifiers(names, declared):
         warnings.warn(identifier_words(suspects), IdentifierWarning, stacklevel=stacklevel)
 
 
-def _is_identifier(name: str) -> bool:
-    return _IDENTIFIER.fullmatch(name.strip()) is not None
+def _is_identifier(name: str, kind: str | None) -> bool:
+    """By name and by the type that a file declares, if any.
+
+    An id by any type. A number or code that is a label (account_number, zip_code) unless it is stored as fractions. A
+    name that a quantity may have as well (price_index, and the dummy column smoker_no) only where it is stored as whole
+    numbers. Whole numbers alone are no sign: counts are stored so.
+    """
+    plain = name.strip()
+    labels = {None: (_IDENTIFIER, _NUMBERED), WHOLE: (_IDENTIFIER, _NUMBERED, _COUNTED)}.get(kind, (_IDENTIFIER,))
+    return kind == TEXT or any(each.fullmatch(plain) for each in labels)
 
 
 def _names(parameter: str, given: object) -> tuple[str, ...]:

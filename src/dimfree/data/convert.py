@@ -24,7 +24,8 @@ from dimfree.errors import InvalidRecords
 
 ONE_ROW_EACH = "Pass a table with one row per person and one numeric column per coordinate."
 _ONE_DIMENSION = (
-    "For a single coordinate, pass X.reshape(-1, 1); an empty list does not tell its columns, numpy.empty((0, d)) does."
+    "For a single coordinate, pass X.reshape(-1, 1); of a list of dicts make a frame; an empty list does not tell its "
+    "columns, numpy.empty((0, d)) does."
 )
 _REAL = "biuf"  # kinds of NumPy's types
 _UNDECLARED = "OUSTc"  # what one entry may make of all: objects, text, complex numbers

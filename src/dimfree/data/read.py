@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from dimfree._validate import check_count
-from dimfree.data.columns import Selection, warn_of_identifiers
+from dimfree.data.columns import TEXT, Selection, warn_of_identifiers
 from dimfree.data.convert import Source
 from dimfree.data.dialect import Dialect
 from dimfree.data.endings import NAMED, TEXTS, PathLike
@@ -45,7 +45,7 @@ class Opened(NamedTuple):
 
     records: Records
     keys: list[Keyed]  # the columns of keys
-    texts: tuple[str, ...] = ()  # coordinates that a file with declared types stores as text
+    kinds: Mapping[str, str] | None = None  # the types of the coordinates, where a file declares them
 
 
 _FOLDERS = (".zarr", PARTS)
@@ -84,8 +84,8 @@ def read_table(
         entry beyond them counts as the bound, and the mean is that of the entries so held. They must be public
         knowledge, never computed from the records; then nothing more is spent. An entry that is missing or not finite
         stays missing. With `unit`, rows are held before those of a person are averaged. Bounds for a column that is not
-        read say nothing; for a name that the file does not have they are an error. A `Release` made in Python does not
-        state them: say so where you publish it. For dense tables with named columns.
+        read say nothing; for a name that the file does not have they are an error. A release states them
+        (`parameters["bounds"]`). For dense tables with named columns.
     format : str, optional
         "csv", "parquet" and so on, where the ending does not say it. Standard input is "csv" unless it is given.
     delimiter : str, optional
@@ -112,8 +112,8 @@ def read_table(
     Warns
     -----
     IdentifierWarning
-        If a column that was not asked for by name looks like an identifier: it has a name such as "patient_id", or a
-        file with declared types stores it as text.
+        If a column that was not asked for by name looks like an identifier, by its name ("patient_id", "zip_code") or
+        by the type that a file declares (text; whole numbers under a name such as "case_no"): docs/formats.md.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def read_table(
     dialect = Dialect.checked(delimiter, decimal, encoding)
     how = ReadOptions(selection=selection, dialect=dialect, bounds=Bounds.checked(bounds))
     found = open_table(path, how, form=format, workers=workers)
-    warn_of_identifiers(found.records.columns, selection, found.texts)
+    warn_of_identifiers(found.records.columns, selection, found.kinds)
     return found.records
 
 
@@ -158,11 +158,11 @@ def _opened(path: FilePath, how: ReadOptions, workers: int) -> Opened:
     source = _in_parts(stream, workers, limits) if workers else _within(_small_whole(stream, how.most_bytes), limits)
     columns = [stream.keys(key) for key in how.keys]
     records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
-    return Opened(records, columns, _texts(stream))
+    return Opened(records.within(how.bounds.among(stream.columns)), columns, _kinds(stream))
 
 
-def _texts(stream: Any) -> tuple[str, ...]:
-    return stream.layout.texts if hasattr(stream, "layout") else ()
+def _kinds(stream: Any) -> Mapping[str, str] | None:
+    return stream.layout.kinds if hasattr(stream, "layout") else None
 
 
 def _limits(stream: Any, how: ReadOptions) -> Limits | None:
@@ -212,7 +212,7 @@ def _small_whole(stream: Any, most_bytes: float) -> Source:
     entries = stream.nnz if isinstance(stream, SparseStream) else stream.shape[0] * stream.shape[1]
     if 8 * entries <= most_bytes:
         return stream.whole()
-    if _texts(stream):
+    if TEXT in (_kinds(stream) or {}).values():
         for _ in stream.row_blocks(_JUDGED_ROWS):  # what is no number is an error now, before anything is spent
             pass
     return stream
@@ -223,7 +223,7 @@ def guarded(path: FilePath, ending: str, read: Callable[[], Content]) -> Content
     if isinstance(path, Path) and not (ending == PARTS and not path.is_dir()):
         _check_there(path, ending in _FOLDERS)
     try:
-        with reading(path):
+        with reading(path, ending if ending.startswith(".") else ""):
             return read()
     except MemoryError:
         raise InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory.") from None

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dimfree._validate import check_choice
 from dimfree.data.blocks import Mask, Rows, SparseRows, densely, float_squares, gathered
 from dimfree.data.convert import ONE_ROW_EACH, Source, source_of
+from dimfree.data.formats.bounded import Bounds
 from dimfree.data.gpu.device import Place, block_rows, lies_at
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.progress import during, heard
@@ -37,7 +38,7 @@ class Records:
     A row with a non-finite entry is invalid: `blocks` masks it and returns zeros for it.
     """
 
-    __slots__ = ("_columns", "_copy", "_known_valid", "_place", "_source")
+    __slots__ = ("_columns", "_copy", "_known_valid", "_place", "_source", "_within")
 
     def __init__(self, source: Source, columns: tuple[str, ...] | None, place: Place | None = None) -> None:
         self._source = source
@@ -45,10 +46,16 @@ class Records:
         self._place = place
         self._copy: DeviceRows | None = source if isinstance(source, DeviceRows) else None
         self._known_valid = False
+        self._within = Bounds()
 
     @property
     def columns(self) -> tuple[str, ...] | None:
         return self._columns
+
+    @property
+    def bounds(self) -> Bounds:
+        """The public bounds that the entries were held within as they were read; a release states them."""
+        return self._within
 
     @property
     def dimension(self) -> int:
@@ -77,6 +84,12 @@ class Records:
     def on(self, place: Place | None) -> "Records":
         """The same table, processed on this device."""
         return self._like(self._source, place)
+
+    def within(self, bounds: Bounds) -> "Records":
+        """The same table, whose entries were held within these public bounds."""
+        records = self._like(self._source, self._place)
+        records._within = bounds
+        return records
 
     def where_it_lies(self) -> "Records":
         """A tensor on a GPU is worked on there, whatever else is."""
@@ -164,7 +177,7 @@ class Records:
     def _like(self, source: Source, place: Place | None) -> "Records":
         """All or some of the rows, known to be valid if they are."""
         records = Records(source, self._columns, place)
-        records._known_valid = self._known_valid
+        records._known_valid, records._within = self._known_valid, self._within
         return records
 
     @during("drawing a sample")

@@ -104,8 +104,8 @@ def _basis_digest(basis: Basis | None) -> str | None:
     return f"{basis.name} {hashlib.sha256(turned.tobytes()).hexdigest()}"
 
 
-def public_digest(estimator: str, run: Run) -> str:
-    """SHA-256 of the public parameters of a run, the covariance included: the same options give the same digest."""
+def public_digest(estimator: str, run: Run, **more: Any) -> str:
+    """SHA-256 of the public parameters of a run, covariance and bounds included: the same give the same digest."""
     spectrum = hashlib.sha256(run.spectrum.tobytes()).hexdigest()
     return digest_of(
         {
@@ -125,5 +125,7 @@ def public_digest(estimator: str, run: Run) -> str:
             "basis": "auto" if run.menu else _basis_digest(run.space.basis),
             "columns": run.space.dimension,
             "spectrum": spectrum,
+            **run.records.bounds.stated(),
+            **more,
         }
     )

@@ -21,7 +21,8 @@ def check_file(path: Path, *, missing: bool = False) -> None:
     except FileNotFoundError:
         if not missing:
             raise InvalidFile(
-                f"There is no ledger {str(path)!r}: pass epsilon and delta to create it, or 'dimfree ledger create'."
+                f"There is no ledger {str(path)!r}: create it with 'dimfree ledger create', or in Python with epsilon "
+                "and delta."
             ) from None
     except OSError as error:
         raise InvalidFile(f"{str(path)!r} {CANNOT_OPEN} ({error.strerror}.)") from None

@@ -55,6 +55,10 @@ class Bounds:
         low, high = (np.array([ends[side] for ends in held.values()]) for side in (0, 1))
         return Limits(places, low, high) if held else None
 
+    def stated(self) -> dict[str, str]:
+        """What a release says of them among its public parameters: nothing where there are none."""
+        return {"bounds": self.to_json()} if self.ends else {}
+
     def to_json(self) -> str:
         """One line of text that reads back as the same numbers."""
         return json.dumps({name: list(ends) for name, ends in self.ends.items()})

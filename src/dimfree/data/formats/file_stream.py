@@ -27,8 +27,11 @@ _MOST_BYTES = 2**28  # the same, where a file's chunks are larger
 
 
 @contextmanager
-def reading(path: FilePath) -> Iterator[None]:
-    """Turns every error with the file in this block into one sentence that names the path; MemoryError passes."""
+def reading(path: FilePath, ending: str = "") -> Iterator[None]:
+    """Turns every error with the file in this block into one sentence that names the path; MemoryError passes.
+
+    `ending` is the format that was asked for, where it is not that of the path.
+    """
     try:
         yield
     except (InvalidFile, InvalidParameter, InvalidRecords) as error:
@@ -42,8 +45,8 @@ def reading(path: FilePath) -> Iterator[None]:
         raise InvalidFile(f"{path} cannot be read: permission denied.") from None
     except Exception:  # noqa: BLE001 - NumPy, SciPy, zipfile, Arrow and HDF5 raise many kinds on damaged files
         raise InvalidFile(
-            f"{path} cannot be read as {path.suffix.lower()}: it is truncated, damaged or of another kind, or holds"
-            " Python objects; write it again, as numbers."
+            f"{path} cannot be read as {ending or path.suffix.lower()}: it is truncated, damaged or of another kind, "
+            "or holds Python objects; write it again, as numbers."
         ) from None
 
 

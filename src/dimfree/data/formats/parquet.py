@@ -40,6 +40,12 @@ class ParquetStream(FileStream):
         some._among, some.shape = rows, (int(rows.sum()), self.shape[1])
         return some
 
+    def sharing(self, layout: Layout) -> "ParquetStream":
+        """This file as a part of a table whose schema is kept once, however many parts there are."""
+        layout.require(self.layout.schema)
+        self.layout, self.columns = layout, layout.names
+        return self
+
     @property
     def _narrow(self) -> bool:
         return self.layout.lists or len(self.layout.places) <= _NARROW

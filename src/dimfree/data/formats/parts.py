@@ -5,10 +5,12 @@ changed, added or taken away during a release is an error.
 """
 
 from collections.abc import Iterator
+from copy import copy
 from glob import glob
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.endings import SOURCES, ending_of
@@ -49,8 +51,8 @@ class PartsStream(Stream):
         self.parts: list[ParquetStream] = []
         for file in self._files:
             with reading(file):
-                self.parts.append(ParquetStream(file, how))
-                self.parts[0].layout.require(self.parts[-1].layout.schema)
+                part = ParquetStream(file, how)
+                self.parts.append(part if not self.parts else part.sharing(self.parts[0].layout))
         self.layout = self.parts[0].layout
         self.shape = sum(part.shape[0] for part in self.parts), self.layout.dimension
         self.columns, self.dtype = self.layout.names, self.layout.dtype
@@ -61,6 +63,17 @@ class PartsStream(Stream):
 
         columns = [part.keys(name) for part in self.parts]
         return chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
+
+    def chosen(self, rows: NDArray[np.bool_]) -> Stream:
+        """Of wide parts the other rows are never put together."""
+        ends = np.cumsum([part.shape[0] for part in self.parts])[:-1]
+        chosen = [part.chosen(some) for part, some in zip(self.parts, np.split(rows, ends), strict=True)]
+        parts = [part for part in chosen if isinstance(part, ParquetStream)]
+        if len(parts) < len(chosen):
+            return super().chosen(rows)
+        few = copy(self)
+        few.parts, few.shape = parts, (int(rows.sum()), self.shape[1])
+        return few
 
     def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:
         self._require_unchanged()
