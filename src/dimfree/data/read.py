@@ -158,7 +158,8 @@ def _opened(path: FilePath, how: ReadOptions, workers: int) -> Opened:
     source = _in_parts(stream, workers, limits) if workers else _within(_small_whole(stream, how.most_bytes), limits)
     columns = [stream.keys(key) for key in how.keys]
     records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
-    return Opened(records.within(how.bounds.among(stream.columns)), columns, _kinds(stream))
+    bounds = how.bounds.among(stream.columns)
+    return Opened(records.within(bounds if bounds.ends else None), columns, _kinds(stream))
 
 
 def _kinds(stream: Any) -> Mapping[str, str] | None:

@@ -46,15 +46,15 @@ class Records:
         self._place = place
         self._copy: DeviceRows | None = source if isinstance(source, DeviceRows) else None
         self._known_valid = False
-        self._within = Bounds()
+        self._within: Bounds | None = None
 
     @property
     def columns(self) -> tuple[str, ...] | None:
         return self._columns
 
     @property
-    def bounds(self) -> Bounds:
-        """The public bounds that the entries were held within as they were read; a release states them."""
+    def bounds(self) -> Bounds | None:
+        """The public bounds that the entries were held within as they were read, if any; a release states them."""
         return self._within
 
     @property
@@ -85,8 +85,10 @@ class Records:
         """The same table, processed on this device."""
         return self._like(self._source, place)
 
-    def within(self, bounds: Bounds) -> "Records":
-        """The same table, whose entries were held within these public bounds."""
+    def within(self, bounds: Bounds | None) -> "Records":
+        """The same table, whose entries were held within these public bounds; None: in none."""
+        if bounds is None:
+            return self
         records = self._like(self._source, self._place)
         records._within = bounds
         return records

@@ -125,7 +125,7 @@ def public_digest(estimator: str, run: Run, **more: Any) -> str:
             "basis": "auto" if run.menu else _basis_digest(run.space.basis),
             "columns": run.space.dimension,
             "spectrum": spectrum,
-            **run.records.bounds.stated(),
+            **({} if run.records.bounds is None else run.records.bounds.stated()),
             **more,
         }
     )
