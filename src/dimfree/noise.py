@@ -171,7 +171,7 @@ class SystemNoise:
         self._check_owner()
         _check_whole(bound, size)
         if bound > 0 and bound & (bound - 1) == 0:  # the last bits of uniform 64-bit words
-            words = np.frombuffer(secrets.token_bytes(8 * size), dtype=np.uint64)
+            words = np.frombuffer(secrets.token_bytes(8 * int(size)), dtype=np.uint64)
             return (words & np.uint64(bound - 1)).astype(np.int64)
         return np.array([secrets.randbelow(int(bound)) for _ in range(size)], dtype=np.int64)
 

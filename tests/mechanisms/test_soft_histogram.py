@@ -232,3 +232,18 @@ def test_entries_weighed_one_by_one_or_counted_first(rng):
     whole = soft_histogram._tallied(where, 6)  # more entries than parts: counted first
     halves = [soft_histogram._tallied(half, 6) for half in np.split(where, 12)]
     assert whole.tolist() == sum(halves).tolist()
+
+
+@pytest.mark.parametrize("kind", ["magnitudes", "offsets"])
+@pytest.mark.parametrize("width", [3, 320])
+def test_no_number_of_records_decides_how_they_are_summed(kind, width, monkeypatch):
+    """What is laid out for the sum depends on public sizes: one record more takes no other way."""
+    laid_out = []
+    summed = type(space_of(np.zeros((1, 1)))).summed
+    monkeypatch.setattr(
+        f"{summed.__module__}.Space.summed",
+        lambda space, of_rows, size, **how: laid_out.append(size) or summed(space, of_rows, size, **how),
+    )
+    for count in (1, 40, 4000):
+        soft_histograms(space_of(np.ones((count, width)), width), cells_of(kind, width), every(width))
+    assert len(set(laid_out)) == 1

@@ -101,7 +101,7 @@ class DataOptions:
             yield "check", f"{looks_like(suspects)}, by name or declared type; released as numbers"
 
     def _identifiers(self, table: "Opened") -> list[str]:
-        return self.how.selection.identifiers(table.records.columns, table.kinds)
+        return self.how.selection.identifiers(table.records.columns, table.texts)
 
 
 def read_schema(path: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -21,9 +21,6 @@ _IDENTIFIER = re.compile(
 _NUMBERED = re.compile(
     r"(?i:.*[_\-. ](nr|number|code|zip|zipcode|postcode|barcode)|zip|zipcode|postcode|barcode)|.*[a-z](Nr|Number|Code)"
 )
-_COUNTED = re.compile(r"(?i:.*[_\-. ](no|num|index|idx))|.*[a-z](No|Num|Index)")
-
-TEXT, WHOLE, OTHER = "text", "whole numbers", "other"  # types that a file declares; whole numbers of 32 bits or more
 
 
 class IdentifierWarning(UserWarning):
@@ -68,14 +65,14 @@ class Selection:
         kept = None if self.columns is None else [name for name in self.columns if name not in left]
         return {"columns": kept, "exclude": None}
 
-    def identifiers(self, names: Sequence[str] | None, declared: Mapping[str, str] | None = None) -> list[str]:
+    def identifiers(self, names: Sequence[str] | None, texts: Sequence[str] = ()) -> list[str]:
         """The coordinates that look like identifiers and were not asked for by name. Public.
 
-        By schema alone: names, and the types that a file declares. The type of a frame in memory says nothing, as
-        readers choose it by what cells hold.
+        By schema alone: those with such a name, and those that a file with declared types stores as text. Whether
+        numbers are whole says nothing: one missing entry may have made fractions of them.
         """
-        told, kinds = set(self.columns or ()), declared or {}
-        return [name for name in names or () if name not in told and _is_identifier(name, kinds.get(name))]
+        told, text = set(self.columns or ()), set(texts)
+        return [name for name in names or () if name not in told and (name in text or _is_identifier(name))]
 
 
 def require_names(names: Sequence[str], wanted: Sequence[str]) -> None:
@@ -100,7 +97,7 @@ def identifier_words(names: Sequence[str]) -> str:
     """What to say about such columns."""
     it = "it" if len(names) == 1 else "them"
     return (
-        f"{looks_like(names)}, by name or declared type, and the mean of {it} would be released with the others, at "
+        f"{looks_like(names)}, by name or as text, and the mean of {it} would be released with the others, at "
         f"the cost of some accuracy for all. Leave {it} out with exclude= (--exclude), name the column of persons with "
         "unit= (--unit), or list what you want with columns= (--columns)."
     )
@@ -109,24 +106,17 @@ def identifier_words(names: Sequence[str]) -> str:
 def warn_of_identifiers(
     names: Sequence[str] | None,
     selection: Selection,
-    declared: Mapping[str, str] | None = None,
+    texts: Sequence[str] = (),
     stacklevel: int = 3,
 ) -> None:
     """A Python warning, before anything is spent."""
-    if suspects := selection.identifiers(names, declared):
+    if suspects := selection.identifiers(names, texts):
         warnings.warn(identifier_words(suspects), IdentifierWarning, stacklevel=stacklevel)
 
 
-def _is_identifier(name: str, kind: str | None) -> bool:
-    """By name and by the type that a file declares, if any.
-
-    An id by any type. A number or code that is a label (account_number, zip_code) unless it is stored as fractions. A
-    name that a quantity may have as well (price_index, and the dummy column smoker_no) only where it is stored as whole
-    numbers. Whole numbers alone are no sign: counts are stored so.
-    """
-    plain = name.strip()
-    labels = {None: (_IDENTIFIER, _NUMBERED), WHOLE: (_IDENTIFIER, _NUMBERED, _COUNTED)}.get(kind, (_IDENTIFIER,))
-    return kind == TEXT or any(each.fullmatch(plain) for each in labels)
+def _is_identifier(name: str) -> bool:
+    """An id, or a number or code that is a label; not what a quantity may be called, too (price_index, smoker_no)."""
+    return any(each.fullmatch(name.strip()) for each in (_IDENTIFIER, _NUMBERED))
 
 
 def _names(parameter: str, given: object) -> tuple[str, ...]:

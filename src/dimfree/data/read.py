@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from dimfree._validate import check_count
-from dimfree.data.columns import TEXT, Selection, warn_of_identifiers
+from dimfree.data.columns import Selection, warn_of_identifiers
 from dimfree.data.convert import Source
 from dimfree.data.dialect import Dialect
 from dimfree.data.endings import NAMED, TEXTS, PathLike
@@ -45,7 +45,7 @@ class Opened(NamedTuple):
 
     records: Records
     keys: list[Keyed]  # the columns of keys
-    kinds: Mapping[str, str] | None = None  # the types of the coordinates, where a file declares them
+    texts: tuple[str, ...] = ()  # coordinates that a file with declared types stores as text
 
 
 _FOLDERS = (".zarr", PARTS)
@@ -112,8 +112,8 @@ def read_table(
     Warns
     -----
     IdentifierWarning
-        If a column that was not asked for by name looks like an identifier, by its name ("patient_id", "zip_code") or
-        by the type that a file declares (text; whole numbers under a name such as "case_no"): docs/formats.md.
+        If a column that was not asked for by name looks like an identifier: it has a name such as "patient_id" or
+        "zip_code", or a file with declared types stores it as text.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def read_table(
     dialect = Dialect.checked(delimiter, decimal, encoding)
     how = ReadOptions(selection=selection, dialect=dialect, bounds=Bounds.checked(bounds))
     found = open_table(path, how, form=format, workers=workers)
-    warn_of_identifiers(found.records.columns, selection, found.kinds)
+    warn_of_identifiers(found.records.columns, selection, found.texts)
     return found.records
 
 
@@ -159,11 +159,11 @@ def _opened(path: FilePath, how: ReadOptions, workers: int) -> Opened:
     columns = [stream.keys(key) for key in how.keys]
     records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
     bounds = how.bounds.among(stream.columns)
-    return Opened(records.within(bounds if bounds.ends else None), columns, _kinds(stream))
+    return Opened(records.within(bounds if bounds.ends else None), columns, _texts(stream))
 
 
-def _kinds(stream: Any) -> Mapping[str, str] | None:
-    return stream.layout.kinds if hasattr(stream, "layout") else None
+def _texts(stream: Any) -> tuple[str, ...]:
+    return stream.layout.texts if hasattr(stream, "layout") else ()
 
 
 def _limits(stream: Any, how: ReadOptions) -> Limits | None:
@@ -213,7 +213,7 @@ def _small_whole(stream: Any, most_bytes: float) -> Source:
     entries = stream.nnz if isinstance(stream, SparseStream) else stream.shape[0] * stream.shape[1]
     if 8 * entries <= most_bytes:
         return stream.whole()
-    if TEXT in (_kinds(stream) or {}).values():
+    if _texts(stream):
         for _ in stream.row_blocks(_JUDGED_ROWS):  # what is no number is an error now, before anything is spent
             pass
     return stream

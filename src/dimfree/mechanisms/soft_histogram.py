@@ -94,7 +94,7 @@ def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Inte
     """Σ of the weights of all valid records, (columns, cells), in 1/STEP. Private; exact, in any order of blocks."""
     size = len(which) * cells.cells
     dense = space.records.place is None and not space.records.is_sparse
-    if dense and size * PARTS <= min(_MOST, space.count * len(which)):  # else there are more parts than entries
+    if dense and size * PARTS <= _MOST:  # by public sizes alone: what is laid out depends on no record
         of_rows = partial(_counts_of, cells, which, _firsts(cells, len(which)))
         total = _weighed(space.summed(of_rows, size * PARTS, tiles=size * PARTS <= _FEW))
     else:

@@ -49,7 +49,8 @@ def strength_chart(reading: Reading) -> str:
         scale=alt.Scale(type="log", nice=True),
         axis=alt.Axis(values=[10.0**power for power in range(-2, 13)], format=",~f"),
     )
-    line = alt.Chart(alt.InlineData(values=[{"at": reading.threshold}]))
+    sure = [{"at": reading.threshold}] if math.isfinite(reading.threshold) else []
+    line = alt.Chart(alt.InlineData(values=sure))
     words = f"sign sure above {reading.threshold:.3g}"
     return svg(
         alt.layer(

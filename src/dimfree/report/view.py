@@ -14,14 +14,14 @@ from dimfree.report.meanings import method_meaning, parameter_rows
 from dimfree.report.numbers import digits, number
 from dimfree.report.planned import Planned, planned_noise
 from dimfree.report.remedies import cost_of_refusal, next_steps
-from dimfree.results.confidence_sets import ConfidenceBall
+from dimfree.results.confidence_sets import NO_BARS, ConfidenceBall
 from dimfree.results.digits import with_noise_digits
 from dimfree.results.names import shown_names
 from dimfree.results.plot import MOST_DRAWN
 from dimfree.results.reach import Reach
 from dimfree.results.reading import Places, Reading, drawn_places
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NAMES, NO_INTERVAL
+from dimfree.results.verdicts import NAMES
 
 MOST_ROWS, MOST_IN_ORDER = 60, 100  # coordinates in the table; so many are listed in their own order
 FEW_ROWS, FEW_DRAWN = 12, 120  # for one group among several
@@ -113,7 +113,7 @@ def _outcome(release: Release, confidence: float, among: int, pictures: bool) ->
         noise=_range(f"{lengths.min():.2g}", f"{lengths.max():.2g}"),
         noise_length=float((lengths**2).sum() ** 0.5),
         within=_OWN_UNITS if ball is None else _within(ball, release.denoised),
-        parts=[] if ball is None else _SENTENCES.split(ball.statement())[1:],
+        parts=[] if ball is None or math.isinf(ball.radius) else _SENTENCES.split(ball.statement())[1:],
         lead=f"Noise: {spread_words(release)}" if reading.by_columns else reading.line,
         by_columns=column_rows(release)[1:],
         over_spread=_over_range(reading),
@@ -121,6 +121,8 @@ def _outcome(release: Release, confidence: float, among: int, pictures: bool) ->
 
 
 def _within(ball: ConfidenceBall, shrunk: bool) -> str:
+    if math.isinf(ball.radius):
+        return NO_BARS
     about = "the unbiased mean, from which the released one was shrunk" if shrunk else "the released mean"
     return (
         f"With {100 * ball.confidence:g} % confidence {ball.covers} lies within {number(ball.radius)} of {about}, in "
@@ -161,7 +163,7 @@ def _row(reading: Reading, reach: Reach | None, place: int, columns: Sequence[st
         place=str(place),
         name=shown_names(columns, [place])[0],
         mean=with_noise_digits(noise, mean),
-        interval=NO_INTERVAL if reading.one_value[place] else between,
+        interval=reading.why_without if reading.without[place] else between,
         noise=with_noise_digits(noise, noise),
         strength=digits(float(reading.strength[place]), 3),
         over_spread=_over_spread(reading, place),

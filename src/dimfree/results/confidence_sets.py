@@ -172,7 +172,8 @@ class ConfidenceBall:
         return shown | middle | {"clipping": clipping, "uncovered": self.uncovered, "statement": self.statement()}
 
     def __repr__(self) -> str:
-        return f"<ConfidenceBall: {self.covers} within {self.radius:.4g}, confidence {self.confidence:g}>"
+        within = f"within {self.radius:.4g}" if math.isfinite(self.radius) else "not claimed"
+        return f"<ConfidenceBall: {self.covers} {within}, confidence {self.confidence:g}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

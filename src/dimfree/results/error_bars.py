@@ -53,9 +53,10 @@ class ErrorBars(ABC):
         confidence : float, default 0.95
             Between 0 and 1.
         include_sampling : bool, default False
-            False: the distance from the mean of these records, each farther than `reach.radius` drawn in to it. True:
-            the distance from the population mean, if records are independent draws with the stated or learned
-            variances, widened and correlated as their lengths tell (`error_model`).
+            False: the distance from the mean of these records, each farther than `reach.radius` drawn in to it; what
+            that has likely moved is allowed for, towards the records as they are. True: the distance from the
+            population mean, if records are independent draws with the stated or learned variances, widened and
+            correlated as their lengths tell (`error_model`).
 
         Returns
         -------

@@ -35,9 +35,9 @@ class ErrorModel:
     `present` is the share of the records that have an entry, of each column; None: all of them. `one_value` tells the
     columns whose entries all looked like one value: a record with another one may lie beyond the reach, unseen, so
     they have no interval; None: no such column.
-    `clipping` is how far records drawn in to the reach have likely moved the mean, at most, in standard deviations of
-    the noise, all coordinates together; error bars allow for it like for that much more noise. Infinite: so few records
-    lie far out that this cannot be told, and no error bars are claimed.
+    `clipping` is how far records drawn in to the reach have likely moved the mean from that of the records as they are,
+    at most, in standard deviations of the noise, all coordinates together; error bars allow for it like for that much
+    more noise. Infinite: so few records lie far out that this cannot be told, and no error bars are claimed.
     """
 
     noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
@@ -278,7 +278,7 @@ class LearnedShape:
 
 def _frozen_bias(value: float) -> float:
     """Checked: at least 0, or infinite."""
-    return math.inf if value == math.inf else check_between("clipping", value, 0.0, sys.float_info.max)
+    return math.inf if value == math.inf else check_between("clipping", value, 0.0, 1e100)
 
 
 def _frozen_shares(value: NDArray[np.float64] | None, dimension: int) -> NDArray[np.float64] | None:

@@ -11,7 +11,7 @@ from dimfree.results.large_delta import delta_warning
 from dimfree.results.names import shown_name, shown_names
 from dimfree.results.reading import Reading
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NAMES, NO_INTERVAL, noise_line
+from dimfree.results.verdicts import NAMES, noise_line
 
 MOST_ROWS = 20  # columns, or groups; the others are counted
 _HEAD = ("column", "mean", "noise, 95 %", "noise / spread", "verdict")
@@ -50,7 +50,7 @@ def _numbers(reading: Reading, place: int) -> tuple[str, str, str, str]:
     half = float(reading.high[place] - reading.low[place]) / 2
     over = f"{'≤ ' if reading.bounded else ''}{ratio:.2g}" if math.isfinite(ratio) else "not known"
     mean = with_noise_digits(noise, float(reading.mean[place]))
-    around = NO_INTERVAL if reading.one_value[place] else f"± {with_noise_digits(noise, half)}"
+    around = reading.why_without if reading.without[place] else f"± {with_noise_digits(noise, half)}"
     return mean, around, over, NAMES[reading.verdicts[place]]
 
 

@@ -16,7 +16,7 @@ from dimfree.results.digits import with_noise_digits
 from dimfree.results.names import shown_name, shown_names
 from dimfree.results.reading import Places, Reading, drawn_places
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NAMES, NO_INTERVAL, PRECISION
+from dimfree.results.verdicts import NAMES, PRECISION
 
 INK, MUTED, GRID = "#1f2430", "#667085", "#e4e7ec"
 COLOURS = ("#0e8a7b", "#1d5fb0", "#b45f06", "#98a2b3")  # one per verdict, in their order
@@ -162,7 +162,7 @@ def _told(reading: Reading, place: int, name: str) -> dict[str, str]:
     """What is told of a column when the pointer is over it."""
     half, ratio = float(reading.high[place] - reading.low[place]) / 2, float(reading.over_spread[place])
     around = f"± {with_noise_digits(float(reading.noise[place]), half)}"
-    mean = f"{_value(reading, place)} {f'({NO_INTERVAL})' if reading.one_value[place] else around}"
+    mean = f"{_value(reading, place)} {f'({reading.why_without})' if reading.without[place] else around}"
     over = f"{ratio:.2g}" if math.isfinite(ratio) else "not known"
     told = f"{name}: {mean}, {NAMES[reading.verdicts[place]]}"
     return {"name": name, "mean ± interval": mean, "noise / spread": over, "told": told}
@@ -188,7 +188,7 @@ def _values_scale(reading: Reading, places: Places) -> Any:
     """Linear, unless columns in very different units would hide each other."""
     import altair as alt
 
-    widths = np.where(reading.one_value, reading.noise, reading.high - reading.low)[places]
+    widths = np.where(reading.without, reading.noise, reading.high - reading.low)[places]
     shortest = float(np.quantile(widths, 0.25, method="lower"))
     if widths.max() > _MIXED * shortest:
         return alt.Scale(type="symlog", constant=shortest, nice=False, padding=10)

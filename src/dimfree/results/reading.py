@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dimfree._types import Floats
 from dimfree.results.quantiles import coordinate_quantile
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NAMES, PRECISE, noise_line, verdicts
+from dimfree.results.verdicts import NAMES, NO_INTERVAL, NO_TAIL, PRECISE, noise_line, verdicts
 
 MIXED_UNITS = 100.0  # ratio of spreads above which columns do not share an axis
 
@@ -24,8 +24,8 @@ class Reading:
     """The mean, its error bars and a verdict for each coordinate.
 
     `low`, `high`: noise, each coordinate by itself. `all_low`, `all_high`: all coordinates at once, and with sampling
-    where the release models its records (`covers` says of what). Where a coordinate looks like one value it has no
-    interval: all four are its unbiased mean, so that no bar is drawn.
+    where the release models its records (`covers` says of what). Where a coordinate has no interval all four are its
+    unbiased mean, so that no bar is drawn.
     """
 
     mean: Floats
@@ -43,16 +43,19 @@ class Reading:
     shrunk: bool  # the error bars are not centred at the mean
     covers: str
     verdicts: Places
-    one_value: NDArray[np.bool_]  # coordinates without an interval
+    without: NDArray[np.bool_]  # coordinates without an interval
+    why_without: str
     clear: int  # how many means have a certain sign, all at once
-    threshold: float  # the strength above which a sign is certain
+    threshold: float  # the strength above which a sign is certain; infinite: no sign is
 
     @classmethod
     def of(cls, release: Release, confidence: float) -> Self:
         """Of a release that was not refused."""
         together, box = release.interval(confidence, simultaneous=True), release.confidence_box(confidence)
         ends = (*release.interval(confidence), box.low, box.high)
-        low, high, all_low, all_high = (np.where(release.one_value, release.unbiased_mean, end) for end in ends)
+        clipping = release.error_model.clipping
+        without = release.one_value | np.isinf(clipping)
+        low, high, all_low, all_high = (np.where(without, release.unbiased_mean, end) for end in ends)
         return cls(
             mean=release.mean,
             noise=release.noise_stddev,
@@ -69,9 +72,10 @@ class Reading:
             shrunk=release.denoised,
             covers=box.covers,
             verdicts=verdicts(release),
-            one_value=release.one_value,
+            without=without,
+            why_without=NO_TAIL if np.isinf(clipping) else NO_INTERVAL,
             clear=int(((together[0] > 0) | (together[1] < 0)).sum()),
-            threshold=coordinate_quantile(confidence, release.dimension),
+            threshold=coordinate_quantile(confidence, release.dimension) * float(np.hypot(1.0, clipping)),
         )
 
     @property

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.columns import OTHER, TEXT, WHOLE
 from dimfree.data.convert_arrow import check_arrow_names, from_arrow
 from dimfree.data.dialect import Dialect
 from dimfree.data.formats.row_stream import not_a_number
@@ -44,10 +43,10 @@ class Layout:
         return cls(schema, places, names, int(empty.shape[1]), dtype, ends)
 
     @property
-    def kinds(self) -> dict[str, str]:
-        """What is declared of each coordinate, as far as it tells an identifier; of text, entries are judged singly."""
+    def texts(self) -> tuple[str, ...]:
+        """The coordinates that are stored as text, whose entries are judged one by one."""
         names, types = self.schema.names, self.schema.types  # each time it is asked Arrow lists all columns
-        return {names[place]: _kind(types[place]) for place in self.places}
+        return tuple(names[place] for place in self.places if is_text(types[place]))
 
     def leaves(self, places: list[int]) -> list[int]:
         """The same columns as Parquet counts them."""
@@ -117,14 +116,6 @@ def _number(entry: str | None, column: str) -> float:
     if number is None:
         raise InvalidFile(not_a_number(column))
     return number
-
-
-def _kind(type_: Arrow) -> str:
-    from pyarrow.types import is_int32, is_int64, is_uint32, is_uint64
-
-    if is_text(type_):
-        return TEXT
-    return WHOLE if any(is_kind(type_) for is_kind in (is_int32, is_int64, is_uint32, is_uint64)) else OTHER
 
 
 def is_text(type_: Arrow) -> bool:

@@ -266,8 +266,8 @@ LENGTH_STEP_GROWTH, LENGTH_STEP_MOST = 1.3, 0.5
 TAIL_DEVIATIONS = 10.0
 # [share of records; rank] A tail is fitted to these at most; at low rank to fewer: many lengths may be equal.
 TAIL_SHARE, TAIL_SHARE_RANK = 0.5, 2.5
-# [rank] Below it no error bars are claimed where fewer records are far out than tell a tail: one column, 700 records.
-TAIL_UNSEEN_RANK = 2.0
+# [rank] Below it, so in one column, no error bars are claimed where fewer records are far out than tell a tail.
+TAIL_UNSEEN_RANK = 1.5
 # [shape of a generalised Pareto law] Candidates, 0 left out: equal lengths; bounded ones to a barely finite variance.
 TAIL_SHAPES = np.append(-20.0, np.arange(-0.25, 0.5, 0.1))
 # [shape: mean and standard deviation] Before looking: tails of measured quantities are near exponential.
