@@ -78,7 +78,7 @@ LINES = {  # name -> function, a line of it, what is written there instead
         "gaussian(event.stddev / 2,",
     ),
     "√k for √(2k)": (soft_histogram.noisy_histograms, "len(which) * CHANGED_RECORDS[relation]", "len(which)"),
-    "soft cells of norm √2": (soft_histogram._tallied, "(_HERE, _NEXT)", "(_HERE, _HERE)"),
+    "soft cells of norm √2": (soft_histogram._weighed, "(_HERE, _NEXT)", "(_HERE, _HERE)"),
     "half the noise of the missing entries": (
         missing.noisy_missing_counts,
         "gaussian(event.stddev,",

@@ -101,7 +101,7 @@ LINES = {  # name -> function, a line of it, what is written there instead, wher
         "charged_gaussian(0.7 * moves * 2**bits,",
         "columns, relative",
     ),
-    "soft cells of norm √2": (soft_histogram._tallied, "(_HERE, _NEXT)", "(_HERE, _HERE)", "columns, relative"),
+    "soft cells of norm √2": (soft_histogram._weighed, "(_HERE, _NEXT)", "(_HERE, _HERE)", "columns, relative"),
     "an invalid row is in every cell": (
         soft_histogram.soft_histograms,
         "return total.reshape(len(which), cells.cells)",
