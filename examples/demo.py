@@ -52,7 +52,7 @@ def summarise(record: Path) -> None:
         console.print(f"Refused: {release.refusal}")
         return
     columns = release.to_frame("pyarrow").to_pylist()  # name, mean, noise, interval, noise / spread
-    table = Table("column", "private mean", "95 % of the noise", "noise / spread", title=f"the first {SHOWN} columns")
+    table = Table("column", "private mean", "95 % interval", "noise / spread", title=f"the first {SHOWN} columns")
     for row in columns[:SHOWN]:
         within, over = f"{row['lower']:.4g} to {row['upper']:.4g}", f"at most {row['noise_over_spread']:.2f}"
         known = np.isfinite(row["noise_over_spread"])

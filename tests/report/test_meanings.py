@@ -75,5 +75,5 @@ def test_no_meaning_leans_on_another_row():
 
 def test_error_bars_say_what_they_contain():
     plain = page_of(released([1.5, -2.0, 0.01]))
-    assert "mean noise, 95 % noise s.d." in plain.text
-    assert "Thick bars: noise, 95 % for each" in plain.text
+    assert "mean interval, 95 % noise s.d." in plain.text
+    assert "Thick bars: these records, 95 % for each" in plain.text

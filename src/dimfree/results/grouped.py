@@ -157,8 +157,8 @@ class Means(Mapping[Key, Release]):
     def plot(self, *, confidence: float = 0.95) -> Any:
         """A picture of the means: a panel for each column, in it a row for each group.
 
-        Bars are intervals for the noise, each by itself. At most 30 groups, in their order, and 12 columns are drawn;
-        groups that were refused are left out. Nothing is spent.
+        Bars are intervals about these records, each by itself. At most 30 groups, in their order, and 12 columns are
+        drawn; groups that were refused are left out. Nothing is spent.
 
         Parameters
         ----------

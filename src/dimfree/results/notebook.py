@@ -14,7 +14,7 @@ from dimfree.results.release import Release
 from dimfree.results.verdicts import NAMES, noise_line
 
 MOST_ROWS = 20  # columns, or groups; the others are counted
-_HEAD = ("column", "mean", "noise, 95 %", "noise / spread", "verdict")
+_HEAD = ("column", "mean", "95 % interval", "noise / spread", "verdict")
 
 
 def release_card(release: Release) -> str:

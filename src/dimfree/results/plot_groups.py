@@ -42,7 +42,7 @@ def _labels(names: list[str]) -> list[str]:
 
 
 def _panel(readings: dict[str, Reading], place: int, name: str) -> Any:
-    """One column: its mean in every group, with an interval for the noise."""
+    """One column: its mean in every group, with its interval."""
     import altair as alt
 
     rows: Rows = [

@@ -264,8 +264,8 @@ class Release(ErrorBars):
         Parameters
         ----------
         kind : {"mean", "noise"}, default "mean"
-            "mean": thick bars are intervals for the noise, each column by itself; thin bars are for all at once, and
-            with sampling where it is known. "noise": columns whose spread was not learned are left out.
+            "mean": thick bars are intervals about these records, each column by itself; thin bars are for all at once,
+            and with sampling where it is known. "noise": columns whose spread was not learned are left out.
         confidence : float, default 0.95
             Of the intervals.
 
