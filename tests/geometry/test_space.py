@@ -75,7 +75,7 @@ def test_dividing_by_the_units_may_be_left_to_the_ball(rng):
 
 def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
     monkeypatch.setattr(space_module, "KEPT_BYTES", 0)
-    count, width = 20_000, 200
+    count, width = 40_000, 200
     entries = (np.ones(count), (np.arange(count), np.arange(count) % width))
     space = Space(open_records(sparse.csr_array(entries, shape=(count, width))), Dense(np.eye(width)))
     tracemalloc.start()

@@ -143,8 +143,9 @@ class PairDistances:
         across = min(math.ceil(_ACROSS * math.sqrt(dimension)), dimension)
         self.errors[:] += (across + 32) * 2.0**-24
         exponents = np.frexp(np.sqrt(np.nan_to_num(self.squares)))[1]
+        factors, memory = np.ldexp(1.0, -exponents), np.empty(len(self.rows) * across, dtype=np.float32)
         for start in range(0, dimension, across):
-            part = offsets.in_32_bits(slice(start, start + across), np.ldexp(1.0, -exponents), self._threads)
+            part = offsets.in_32_bits(slice(start, start + across), factors, self._threads, memory)
             list(in_order(partial(self._add_products, part), self._strips, self._threads))
         self._on_tiles(partial(self._finish, exponents))
 

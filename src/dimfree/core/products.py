@@ -89,9 +89,12 @@ class DenseOffsets:
             total += left @ right.T
         return total
 
-    def in_32_bits(self, block: slice, factors: Floats, threads: int) -> NDArray[np.float32]:
-        """Some coordinates of all records, each record times its factor."""
-        part = np.empty((len(self.which), len(self.centre[block])), dtype=np.float32)
+    def in_32_bits(
+        self, block: slice, factors: Floats, threads: int, memory: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Some coordinates of all records, each record times its factor, in memory that is large enough."""
+        width = len(self.centre[block])
+        part = memory[: len(self.which) * width].reshape(-1, width)
 
         def fill(some: slice) -> None:
             np.multiply(self._offsets(some, block), factors[some, None], out=part[some], casting="unsafe")

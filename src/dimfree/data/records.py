@@ -72,6 +72,12 @@ class Records:
         return isinstance(self._source, Stream)
 
     @property
+    def are_at_hand(self) -> bool:
+        """Whether a block of rows is a part of the table itself, an array of 64-bit floats: none is made for a pass."""
+        source = self._source
+        return isinstance(source, np.ndarray) and source.dtype == np.float64 and source.flags.c_contiguous
+
+    @property
     def known_valid(self) -> bool:
         """Whether this run has seen that every row is valid, of a table in memory: no pass need look again."""
         return self._known_valid
@@ -132,7 +138,7 @@ class Records:
         many threads, or where the records lie, perhaps more than once, and consecutive results may come merged into
         one. It must not hold Records.
         """
-        if hasattr(self._source, "mapped"):
+        if hasattr(self._source, "mapped") and self.place is None:
             return iter(self._source.mapped(partial(_on_dense, work), rows, among, merge))
         blocks: Iterator[Rows] = self.stored_blocks() if self.is_sparse else self._unmasked(rows)
         if self.place is not None:

@@ -22,8 +22,9 @@ from dimfree.geometry.bases.memory import KEPT_BYTES
 from dimfree.geometry.exact_product import LARGEST, saturate
 from dimfree.geometry.shape import Diagonal, Isotropic, Rescaling, Shape
 
-_BLOCK_ENTRIES = 2**19  # handed to a thread at a time: worth the handing over, small beside any memory
-_TILE_ENTRIES = 2**17  # worked on at a time: an array of so many and its successors stay near a core
+_BLOCK_ENTRIES = 2**21  # handed to a thread at a time: threads wait for each other at every handing over
+_MADE_ENTRIES = 2**19  # the same where a block is read, or laid out, for it: small beside any memory
+_TILE_ENTRIES = 2**18  # worked on at a time: an array of so many and its successors stay near a core
 _FEWEST = 8  # rows of a tile, if the block has so many: for fewer, what is done once for each tile would show
 _THREADED_BYTES = 2**24  # a smaller table is done before threads are started
 
@@ -71,7 +72,7 @@ class Space:
 
     def blocks(self) -> Iterator[tuple[Rows, Mask]]:
         """Consecutive blocks of rescaled rows, each with the mask of its valid rows."""
-        return self._passing() if self._is_large() else self._at_hand()
+        return self._at_hand() if self._keeps() else self._passing()
 
     def valid_blocks(self, sampled: Mask | None = None) -> Iterator[Rows]:
         """The valid rows alone, rescaled, among the sampled ones: an invalid record adds nothing to any sum."""
@@ -100,7 +101,7 @@ class Space:
     ) -> Result:
         """The work done on every block, in their order, by all cores or wherever the records lie, and merged."""
         threads = cores() if self._bytes() >= _THREADED_BYTES else 1
-        if self.units is None and not self._is_large():
+        if self._keeps():
             return merge(in_order(partial(_on_kept, work), _with_parts(self._at_hand(), among), threads))
         rescaling = None if self.units is not None else self._rescaling()
         on_block = partial(_on_block, work, rescaling, self.records.known_valid, self.by_entry)
@@ -156,12 +157,17 @@ class Space:
 
     def _block_rows(self) -> int:
         """As many whole tiles as fit."""
-        rows, tile = max(1, _BLOCK_ENTRIES // self.dimension), _tile_rows(self.dimension)
+        entries = _BLOCK_ENTRIES if self.records.are_at_hand else min(_MADE_ENTRIES, _BLOCK_ENTRIES)
+        rows, tile = max(1, entries // self.dimension), _tile_rows(self.dimension)
         return max(rows - rows % tile, min(rows, tile))
 
     def _stays_sparse(self) -> bool:
         """Whether the records are sparse and rescaling acts on each coordinate by itself."""
         return self.records.is_sparse and self.units is not None
+
+    def _keeps(self) -> bool:
+        """Whether rows are rescaled once and kept: not where a pass can as well divide them, or there are too many."""
+        return self.units is None and not self._is_large()
 
     def _is_large(self) -> bool:
         """Whether every pass reads and rescales the records anew."""

@@ -11,14 +11,14 @@ from dimfree._types import Floats
 from dimfree.data.blocks import Columns
 from dimfree.data.gpu.rows import beside
 
-_LONG = 1000  # columns of a row that is repeated without loss
+_LONG = 2**14  # columns of a row that NumPy repeats without loss
 
 
 class PerColumn:
     """A public number for each column, or one for all of them, to be put beside entries wherever they are.
 
-    Beside a table of short rows it is a table, too, laid out once for all tiles of a pass: NumPy takes longer to repeat
-    a short row.
+    Beside a table of rows that are not very long it is a table, too, laid out once for all tiles of a pass: NumPy takes
+    longer to repeat a row.
     """
 
     def __init__(self, numbers: Floats | float) -> None:

@@ -27,7 +27,7 @@ STEP = 2**20  # the norm of one entry's weights, in whole numbers
 _LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
 _FEW = 2**17  # parts of all columns: so many are counted tile by tile
 _MOST = 2**20  # parts of all columns, up to which they are counted, and weighed after the pass
-_TILE = 2**16  # entries whose places are found at a time
+_TILE = 2**17  # entries whose places are found at a time
 _BITS = 6
 PARTS = 2**_BITS  # between two cells: entries are rounded down to these
 _TURN = np.pi / 2 * np.arange(PARTS) / PARTS
@@ -157,8 +157,9 @@ def _where(cells: Cells, firsts: PerColumn, rows: Floats) -> Integers:
     for start in range(0, len(rows), height):
         tile = slice(start, start + height)
         parts = _parts(cells.places(rows[tile], ALL), cells.cells, size, firsts.dtype)
-        parts += firsts.beside(parts, ALL)
-        np.minimum(parts, size * PARTS, out=where[tile])
+        np.add(parts, firsts.beside(parts, ALL), out=where[tile])
+    if where.max(initial=0) > size * PARTS:
+        np.minimum(where, size * PARTS, out=where)
     return where.ravel()
 
 

@@ -111,6 +111,11 @@ class StoredFile:
             yield
             self._require_seal()
 
+    def require_same(self) -> None:
+        """An error if the file has changed since it was opened."""
+        with reading(self.path):
+            self._require_seal()
+
     def _require_seal(self) -> None:
         if _seal(self.path) != self._seal:
             raise InvalidFile(CHANGED)

@@ -1,21 +1,28 @@
 """.npy files, read by position. Not memory-mapped: a mapped file that shrinks ends the process without an error."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.formats.file_stream import FileStream
+from dimfree.data.blocks import Mask
+from dimfree.data.formats.file_stream import FileStream, reading
+from dimfree.data.progress import heard
 from dimfree.data.records import as_records
 from dimfree.data.stream import pieces
+from dimfree.data.threads import cores, in_order
 from dimfree.errors import InvalidFile
 
 _NEAR = 2**14  # bytes from one row to the next on average, up to which reading all takes no longer than skipping
 _WINDOW_ROWS = 2**20  # whose places are listed at a time
+
+Result = TypeVar("Result")
+Read: TypeAlias = Callable[[BinaryIO], NDArray[Any]]  # from the open file
 
 
 class NpyStream(FileStream):
@@ -40,17 +47,48 @@ class NpyStream(FileStream):
         some._among[slice(None) if self._among is None else self._among] = rows
         return some
 
+    def mapped(
+        self, work: Callable[..., Result], rows: int, among: Mask | None, merge: Callable[[Iterable[Result]], Result]
+    ) -> Iterator[Result]:
+        """The work on every block, by the thread that has read it: the block is still near its core."""
+        self.require_same()
+        yield from in_order(partial(self._worked, work), self._with_parts(rows, among), cores())
+        self.require_same()
+
+    def _with_parts(self, rows: int, among: Mask | None) -> Iterator[tuple[Read, Mask | None]]:
+        """What reads each block, with the block's part of a mask of all rows."""
+        start = 0
+        for count, read in self._unread(rows):
+            yield read, None if among is None else among[start : start + count]
+            start += count
+            heard(start, self.shape[0])
+
+    def _worked(self, work: Callable[..., Result], block: tuple[Read, Mask | None]) -> Result:
+        read, among = block
+        with reading(self.path), self.path.open("rb", buffering=0) as file:
+            rows = read(file)
+        return work(rows, among)
+
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
         with self.path.open("rb", buffering=0) as file:
-            if self._among is not None and self._far_apart():
-                yield from (self._some(file, places) for places in _listed(self._among, rows))
-                return
-            for start in range(0, self._height, rows):
-                block = self._consecutive(file, start, min(rows, self._height - start))
-                if self._among is None:
-                    yield block
-                elif (kept := self._among[start : start + rows]).any():
-                    yield block[kept]
+            for _, read in self._unread(rows):
+                yield read(file)
+
+    def _unread(self, rows: int) -> Iterator[tuple[int, Read]]:
+        """For each block its number of rows, and what reads it."""
+        if self._among is not None and self._far_apart():
+            for places in _listed(self._among, rows):
+                yield len(places), partial(self._some, places=places)
+            return
+        for start in range(0, self._height, rows):
+            count = min(rows, self._height - start)
+            if self._among is None:
+                yield count, partial(self._consecutive, start=start, count=count)
+            elif (kept := self._among[start : start + count]).any():
+                yield int(kept.sum()), partial(self._kept, start=start, kept=kept)
+
+    def _kept(self, file: BinaryIO, start: int, kept: Mask) -> NDArray[Any]:
+        return self._consecutive(file, start, len(kept))[kept]
 
     def _far_apart(self) -> bool:
         """Seek instead of scan; decided from the row count only."""

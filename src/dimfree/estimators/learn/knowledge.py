@@ -5,12 +5,13 @@ an output, α = its weight in the answer, V = noise variance of the answer; all 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.events import Gaussian
+from dimfree.estimators.learn.shrinkage import denoised
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Knowledge:
 
     outputs: tuple[Output, ...] = ()
     events: tuple[Gaussian, ...] = ()
+    _centre: list[tuple[Floats, Floats]] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
     def of(cls, output: Output, *events: Gaussian) -> "Knowledge":
@@ -62,6 +64,12 @@ class Knowledge:
         total = _sum(weights)
         value = _sum(weight / total * output.value for weight, output in zip(weights, self.outputs, strict=True))
         return value, 1 / total
+
+    def centre(self) -> tuple[Floats, Floats]:
+        """The denoised combination, and its posterior variance. Computed once for the same outputs."""
+        if not self._centre:
+            self._centre.append(denoised(*self.combined()))
+        return self._centre[0]
 
     def answer(self) -> Combination:
         """Σ√(α_i/N_i)·y_i/λ with λ = Σ√(α_i/N_i): its noise has variance 1/λ², exactly, as Σα_i = 1 (P21)."""
