@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.core.gpu_offsets import DeviceOffsets
+from dimfree.data import sparse
 from dimfree.data.blocks import SparseRows, Table, densely, minus
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.threads import in_order
