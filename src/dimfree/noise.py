@@ -9,7 +9,7 @@ import math
 import os
 import secrets
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from numbers import Real
 from typing import Any, Protocol
 
@@ -256,10 +256,17 @@ def _float(number: object) -> float:
 
 def _integer_vectors() -> Any:
     """OpenDP's domain of integer vectors; its constructors ask for consent to "contrib"."""
-    from opendp.domains import atom_domain, vector_domain
     from opendp.mod import enable_features
 
     enable_features("contrib")
+    return _integer_domain()
+
+
+@cache
+def _integer_domain() -> Any:
+    """The same for all draws: making it takes as long as a draw."""
+    from opendp.domains import atom_domain, vector_domain
+
     return vector_domain(atom_domain(T="i64"))
 
 

@@ -16,6 +16,13 @@ from dimfree.core.friends import all_counts
 from dimfree.data.blocks import SparseRows, densely
 from dimfree.geometry.grid import RADIUS, IntegerRecords, to_steps
 
+
+@pytest.fixture(autouse=True)
+def in_32_bits(monkeypatch):
+    """The tables of these tests are small, and would be filled in 64 bits."""
+    monkeypatch.setattr(distances, "SMALL", 0)
+
+
 ON_GRID = 2.0**61  # in steps: a record with a coordinate there or beyond is nobody's friend
 
 
@@ -386,6 +393,26 @@ def test_where_32_bits_are_shortened_all_is_done_in_64(monkeypatch):
     assert usual.errors.max() > careful.errors.max() == distances._float64_error(40)
     assert usual.friend_counts(9.0).tolist() == careful.friend_counts(9.0).tolist()
     assert products.float32_is_whole()
+
+
+def test_a_small_table_is_filled_in_64_bits(monkeypatch):
+    rows = np.random.default_rng(5).normal(size=(600, 20))
+    coarse = PairDistances.of(rows, 2)
+    monkeypatch.setattr(distances, "SMALL", products.SMALL)
+    fine = PairDistances.of(rows, 2)
+    assert coarse.errors.max() > fine.errors.max() == distances._float64_error(20)
+    assert coarse.friend_counts(6.0).tolist() == fine.friend_counts(6.0).tolist()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 25, 26, 512])
+def test_a_product_in_pieces_is_the_product(rows, monkeypatch):
+    """Of whole numbers, so that the order of the sums does not matter."""
+    rng = np.random.default_rng(rows)
+    left, right = (rng.integers(-99, 99, size=(count, 20)).astype(np.float64) for count in (rows, 512))
+    assert np.array_equal(products.product(left, right), left @ right.T)
+    monkeypatch.setattr(products, "SMALL", 0)
+    assert np.array_equal(products.product(left, right), left @ right.T)
+    assert products.product(left[:, :0], right[:, :0]).shape == (rows, 512)
 
 
 def split(table, bits, parts):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.core.gpu_offsets import DeviceOffsets
-from dimfree.core.products import DenseOffsets, Offsets, about, as_slice, float32_is_whole, middle
+from dimfree.core.products import SMALL, DenseOffsets, Offsets, about, as_slice, float32_is_whole, middle
 from dimfree.core.undecided import by_products, overwritten, partners_are_friends
 from dimfree.data.blocks import IntegerRows, Mask, Rows, Table, densely, peaks, width
 from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
@@ -71,7 +71,8 @@ class PairDistances:
             squares[~(squares < _LARGEST)] = math.nan
             errors, squared = np.full(space, _float64_error(rows.shape[1])), _zeros(rows, (space, size, size))
             table = cls(rows, invalid, peaks(rows), centre, squares, squared, errors, np.zeros((space, 2)))
-            if isinstance(offsets, DenseOffsets) and float32_is_whole():
+            large = space * size**2 * rows.shape[1] > SMALL  # a public number
+            if isinstance(offsets, DenseOffsets) and large and float32_is_whole():
                 table._fill_in_32_bits(offsets)
             else:
                 table._on_tiles(partial(table._fill, offsets))

@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.core.gpu_offsets import DeviceOffsets
+from dimfree.data import sparse
 from dimfree.data.blocks import SparseRows, Table, densely, minus
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.threads import in_order
@@ -24,6 +24,8 @@ _FEW_CELLS = 2**16  # the same, where a pass over them follows at once
 _CROWDED = 16  # a column stored by more than one row in so many is multiplied as a dense one
 _CENTRE_SAMPLE = 129
 _TRIED = 128  # rows and columns of a trial product
+SMALL = 2**24  # multiplications: so few are done in a few milliseconds, on one thread
+_UNTHREADED = 2**18  # multiplications that OpenBLAS does without its threads; these, once woken, wait busily for 50 ms
 
 
 class Offsets(Protocol):
@@ -86,7 +88,7 @@ class DenseOffsets:
             block = slice(start, start + width)
             left = self._offsets(rows, block)
             right = left if np.array_equal(rows, columns) else self._offsets(columns, block)
-            total += left @ right.T
+            total += product(left, right)
         return total
 
     def in_32_bits(
@@ -110,6 +112,17 @@ class DenseOffsets:
         offsets = np.empty(some.shape)
         kind = np.result_type(self.records, self.centre)
         return np.subtract(some, self.centre[block], out=offsets, dtype=kind, casting="unsafe")
+
+
+def product(left: Floats, right: Floats) -> Floats:
+    """left @ right.T, a small one in pieces that need no threads."""
+    rows = max(1, _UNTHREADED // max(right.size, 1))
+    if rows >= len(left) or len(left) * right.size > SMALL:
+        return left @ right.T
+    found = np.empty((len(left), len(right)))
+    for start in range(0, len(left), rows):
+        np.matmul(left[start : start + rows], right.T, out=found[start : start + rows])
+    return found
 
 
 @cache

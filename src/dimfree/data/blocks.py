@@ -10,10 +10,10 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
+from dimfree.data import sparse
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.threads import in_order
 

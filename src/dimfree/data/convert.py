@@ -10,10 +10,10 @@ import warnings
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names
+from dimfree.data import sparse
 from dimfree.data.convert_arrow import from_arrow_table
 from dimfree.data.convert_frames import from_pandas, from_polars, pandas_names
 from dimfree.data.entries import are_numbers, floats_of
@@ -112,7 +112,7 @@ def _is_read_by_entry(array: NDArray[Any], lenient: bool, declared: bool) -> boo
     return array.dtype.kind == "O" and (len(array) == 0 or (not declared and are_numbers(array.flat)))
 
 
-def from_sparse(X: Any) -> sparse.csr_array:
+def from_sparse(X: Any) -> Any:
     """A private CSR copy: duplicate entries are added up in float64, never in the caller's arrays."""
     _check_rank(X.ndim)
     _check_dtype(X.dtype)

@@ -5,13 +5,13 @@ No error, repr or pickle shows a value of the table or its number of rows.
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._validate import check_choice
+from dimfree.data import sparse
 from dimfree.data.blocks import Mask, Rows, SparseRows, densely, float_squares, gathered
 from dimfree.data.convert import ONE_ROW_EACH, Source, source_of
 from dimfree.data.formats.bounded import Bounds
@@ -315,7 +315,7 @@ def _on_dense(work: Callable[[Rows, Mask | None], Result], rows: Source, among: 
     return work(_dense(rows), among)
 
 
-def _rows_of(matrix: sparse.csr_array, first: int, last: int) -> SparseRows:
+def _rows_of(matrix: Any, first: int, last: int) -> SparseRows:
     """Consecutive rows that share the memory of the table's entries."""
     begin, end = matrix.indptr[first], matrix.indptr[last]
     parts = (matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[first : last + 1] - begin)

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
+
+from dimfree.data import sparse
 
 _ENTRIES = 2**20  # stored entries read at a time
 
@@ -43,7 +44,7 @@ class SparseStream(Stream):
         return int(self.indptr[-1])
 
     @abstractmethod
-    def csr_blocks(self, bounds: Iterator[tuple[int, int]]) -> Iterator[sparse.csr_array]:
+    def csr_blocks(self, bounds: Iterator[tuple[int, int]]) -> Iterator[Any]:
         """The rows between each pair of bounds: a csr_array of float64, no entry stored twice."""
 
     def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from dimfree.data import sparse
 from dimfree.data.cluster.worker_memory import freed_memory_kept
 from dimfree.data.stream import pieces
 from dimfree.errors import DimfreeError, InvalidFile, InvalidRecords, LostWorkers

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names
+from dimfree.data import sparse
 from dimfree.data.convert import from_sparse
 from dimfree.data.formats.file_stream import (
     CHANGED,
@@ -66,14 +66,14 @@ class SparseH5ad(StoredFile, SparseStream):
             self.columns = _names(file, self.shape[1])
             _check_pointers(self.indptr, self.shape[0], group)
 
-    def csr_blocks(self, bounds: Iterator[tuple[int, int]]) -> Iterator[sparse.csr_array]:
+    def csr_blocks(self, bounds: Iterator[tuple[int, int]]) -> Iterator[Any]:
         with self.unchanged(), _opened(self.path) as file:
             group = file["X"]
             _check_pointers(self.indptr, self.shape[0], group)
             for first, last in bounds:
                 yield self._rows(group, first, last)
 
-    def _rows(self, group: Any, first: int, last: int) -> sparse.csr_array:
+    def _rows(self, group: Any, first: int, last: int) -> Any:
         begin, end = int(self.indptr[first]), int(self.indptr[last])
         starts = self.indptr[first : last + 1] - begin
         parts = (group["data"][begin:end], group["indices"][begin:end], starts)

@@ -9,10 +9,10 @@ Proof: proofs/data/people/person_records.md.
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
+from dimfree.data import sparse
 from dimfree.data.blocks import SparseRows
 from dimfree.data.people.key_column import ONE_KEY_EACH, check_same_index, take_column
 from dimfree.data.people.keys import Keys, in_doubt, open_keys

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 
 from dimfree import _validate
 from dimfree._types import Floats
+from dimfree.data import sparse
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.given import Given

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 
 from dimfree import _validate
 from dimfree._types import Floats
+from dimfree.data import sparse
 from dimfree.geometry.bases.basis import Basis, unit_rows
 from dimfree.geometry.exact_product import SlicedMatrix
 
@@ -63,7 +63,7 @@ def _written_out(given: Any, dimension: int) -> object:
     return given.toarray() if sparse.issparse(given) else _columns_of(given)
 
 
-def _columns_of(operator: "sparse.linalg.LinearOperator") -> object:
+def _columns_of(operator: Any) -> object:
     """T itself, from T applied to the unit vectors, which are public."""
     try:
         return np.concatenate([operator.matmat(units.T) for units in unit_rows(operator.shape[1])], axis=1)
