@@ -76,19 +76,26 @@ class Sighting:
 
 
 @during("directions of the records")
-def sighted(space: Space, lookout: Lookout, basis: Basis | None, among: Mask | None = None) -> Sighting:
-    """The sums over all valid records (`among`: over these) for the forecasts; T is the public basis, if any."""
+def sighted(
+    space: Space, lookout: Lookout, basis: Basis | None, among: Mask | None = None, *, spread_alone: bool = False
+) -> Sighting:
+    """The sums over all valid records (`among`: over these) for the forecasts; T is the public basis, if any.
+
+    `spread_alone`: nothing else will be asked, and the other sums are left at zero.
+    """
     size = space.dimension
-    total = space.summed(partial(_sums_of, lookout.before(space.units), basis), size + 2, among)
+    of_rows = partial(_sums_of, lookout.before(space.units), basis, spread_alone)
+    total = space.summed(of_rows, size + 2, among)
     return Sighting(total[:size], int(total[size]), int(total[size + 1]))
 
 
-def _sums_of(lookout: Lookout, basis: Basis | None, rows: Rows) -> Integers:
+def _sums_of(lookout: Lookout, basis: Basis | None, spread_alone: bool, rows: Rows) -> Integers:
     total = np.zeros(rows.shape[1] + 2, dtype=np.int64)
     for some in some_rows(rows):
         directions = lookout.directions(some)
-        total[:-2] += clipped_total(directions, EVEN, _squared)
-        total[-2] += _weights(directions).sum()
+        if not spread_alone:
+            total[:-2] += clipped_total(directions, EVEN, _squared)
+            total[-2] += _weights(directions).sum()
         total[-1] += 0 if basis is None else _spreads(directions, basis).sum()
     return total
 

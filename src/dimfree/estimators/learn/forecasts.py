@@ -98,15 +98,15 @@ class View:
         state, rotated = self.cosine(state, seen)
         return state, (worst, best, rotated)
 
-    def _sighting(self) -> Sighting:
-        setting = self.setting
-        return sighted(setting.space, self.seen_from, Cosine.here(setting.space.dimension), self.sampled)
+    def _sighting(self, *, spread_alone: bool = False) -> Sighting:
+        space = self.setting.space
+        return sighted(space, self.seen_from, Cosine.here(space.dimension), self.sampled, spread_alone=spread_alone)
 
     def cosine(self, state: State, seen: Sighting | None = None) -> tuple[State, float]:
         """Gain forecast for the diagonal of the cosine transform; 0 where there is none in so many dimensions."""
         if Cosine.here(self.setting.space.dimension) is None:
             return state, 0.0
-        seen = self._sighting() if seen is None else seen
+        seen = self._sighting(spread_alone=True) if seen is None else seen
         state, spread = state.release(SCALAR_SHARE, partial(noisy_spread, seen, noise=self.setting.noise))
         fewest = (self.setting.count - PESSIMISM * self.setting.count_stddev) * self.rate
         gain = NORMAL_ABSOLUTE * fewest / max(_high(spread), 1.0)
