@@ -20,7 +20,6 @@ from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.population import Lengths
 from dimfree.estimators.learn.principal_directions import Spikes
 from dimfree.estimators.learn.scale import LearnedRadius
-from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import VarianceRelease
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.shape import Diagonal
@@ -182,7 +181,7 @@ class State:
 
     def centre(self) -> tuple[Floats, Floats]:
         """The denoised combination of what is known, and its posterior variance."""
-        return denoised(*self.known.combined())
+        return self.known.outputs.centre
 
     def in_original(self) -> tuple[Floats, Floats]:
         """The combination in the original coordinates: value, and noise variance."""
