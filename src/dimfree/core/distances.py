@@ -12,7 +12,7 @@ or on a few side by side.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -30,14 +30,15 @@ from dimfree.geometry.grid import RADIUS, IntegerRecords, are_on_grid, rows_to_s
 
 _ROWS = 512  # of a tile of the table
 _DEVICE_ROWS = 2048  # the same, on a GPU
-_SCREENED = 64  # rows of a tile whose pairs are screened, or listed, at a time: small arrays beside the tile
+_LISTED = 64  # rows of a tile whose pairs are listed at a time, if these are many: small arrays beside the tile
 _CELLS = 2**15  # entries of rows whose pairs are decided one by one
 _DEVICE_CELLS = 2**22
 _CROWD = 256  # if more than one pair in so many is in doubt, multiplying all pairs is faster
 _ACROSS = 8  # times sqrt(d): coordinates in one product of 32 bits; its error is then a quarter of that of `rint`
 _SIDE_BY_SIDE = 8  # tiles of the same rows that are multiplied at once: few large products are faster than many
 _THREADS = 4  # each works on a tile, or on so many; the products have threads of their own
-_FEW_TILES = 6  # are done before threads are started
+_FEW_FILLED = 6  # tiles are filled before threads are started
+_FEW_ASKED = 48  # tiles are asked about by one thread: half a millisecond each, in steps that wait for one another
 _SPARE = 1 + 1e-6  # covers the rounding of the bounds themselves
 _KEPT_FREE = 2**25  # bytes: enough for what a tile with a crowd of doubts needs
 _LARGEST = 1e300  # a larger square is not used: sums of two might overflow
@@ -87,13 +88,13 @@ class PairDistances:
 
     def friend_pairs(self, radius: float) -> int:
         """Σ_j c_j at this radius: ordered pairs of friends, every record its own."""
-        return self.count + 2 * sum(self._on_tiles(partial(self._pairs_in, radius)))
+        return self.count + 2 * sum(self._on_tiles(partial(self._pairs_in, radius), _FEW_ASKED))
 
     def friend_counts(self, radius: float) -> Integers:
         """c_j at this radius: of the records on its grid, in their order, then of all others."""
         counts = np.ones(len(self.rows), dtype=np.int64)
         for (rows, columns), (of_rows, of_columns) in zip(
-            self.tiles, self._on_tiles(partial(self._counts_in, radius)), strict=True
+            self.tiles, self._on_tiles(partial(self._counts_in, radius), _FEW_ASKED), strict=True
         ):
             counts[rows] += of_rows
             counts[columns] += of_columns
@@ -113,13 +114,12 @@ class PairDistances:
             kept = rows_to_steps(self.rows if there.all() else self.rows[there], step)
         return IntegerRecords(kept, self.count - len(kept))
 
-    @property
-    def _threads(self) -> int:
-        few = isinstance(self.rows, DeviceRows) or len(self.tiles) <= _FEW_TILES
-        return 1 if few else min(cores(), _THREADS)
+    def _threads(self, few: int = _FEW_FILLED) -> int:
+        alone = isinstance(self.rows, DeviceRows) or len(self.tiles) <= few
+        return 1 if alone else min(cores(), _THREADS)
 
-    def _on_tiles(self, work: Callable[[Tile], Result]) -> list[Result]:
-        return list(in_order(work, list(enumerate(self.tiles)), self._threads))
+    def _on_tiles(self, work: Callable[[Tile], Result], few: int = _FEW_FILLED) -> list[Result]:
+        return list(in_order(work, list(enumerate(self.tiles)), self._threads(few)))
 
     def _fill(self, offsets: Offsets | DeviceOffsets, tile: Tile) -> None:
         """Squared distances by float sums in 64 bits."""
@@ -144,8 +144,8 @@ class PairDistances:
         self.errors[:] += (across + 32) * 2.0**-24
         exponents = np.frexp(np.sqrt(np.nan_to_num(self.squares)))[1]
         for start in range(0, dimension, across):
-            part = offsets.in_32_bits(slice(start, start + across), np.ldexp(1.0, -exponents), self._threads)
-            list(in_order(partial(self._add_products, part), self._strips, self._threads))
+            part = offsets.in_32_bits(slice(start, start + across), np.ldexp(1.0, -exponents), self._threads())
+            list(in_order(partial(self._add_products, part), self._strips, self._threads()))
         self._on_tiles(partial(self._finish, exponents))
 
     @property
@@ -213,13 +213,9 @@ class PairDistances:
             return np.zeros_like(asked), np.zeros_like(asked)
         if most <= below.min() - fewer.max():
             return asked, np.zeros_like(asked)
-        sure, doubtful = (namespace(squared).empty_like(squared, dtype=namespace(squared).bool) for _ in range(2))
-        height = _SCREENED if isinstance(squared, np.ndarray) else max(len(squared), 1)
-        for start in range(0, len(squared), height):
-            some = slice(start, start + height)
-            sure[some] = squared[some] <= beside(squared, below[some, None]) - beside(squared, fewer)
-            doubtful[some] = ~(squared[some] > beside(squared, above[some, None]) + beside(squared, further))
-        doubtful ^= sure  # what is sure was not beyond the other bound; where there is no number there is doubt
+        sure = squared <= beside(squared, below[:, None]) - beside(squared, fewer)
+        apart = squared > beside(squared, above[:, None]) + beside(squared, further)
+        doubtful = sure == apart  # no pair is both; where there is no number it is neither
         if not asked.all():
             sure &= beside(squared, asked)
             doubtful &= beside(squared, asked)
@@ -229,7 +225,7 @@ class PairDistances:
         """The pairs of a tile that may be friends: both on the grid, and each pair once."""
         there = are_on_grid(self.peaks, step)
         both = there[rows, None] & there[columns]
-        return np.triu(both, k=1) if rows == columns else both
+        return both & _later(self.squared.shape[-1])[: len(both), : len(both)] if rows == columns else both
 
     def _margins(self, part: slice, low: float, high: float, error: float) -> tuple[Floats, Floats]:
         """What each row takes off low², below which pairs are sure, and adds to high², beyond which they are apart.
@@ -248,7 +244,7 @@ class PairDistances:
             settled = within & near & doubtful
             doubtful &= ~near
         height = (
-            _SCREENED if _are_crowd(doubtful) else max(len(doubtful), 1)
+            _LISTED if _are_crowd(doubtful) else max(len(doubtful), 1)
         )  # a long list of pairs is made piece by piece
         for start in range(0, len(doubtful), height):
             some = doubtful[start : start + height]
@@ -277,6 +273,12 @@ def _tiles(count: int, size: int) -> list[tuple[slice, slice]]:
     """Consecutive rows against the same and against all later ones."""
     parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
     return [(rows, columns) for place, rows in enumerate(parts) for columns in parts[place:]]
+
+
+@cache
+def _later(size: int) -> Mask:
+    """The pairs (row, later row) of a tile of so many rows with themselves."""
+    return np.triu(np.ones((size, size), dtype=np.bool_), k=1)
 
 
 def _count(marked: Mask | Tensor) -> int:
