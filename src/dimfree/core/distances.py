@@ -37,8 +37,7 @@ _CROWD = 256  # if more than one pair in so many is in doubt, multiplying all pa
 _ACROSS = 8  # times sqrt(d): coordinates in one product of 32 bits; its error is then a quarter of that of `rint`
 _SIDE_BY_SIDE = 8  # tiles of the same rows that are multiplied at once: few large products are faster than many
 _THREADS = 4  # each works on a tile, or on so many; the products have threads of their own
-_FEW_FILLED = 6  # tiles are filled before threads are started
-_FEW_ASKED = 48  # tiles are asked about by one thread: half a millisecond each, in steps that wait for one another
+_FEW_TILES = 48  # are worked on by one thread: half a millisecond each, in steps for which threads wait in turn
 _SPARE = 1 + 1e-6  # covers the rounding of the bounds themselves
 _KEPT_FREE = 2**25  # bytes: enough for what a tile with a crowd of doubts needs
 _LARGEST = 1e300  # a larger square is not used: sums of two might overflow
@@ -88,13 +87,13 @@ class PairDistances:
 
     def friend_pairs(self, radius: float) -> int:
         """Σ_j c_j at this radius: ordered pairs of friends, every record its own."""
-        return self.count + 2 * sum(self._on_tiles(partial(self._pairs_in, radius), _FEW_ASKED))
+        return self.count + 2 * sum(self._on_tiles(partial(self._pairs_in, radius)))
 
     def friend_counts(self, radius: float) -> Integers:
         """c_j at this radius: of the records on its grid, in their order, then of all others."""
         counts = np.ones(len(self.rows), dtype=np.int64)
         for (rows, columns), (of_rows, of_columns) in zip(
-            self.tiles, self._on_tiles(partial(self._counts_in, radius), _FEW_ASKED), strict=True
+            self.tiles, self._on_tiles(partial(self._counts_in, radius)), strict=True
         ):
             counts[rows] += of_rows
             counts[columns] += of_columns
@@ -114,12 +113,13 @@ class PairDistances:
             kept = rows_to_steps(self.rows if there.all() else self.rows[there], step)
         return IntegerRecords(kept, self.count - len(kept))
 
-    def _threads(self, few: int = _FEW_FILLED) -> int:
-        alone = isinstance(self.rows, DeviceRows) or len(self.tiles) <= few
-        return 1 if alone else min(cores(), _THREADS)
+    @property
+    def _threads(self) -> int:
+        few = isinstance(self.rows, DeviceRows) or len(self.tiles) <= _FEW_TILES
+        return 1 if few else min(cores(), _THREADS)
 
-    def _on_tiles(self, work: Callable[[Tile], Result], few: int = _FEW_FILLED) -> list[Result]:
-        return list(in_order(work, list(enumerate(self.tiles)), self._threads(few)))
+    def _on_tiles(self, work: Callable[[Tile], Result]) -> list[Result]:
+        return list(in_order(work, list(enumerate(self.tiles)), self._threads))
 
     def _fill(self, offsets: Offsets | DeviceOffsets, tile: Tile) -> None:
         """Squared distances by float sums in 64 bits."""
@@ -144,8 +144,8 @@ class PairDistances:
         self.errors[:] += (across + 32) * 2.0**-24
         exponents = np.frexp(np.sqrt(np.nan_to_num(self.squares)))[1]
         for start in range(0, dimension, across):
-            part = offsets.in_32_bits(slice(start, start + across), np.ldexp(1.0, -exponents), self._threads())
-            list(in_order(partial(self._add_products, part), self._strips, self._threads()))
+            part = offsets.in_32_bits(slice(start, start + across), np.ldexp(1.0, -exponents), min(cores(), _THREADS))
+            list(in_order(partial(self._add_products, part), self._strips, self._threads))
         self._on_tiles(partial(self._finish, exponents))
 
     @property
