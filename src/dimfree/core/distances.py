@@ -12,7 +12,7 @@ or on a few side by side.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -30,14 +30,14 @@ from dimfree.geometry.grid import RADIUS, IntegerRecords, are_on_grid, rows_to_s
 
 _ROWS = 512  # of a tile of the table
 _DEVICE_ROWS = 2048  # the same, on a GPU
-_SCREENED = 64  # rows of a tile whose pairs are screened, or listed, at a time: small arrays beside the tile
+_LISTED = 64  # rows of a tile whose pairs are listed at a time, if these are many: small arrays beside the tile
 _CELLS = 2**15  # entries of rows whose pairs are decided one by one
 _DEVICE_CELLS = 2**22
 _CROWD = 256  # if more than one pair in so many is in doubt, multiplying all pairs is faster
 _ACROSS = 8  # times sqrt(d): coordinates in one product of 32 bits; its error is then a quarter of that of `rint`
 _SIDE_BY_SIDE = 8  # tiles of the same rows that are multiplied at once: few large products are faster than many
 _THREADS = 4  # each works on a tile, or on so many; the products have threads of their own
-_FEW_TILES = 6  # are done before threads are started
+_FEW_TILES = 48  # are worked on by one thread: half a millisecond each, in steps for which threads wait in turn
 _SPARE = 1 + 1e-6  # covers the rounding of the bounds themselves
 _KEPT_FREE = 2**25  # bytes: enough for what a tile with a crowd of doubts needs
 _LARGEST = 1e300  # a larger square is not used: sums of two might overflow
@@ -146,7 +146,7 @@ class PairDistances:
         exponents = np.frexp(np.sqrt(np.nan_to_num(self.squares)))[1]
         factors, memory = np.ldexp(1.0, -exponents), np.empty(len(self.rows) * across, dtype=np.float32)
         for start in range(0, dimension, across):
-            part = offsets.in_32_bits(slice(start, start + across), factors, self._threads, memory)
+            part = offsets.in_32_bits(slice(start, start + across), factors, min(cores(), _THREADS), memory)
             list(in_order(partial(self._add_products, part), self._strips, self._threads))
         self._on_tiles(partial(self._finish, exponents))
 
@@ -215,13 +215,9 @@ class PairDistances:
             return np.zeros_like(asked), np.zeros_like(asked)
         if most <= below.min() - fewer.max():
             return asked, np.zeros_like(asked)
-        sure, doubtful = (namespace(squared).empty_like(squared, dtype=namespace(squared).bool) for _ in range(2))
-        height = _SCREENED if isinstance(squared, np.ndarray) else max(len(squared), 1)
-        for start in range(0, len(squared), height):
-            some = slice(start, start + height)
-            sure[some] = squared[some] <= beside(squared, below[some, None]) - beside(squared, fewer)
-            doubtful[some] = ~(squared[some] > beside(squared, above[some, None]) + beside(squared, further))
-        doubtful ^= sure  # what is sure was not beyond the other bound; where there is no number there is doubt
+        sure = squared <= beside(squared, below[:, None]) - beside(squared, fewer)
+        apart = squared > beside(squared, above[:, None]) + beside(squared, further)
+        doubtful = sure == apart  # no pair is both; where there is no number it is neither
         if not asked.all():
             sure &= beside(squared, asked)
             doubtful &= beside(squared, asked)
@@ -231,7 +227,7 @@ class PairDistances:
         """The pairs of a tile that may be friends: both on the grid, and each pair once."""
         there = are_on_grid(self.peaks, step)
         both = there[rows, None] & there[columns]
-        return np.triu(both, k=1) if rows == columns else both
+        return both & _later(self.squared.shape[-1])[: len(both), : len(both)] if rows == columns else both
 
     def _margins(self, part: slice, low: float, high: float, error: float) -> tuple[Floats, Floats]:
         """What each row takes off low², below which pairs are sure, and adds to high², beyond which they are apart.
@@ -250,7 +246,7 @@ class PairDistances:
             settled = within & near & doubtful
             doubtful &= ~near
         height = (
-            _SCREENED if _are_crowd(doubtful) else max(len(doubtful), 1)
+            _LISTED if _are_crowd(doubtful) else max(len(doubtful), 1)
         )  # a long list of pairs is made piece by piece
         for start in range(0, len(doubtful), height):
             some = doubtful[start : start + height]
@@ -279,6 +275,12 @@ def _tiles(count: int, size: int) -> list[tuple[slice, slice]]:
     """Consecutive rows against the same and against all later ones."""
     parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
     return [(rows, columns) for place, rows in enumerate(parts) for columns in parts[place:]]
+
+
+@cache
+def _later(size: int) -> Mask:
+    """The pairs (row, later row) of a tile of so many rows with themselves."""
+    return np.triu(np.ones((size, size), dtype=np.bool_), k=1)
 
 
 def _count(marked: Mask | Tensor) -> int:

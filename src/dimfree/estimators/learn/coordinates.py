@@ -55,7 +55,7 @@ def _choose(state: State, rotations: bool) -> State:
     if state.from_ring:
         return _beyond_ring(state, view) if rotations else state
     state, (own, own_at_best, cosine) = view.axes(state)
-    state, learned = view.one_direction(state, _basis_mu(state))
+    state, learned = view.one_direction(state, _basis_mu(state), rotations=rotations)
     forecasts = Forecasts(own, own_at_best, cosine, learned)
     chosen = forecasts.best() if rotations else forecasts.without_rotation()
     return state.choose(**forecasts.numbers(), basis=chosen)
@@ -74,9 +74,9 @@ def _own_axes(state: State, rotations: bool) -> State:
     """The diagonal path; between its rounds a check whether the rescaled coordinates are correlated."""
     state = first_round(state)
     spread = state.stddev
-    state, gain = _view(state, np.sqrt(spread)).one_direction(state, _basis_mu(state))
+    state, gain = _view(state, np.sqrt(spread)).one_direction(state, _basis_mu(state), rotations=rotations)
     state = state.choose(forecast_refined=gain)
-    if not rotations or gain < WORTH:
+    if gain < WORTH:
         return last_round(state)
     state, moved = _directions(state, spread)
     return last_stages(state) if moved else last_round(state)

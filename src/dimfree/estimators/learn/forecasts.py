@@ -119,14 +119,19 @@ class View:
         seen = uneven**2 * dimension - 2 * off * (1 - off) - 3 * off**2
         return float((max(seen, 0.0) / (1 - off) ** 2) ** 0.125)
 
-    def one_direction(self, state: State, basis_mu: float) -> tuple[State, float]:
-        """Gain of a basis learned at `basis_mu` if one direction held all correlation; 0: not admissible (P12)."""
+    def one_direction(self, state: State, basis_mu: float, *, rotations: bool = True) -> tuple[State, float]:
+        """Gain of a basis learned at `basis_mu` if one direction held all correlation; 0: not admissible (P12).
+
+        Without `rotations` the gain decides nothing: the number costs as much, but is made of noise alone.
+        """
         setting, dimension = self.setting, self.setting.space.dimension
         if not 1 < dimension <= MOST_COLUMNS:
             return state, 0.0
-        outer = outer_sum(setting.space, self.seen_from, self.sampled)
+        outer = outer_sum(setting.space, self.seen_from, self.sampled) if rotations else np.zeros((0, 0), np.int64)
         number = partial(noisy_togetherness, outer, relation=setting.relation, noise=setting.noise)
         state, found = state.release(SCALAR_SHARE, number)
+        if not rotations:
+            return state, 0.0
         share = self._share(max(_low(found), 0.0) / self.count)
         least = smallest_share(dimension, basis_mu / MOVES[setting.relation], setting.count)
         if share < max(CLEARLY_CORRELATED * least, LEAST_CORRELATION):

@@ -6,6 +6,7 @@ an output, α = its weight in the answer, V = noise variance of the answer; all 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +29,24 @@ class Output:
     offset: Floats | float = 0.0
 
 
+class Outputs(tuple[Output, ...]):
+    """Some outputs, and what every step asks of them again: computed once."""
+
+    @cached_property
+    def combined(self) -> tuple[Floats, Floats]:
+        """(value, variance) of their average by inverse variance (P8)."""
+        weights = [1 / output.variance for output in self]
+        total = _sum(weights)
+        value = _sum(weight / total * output.value for weight, output in zip(weights, self, strict=True))
+        return _fixed(value), _fixed(1 / total)
+
+    @cached_property
+    def centre(self) -> tuple[Floats, Floats]:
+        """The denoised average, and its posterior variance."""
+        value, variance = denoised(*self.combined)
+        return _fixed(value), _fixed(variance)
+
+
 @dataclass(frozen=True)
 class Combination:
     """The answer: its value, the variance of its noise, and how far it lies from the centres of its outputs."""
@@ -41,18 +60,17 @@ class Combination:
 class Knowledge:
     """All outputs so far and what they cost."""
 
-    outputs: tuple[Output, ...] = ()
+    outputs: Outputs = field(default_factory=Outputs)
     events: tuple[Gaussian, ...] = ()
-    _centre: list[tuple[Floats, Floats]] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
     def of(cls, output: Output, *events: Gaussian) -> "Knowledge":
         """One output alone, with the events charged so far."""
-        return cls((output,), events)
+        return cls(Outputs([output]), events)
 
     def add(self, output: Output, *events: Gaussian) -> "Knowledge":
         """With one more output, and what it cost."""
-        return Knowledge((*self.outputs, output), (*self.events, *events))
+        return Knowledge(Outputs([*self.outputs, output]), (*self.events, *events))
 
     def charge(self, *events: Gaussian) -> "Knowledge":
         """With what was drawn for something else than an output."""
@@ -60,16 +78,7 @@ class Knowledge:
 
     def combined(self) -> tuple[Floats, Floats]:
         """(value, variance) of the average by inverse variance of all outputs: the next centre (P8)."""
-        weights = [1 / output.variance for output in self.outputs]
-        total = _sum(weights)
-        value = _sum(weight / total * output.value for weight, output in zip(weights, self.outputs, strict=True))
-        return value, 1 / total
-
-    def centre(self) -> tuple[Floats, Floats]:
-        """The denoised combination, and its posterior variance. Computed once for the same outputs."""
-        if not self._centre:
-            self._centre.append(denoised(*self.combined()))
-        return self._centre[0]
+        return self.outputs.combined
 
     def answer(self) -> Combination:
         """Σ√(α_i/N_i)·y_i/λ with λ = Σ√(α_i/N_i): its noise has variance 1/λ², exactly, as Σα_i = 1 (P21)."""
@@ -92,3 +101,9 @@ class Knowledge:
 
 def _sum(parts: Iterable[Floats]) -> Floats:
     return np.sum(list(parts), axis=0)
+
+
+def _fixed(values: Floats) -> Floats:
+    """Many steps hold the same array: none may write to it."""
+    values.setflags(write=False)
+    return values

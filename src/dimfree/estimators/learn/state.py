@@ -181,7 +181,7 @@ class State:
 
     def centre(self) -> tuple[Floats, Floats]:
         """The denoised combination of what is known, and its posterior variance."""
-        return self.known.centre()
+        return self.known.outputs.centre
 
     def in_original(self) -> tuple[Floats, Floats]:
         """The combination in the original coordinates: value, and noise variance."""
