@@ -16,7 +16,7 @@ from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.progress import during
 from dimfree.data.records import Records
 from dimfree.data.threads import cores, in_order
-from dimfree.geometry.clip import squares
+from dimfree.geometry.clip import exact_squares, squares
 from dimfree.geometry.exact_product import LARGEST, saturate
 from dimfree.geometry.shape import Isotropic
 from dimfree.geometry.space import Space
@@ -109,12 +109,13 @@ def _lengths(units: Floats, rows: Rows) -> Floats:
 def _norms(rows: Floats | SparseRows) -> Floats:
     """Norms of finite rows: whole numbers of steps, a power of two chosen by the largest entry of the row alone."""
     exponents = np.maximum(np.frexp(peaks(rows))[1], _SMALLEST_EXPONENT)
-    whole = squares(_times(rows, np.ldexp(1.0, _BITS - exponents)), 1.0)
+    whole = _squares(rows, np.ldexp(1.0, _BITS - exponents))
     return np.sqrt(whole) * np.ldexp(1.0, exponents - _BITS)
 
 
-def _times(rows: Floats | SparseRows, factors: Floats) -> Floats | SparseRows:
-    """Each row times a number of its own."""
+def _squares(rows: Floats | SparseRows, factors: Floats) -> Floats:
+    """Squared norms in whole steps of rows, each times a number of its own; no entry is then too large to be squared."""
     if isinstance(rows, SparseRows):
-        return rows.with_values(rows.values * rows.spread(factors))
-    return rows * factors[:, None]
+        return squares(rows.with_values(rows.values * rows.spread(factors)), 1.0)
+    steps = rows * factors[:, None]
+    return exact_squares(np.rint(steps, out=steps))

@@ -11,7 +11,7 @@ from dimfree._types import Floats
 from dimfree.data.blocks import Columns
 from dimfree.data.gpu.rows import beside
 
-_LONG = 2**14  # columns of a row that NumPy repeats without loss
+_LONG = 2**16  # columns of a row that NumPy repeats without loss
 
 
 class PerColumn:
