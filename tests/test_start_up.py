@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+import typing
+
+import dimfree
 
 _SCRIPT = """
 import sys, time
@@ -16,8 +19,6 @@ HEAVY = {
     "altair",
     "anndata",
     "dask",
-    "dimfree.ledger",
-    "dimfree.paper",
     "pandas",
     "polars",
     "pyarrow",
@@ -26,7 +27,6 @@ HEAVY = {
     "scipy.sparse",
     "scipy.stats",
     "sklearn",
-    "sqlite3",
     "typer",
     "zarr",
 }
@@ -73,3 +73,7 @@ print(time.process_time() - time.thread_time() - others)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 0.01
+
+
+def test_the_types_of_the_front_door_can_be_looked_up():
+    assert "ledger" in typing.get_type_hints(dimfree.release_mean)

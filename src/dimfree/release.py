@@ -6,7 +6,7 @@ but the records), and paper (Algorithm 2 as printed, made private).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,13 +22,13 @@ from dimfree.estimators.run import Run
 from dimfree.estimators.unknown import refuse_unknown, release_unknown
 from dimfree.estimators.without_test import release_basic, release_soft
 from dimfree.geometry.shape import Shape
+from dimfree.ledger.charging import charged_run, check_ledger
+from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise
 from dimfree.options import Options
+from dimfree.paper.algorithm2 import refuse_paper, release_paper
 from dimfree.request import Learned, NeighboursName, Objective, OnMissing, Request, open_records
 from dimfree.results.release import Release
-
-if TYPE_CHECKING:  # a ledger, and the paper's algorithm, are imported where they are asked for
-    from dimfree.ledger.ledger import Ledger
 
 
 class Estimator(NamedTuple):
@@ -38,18 +38,6 @@ class Estimator(NamedTuple):
     refuse: Callable[[Run], Release | None]
 
 
-def _release_paper(run: Run) -> Release:
-    from dimfree.paper.algorithm2 import release_paper
-
-    return release_paper(run)
-
-
-def _refuse_paper(run: Run) -> Release | None:
-    from dimfree.paper.algorithm2 import refuse_paper
-
-    return refuse_paper(run)
-
-
 ESTIMATORS: dict[str, Estimator] = {
     "auto": Estimator(release_cheapest, refuse_known),
     "stable": Estimator(release_known, refuse_known),
@@ -57,7 +45,7 @@ ESTIMATORS: dict[str, Estimator] = {
     "basic": Estimator(release_basic, refuse_known),
     "unknown": Estimator(release_unknown, refuse_unknown),
     "columns": Estimator(release_columns, refuse_columns),
-    "paper": Estimator(_release_paper, _refuse_paper),
+    "paper": Estimator(release_paper, refuse_paper),
 }
 
 
@@ -76,7 +64,7 @@ def release_mean(
     on_missing: OnMissing = "raise",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
-    ledger: "Ledger | None" = None,
+    ledger: Ledger | None = None,
     device: str | None = None,
     noise: Noise | None = None,
     options: Options = Options(),
@@ -200,15 +188,12 @@ def release_mean(
         noise=noise,
         options=options,
     )
-    if ledger is not None:
-        from dimfree.ledger.charging import check_ledger
-
-        check_ledger(ledger)
+    check_ledger(ledger)
     records, whose = open_records(X, request)
     return charged(Run.of(request, records), request, whose, ledger)
 
 
-def charged(run: Run, request: Request, whose: Mapping[str, Any], ledger: "Ledger | None" = None) -> Release:
+def charged(run: Run, request: Request, whose: Mapping[str, Any], ledger: Ledger | None = None) -> Release:
     """The release of a run, its ledger charged before any noise is drawn; `whose` says what one person is."""
     estimator = ESTIMATORS[request.estimator]
     with (
@@ -220,12 +205,7 @@ def charged(run: Run, request: Request, whose: Mapping[str, Any], ledger: "Ledge
             # before any value is looked at, but to make records of persons' rows
             return stated(refusal, whose, run.records.bounds)
         require_valid(run.records, request.on_missing)
-        if ledger is None:
-            release = estimator.release(run)
-        else:
-            from dimfree.ledger.charging import charged_run
-
-            release = charged_run(ledger, request.estimator, run, whose, estimator.release)
+        release = charged_run(ledger, request.estimator, run, whose, estimator.release)
         return stated(release, whose, run.records.bounds)
 
 

@@ -13,6 +13,7 @@ from streams import needs
 import dimfree
 from dimfree.data.cluster import dask_table, partitions
 from dimfree.data.cluster.partitions import Failure, packed
+from dimfree.data.gpu.device import Place
 from dimfree.data.progress import listening
 from dimfree.data.records import as_records, open_records
 from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
@@ -240,6 +241,16 @@ def test_a_work_that_fails_tells_its_kind_only(table):
     with pytest.raises(LostWorkers, match="ZeroDivisionError") as error:
         list(records.mapped(_fails, 10, None, 1, all))
     assert str(table[0, 0]) not in str(error.value)
+
+
+def test_passes_stay_with_the_partitions_whatever_the_device(table, monkeypatch):
+    records = as_records(da.from_array(table, chunks=(300, 4))).on(Place("cuda:0"))
+    monkeypatch.setattr(dask_table.DaskTable, "row_blocks", _fails)
+    assert sum(records.mapped(_counted, 100, None, 1, sum)) == len(table)
+
+
+def _counted(rows, among):
+    return len(rows)
 
 
 def _fails(rows, among):

@@ -19,6 +19,7 @@ from dimfree.data.formats.csv import CsvStream
 from dimfree.data.formats.file_stream import FileStream, rows_at_once
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.read_public import read_covariance
+from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, OutOfMemory
 from dimfree.noise import SeededNoise
 
@@ -150,6 +151,25 @@ def test_nothing_is_released_from_a_file_that_changes_in_the_middle(tmp_path, ta
         lambda: dimfree.release_mean(records, epsilon=4, delta=1e-6, covariance=np.ones(4), noise=Meddling(1))
     )
     assert drawn
+
+
+def test_another_file_in_the_place_of_an_array_for_a_while(tmp_path):
+    """There and back within a pass: every block is of the file that was opened."""
+    path, table = tmp_path / "t.npy", np.random.default_rng(0).standard_normal((500, 4))
+    np.save(path, table)
+    records, seen = Records(NpyStream(path), None), []
+
+    def meddle(rows, among):
+        seen.append(len(rows))
+        if len(seen) == 2:
+            path.rename(tmp_path / "first")
+            np.save(path, np.full_like(table, SECRET))
+        if len(seen) == 4:
+            (tmp_path / "first").rename(path)
+        return float(rows.sum())
+
+    assert "changed since it was opened" in refusal_of(lambda: list(records.mapped(meddle, 50, None, 1, sum)))
+    assert len(seen) == 2
 
 
 class Patchwork(FileStream):

@@ -22,7 +22,7 @@ VARIANCES = np.array([0.3, 1.0, 4.0, 1e-30, 25.0, 0.5])
 SHAPES = {"diagonal": Diagonal(VARIANCES), "ones": Isotropic(1.0), "dense": Dense(np.diag([1.0, 2, 3, 4, 5, 6]) + 0.5)}
 
 
-CUTS = [(2**19, 2**16, 2**31, 1), (8, 4, 2**31, 2), (40, 12, 0, 1), (28, 8, 0, 3), (1, 1, 0, 2)]
+CUTS = [(2**19, 2**16, 2**31, 1), (8, 4, 2**31, 2), (40, 12, 0, 1), (28, 8, 0, 3), (1, 1, 0, 2), (300, 1, 2**31, 2)]
 
 
 def column(place, rows):
@@ -38,6 +38,10 @@ def total_of_ones(rows):
     return np.array([len(rows)])
 
 
+def thousandths(rows):
+    return np.trunc(np.clip(densely(rows), -1e6, 1e6) * 1000).sum(axis=0).astype(np.int64)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
@@ -51,6 +55,8 @@ def test_pieces_are_the_valid_rows_one_by_one(pieces, table, shape, cut, form):
     assert (space.units is None) == (shape == "dense")
     assert columns(space).tobytes() == handed_out.tobytes()
     assert space.summed(total_of_ones, 1).tolist() == [valid.sum()]
+    for tiles in (True, False):
+        assert space.summed(thousandths, 6, tiles=tiles).tolist() == thousandths(handed_out[valid]).tolist()
     among = np.arange(len(table)) % 3 == 0
     assert columns(space, among).tobytes() == handed_out[among].tobytes()
     sampled = np.arange(len(table)) % 4 == 1
@@ -85,6 +91,22 @@ def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
     finally:
         tracemalloc.stop()
     assert peak < count * width * 8 / 2
+
+
+def test_an_invalid_row_takes_no_memory(monkeypatch):
+    """The valid rows beside it are copied, into space that is taken in any case."""
+    monkeypatch.setenv("DIMFREE_THREADS", "1")
+    table, taken = np.ones((60_000, 20)), []
+    for entry in (1.0, 1.0, np.nan):  # the first pass of a process takes memory of its own
+        table[30_000, 3] = entry
+        space = Space(open_records(table, on_missing="drop"), Isotropic(1.0))
+        tracemalloc.start()
+        try:
+            space.summed(total_of_ones, 1)
+            taken.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert abs(taken[2] - taken[1]) < 10_000
 
 
 def test_nobody_is_asked_for_nothing(pieces, table):

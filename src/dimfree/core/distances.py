@@ -71,7 +71,7 @@ class PairDistances:
             squares[~(squares < _LARGEST)] = math.nan
             errors, squared = np.full(space, _float64_error(rows.shape[1])), _zeros(rows, (space, size, size))
             table = cls(rows, invalid, peaks(rows), centre, squares, squared, errors, np.zeros((space, 2)))
-            large = space * size**2 * rows.shape[1] > SMALL  # a public number
+            large = space * size**2 * rows.shape[1] > SMALL  # by public numbers, but for more records than `capacity`
             if isinstance(offsets, DenseOffsets) and large and float32_is_whole():
                 table._fill_in_32_bits(offsets)
             else:

@@ -114,7 +114,7 @@ def _norms(rows: Floats | SparseRows) -> Floats:
 
 
 def _squares(rows: Floats | SparseRows, factors: Floats) -> Floats:
-    """Squared norms in whole steps of rows, each times a number of its own; no entry is then too large to be squared."""
+    """Squared norms of rows in whole steps, each row times a number of its own, after which no entry is too large."""
     if isinstance(rows, SparseRows):
         return squares(rows.with_values(rows.values * rows.spread(factors)), 1.0)
     steps = rows * factors[:, None]

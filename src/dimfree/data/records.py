@@ -138,8 +138,10 @@ class Records:
         many threads, or where the records lie, perhaps more than once, and consecutive results may come merged into
         one. It must not hold Records.
         """
-        if hasattr(self._source, "mapped") and self.place is None:
+        if hasattr(self._source, "mapped"):
             return iter(self._source.mapped(partial(_on_dense, work), rows, among, merge))
+        if self.place is None and hasattr(self._source, "worked"):
+            return iter(self._source.worked(partial(_on_dense, work), rows, among, threads))
         blocks: Iterator[Rows] = self.stored_blocks() if self.is_sparse else self._unmasked(rows)
         if self.place is not None:
             blocks, threads = self.placed_blocks(self.place, rows), min(threads, 2)  # one on its way, one worked on
@@ -293,7 +295,10 @@ def are_finite(rows: Rows) -> Mask:
         return rows.are_finite()
     with np.errstate(all="ignore"):  # a warning or error could reveal records
         valid = np.isfinite(float_squares(rows))  # a quick look: with a finite sum of squares all entries are finite
-    return valid if valid.all() else np.asarray(np.isfinite(rows).all(axis=1))
+    if not valid.all():
+        doubtful = np.flatnonzero(~valid)
+        valid[doubtful] = np.isfinite(rows[doubtful]).all(axis=1)
+    return valid
 
 
 def with_gaps(rows: Rows) -> Rows:

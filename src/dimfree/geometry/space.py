@@ -7,6 +7,7 @@ record. `valid_blocks` fetches a sample. Proofs: proofs/geometry/clip.md, proofs
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -207,11 +208,16 @@ def _sum_over(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[P
 
 
 def _sum_of_all(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[Piece], count: int) -> Integers:
-    found = [rows for rows, _, _ in pieces]
-    dense = [rows for rows in found if isinstance(rows, np.ndarray)]
-    if dense and len(dense) == len(found):
-        return of_rows(np.concatenate(dense))  # a sum already, as long as the total
-    return _added(size, map(of_rows, found))
+    """Dense pieces one below the other: their sum is as long as the total."""
+    table, filled = np.empty(0), 0
+    for rows, _, _ in pieces:
+        if not isinstance(rows, np.ndarray):
+            return _added(size, map(of_rows, chain([rows], (others for others, _, _ in pieces))))
+        if not filled:
+            table = np.empty((count, rows.shape[1]))
+        table[filled : filled + len(rows)] = rows
+        filled += len(rows)
+    return of_rows(table[:filled]) if filled else np.zeros(size, dtype=np.int64)
 
 
 def _added(size: int, parts: Iterable[Integers]) -> Integers:
@@ -236,7 +242,8 @@ def _list_over(of_rows: Callable[[Rows], Floats], pieces: Iterator[Piece], count
 def _pieces(
     rows: Rows, valid: Mask | None, among: Mask | None, rescaling: Rescaling | None, *, by_entry: bool = False
 ) -> Iterator[Piece]:
-    """The valid rows, few at a time; sparse ones all at once, as their entries are few, and those on a device.
+    """The valid rows, few at a time; sparse ones all at once, as their entries are few, and those on a device. The
+    next piece may take the memory of a dense one.
 
     `by_entry`: all rows, of coordinates that are apart; missing entries are NaN.
     """
@@ -244,6 +251,8 @@ def _pieces(
         rows, valid = _some(rows, among), None if valid is None else valid[among]
     at_once = rescaling is None and isinstance(rows, SparseRows | DeviceRows)
     step = len(rows) if at_once else _tile_rows(rows.shape[1])
+    # for the valid rows of a tile, whether there is an invalid one or not
+    space = None if at_once or by_entry else np.empty((min(step, len(rows)), rows.shape[1]))
     for start in range(0, len(rows), max(1, step)):
         place = slice(start, start + step)
         tile: Rows = rows[place] if rescaling is None else densely(rows[place])
@@ -252,8 +261,16 @@ def _pieces(
             continue
         finite = are_finite(tile) if valid is None else valid[place]
         if finite.any():
-            kept = tile if finite.all() else tile[finite]
+            kept = tile if finite.all() else _chosen(tile, finite, space)
             yield (kept if rescaling is None else rescaling(densely(kept))), place, finite
+
+
+def _chosen(rows: Rows, which: Mask, space: Floats | None) -> Rows:
+    """Some of the rows; dense ones are copied into the space given."""
+    if space is None or not isinstance(rows, np.ndarray):
+        return rows[which]
+    places = np.flatnonzero(which)
+    return rows.take(places, axis=0, out=space[: len(places)], mode="clip")  # "raise" would make a copy
 
 
 def _tile_rows(width: int) -> int:

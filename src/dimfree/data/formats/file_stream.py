@@ -116,6 +116,11 @@ class StoredFile:
         with reading(self.path):
             self._require_seal()
 
+    def require_seal_of(self, file: BinaryIO) -> None:
+        """An error if an open file is another one than that which was opened first, or has changed."""
+        if _of(os.fstat(file.fileno())) != self._seal:
+            raise InvalidFile(CHANGED)
+
     def _require_seal(self) -> None:
         if _seal(self.path) != self._seal:
             raise InvalidFile(CHANGED)
@@ -159,10 +164,14 @@ def _seal(path: FilePath) -> tuple[int, int, int, int]:
         return 0, 0, len(path.content), 0
     stat = path.stat()
     if not path.is_dir():
-        return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+        return _of(stat)
     within = [(name, inner.st_size, inner.st_mtime_ns) for name, inner in _files_within(path)]
     digest = sha256(repr((stat.st_mtime_ns, sorted(within))).encode()).digest()
     return stat.st_dev, stat.st_ino, len(within), int.from_bytes(digest[:8])
+
+
+def _of(stat: os.stat_result) -> tuple[int, int, int, int]:
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _files_within(folder: Path) -> Iterator[tuple[str, os.stat_result]]:

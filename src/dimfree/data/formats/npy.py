@@ -1,6 +1,6 @@
 """.npy files, read by position. Not memory-mapped: a mapped file that shrinks ends the process without an error."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
 from itertools import pairwise
@@ -15,7 +15,7 @@ from dimfree.data.formats.file_stream import FileStream, reading
 from dimfree.data.progress import heard
 from dimfree.data.records import as_records
 from dimfree.data.stream import pieces
-from dimfree.data.threads import cores, in_order
+from dimfree.data.threads import in_order
 from dimfree.errors import InvalidFile
 
 _NEAR = 2**14  # bytes from one row to the next on average, up to which reading all takes no longer than skipping
@@ -23,6 +23,7 @@ _WINDOW_ROWS = 2**20  # whose places are listed at a time
 
 Result = TypeVar("Result")
 Read: TypeAlias = Callable[[BinaryIO], NDArray[Any]]  # from the open file
+Work: TypeAlias = Callable[[NDArray[Any], Mask | None], Result]
 
 
 class NpyStream(FileStream):
@@ -47,12 +48,10 @@ class NpyStream(FileStream):
         some._among[slice(None) if self._among is None else self._among] = rows
         return some
 
-    def mapped(
-        self, work: Callable[..., Result], rows: int, among: Mask | None, merge: Callable[[Iterable[Result]], Result]
-    ) -> Iterator[Result]:
+    def worked(self, work: Work[Result], rows: int, among: Mask | None, threads: int) -> Iterator[Result]:
         """The work on every block, by the thread that has read it: the block is still near its core."""
         self.require_same()
-        yield from in_order(partial(self._worked, work), self._with_parts(rows, among), cores())
+        yield from in_order(partial(self._read_and_worked, work), self._with_parts(rows, among), threads)
         self.require_same()
 
     def _with_parts(self, rows: int, among: Mask | None) -> Iterator[tuple[Read, Mask | None]]:
@@ -63,9 +62,11 @@ class NpyStream(FileStream):
             start += count
             heard(start, self.shape[0])
 
-    def _worked(self, work: Callable[..., Result], block: tuple[Read, Mask | None]) -> Result:
+    def _read_and_worked(self, work: Work[Result], block: tuple[Read, Mask | None]) -> Result:
+        """The file is opened for the block, and is the one that it was."""
         read, among = block
         with reading(self.path), self.path.open("rb", buffering=0) as file:
+            self.require_seal_of(file)
             rows = read(file)
         return work(rows, among)
 

@@ -50,7 +50,7 @@ def _fit(log_density: Floats, steps: int) -> Floats:
     for _ in range(steps):
         np.multiply(density, weights, out=joint)
         joint /= (density @ weights)[:, None]
-        weights = np.einsum("ij->j", joint) / len(joint)  # row by row, as `mean` does, but quicker for few atoms
+        weights = np.einsum("ij->j", joint) / len(joint)  # row by row, as `mean` of several atoms, but quicker
     np.multiply(density, weights, out=joint)
     joint /= joint.sum(axis=1, keepdims=True)
     return joint
