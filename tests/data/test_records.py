@@ -15,10 +15,13 @@ from hypothesis.extra import numpy as hnp
 from streams import RecordedStream
 
 from dimfree.data import records as records_module
+from dimfree.data.formats.npy import NpyStream
 from dimfree.data.people.keys import open_keys
 from dimfree.data.people.person_records import person_records
 from dimfree.data.records import Records, as_records, open_records, require_valid
-from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
 
 SECRET = 271828.25
 SECRET_TEXT = "271828"
@@ -370,7 +373,7 @@ def test_a_list_with_words_is_still_no_table():
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda X: Records(RecordedStream(X, 3), None)])
 def test_rows_are_known_to_be_valid_only_after_they_were_looked_at(form):
-    """And only of a table in memory: a stream may bring other rows on the next pass."""
+    """Not of any stream: it may bring other rows on the next pass. Of a file that has changed every pass is an error."""
     some = np.arange(6) < 4
     records = as_records(form(np.eye(6, 2)))
     for parts in (records, records.chosen(some), records.held(some, 9), records.on(None)):
@@ -378,6 +381,18 @@ def test_rows_are_known_to_be_valid_only_after_they_were_looked_at(form):
     require_valid(records, "raise")
     for parts in (records, records.chosen(some), records.held(some, 9), records.on(None)):
         assert parts.known_valid is not records.streams
+
+
+def test_rows_of_a_file_that_must_stay_as_it_is_are_known_to_be_valid(tmp_path):
+    np.save(tmp_path / "t.npy", np.eye(6, 2))
+    records = Records(NpyStream(tmp_path / "t.npy"), None)
+    assert not records.known_valid
+    require_valid(records, "raise")
+    assert records.streams
+    assert records.known_valid
+    np.save(tmp_path / "t.npy", np.full((6, 2), np.nan))
+    with pytest.raises(InvalidFile, match="changed"):
+        Space(records, Isotropic(1.0)).summed(lambda rows: np.array([len(rows)]), 1)
 
 
 @pytest.mark.parametrize("rule", ["drop", "column", "raise"])

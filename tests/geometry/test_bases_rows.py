@@ -82,7 +82,7 @@ def test_partitions_of_a_dask_array_are_rotated_alike(table, name):
 def test_the_input_is_never_all_dense(monkeypatch, kept, verb):
     """Beyond the rotated rows, which are kept up to a stated size and else made anew, memory holds blocks only."""
     monkeypatch.setattr(space_module, "KEPT_BYTES", kept)
-    count, width = 20_000, 256
+    count, width = 40_000, 256
     stored = (np.ones(count), (np.arange(count), np.arange(count) % width))
     records = open_records(sparse.csr_array(stored, shape=(count, width)))
     dense = 8 * count * width
@@ -100,7 +100,7 @@ def test_the_input_is_never_all_dense(monkeypatch, kept, verb):
 
 def test_the_partner_sees_a_dense_copy():
     """The measure would notice one."""
-    count, width = 20_000, 256
+    count, width = 40_000, 256
     table = sparse.csr_array((np.ones(count), (np.arange(count), np.arange(count) % width)), shape=(count, width))
     tracemalloc.start()
     try:

@@ -26,7 +26,7 @@ BY_ROW = ("raise", "drop")  # rules for whole rows
 ON_MISSING = (*BY_ROW, "column")
 
 _BLOCK_ENTRIES = 2**22  # 32 MiB of float64: large enough for fast arithmetic, small compared with the table
-_LOOK_ENTRIES = 2**18  # where a block is read only
+_LOOK_ENTRIES = 2**20  # where a block is read only
 _SPARSE_BLOCK_ENTRIES = 2**20  # stored entries; what is computed from them takes some such arrays
 
 Result = TypeVar("Result")
@@ -79,7 +79,8 @@ class Records:
 
     @property
     def known_valid(self) -> bool:
-        """Whether this run has seen that every row is valid, of a table in memory: no pass need look again."""
+        """Whether this run has seen that every row is valid, of a table in memory or a file that must stay as it is: no
+        pass need look again."""
         return self._known_valid
 
     @property
@@ -250,7 +251,7 @@ def require_valid(records: Records, on_missing: str) -> None:
             "forbids it: clean the table, pass on_missing='column' (--on-missing column) to average each column over "
             "the rows that have it, or on_missing='drop' to give such rows no weight."
         )
-    records._known_valid = not records.streams
+    records._known_valid = not records.streams or records._source.sealed
 
 
 def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_missing: str = "raise") -> Records:

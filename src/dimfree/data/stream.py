@@ -18,6 +18,7 @@ class Stream(ABC):
     shape: tuple[int, int]
     columns: tuple[str, ...] | None = None
     is_sparse: bool = False
+    sealed: bool = False  # a pass over rows that have changed since the first is an error
 
     @abstractmethod
     def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:

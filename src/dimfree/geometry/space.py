@@ -24,7 +24,7 @@ from dimfree.geometry.exact_product import LARGEST, saturate
 from dimfree.geometry.shape import Diagonal, Isotropic, Rescaling, Shape
 
 _BLOCK_ENTRIES = 2**21  # handed to a thread at a time: threads wait for each other at every handing over
-_MADE_ENTRIES = 2**19  # the same where a block is read, or laid out, for it: small beside any memory
+_MADE_ENTRIES = 2**20  # the same where a block is read, or laid out, for it: small beside any memory
 _TILE_ENTRIES = 2**18  # worked on at a time: an array of so many and its successors stay near a core
 _FEWEST = 8  # rows of a tile, if the block has so many: for fewer, what is done once for each tile would show
 _THREADED_BYTES = 2**24  # a smaller table is done before threads are started

@@ -130,6 +130,7 @@ class FileStream(StoredFile, Stream):
     """Private: a table in a file. `dtype` is that of every block; a pass over a file that has changed is an error."""
 
     dtype: np.dtype[Any]
+    sealed = True
 
     @abstractmethod
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
