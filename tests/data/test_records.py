@@ -373,7 +373,7 @@ def test_a_list_with_words_is_still_no_table():
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda X: Records(RecordedStream(X, 3), None)])
 def test_rows_are_known_to_be_valid_only_after_they_were_looked_at(form):
-    """Not of any stream: it may bring other rows on the next pass. Of a file that has changed every pass is an error."""
+    """Not of any stream: it may bring other rows on the next pass. Passes over a file that has changed are errors."""
     some = np.arange(6) < 4
     records = as_records(form(np.eye(6, 2)))
     for parts in (records, records.chosen(some), records.held(some, 9), records.on(None)):
