@@ -100,3 +100,14 @@ def test_a_sparse_table_is_never_made_dense(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1000 * 20_000  # bytes: an eighth of the dense table
+
+
+def test_lengths_that_are_asked_for_again_are_the_same():
+    """They are kept for one scale: another scale, or an array that was changed in place, is not taken for it."""
+    ring, scale = ring_of(rows(20)), np.array([1.0, 2.0, 4.0, 0.5])
+    first = ring.lengths(scale)
+    kept = first.copy()
+    first[:] = -1  # the caller's own
+    assert (ring.lengths(scale) == kept).all()
+    scale *= 2
+    assert (ring.lengths(scale) == kept / 2).all()

@@ -23,7 +23,11 @@ _SOUND = (1e-250, 1e250)  # of R·g² and g²: no quotient of a square is spoilt
 _SOUND_NORMS = (1e-12, 1e9)
 _LARGEST_BLUR = 0.01
 _UNHELD = 2.0**44  # of a squared length: below it no coordinate was held at the cap of `clip`, whose square this is
-_PROBES = 256
+_PROBES, _FEWEST_PROBES, _PROBED = (
+    256,
+    48,
+    2**20,
+)  # records, at most and at least, and entries of theirs, for a good first unit
 
 Places = NDArray[np.intp]
 
@@ -61,7 +65,8 @@ class ScoreLengths:
     def likely_unit(self, grid: Floats, share: float) -> float:
         """The unit at which this share of the first few records is clipped: a good unit for `look`."""
         nobody: Rows = np.zeros((0, self.space.dimension))
-        rows = next(self.space.valid_blocks(), nobody)[:_PROBES]
+        enough = min(_PROBES, max(_FEWEST_PROBES, _PROBED // self.space.dimension))
+        rows = next(self.space.valid_blocks(), nobody)[:enough]
         if self.space.units is not None and (self.space.units != 1).any():
             rows = densely(rows) * self.space.units  # as they were before, up to rounding
         low, high = 0, len(grid) - 1

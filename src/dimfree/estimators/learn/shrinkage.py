@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from dimfree._types import Floats
 from dimfree.estimators.choose.constants import MEAN_STEPS, PRIOR_ATOMS, SCORE_STEPS, SHAPE_MODEL_ERROR
+from dimfree.estimators.learn.mixture import posterior
 from dimfree.mechanisms.scores import phi_inverse
 
 
@@ -27,11 +28,11 @@ def denoised(y: Floats, variance: Floats) -> tuple[Floats, Floats]:
     spreads = np.concatenate([[0.0], smallest * 4.0 ** np.arange(1, rungs + 1)])
     total = variance[:, None] + spreads
     log_density = -0.5 * (np.log(total) + offset[:, None] ** 2 / total)
-    posterior = _fit(log_density, MEAN_STEPS)
+    found = _fit(log_density, MEAN_STEPS)
     shrink = spreads / total
-    centre = (posterior * shrink).sum(axis=1) * offset
+    centre = (found * shrink).sum(axis=1) * offset
     apart = shrink * offset[:, None] - centre[:, None]
-    left = (posterior * (shrink * variance[:, None] + apart**2)).sum(axis=1)
+    left = (found * (shrink * variance[:, None] + apart**2)).sum(axis=1)
     anchor = math.pi / 2 / float((1 / variance).sum())  # the variance of the median
     return y - offset + centre, np.clip(left + anchor, 1e-3 * variance, variance)
 
@@ -45,15 +46,8 @@ def _weighted_median(values: Floats, weights: Floats) -> float:
 def _fit(log_density: Floats, steps: int) -> Floats:
     """Posterior probabilities of the atoms after so many EM steps from equal weights."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
-    weights = np.full(density.shape[1], 1 / density.shape[1])
-    joint = np.empty_like(density)  # overwritten in every step
-    for _ in range(steps):
-        np.multiply(density, weights, out=joint)
-        joint /= (density @ weights)[:, None]
-        weights = np.einsum("ij->j", joint) / len(joint)  # row by row, as `mean` of several atoms, but quicker
-    np.multiply(density, weights, out=joint)
-    joint /= joint.sum(axis=1, keepdims=True)
-    return joint
+    atoms = density.shape[1]
+    return posterior(density, np.full(atoms, 1 / atoms), steps)
 
 
 @dataclass(frozen=True)
@@ -72,10 +66,10 @@ def learned_variances(scores: Floats, noise: Floats | float, unit: Floats | floa
     least, each = float(np.min(noise)), np.broadcast_to(noise, scores.shape)
     highest = 2 * float(phi_inverse(np.array(max(float(scores.max()), least))))
     moments = np.concatenate([[least / 64], np.geomspace(least / 8, highest, PRIOR_ATOMS)])
-    posterior = _fit(-0.5 * ((scores[:, None] - mean_score(moments)) / each[:, None]) ** 2, SCORE_STEPS)
+    found = _fit(-0.5 * ((scores[:, None] - mean_score(moments)) / each[:, None]) ** 2, SCORE_STEPS)
     logs = 0.5 * np.log(moments)
-    spread = (posterior * (logs - (posterior @ logs)[:, None]) ** 2).sum(axis=1)
-    return LearnedVariances((posterior @ moments) * unit, spread + (logs[2] - logs[1]) ** 2 / 12 + SHAPE_MODEL_ERROR**2)
+    spread = (found * (logs - (found @ logs)[:, None]) ** 2).sum(axis=1)
+    return LearnedVariances((found @ moments) * unit, spread + (logs[2] - logs[1]) ** 2 / 12 + SHAPE_MODEL_ERROR**2)
 
 
 def mean_score(moments: Floats) -> Floats:

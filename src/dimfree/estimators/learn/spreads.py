@@ -27,6 +27,7 @@ from dimfree.estimators.choose.constants import (
     STATED_MODEL_ERROR,
     VAGUE,
 )
+from dimfree.estimators.learn.mixture import posterior
 from dimfree.mechanisms.scores import phi_inverse
 from dimfree.results.error_model import LearnedShape
 
@@ -100,14 +101,7 @@ def _posterior(
     density = np.concatenate(list(_densities(release, atoms, offset, offset_variance)))
     if earlier is not None:
         density *= np.exp(earlier.log_density(atoms * release.unit[:, None]))
-    weights, joint = anything, np.empty_like(density)
-    for _ in range(SPREAD_STEPS):
-        np.multiply(density, weights, out=joint)
-        joint /= (density @ weights)[:, None]
-        weights = (joint.sum(axis=0) + ANY_SPREAD_COLUMNS * anything) / (len(density) + ANY_SPREAD_COLUMNS)
-    np.multiply(density, weights, out=joint)
-    joint /= joint.sum(axis=1, keepdims=True)
-    return atoms, joint
+    return atoms, posterior(density, anything, SPREAD_STEPS, ANY_SPREAD_COLUMNS)
 
 
 def _densities(release: VarianceRelease, atoms: Floats, offset: Floats, offset_variance: Floats) -> Iterator[Floats]:
@@ -119,18 +113,21 @@ def _densities(release: VarianceRelease, atoms: Floats, offset: Floats, offset_v
 def _densities_of(release: VarianceRelease, atoms: Floats, offset: Floats, stddev: Floats, part: slice) -> Floats:
     """The same of some columns, entry by entry."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(SPREAD_NODES)
+    seen = (
+        slice(part.start, part.start + 1) if release.centre is None else part
+    )  # without a centre e is 0 in all columns
     noise = np.broadcast_to(release.noise, release.scores.shape)
     logs = np.full((len(release.scores[part]), len(atoms)), -np.inf)
     for node, weight in zip(nodes, weights, strict=True):
-        away = (offset[part] + node * stddev[part]) / np.sqrt(release.unit[part])
+        away = (offset[seen] + node * stddev[seen]) / np.sqrt(release.unit[seen])
         off = (release.scores[part, None] - expected_score(np.sqrt(atoms), away[:, None])) / noise[part, None]
         logs = np.logaddexp(logs, np.log(weight) - 0.5 * off**2)
     return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
-def _quantiles(atoms: Floats, posterior: Floats) -> tuple[Floats, Floats]:
+def _quantiles(atoms: Floats, probabilities: Floats) -> tuple[Floats, Floats]:
     """The atoms that leave `SPREAD_TAIL` on either side, moved outwards by one: the error of the grid."""
-    cumulated = posterior.cumsum(axis=1)
+    cumulated = probabilities.cumsum(axis=1)
     lower, upper = ((cumulated >= level).argmax(axis=1) for level in (SPREAD_TAIL, 1 - SPREAD_TAIL))
     return atoms[np.maximum(lower - 1, 0)], atoms[np.minimum(upper + 1, len(atoms) - 1)]
 
