@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from dimfree.core import distances, products
+from dimfree.core import distances, products, undecided
 from dimfree.core.distances import PairDistances
 from dimfree.core.friends import all_counts
 from dimfree.data.blocks import SparseRows, densely
@@ -138,6 +138,20 @@ def test_small_chunks_decide_alike(seed, monkeypatch):
     monkeypatch.setattr(products, "_CELLS", 1)
     assert PairDistances.of(rows, 0).friend_pairs(radius) == expected == counted(rows, radius)
     assert PairDistances.of(as_sparse(rows), 0).friend_pairs(radius) == expected
+
+
+@pytest.mark.parametrize("far", [(), (0,), (3, 4, 5), (39,), tuple(range(40))], ids=lambda far: f"{len(far)} far")
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_the_rows_on_the_grid_in_steps(seed, monkeypatch, far, threads):
+    """In place of the first rows, in their order, by any number of threads."""
+    monkeypatch.setenv("DIMFREE_THREADS", threads)
+    monkeypatch.setattr(undecided, "_TILE", 6)  # two rows at a time
+    rows = np.random.default_rng(seed).normal(size=(40, 3))
+    rows[list(far), 1] = 1e20
+    expected = to_steps(np.delete(rows, far, axis=0), 1.0 / RADIUS)
+    found = PairDistances.of(rows.copy(), 2).in_steps(1.0)
+    assert (found.values == expected).all()
+    assert found.invalid == 2 + len(far)
 
 
 # the screen's own promise

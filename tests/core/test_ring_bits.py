@@ -117,6 +117,7 @@ def test_single_precision_is_read_before_it_is_halved_and_subtracted():
 def test_blocks_of_any_size(monkeypatch, table, shape, kind, rows):
     expected = numbers(ring_of(kind(table), shape))
     monkeypatch.setattr(ring_module, "_CELLS", 1)  # a column at a time
+    monkeypatch.setattr(ring_module, "_TILE", 5 * rows)
     with blocks_of(rows, 5):
         assert numbers(ring_of(kind(table), shape)) == expected
 
@@ -125,6 +126,7 @@ def test_blocks_of_any_size(monkeypatch, table, shape, kind, rows):
 def test_any_number_of_threads(monkeypatch, table, kind):
     expected = numbers(ring_of(kind(table), Isotropic(1.0)))
     monkeypatch.setattr(space_module, "_THREADED_BYTES", 0)
+    monkeypatch.setattr(ring_module, "_TILE", 10)
     for threads in (1, 2, 5):
         monkeypatch.setitem(os.environ, "DIMFREE_THREADS", str(threads))
         with blocks_of(4, 5):

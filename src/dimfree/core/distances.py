@@ -34,7 +34,8 @@ _LISTED = 64  # rows of a tile whose pairs are listed at a time, if these are ma
 _CELLS = 2**15  # entries of rows whose pairs are decided one by one
 _DEVICE_CELLS = 2**22
 _CROWD = 256  # if more than one pair in so many is in doubt, multiplying all pairs is faster
-_ACROSS = 8  # times sqrt(d): coordinates in one product of 32 bits; its error is then a quarter of that of `rint`
+_ACROSS = 16  # times sqrt(d): coordinates in one product of 32 bits; its error is then half of that of `rint`
+_MOST_ACROSS = 2**14  # of them: the error of a longer sum would outgrow what `errors` has to spare
 _SIDE_BY_SIDE = 8  # tiles of the same rows that are multiplied at once: few large products are faster than many
 _THREADS = 4  # each works on a tile, or on so many; the products have threads of their own
 _FEW_TILES = 48  # are worked on by one thread: half a millisecond each, in steps for which threads wait in turn
@@ -141,7 +142,7 @@ class PairDistances:
         Each row is multiplied by a power of two of its own, so that its norm is about one.
         """
         dimension = self.rows.shape[1]
-        across = min(math.ceil(_ACROSS * math.sqrt(dimension)), dimension)
+        across = min(math.ceil(_ACROSS * math.sqrt(dimension)), _MOST_ACROSS, dimension)
         self.errors[:] += (across + 32) * 2.0**-24
         exponents = np.frexp(np.sqrt(np.nan_to_num(self.squares)))[1]
         factors, memory = np.ldexp(1.0, -exponents), np.empty(len(self.rows) * across, dtype=np.float32)

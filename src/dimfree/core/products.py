@@ -17,10 +17,10 @@ from dimfree.core.gpu_offsets import DeviceOffsets
 from dimfree.data import sparse
 from dimfree.data.blocks import SparseRows, Table, densely, minus
 from dimfree.data.gpu.rows import DeviceRows
-from dimfree.data.threads import in_order
+from dimfree.data.threads import cores, in_order
 
 _CELLS = 2**20  # entries of a working block; every thread has some
-_FEW_CELLS = 2**16  # the same, where a pass over them follows at once
+_FEW_CELLS = 2**18  # the same, where a pass over them follows at once
 _CROWDED = 16  # a column stored by more than one row in so many is multiplied as a dense one
 _CENTRE_SAMPLE = 129
 _TRIED = 128  # rows and columns of a trial product
@@ -73,12 +73,13 @@ class DenseOffsets:
     centre: NDArray[Any]
 
     def squares(self) -> Floats:
-        squares = np.empty(len(self.which))
-        rows = max(1, _CELLS // len(self.centre))
-        for start in range(0, len(self.which), rows):
+        rows = max(1, _FEW_CELLS // len(self.centre))
+
+        def of_some(start: int) -> Floats:
             offsets = self._offsets(slice(start, start + rows), slice(None))
-            squares[start : start + rows] = np.einsum("ij,ij->i", offsets, offsets)
-        return squares
+            return np.asarray(np.einsum("ij,ij->i", offsets, offsets))
+
+        return np.concatenate([np.zeros(0), *in_order(of_some, range(0, len(self.which), rows), cores())])
 
     def products(self, rows: Integers, columns: Integers) -> Floats:
         """Accumulated over blocks of coordinates."""

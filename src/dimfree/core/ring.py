@@ -24,6 +24,7 @@ from dimfree.noise import Noise
 
 KEY = 2**61  # keys are below it
 _CELLS = 2**20  # entries of a working block
+_TILE = 2**18  # the same where whole rows are worked on
 _BITS = 20  # of the largest entry of a difference, where its length is taken
 _SMALLEST_EXPONENT = -900  # a smaller difference is taken as if it reached 2**-900: every factor is a normal number
 
@@ -47,6 +48,8 @@ class Ring:
     @during("differences in the core's sample")
     def of(cls, space: Space, sampled: Mask | None, capacity: int, *, noise: Noise) -> "Ring":
         """Of the valid records among the sampled ones; `capacity` as in `on_grid`."""
+        if (untouched := space.at_hand(sampled)) is not None:
+            return cls(Space(_differences_at_hand(*untouched, capacity, noise), Isotropic(1.0)))
         size = space.count if sampled is None else int(sampled.sum())
         rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64, cores())
         return cls(Space(half_differences(rows, ring_order(len(rows), noise)), Isotropic(1.0)))
@@ -80,6 +83,24 @@ def half_differences(rows: Rows, order: Integers) -> Records:
     return Records(differences, None).where_it_lies()
 
 
+@np.errstate(all="ignore")
+def _differences_at_hand(rows: Floats, which: Integers, capacity: int, noise: Noise) -> Records:
+    """The same of these rows of a table that is left as it is: each difference goes straight to its place."""
+    order = which[ring_order(len(which), noise)]
+    circle, table = np.append(order, order[:1]), np.empty((max(len(order), capacity), rows.shape[1]))[: len(order)]
+    tile = max(1, _TILE // rows.shape[1])
+    list(in_order(partial(_subtract_from, rows, circle, table, tile), range(0, len(order), tile), cores()))
+    table.flags.writeable = False
+    return Records(table, None)
+
+
+def _subtract_from(rows: Floats, circle: Integers, table: Floats, tile: int, start: int) -> None:
+    """Some pairs: rows in the order of the circle, and each one's successor."""
+    halves = rows.take(circle[start : start + tile + 1], axis=0)
+    halves /= 2
+    np.subtract(halves[:-1], halves[1:], out=table[start : start + tile])
+
+
 def _subtract_successors(rows: Floats, order: Integers) -> None:
     """A few columns at a time, so that no second table is needed."""
     across = max(1, _CELLS // max(len(rows), 1))
@@ -103,15 +124,20 @@ def _halved(rows: SparseRows | DeviceRows) -> SparseRows | DeviceRows:
 
 @np.errstate(all="ignore")  # a warning or error could reveal records
 def _lengths(units: Floats, rows: Rows) -> Floats:
-    """Norms of rows whose coordinates are divided by public units; sparse rows stay sparse."""
+    """Norms of rows whose coordinates are divided by public units, and held within the floats; sparse rows stay so."""
     if isinstance(rows, SparseRows):
-        return _norms(rows.with_values(saturate(rows.values / units[rows.columns])))
-    return _norms(saturate(densely(rows) / units))
+        quotients = rows.with_values(saturate(rows.values / units[rows.columns]))
+        return _norms(quotients, peaks(quotients))
+    quotients = densely(rows) / units
+    largest = peaks(quotients)
+    if not np.isfinite(largest).all():  # else there is nothing to hold
+        largest = peaks(saturate(quotients))
+    return _norms(quotients, largest)
 
 
-def _norms(rows: Floats | SparseRows) -> Floats:
+def _norms(rows: Floats | SparseRows, largest: Floats) -> Floats:
     """Norms of finite rows: whole numbers of steps, a power of two chosen by the largest entry of the row alone."""
-    exponents = np.maximum(np.frexp(peaks(rows))[1], _SMALLEST_EXPONENT)
+    exponents = np.maximum(np.frexp(largest)[1], _SMALLEST_EXPONENT)
     whole = _squares(rows, np.ldexp(1.0, _BITS - exponents))
     return np.sqrt(whole) * np.ldexp(1.0, exponents - _BITS)
 

@@ -8,20 +8,27 @@ import numpy as np
 from dimfree._types import Floats, Integers
 from dimfree.core.friends import NEAR, within_radius
 from dimfree.data.blocks import Mask, Rows, minus
+from dimfree.data.threads import cores, in_order
 from dimfree.geometry.grid import RADIUS, rows_to_steps, to_steps
 
 _CELLS = 2**16  # entries of rows that are rounded to steps at a time
+_TILE = 2**18  # the same for a whole table, by threads
 
 
 def overwritten(rows: Floats, kept: Mask, step: float) -> Integers:
-    """The rows kept, in whole steps, in place of the first of them: there is no second table."""
-    values, filled, chunk = rows.view(np.int64), 0, max(1, _CELLS // rows.shape[1])
-    for start in range(0, len(rows), chunk):
-        part = slice(start, start + chunk)
-        steps = to_steps(rows[part], step)[kept[part]]
-        values[filled : filled + len(steps)] = steps
-        filled += len(steps)
-    return values[:filled]
+    """The rows kept, in whole steps, in place of the first of them: there is no second table.
+
+    Where one row is left out those after it move up, and chunks must be seen to one after the other.
+    """
+    values, chunk = rows.view(np.int64), max(1, _TILE // rows.shape[1])
+    places = np.append(0, np.cumsum(kept))
+
+    def overwrite(start: int) -> None:
+        part = slice(start, min(start + chunk, len(rows)))
+        values[places[part.start] : places[part.stop]] = to_steps(rows[part], step)[kept[part]]
+
+    list(in_order(overwrite, range(0, len(rows), chunk), cores() if kept.all() else 1))
+    return values[: places[-1]]
 
 
 def partners_are_friends(left: Rows, right: Rows, step: float) -> Mask:

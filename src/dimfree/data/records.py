@@ -123,7 +123,18 @@ class Records:
 
     def looked_at(self, rows: int | None = None) -> Iterator[tuple[NDArray[np.float64], Mask]]:
         """`blocks` with invalid rows as they are: no copy of a block tells that it has one."""
-        return ((block, are_finite(block)) for block in self._unmasked(rows))
+        look = _all_valid if self.known_valid else are_finite
+        return ((block, look(block)) for block in self._unmasked(rows))
+
+    def at_hand(self, sampled: Mask | None) -> tuple[NDArray[np.float64], NDArray[np.intp]] | None:
+        """A table that passes need not read or convert, and which of its rows are valid and sampled; None: it is none.
+
+        Which ones is for the caller to keep private.
+        """
+        if not self.are_at_hand or self.place is not None:
+            return None
+        every = np.concatenate([np.ones(0, dtype=np.bool_), *(valid for _, valid in self.looked_at())])
+        return self._source, np.flatnonzero(every if sampled is None else every & sampled)
 
     def mapped(
         self,
@@ -300,6 +311,10 @@ def are_finite(rows: Rows) -> Mask:
         doubtful = np.flatnonzero(~valid)
         valid[doubtful] = np.isfinite(rows[doubtful]).all(axis=1)
     return valid
+
+
+def _all_valid(rows: Rows) -> Mask:
+    return np.ones(len(rows), dtype=np.bool_)
 
 
 def with_gaps(rows: Rows) -> Rows:

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from dimfree._types import Integers
 from dimfree.accounting.events import Gaussian, charged_gaussian, refining_bits
 from dimfree.data.blocks import IntegerRows, densely, minus, one_row, width
+from dimfree.data.threads import cores, in_order
 from dimfree.geometry.grid import RADIUS
 from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
 
-_CELLS = 2**22
+_CELLS = 2**20  # entries of a block, of which every thread has some
 _SAFE = 2**62
 
 
@@ -67,10 +68,14 @@ def _weighted_offsets(
     largest = int(weights.max()) * 2 * RADIUS
     rows = max(1, min(_CELLS // width(values), _SAFE // largest))
     fits = len(weighted) * largest < _SAFE
+    dense = isinstance(values, np.ndarray)
+
+    def summed(start: int) -> NDArray[Any]:
+        block = slice(start, start + rows) if dense else weighted[start : start + rows]
+        part: NDArray[Any] = weights[block] @ minus(values[block], origin)
+        return part if fits else part.astype(object)
+
     total: NDArray[Any] = np.zeros(values.shape[1], dtype=np.int64 if fits else object)
-    parts = range(len(values)) if isinstance(values, np.ndarray) else weighted
-    for start in range(0, len(parts), rows):
-        block = slice(start, start + rows) if isinstance(values, np.ndarray) else weighted[start : start + rows]
-        part = weights[block] @ minus(values[block], origin)
-        total = total + (part if fits else part.astype(object))
+    for part in in_order(summed, range(0, len(values) if dense else len(weighted), rows), cores() if dense else 1):
+        total = total + part
     return total.astype(object)
