@@ -1,6 +1,7 @@
 """Soft histograms (P19): a vector of norm at most STEP for each entry, exact sums, the same bits wherever rows lie."""
 
 import math
+import sys
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement
@@ -89,7 +90,7 @@ def test_an_entry_is_a_vector_of_norm_at_most_a_step(entry, centre, scale):
         with np.errstate(all="ignore"):
             found = [int(v) for v in soft_histograms(space_of(((entry,),), 1), cells, every(1)).ravel()]
         assert min(found) >= 0
-        no_place = entry == centre and isinstance(cells, Offsets) and 1 / np.float64(scale) == np.inf
+        no_place = entry == centre and isinstance(cells, Offsets) and PARTS / np.float64(scale) == np.inf
         assert (0 if no_place else 0.9999 * STEP**2) <= sum(v * v for v in found) <= STEP**2
         assert sum(v > 0 for v in found) <= 2
 
@@ -107,9 +108,35 @@ def test_a_place_is_found_where_it_should_be():
     """A power of eight above the lowest lies on a cell; a zero and what is smaller in the first one."""
     cells = Magnitudes()
     on_cells = 2.0 ** (cells.lowest + cells.octaves * np.arange(cells.cells - 1))
-    assert np.array_equal(np.floor(cells.places(on_cells, slice(None)) * PARTS), np.arange(1, cells.cells) * PARTS)
-    assert (cells.places(np.array([0.0, -0.0, TINY, 0.999 * FIRST]), slice(None)) == 0).all()
-    assert Offsets(np.array([7.0]), np.array([2.0])).places(np.array([[7.0]]), slice(None)) == Offsets.middle
+    assert np.array_equal(np.floor(cells.places(on_cells, slice(None))), np.arange(1, cells.cells) * PARTS)
+    assert (cells.places(np.array([0.0, -0.0, TINY, 0.999 * FIRST, np.nextafter(FIRST, 0)]), slice(None)) == 0).all()
+    assert cells.places(np.array([FIRST, -FIRST]), slice(None)).tolist() == [PARTS, PARTS]
+    assert Offsets(np.array([7.0]), np.array([2.0])).places(np.array([[7.0]]), slice(None)) == PARTS * Offsets.middle
+
+
+@given(st.floats(FIRST, sys.float_info.max), st.sampled_from([1.0, -1.0]))
+def test_a_magnitude_is_placed_by_exponent_and_fraction(size, sign):
+    """Between powers of two by a straight line; one rounding to a float, one product and one sum."""
+    cells, (fraction, exponent) = Magnitudes(), math.frexp(size)
+    level = Fraction(exponent) + 2 * Fraction(fraction) - 2 - cells.lowest
+    exact = PARTS * (1 + level / cells.octaves)
+    found = cells.places(np.array([sign * size]), slice(None))[0]
+    assert abs(Fraction(found) - exact) <= exact * Fraction(1, 2**51)
+
+
+def test_places_of_magnitudes_never_fall():
+    ends = [FIRST, 1.0, 8.0, 1e27, sys.float_info.max]
+    with np.errstate(over="ignore"):
+        near = [np.nextafter(end, toward) for end in ends for toward in (0, end, np.inf)]
+    sizes = np.sort(np.append(np.abs(near), np.geomspace(1e-20, 1e300, 10_000)))
+    found = Magnitudes().places(sizes, slice(None))
+    assert (np.diff(found) >= 0).all()
+
+
+def test_what_is_no_number_has_no_place_and_infinity_is_beyond_all_cells():
+    found = Magnitudes().places(np.array([[np.nan, -np.inf, 1.0], [0.0, -np.nan, np.inf]]), slice(None))
+    assert np.isnan(found).tolist() == [[True, False, False], [False, True, False]]
+    assert (found[[0, 1], [1, 2]] > PARTS * Magnitudes.cells).all()
 
 
 def test_a_small_move_of_an_entry_is_a_small_move_of_the_histogram():

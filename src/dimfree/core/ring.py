@@ -126,8 +126,8 @@ def _halved(rows: SparseRows | DeviceRows) -> SparseRows | DeviceRows:
 def _lengths(units: Floats, rows: Rows) -> Floats:
     """Norms of rows whose coordinates are divided by public units, and held within the floats; sparse rows stay so."""
     if isinstance(rows, SparseRows):
-        quotients = rows.with_values(saturate(rows.values / units[rows.columns]))
-        return _norms(quotients, peaks(quotients))
+        stored = rows.with_values(saturate(rows.values / units[rows.columns]))
+        return _norms(stored, peaks(stored))
     quotients = densely(rows) / units
     largest = peaks(quotients)
     if not np.isfinite(largest).all():  # else there is nothing to hold

@@ -27,9 +27,11 @@ STEP = 2**20  # the norm of one entry's weights, in whole numbers
 _LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
 _FEW = 2**17  # parts of all columns: so many are counted tile by tile
 _MOST = 2**20  # parts of all columns, up to which they are counted, and weighed after the pass
-_TILE = 2**17  # entries whose places are found at a time
+_TILE = 2**18  # entries whose places are found at a time
 _BITS = 6
 PARTS = 2**_BITS  # between two cells: entries are rounded down to these
+_FRACTION_BITS, _BIAS = 52, 1023  # of a float of 64 bits: 2^e·(1 + f/2^52), stored as (e + 1023)·2^52 + f
+_INFINITE = 2047 << _FRACTION_BITS  # infinity as a whole number; what is no number is above it
 _TURN = np.pi / 2 * np.arange(PARTS) / PARTS
 _HERE, _NEXT = np.floor(STEP * np.cos(_TURN)), np.floor(STEP * np.sin(_TURN))  # cos² + sin² = 1, rounded down
 
@@ -41,7 +43,10 @@ class Cells(Protocol):
     def cells(self) -> int: ...
 
     def places(self, values: Any, columns: Columns) -> Any:
-        """Of entries of these columns: 0 is the first cell, cells - 1 the last. Acts on each entry by itself."""
+        """Of entries of these columns, in parts of a cell: 0 is the first cell, PARTS·(cells - 1) the last.
+
+        Acts on each entry by itself; a missing one has no number. Fresh memory.
+        """
         ...
 
 
@@ -49,7 +54,8 @@ class Cells(Protocol):
 class Magnitudes:
     """Cells of a factor 8 for |x|, and the first cell for zeros and what is smaller than all others.
 
-    Between powers of two the place is linear in |x|: no logarithm, whose last bit could depend on the batch.
+    Between powers of two the place is linear in |x|: no logarithm, whose last bit could depend on the batch. So is a
+    float's exponent and fraction, read as one whole number.
     """
 
     lowest: ClassVar[int] = -60  # of the exponents, to base 2: 1e-18
@@ -58,22 +64,19 @@ class Magnitudes:
 
     def places(self, values: Any, columns: Columns) -> Any:
         xp = namespace(values)
-        fraction, exponent = xp.frexp(xp.abs(values))
-        if xp is not np:
-            level = exponent + (2 * fraction - 2) - self.lowest
-            small = (level < 0) | (values == 0)
-            return xp.where(small, 0.0, 1.0 + level * (1 / self.octaves))
-        fraction *= 2  # the same, without an array for every step
-        fraction -= 2
-        fraction += exponent
-        fraction -= self.lowest
-        small = fraction < 0
-        small |= values == 0
-        fraction *= 1 / self.octaves
-        fraction += 1.0
+        levels = xp.abs(values).view(xp.int64)
+        gaps = len(levels) and levels.max() > _INFINITE
+        levels -= (_BIAS + self.lowest) << _FRACTION_BITS  # from the lowest on, 2^52 to an octave
+        small = levels < 0
+        places = levels.astype(np.float64) if xp is np else levels.to(xp.float64)
+        del levels  # what gaps take below is no more than that
+        places *= PARTS * (1 / self.octaves) * 2.0**-_FRACTION_BITS
+        places += PARTS
         if small.any():
-            fraction[small] = 0.0
-        return fraction
+            places[small] = 0.0
+        if gaps:
+            places[xp.isnan(values)] = math.nan
+        return places
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,8 @@ class Offsets(Centred):
 
     def places(self, values: Any, columns: Columns) -> Any:
         offsets = values - self.per_column("centre", 1.0, lambda: self.centre).beside(values, columns)
-        offsets *= self.per_column("scale", 1.0, lambda: 1 / np.asarray(self.scale)).beside(values, columns)
-        offsets += self.middle
+        offsets *= self.per_column("scale", 1.0, lambda: PARTS / np.asarray(self.scale)).beside(values, columns)
+        offsets += PARTS * self.middle
         return offsets
 
 
@@ -152,14 +155,15 @@ def _where(cells: Cells, firsts: PerColumn, rows: Floats) -> Integers:
 
     So what counts them takes the same memory whether an entry is missing or not.
     """
-    where, size = np.empty(rows.shape, dtype=firsts.dtype), rows.shape[1] * cells.cells
+    where, size = np.empty(rows.shape, dtype=np.intp), rows.shape[1] * cells.cells
     height = max(1, _TILE // rows.shape[1])
     for start in range(0, len(rows), height):
         tile = slice(start, start + height)
         parts = _parts(cells.places(rows[tile], ALL), cells.cells, size, firsts.dtype)
-        np.add(parts, firsts.beside(parts, ALL), out=where[tile])
-    if where.max(initial=0) > size * PARTS:
-        np.minimum(where, size * PARTS, out=where)
+        parts += firsts.beside(parts, ALL)
+        if parts.max(initial=0) > size * PARTS:
+            np.minimum(parts, size * PARTS, out=parts)
+        where[tile] = parts  # `bincount` would do that for all rows at once, and keep other threads waiting
     return where.ravel()
 
 
@@ -170,14 +174,13 @@ def weights_of(cells: Cells, values: Floats) -> Floats:
 
 
 def _parts(places: Any, cells: int, size: int, kind: Any = np.int64) -> Any:
-    """Places in whole parts of a cell, within the row of cells; what is no number lies beyond all `size` cells.
+    """Places rounded down, within the row of cells; what is no number lies beyond all `size` cells.
 
     Overwrites an array of places.
     """
     xp, most = namespace(places), (cells - 1) * PARTS - 1
     if xp is not np:
-        return xp.nan_to_num(xp.clip(xp.floor(places * PARTS), 0, most), nan=size * PARTS).to(xp.int64)
-    places *= PARTS
+        return xp.nan_to_num(xp.clip(xp.floor(places), 0, most), nan=size * PARTS).to(xp.int64)
     np.clip(places, 0, most, out=places)  # keeps what is no number
     if np.isnan(places.min(initial=0)):
         places[np.isnan(places)] = size * PARTS
