@@ -84,15 +84,16 @@ def memory(asked: Asked) -> list[Row]:
 
 
 def wide(asked: Asked) -> list[Row]:
-    """Few records of many columns, against X @ X.T and X.mean(0)."""
+    """Few records of many columns, against X @ X.T and X.mean(0): the first release, and the quicker of two more."""
     X = asked.table((4000, 20_000), (600, 2000))
     TimedNoise()
     mean, product = best(lambda: X.mean(0)), best(lambda: X @ X.T, 2)
     rows = [row(f"X.mean(0), {X.shape[0]} × {X.shape[1]}", mean, "s"), row("X @ X.T", product, "s")]
     noises: list[TimedNoise] = []
-    took = seconds(lambda: noises.append(_released(X)))
-    rows.append(row("auto", took, "s; the bar is 2 × (X @ X.T + 60 means)", 2 * (product + 60 * mean)))
-    return [*rows, row("auto, of these noise", noises[0].seconds / took, "of the release", None, noises[0].seconds)]
+    bar = 2 * (product + 60 * mean)
+    rows.append(row("auto, the first", seconds(lambda: noises.append(_released(X))), "s; the bar as below", bar))
+    rows.append(row("auto, later", best(lambda: _released(X), 2), "s; the bar is 2 × (X @ X.T + 60 means)", bar))
+    return [*rows, row("noise in the first", noises[0].seconds, "s")]
 
 
 def parquet(asked: Asked) -> list[Row]:

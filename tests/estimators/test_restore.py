@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dimfree.estimators.learn import restore
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.restore import restored
 from dimfree.estimators.learn.spreads import VarianceRelease
@@ -114,3 +115,34 @@ def test_the_reach_is_told_in_the_columns(rng):
     found = restored(state_of(None, stages_of(rng, WIDTH), ball)).reach
     assert (found.radius, found.scale.tolist()) == (3.0, [2.0] * WIDTH)
     assert (found.centre == ball.centre).all()
+
+
+SPOKEN = {  # coordinates of each variance release, in their order (None: all), and which of these still say something
+    (None, None): [1],
+    ((0, 1, 2), (3, 4, 5)): [0, 1],
+    (None, (1, 2)): [0, 1],
+    ((0, 1), None): [1],
+    (None, (0, 1, 2), (3, 4, 5)): [1, 2],
+    (None, (0, 1, 2), (2, 3, 4)): [0, 1, 2],
+}
+
+
+@pytest.mark.parametrize(("releases", "last"), SPOKEN.items(), ids=str)
+def test_a_coordinate_has_the_spread_of_its_last_variance_release(rng, monkeypatch, releases, last):
+    """Releases that later ones repeat in every coordinate are not looked at: their fits take long."""
+    given = [_variance_release(rng, which) for which in releases]
+    seen, learned_shape = [], restore.learned_shape
+    monkeypatch.setattr(restore, "learned_shape", lambda each, *rest: seen.append(each) or learned_shape(each, *rest))
+    mean, variance = rng.normal(size=WIDTH), np.full(WIDTH, 0.01)
+    found = restore._spreads(given, mean, variance)
+    assert [any(each is one for one in seen) for each in given] == [place in last for place in range(len(given))]
+    for place in range(WIDTH):
+        each = [one for one in given if one.which is None or place in one.which][-1]
+        where = place if each.which is None else list(each.which).index(place)
+        assert found.variances[place] == each.variances[where]
+
+
+def _variance_release(rng, which):
+    width = WIDTH if which is None else len(which)
+    variances, centre, scores = np.exp(rng.normal(size=(3, width)))
+    return VarianceRelease(variances, centre, scores, 0.1, np.ones(width), None if which is None else np.array(which))

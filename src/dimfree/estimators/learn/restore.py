@@ -103,12 +103,24 @@ def _own_scores(state: State) -> list[VarianceRelease]:
 def _spreads(releases: list[VarianceRelease], mean: Floats, mean_variance: Floats) -> LearnedShape:
     """What each coordinate's last variance release says."""
     parts = [np.empty_like(mean) for _ in range(3)]
-    for each in releases:
+    for each in _not_repeated(releases, len(mean)):
         which = slice(None) if each.which is None else each.which
         found = learned_shape(each, mean[which], mean_variance[which])
         for part, of_found in zip(parts, (found.variances, found.log_stddev, found.log_above), strict=True):
             part[which] = of_found
     return LearnedShape(parts[0], parts[1], log_above=parts[2])
+
+
+def _not_repeated(releases: list[VarianceRelease], dimension: int) -> list[VarianceRelease]:
+    """In their order, without those whose every coordinate has a later one."""
+    kept: list[VarianceRelease] = []
+    told = np.zeros(dimension, dtype=np.bool_)
+    for each in reversed(releases):
+        which = slice(None) if each.which is None else each.which
+        if not told[which].all():
+            kept.insert(0, each)
+        told[which] = True
+    return kept
 
 
 def _principal(basis: Basis, variances: Floats) -> Floats:
