@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from stats import DECLARED, MARK, declared_rates
 
-from dimfree.noise import SeededNoise
+from dimfree.noise import SeededNoise, opened
 
 
 def pytest_addoption(parser):
@@ -44,14 +44,16 @@ class Repeatable(SeededNoise):
 
 @pytest.fixture(autouse=True)
 def no_test_hangs_on_luck(request, monkeypatch):
-    """A release may refuse by bad luck, up to its failure probability; here one that is given no noise repeats.
+    """A release may refuse by bad luck, up to its failure probability; one that a test gives no noise repeats.
 
-    Sampling tests draw as ever, and so does `SystemNoise` where a test has imported it by name. Tests of the package
-    itself (`meta`) see it as it is.
+    Sampling tests and those marked `system_noise` draw as users do; so does a release in another process, or in a
+    fixture of a wider scope.
     """
-    if request.node.get_closest_marker(MARK) is None and "meta" not in request.node.path.parts:
-        noise = Repeatable(2026)
-        monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: noise)
+    if any(request.node.get_closest_marker(name) for name in (MARK, "system_noise")):
+        return
+    noise = Repeatable(2026)
+    for user in ("dimfree.request", "dimfree.paper.variance_profile", "dimfree.comparison.baselines.frame"):
+        monkeypatch.setattr(f"{user}.opened", lambda given: opened(noise if given is None else given))
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from stats import distribution_fits, sampling
 
 import dimfree.noise
 from dimfree.errors import NoiseMisuse
-from dimfree.noise import SeededNoise, SystemNoise, public_simulation
+from dimfree.noise import SeededNoise, SystemNoise, opened, public_simulation
 
 DRAWS = [
     pytest.param(lambda noise: noise.gaussian(3.0, 2), id="gaussian"),
@@ -38,6 +38,10 @@ def in_child(action) -> str:
     os.waitpid(child, 0)
     with os.fdopen(reader) as pipe:
         return pipe.read()
+
+
+def test_where_no_noise_is_given_it_is_the_systems():
+    assert type(opened(None)) is SystemNoise
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

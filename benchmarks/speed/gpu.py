@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.accuracy.running import without_paths
 from benchmarks.record import provenance, provenance_lines, table, write_results
 from dimfree import Options, release_mean
 from dimfree.comparison.spectra import spectrum
@@ -263,7 +264,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     bench = Bench(options.device, options.repeats)
-    result: dict[str, Any] = {"run": provenance("benchmarks.speed.gpu", given, SEED), "device": bench.name()}
+    result: dict[str, Any] = {
+        "run": provenance("benchmarks.speed.gpu", without_paths(given), SEED),
+        "device": bench.name(),
+    }
     result["torch"] = f"PyTorch {bench.torch.__version__}"
     quick = options.quick
     parts: dict[str, Callable[[], Any]] = {

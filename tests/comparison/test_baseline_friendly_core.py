@@ -259,6 +259,7 @@ def test_invalid_and_extreme_records_change_nothing_visible(rng):
     assert np.linalg.norm(found.mean - X[:2000].mean(axis=0)) < 6 * np.linalg.norm(found.noise_stddev)
 
 
+@pytest.mark.system_noise
 def test_the_default_noise_is_private():
     assert released(np.ones((400, 1)), noise=None).guarantee.private
 

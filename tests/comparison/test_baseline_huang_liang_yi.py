@@ -231,6 +231,7 @@ def test_a_record_far_out_of_range_is_clipped_quietly(rng):
     assert np.linalg.norm(found.mean - X[:4000].mean(axis=0)) < 6 * np.linalg.norm(found.noise_stddev)
 
 
+@pytest.mark.system_noise
 def test_the_default_noise_is_private():
     assert released(np.ones((20, 3)), noise=None).guarantee.private
 

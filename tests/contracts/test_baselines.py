@@ -131,6 +131,7 @@ class TestRelease:
         promise = found.guarantee
         assert (promise.epsilon, promise.delta, promise.neighbours) == (EPSILON, DELTA, relation)
 
+    @pytest.mark.system_noise
     @every
     def test_the_default_noise_is_private_and_fresh(self, table, baseline):
         one, two = baseline.released(table, noise=None), baseline.released(table, noise=SystemNoise())

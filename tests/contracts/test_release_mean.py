@@ -78,6 +78,7 @@ def test_a_mean_is_released_near_the_truth(table, way):
     assert found.guarantee.neighbours == way.get("neighbours", ADD)
 
 
+@pytest.mark.system_noise
 @every_way
 def test_the_default_noise_is_private_and_fresh(table, way):
     tries = [release(table, way, noise=None) for _ in range(5)]

@@ -61,6 +61,7 @@ def test_a_mean_is_released_near_the_truth(table, relation):
     assert found.guarantee.neighbours == relation
 
 
+@pytest.mark.system_noise
 def test_the_default_noise_is_private_and_fresh(table):
     one, two = (released(table, noise=None) for _ in range(2))
     assert one.guarantee.private

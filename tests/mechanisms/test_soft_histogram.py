@@ -1,6 +1,7 @@
 """Soft histograms (P19): a vector of norm at most STEP for each entry, exact sums, the same bits wherever rows lie."""
 
 import math
+import os
 import sys
 from fractions import Fraction
 from functools import cache
@@ -137,6 +138,18 @@ def test_what_is_no_number_has_no_place_and_infinity_is_beyond_all_cells():
     found = Magnitudes().places(np.array([[np.nan, -np.inf, 1.0], [0.0, -np.nan, np.inf]]), slice(None))
     assert np.isnan(found).tolist() == [[True, False, False], [False, True, False]]
     assert (found[[0, 1], [1, 2]] > PARTS * Magnitudes.cells).all()
+
+
+def test_places_on_a_device_are_the_same_bits():
+    """Of either sign, of what is no number too: a GPU's own |x| keeps the sign of that."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dimfree[gpu]'")
+    sizes = np.append(np.geomspace(1e-25, 1e300, 1000), [0.0, TINY, FIRST, HUGE, np.inf])
+    for entries in (sizes, np.append(sizes, np.nan)):
+        values = np.copysign(entries, np.tile([1.0, -1.0], len(entries))[: len(entries)])
+        for one in (values, -values):
+            there = torch.tensor(one, device=os.environ.get("DIMFREE_TEST_DEVICE", "cpu"))
+            found = Magnitudes().places(there, slice(None)).cpu().numpy()
+            assert np.array_equal(found, Magnitudes().places(one, slice(None)), equal_nan=True)
 
 
 def test_a_small_move_of_an_entry_is_a_small_move_of_the_histogram():

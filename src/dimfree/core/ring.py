@@ -48,10 +48,10 @@ class Ring:
     @during("differences in the core's sample")
     def of(cls, space: Space, sampled: Mask | None, capacity: int, *, noise: Noise) -> "Ring":
         """Of the valid records among the sampled ones; `capacity` as in `on_grid`."""
-        if (untouched := space.at_hand(sampled)) is not None:
-            return cls(Space(_differences_at_hand(*untouched, capacity, noise), Isotropic(1.0)))
-        size = space.count if sampled is None else int(sampled.sum())
-        rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64, cores())
+        size = max(space.count if sampled is None else int(sampled.sum()), capacity)
+        if (untouched := space.as_it_is(sampled)) is not None:
+            return cls(Space(_differences_at_hand(*untouched, size, noise), Isotropic(1.0)))
+        rows = gathered(space.chosen_blocks(sampled), (size, space.dimension), np.float64, cores())
         return cls(Space(half_differences(rows, ring_order(len(rows), noise)), Isotropic(1.0)))
 
     @property
@@ -84,10 +84,13 @@ def half_differences(rows: Rows, order: Integers) -> Records:
 
 
 @np.errstate(all="ignore")
-def _differences_at_hand(rows: Floats, which: Integers, capacity: int, noise: Noise) -> Records:
-    """The same of these rows of a table that is left as it is: each difference goes straight to its place."""
+def _differences_at_hand(rows: Floats, which: Integers, size: int, noise: Noise) -> Records:
+    """The same of these rows of a table that is left as it is: each difference goes straight to its place.
+
+    There is space for `size` of them.
+    """
     order = which[ring_order(len(which), noise)]
-    circle, table = np.append(order, order[:1]), np.empty((max(len(order), capacity), rows.shape[1]))[: len(order)]
+    circle, table = np.append(order, order[:1]), np.empty((size, rows.shape[1]))[: len(order)]
     tile = max(1, _TILE // rows.shape[1])
     list(in_order(partial(_subtract_from, rows, circle, table, tile), range(0, len(order), tile), cores()))
     table.flags.writeable = False

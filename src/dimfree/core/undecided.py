@@ -16,19 +16,19 @@ _TILE = 2**18  # the same for a whole table, by threads
 
 
 def overwritten(rows: Floats, kept: Mask, step: float) -> Integers:
-    """The rows kept, in whole steps, in place of the first of them: there is no second table.
+    """The rows kept, in whole steps, in place of the first of them: there is no second table."""
+    values, chunk, filled = rows.view(np.int64), max(1, _TILE // rows.shape[1]), 0
+    parts = [slice(start, start + chunk) for start in range(0, len(rows), chunk)]
 
-    Where one row is left out those after it move up, and chunks must be seen to one after the other.
-    """
-    values, chunk = rows.view(np.int64), max(1, _TILE // rows.shape[1])
-    places = np.append(0, np.cumsum(kept))
+    def overwrite(part: slice) -> None:
+        values[part] = to_steps(rows[part], step)
 
-    def overwrite(start: int) -> None:
-        part = slice(start, min(start + chunk, len(rows)))
-        values[places[part.start] : places[part.stop]] = to_steps(rows[part], step)[kept[part]]
-
-    list(in_order(overwrite, range(0, len(rows), chunk), cores() if kept.all() else 1))
-    return values[: places[-1]]
+    list(in_order(overwrite, parts, cores()))
+    for part in [] if kept.all() else parts:  # those after one that is left out move up
+        some = values[part][kept[part]]
+        values[filled : filled + len(some)] = some
+        filled += len(some)
+    return values[: int(kept.sum())]
 
 
 def partners_are_friends(left: Rows, right: Rows, step: float) -> Mask:

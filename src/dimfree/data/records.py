@@ -122,11 +122,14 @@ class Records:
         return map(_masked, self._unmasked(rows))
 
     def looked_at(self, rows: int | None = None) -> Iterator[tuple[NDArray[np.float64], Mask]]:
-        """`blocks` with invalid rows as they are: no copy of a block tells that it has one."""
+        """`blocks` with invalid rows as they are: no copy of a block tells that it has one.
+
+        Rows that are known to be valid are not looked at again.
+        """
         look = _all_valid if self.known_valid else are_finite
         return ((block, look(block)) for block in self._unmasked(rows))
 
-    def at_hand(self, sampled: Mask | None) -> tuple[NDArray[np.float64], NDArray[np.intp]] | None:
+    def as_it_is(self, sampled: Mask | None) -> tuple[NDArray[np.float64], NDArray[np.intp]] | None:
         """A table that passes need not read or convert, and which of its rows are valid and sampled; None: it is none.
 
         Which ones is for the caller to keep private.

@@ -75,9 +75,9 @@ class Space:
         """Consecutive blocks of rescaled rows, each with the mask of its valid rows."""
         return self._at_hand() if self._keeps() else self._passing()
 
-    def at_hand(self, sampled: Mask | None) -> tuple[Floats, Integers] | None:
+    def as_it_is(self, sampled: Mask | None) -> tuple[Floats, Integers] | None:
         """A table in memory with nothing to rescale, and which of its rows are valid and sampled; None: another one."""
-        return self.records.at_hand(sampled) if self.units is not None and (self.units == 1).all() else None
+        return self.records.as_it_is(sampled) if self.units is not None and (self.units == 1).all() else None
 
     def valid_blocks(self, sampled: Mask | None = None) -> Iterator[Rows]:
         """The valid rows alone, rescaled, among the sampled ones: an invalid record adds nothing to any sum."""

@@ -43,9 +43,9 @@ class Cells(Protocol):
     def cells(self) -> int: ...
 
     def places(self, values: Any, columns: Columns) -> Any:
-        """Of entries of these columns, in parts of a cell: 0 is the first cell, PARTS·(cells - 1) the last.
+        """Of 64-bit floats of these columns, in parts of a cell: 0 is the first cell, PARTS·(cells - 1) the last.
 
-        Acts on each entry by itself; a missing one has no number. Fresh memory.
+        Acts on each entry by itself; the place of a missing one is NaN. Fresh memory.
         """
         ...
 
@@ -64,7 +64,7 @@ class Magnitudes:
 
     def places(self, values: Any, columns: Columns) -> Any:
         xp = namespace(values)
-        levels = xp.abs(values).view(xp.int64)
+        levels = values.view(xp.int64) & (2**63 - 1)  # of |x|; a GPU's `abs` keeps the sign of what is no number
         gaps = len(levels) and levels.max() > _INFINITE
         levels -= (_BIAS + self.lowest) << _FRACTION_BITS  # from the lowest on, 2^52 to an octave
         small = levels < 0
