@@ -90,9 +90,9 @@ def wide(asked: Asked) -> list[Row]:
     mean, product = best(lambda: X.mean(0)), best(lambda: X @ X.T, 2)
     rows = [row(f"X.mean(0), {X.shape[0]} × {X.shape[1]}", mean, "s"), row("X @ X.T", product, "s")]
     noises: list[TimedNoise] = []
-    bar = 2 * (product + 60 * mean)
-    rows.append(row("auto, the first", seconds(lambda: noises.append(_released(X))), "s; the bar as below", bar))
-    rows.append(row("auto, later", best(lambda: _released(X), 2), "s; the bar is 2 × (X @ X.T + 60 means)", bar))
+    bar, unit = 2 * (product + 60 * mean), "s; the bar is 2 × (X @ X.T + 60 means)"
+    rows.append(row("auto, the first", seconds(lambda: noises.append(_released(X))), unit, bar))
+    rows.append(row("auto, later", best(lambda: _released(X), 2), unit, bar))
     return [*rows, row("noise in the first", noises[0].seconds, "s")]
 
 
