@@ -90,8 +90,8 @@ def test_an_entry_is_a_vector_of_norm_at_most_a_step(entry, centre, scale):
     for cells in (Magnitudes(), Offsets(np.array([centre]), np.array([scale]))):
         with np.errstate(all="ignore"):
             found = [int(v) for v in soft_histograms(space_of(((entry,),), 1), cells, every(1)).ravel()]
+            no_place = entry == centre and isinstance(cells, Offsets) and PARTS / np.float64(scale) == np.inf
         assert min(found) >= 0
-        no_place = entry == centre and isinstance(cells, Offsets) and PARTS / np.float64(scale) == np.inf
         assert (0 if no_place else 0.9999 * STEP**2) <= sum(v * v for v in found) <= STEP**2
         assert sum(v > 0 for v in found) <= 2
 
