@@ -42,8 +42,7 @@ BOUND_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 DEFAULT_BOUND_SHARE = 0.3
 # [standard deviations] Buffers hold the number of records plus this many deviations, so that they rarely grow.
 CAPACITY_DEVIATIONS = 7.0
-# [records; records per ladder step] The core's sample: enough for the test, and for a good centre. With 3000 instead of
-# 4096 records the error grows by up to a tenth: python -m benchmarks.accuracy.core_sample.
+# [records; records per ladder step] The core's sample: enough for the test, and for a good centre (bench core_sample).
 CORE_SAMPLE_LEAST, CORE_SAMPLE_PER_STEP = 4096, 12
 # [standard deviations of n̂] With so many more records than n̂ none of them is refused by the number alone (P14).
 POSSIBLE = 2.65
