@@ -1,5 +1,6 @@
 """Friend pairs at any radius: the integer predicate pair by pair, whatever the location, the order and the company."""
 
+import math
 import tracemalloc
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from dimfree._validate.columns import MOST_COLUMNS
 from dimfree.core import distances, products, undecided
 from dimfree.core.distances import PairDistances
 from dimfree.core.friends import all_counts
@@ -161,6 +163,25 @@ def finely(pairs):
     """The same, with its first tile filled by products in 64 bits."""
     pairs._fill(products.about(pairs.rows, np.arange(len(pairs.rows)), pairs.centre), (0, pairs.tiles[0]))
     return pairs
+
+
+def test_sums_in_32_bits_are_no_longer_than_their_error_bound_allows(rng, monkeypatch):
+    """Of w terms they are off by w·u/(1 - w·u), u = 2^-24, and two roundings of an entry; (w + 32)·u is stated."""
+    u = Fraction(1, 2**24)
+    for columns in (1, 30_000, MOST_COLUMNS):
+        w = min(math.ceil(distances._ACROSS * math.sqrt(columns)), distances._MOST_ACROSS, columns)
+        assert w * u / (1 - w * u) + Fraction(202, 100) * u < (w + 32 - 13) * u
+    widths, fill = [], products.DenseOffsets.in_32_bits
+
+    def heard(offsets, block, *rest):
+        part = fill(offsets, block, *rest)
+        widths.append(part.shape[1])
+        return part
+
+    monkeypatch.setattr(products.DenseOffsets, "in_32_bits", heard)
+    monkeypatch.setattr(distances, "_MOST_ACROSS", 7)
+    PairDistances.of(rng.normal(size=(5, 30)), 0)
+    assert widths == [7, 7, 7, 7, 2]
 
 
 @pytest.mark.parametrize("filled", [lambda pairs: pairs, finely], ids=["32 bits", "64 bits"])

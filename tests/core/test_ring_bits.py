@@ -194,6 +194,19 @@ def test_one_record_changes_the_numbers_of_its_own_two_pairs_alone(rng, kind):
         assert all((before[1][k] == after[1][k]).all() for k in others)
 
 
+def test_quotients_beyond_the_floats_are_held_and_touch_no_other_pair():
+    """Far records over a small scale: an infinite quotient would become a length of any size."""
+    rows, scale = np.ones((6, 4)), np.full(4, 1e-6)
+    rows[1] += 1e-6
+    before = Ring(Space(half_differences(rows.copy(), np.arange(6)), Isotropic(1.0))).lengths(scale)
+    rows[4] = 1e308, -1e308, 0.0, 1.0
+    for kind in (np.asarray, as_sparse):
+        ring = Ring(Space(half_differences(kind(rows.copy()), np.arange(6)), Isotropic(1.0)))
+        found = ring.lengths(scale)
+        assert (found[[3, 4]] > 1e307).all()
+        assert found[[0, 1, 2, 5]].tobytes() == before[[0, 1, 2, 5]].tobytes()
+
+
 def test_the_sum_is_that_of_the_pairs(rng):
     rows = rng.normal(size=(9, WIDTH)) * 10.0 ** rng.integers(-3, 3, size=(9, 1))
     rows[2], rows[5] = 1.7e308, -1.7e308
