@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all audit lint format bench bench-stale bench-index bench-speed bench-quick figures docs lock sbom release-check clean
+.PHONY: help install demo test test-all audit lint format bench bench-index bench-speed bench-quick figures docs lock sbom release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,8 +34,8 @@ test test-all audit: export OPENBLAS_NUM_THREADS := 1
 test: lint ## lint, then every test that is not slow
 	@$(RUN) pytest -n $(WORKERS)
 
-test-all: lint ## lint, then every test
-	@$(RUN) pytest -n $(WORKERS) -m "slow or not slow"
+test-all: lint ## lint, then every test, with fresh random examples
+	@$(RUN) pytest -n $(WORKERS) -m "slow or not slow" --hypothesis-profile=fresh
 
 audit: $(STAMP) ## attack every mechanism and estimator for up to half an hour: audit.html
 	@$(BIN)/dimfree audit --jobs $(WORKERS) --budget $(or $(AUDIT_SECONDS),1600) --report audit.html --force
@@ -55,9 +55,6 @@ bench bench-quick figures: export OMP_NUM_THREADS := 1
 
 bench: $(STAMP) ## every accuracy table within MINUTES=25, most informative first; a second call continues
 	@$(RUN) benchmarks.all --budget $(or $(MINUTES),25) --jobs $(WORKERS) $(if $(DATA),--data "$(DATA)")
-
-bench-stale: $(STAMP) ## which results pages were measured by other code, and what it takes to measure them again
-	@$(RUN) benchmarks.stale
 
 bench-index: $(STAMP) ## the state of every target, from the stored pages: benchmarks/results/index.md
 	@$(RUN) benchmarks.index

@@ -142,14 +142,14 @@ def lines(folder: Path = FOLDER) -> list[str]:
     ]
     found += [
         f"{MET}: the whole 95 % interval is on the right side of the bar. {MISSED}: one cell's is on the wrong side.",
-        f"{OPEN}: so few draws leave it open. {UNTRIED}: no stored page tells. A page that was measured by other code",
-        "than today's is called old, and so is what it says.",
+        f"{OPEN}: so few draws leave it open. {UNTRIED}: no stored page tells. Each page",
+        "names the commit that measured it.",
         "",
     ]
     for title, targets in LISTS.items():
         header = ("target", "figure, 95 % interval", "draws", "page", "state")
         found += [f"## {title}", "", *table(header, [_row(each, pages.get(each.page)) for each in targets]), ""]
-    return [*found, "## Pages", "", *table(("page", "state", "command"), _pages(pages, folder))]
+    return [*found, "## Pages", "", *table(("page", "commit", "command"), _pages(pages, folder))]
 
 
 def _row(target: Target, page: Page | None) -> list[str]:
@@ -158,20 +158,20 @@ def _row(target: Target, page: Page | None) -> list[str]:
     figures = "; ".join(dict.fromkeys(each["figure"] for each in tried))
     draws = ", ".join(dict.fromkeys(str(each["draws"]) for each in tried))
     link = f"[{target.page}]({target.page}.md)" if page else ""
-    return [target.asked, figures, draws, link, _state(tried, len(verdicts), bool(page and page.stale))]
+    return [target.asked, figures, draws, link, _state(tried, len(verdicts))]
 
 
-def _state(tried: Sequence[Verdict], wanted: int, old: bool) -> str:
+def _state(tried: Sequence[Verdict], wanted: int) -> str:
     if not tried:
         return UNTRIED
     missing = f", {wanted - len(tried)} of {wanted} {UNTRIED}" if len(tried) < wanted else ""
-    return combined(tried) + missing + (", old" if old else "")
+    return combined(tried) + missing
 
 
 def _pages(pages: dict[str, Page], folder: Path) -> list[list[str]]:
-    rows = [[f"[{p.name}]({p.name}.md)", p.stale or "current", _command(p)] for p in pages.values()]
+    rows = [[f"[{p.name}]({p.name}.md)", p.runs[0].get("commit", "not recorded"), _command(p)] for p in pages.values()]
     others = sorted(path.stem for path in folder.glob("*.md") if path.stem not in pages and path.stem != INDEX)
-    return rows + [[f"[{name}]({name}.md)", "not stamped", ""] for name in others if name in NOT_MEASURED_HERE]
+    return rows + [[f"[{name}]({name}.md)", "not recorded", ""] for name in others if name in NOT_MEASURED_HERE]
 
 
 def _command(page: Page) -> str:

@@ -1,4 +1,4 @@
-"""The results pages as they are stored: which code measured them, what they say of targets, who quotes them."""
+"""The stored results pages: their runs, their verdicts on targets, and the documents that quote them."""
 
 import re
 from collections.abc import Iterator
@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy.resolving import Verdict
-from benchmarks.record import read_numbers
-from benchmarks.registry import BENCHES, RESULTS
-from benchmarks.stamp import ROOT, changed
+from benchmarks.record import ROOT, read_numbers
+from benchmarks.registry import RESULTS
 
 FOLDER = ROOT / RESULTS
 READERS = ("README.md", "docs/*.md")  # decisions tell of their own time
@@ -31,16 +30,6 @@ class Page:
     def text(self) -> str:
         return (FOLDER / f"{self.name}.md").read_text(encoding="utf-8")
 
-    @property
-    def stale(self) -> str:
-        """Why it has to be measured again; empty where it is current."""
-        for run in self.runs:
-            if "stamp" not in run:
-                return "old: it has no stamp"
-            if parts := changed(run["stamp"], run["module"]):
-                return f"measured by other code ({' and '.join(parts)} changed)"
-        return ""
-
 
 def stored(folder: Path = FOLDER) -> dict[str, Page]:
     """Every page whose numbers are in the folder; the figures are one page of several files."""
@@ -61,19 +50,6 @@ def page_of(folder: Path, name: str) -> Page:
 
 def files_of(folder: Path, name: str) -> list[Path]:
     return sorted((folder / "figures").glob("*.json.gz")) if name == "figures" else [folder / f"{name}.json.gz"]
-
-
-def stale(folder: Path = FOLDER) -> dict[str, str]:
-    """{page: why} of every page that has to be measured again, and of every benchmark that has no page."""
-    pages = stored(folder)
-    found = {name: page.stale for name, page in pages.items() if page.stale}
-    return {**found, **{name: "never measured" for name in BENCHES if name not in pages}}
-
-
-def quoting() -> list[tuple[Path, str]]:
-    """(a page of README or docs, the results page that it quotes figures of)."""
-    readers = [path for pattern in READERS for path in sorted(ROOT.glob(pattern))]
-    return [(path, name) for path in readers for name in sorted(quoted_in(path.read_text(encoding="utf-8")))]
 
 
 def quoted_in(text: str) -> set[str]:

@@ -1,10 +1,13 @@
 """How a result is written down: Markdown for people, compressed JSON for programs, both with how they came about."""
 
 import gzip
+import hashlib
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +15,30 @@ import numpy as np
 import scipy
 
 import dimfree
-from benchmarks.stamp import stamp
 
 FORMAT = 1
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@cache
+def commit() -> str:
+    """Name the commit of the checkout; `+` marks a working tree with changes, `unknown` a folder without git."""
+    asked = ("git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*")
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+@cache
+def code_digest() -> str:
+    """Hash the package and the benchmarks, so that a kept cell is never taken over from other code."""
+    files = sorted([*(ROOT / "src/dimfree").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")])
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def provenance(module: str, arguments: Sequence[str], seed: int) -> dict[str, Any]:
-    """What a reader needs to run the benchmark again, and which code it was that ran."""
+    """Return what a reader needs to run the benchmark again: command, commit, seed, versions, machine."""
     return {
         "command": " ".join(["python", "-m", module, *arguments]),
         "module": module,
@@ -29,7 +49,7 @@ def provenance(module: str, arguments: Sequence[str], seed: int) -> dict[str, An
         "python": platform.python_version(),
         "processors": os.cpu_count(),
         "threads": os.environ.get("OMP_NUM_THREADS", "library default"),
-        "stamp": stamp(module),
+        "commit": commit(),
     }
 
 
@@ -37,21 +57,8 @@ def provenance_lines(run: dict[str, Any]) -> list[str]:
     """The same for people."""
     versions = ", ".join(f"{name} {run[name]}" for name in ("dimfree", "numpy", "scipy", "python"))
     machine = f"{run['processors']} processors, OMP_NUM_THREADS: {run['threads']}"
-    written = f"Written by `{run['command']}` (seed {run['seed']}; {versions}; {machine})."
-    return [written, *stamp_lines(run)]
-
-
-def stamp_lines(run: dict[str, Any]) -> list[str]:
-    """Which code measured the page, and for which later code somebody vouched; nothing for a page without a stamp."""
-    if "stamp" not in run:
-        return []
-    given = run["stamp"]
-    measured = ", ".join(f"{part} {given[part]}" for part in ("estimators", "bench", "releases"))
-    vouched = [
-        f"Declared to hold for estimators {each['estimators']}, bench {each['bench']}: {each['why']}"
-        for each in given["accepted"]
-    ]
-    return [f"Stamp: {measured}.", *vouched]
+    where = f"commit {run['commit']}; " if "commit" in run else ""
+    return [f"Written by `{run['command']}` ({where}seed {run['seed']}; {versions}; {machine})."]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

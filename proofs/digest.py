@@ -1,8 +1,9 @@
-"""Tells when a function under proof has changed since its proof was last read against it.
+"""Report which functions of the privacy kernel have changed since their proof was last read against them.
 
 Every page lists the definitions it speaks about in a fenced block marked `functions`, one `module:name` a line: a
 function, a method, a class or a constant. `digests.json` keeps, for each page, the digest each definition had when
-somebody last read page and code side by side. Comments, docstrings and layout do not count.
+somebody last read page and code side by side. Comments, docstrings and layout do not count. Only definitions that
+privacy rests on (`KERNEL`) have digests; of the others it is checked that they exist.
 
     python -m proofs.digest                              # report what is stale; exit 1 if anything is
     python -m proofs.digest --accept core/stable.md      # after re-reading this page against the code
@@ -21,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 INDEX = "README.md"
 STORE = "digests.json"
+KERNEL = ("noise", "accounting", "core", "geometry", "mechanisms")  # packages of dimfree whose code is under digest
 REMEDY = "re-read the page against the code, then: python -m proofs.digest --accept"
 
 _BLOCK = re.compile(r"^```functions(?: +(\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -46,6 +48,11 @@ def claims(root: Path) -> dict[str, list[str]]:
         for owner, body in _BLOCK.findall(text):
             found.setdefault(owner or page, []).extend(body.split())
     return found
+
+
+def in_kernel(name: str) -> bool:
+    """Return whether a change of this definition must be read against its proof."""
+    return name.partition(":")[0].split(".")[1] in KERNEL
 
 
 def digest(root: Path, name: str) -> str | None:
@@ -128,12 +135,14 @@ def _claim_problems(root: Path) -> list[str]:
             now, read = digest(root, name), accepted.get(page, {}).get(name)
             if now is None:
                 found.append(f"proofs/{page} names {name}, which does not exist.")
+            elif not in_kernel(name):
+                continue
             elif read is None:
                 found.append(f"{name} was never read against proofs/{page}; {REMEDY} {page}")
             elif now != read:
                 found.append(f"{name} changed since proofs/{page} was read; {REMEDY} {page}")
     for page, entries in accepted.items():
-        gone = sorted(set(entries) - set(named.get(page, [])))
+        gone = sorted(set(entries) - {name for name in named.get(page, []) if in_kernel(name)})
         found += [f"{STORE} keeps {name} for {page}, which no longer names it; {REMEDY} {page}" for name in gone]
     return found
 
@@ -158,10 +167,10 @@ def accept(root: Path, what: str) -> list[str]:
     for page, names in chosen.items():
         kept = store.setdefault(page, {})
         for name in names:
-            if (now := digest(root, name)) is not None:
+            if in_kernel(name) and (now := digest(root, name)) is not None:
                 kept[name] = now
                 done.append(f"{page}: {name}")
-        store[page] = {name: kept[name] for name in sorted(kept) if name in named[page]}
+        store[page] = {name: kept[name] for name in sorted(kept) if name in named[page] and in_kernel(name)}
     store = {page: store[page] for page in sorted(store) if store[page]}
     (root / "proofs" / STORE).write_text(json.dumps(store, indent=1) + "\n", encoding="utf-8")
     return done

@@ -70,6 +70,8 @@ def no_cluster_of_another_test():
         sys.modules["distributed.client"]._global_clients.clear()
 
 
-# How long an example takes depends on who else uses the machine: no deadline, so that no test is flaky.
-hypothesis.settings.register_profile("dimfree", deadline=None)
-hypothesis.settings.load_profile("dimfree")
+# `make test` draws the same examples every time; `make test-all` draws fresh ones (the profile `fresh`). How long
+# an example takes depends on who else uses the machine, so there is no deadline.
+hypothesis.settings.register_profile("fresh", deadline=None)
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("repeatable")

@@ -16,11 +16,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import dimfree
 from benchmarks.accuracy.resolving import quartiles as quartiles
-from benchmarks.record import FORMAT, provenance, write_results
+from benchmarks.record import FORMAT, ROOT, code_digest, provenance, write_results
 from benchmarks.registry import RESULTS
-from benchmarks.stamp import ROOT, bench_digest, estimators_digest
 
 DELTA = 1e-6
 SEED = 20250101
@@ -52,11 +50,6 @@ class Way:
     @classmethod
     def of(cls, page: str, module: str, options: argparse.Namespace) -> "Way":
         return cls(page, module, options.jobs, options.keep, options.budget)
-
-    @property
-    def code(self) -> str:
-        """A cell measured by other code is not taken over."""
-        return estimators_digest() + bench_digest(self.module)
 
 
 @dataclass(frozen=True)
@@ -176,7 +169,7 @@ def _timed(measure: Callable[[AnyWork], Result], cell: AnyWork) -> Result:
 
 
 def _path(way: Way, key: object, cell: Work) -> Path | None:
-    name = hashlib.sha256(repr((FORMAT, way.code, key, cell)).encode()).hexdigest()[:16]
+    name = hashlib.sha256(repr((FORMAT, code_digest(), key, cell)).encode()).hexdigest()[:16]
     return way.keep / f"{name}.json" if way.keep else None
 
 
@@ -269,12 +262,6 @@ def kept(folder: Path | None, key: object, measure: Callable[[], Result]) -> Res
     """One cell, from the folder where an interrupted run has left it; `key` says all that it depends on."""
     if folder is None:
         return measure()
-    name = hashlib.sha256(repr((FORMAT, source_digest(), key)).encode()).hexdigest()[:16]
+    name = hashlib.sha256(repr((FORMAT, code_digest(), key)).encode()).hexdigest()[:16]
     path = folder / f"{name}.json"
     return _read(path) if path.exists() else _kept(path, measure())
-
-
-def source_digest() -> str:
-    """Of the package."""
-    files = sorted(Path(dimfree.__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

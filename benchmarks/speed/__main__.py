@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed [--small] [--only NAME ...] [--folder FOLDER] [--out benchmarks/results]
 
-Each cell is a process of its own. What an earlier run has left in the results stays there, with its own stamp, until
-the cell is measured again. Give the machine to itself.
+Each cell is a process of its own. What an earlier run has left in the results stays there, with its own provenance,
+until the cell is measured again. Give the machine to itself.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.accuracy.resolving import MET, MISSED
-from benchmarks.accuracy.running import RESULTS, SEED, source_digest, without_paths
+from benchmarks.accuracy.running import RESULTS, SEED, without_paths
 from benchmarks.record import provenance, provenance_lines, read_numbers, table, write_results
 from benchmarks.speed.cells import CELLS
 from benchmarks.speed.clocks import Row
@@ -37,7 +37,7 @@ def measured(name: str, small: bool, seed: int, folder: Path | None) -> dict[str
 
 def report(result: dict[str, Any]) -> list[str]:
     """The cells that there are, in their order."""
-    lines = ["# Speed", "", *provenance_lines(result["run"]), f"Code: {result['run']['code']}.", ""]
+    lines = ["# Speed", "", *provenance_lines(result["run"]), ""]
     lines += [
         "ε = 1, δ = 10⁻⁶, add/remove, private noise, spectrum S3 (standard deviations i^(-1/2)). Each section is a",
         f"process of its own with {result['run']['cores']} threads; ratios are of measurements of that process. What",
@@ -50,10 +50,8 @@ def report(result: dict[str, Any]) -> list[str]:
 
 
 def told(cell: dict[str, Any], result: dict[str, Any]) -> list[str]:
-    """One cell for people; with its own stamp where that is another one."""
-    older = (
-        [] if cell["run"] == result["run"] else [*provenance_lines(cell["run"]), f"Code: {cell['run']['code']}.", ""]
-    )
+    """One cell for people; with its own provenance where that is another one."""
+    older = [] if cell["run"] == result["run"] else [*provenance_lines(cell["run"]), ""]
     if "failed" in cell:
         return [*older, f"Failed: {cell['failed']}"]
     rows = [[r["what"], f"{r['value']:.3g} {r['unit']}", _seconds(r), _verdict(r, cell["small"])] for r in cell["rows"]]
@@ -111,7 +109,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run = {
         **provenance("benchmarks.speed", _shown(given), options.seed),
         "cores": cores(),
-        "code": source_digest()[:16],
     }
     result: dict[str, Any] = {"run": run, "cells": _earlier(folder)}
     for name in options.only:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from audit.broken import broken
 
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Approximate, Pure
@@ -119,38 +118,6 @@ def test_silence_instead_of_noise_is_caught():
 
     case = CASES["count"]
     assert charges([replace(case, release=lambda noise: case.release(noise=Nothing()))]) == ["count: nothing was drawn"]
-
-
-SEARCHED = ("crossing", "unit", "friend", "length of", "ring lengths", "ring unit")
-BROKEN = {
-    "half the noise of a mean": {"core mean"},
-    "half the sensitivity of a mean": {"core mean"},
-    "half the total": {"total weight"},
-    "half a record": {"count"},
-    "half the noise of the valid records": {"valid records"},
-    "half the epsilon": {"Laplace count"},
-    "half the noise on the counts": {"sparse vector"},
-    "half the noise of a soft histogram": {name for name in CASES if name.startswith("soft histograms")},
-    "√k for √(2k)": {name for name in CASES if name.startswith("soft histograms, replace-one")},
-    "half the noise of the missing entries": {name for name in CASES if name.startswith("missing entries")},
-    "an exchange of missing entries for an arrival": {"missing entries, replace-one"},
-    "one entry for all": {"missing share"},
-    "half the noise of the lengths": {name for name in CASES if name.startswith("lengths of records")},
-    "an exchange of lengths for an arrival": {"lengths of records, replace-one"},
-    "half the noise of a bisection": {"search"},
-    "half the noise of a search": {name for name in CASES if name.startswith(SEARCHED)},
-    "counts priced apart": {name for name in CASES if name.startswith(SEARCHED)},
-    "half the noise of the ring's scores": {name for name in CASES if name.startswith("ring scores")},
-    "two of √5": {name for name in CASES if name.startswith("ring scores")},
-    "an exchange of pairs for a removal": {"ring lengths, replace-one", "ring unit, replace-one"},
-    "a removal changes one pair": {"ring lengths, add-remove", "ring unit, add-remove"},
-}
-
-
-@pytest.mark.parametrize("what", BROKEN)
-def test_what_is_broken_in_place_is_caught(monkeypatch, what):
-    broken(monkeypatch, what)
-    assert {line.split(": ")[0] for line in charges()} == BROKEN[what]
 
 
 # ---- what to ask for

@@ -192,7 +192,7 @@ def test_other_code_another_seed_and_other_draws_are_measured_anew(tmp_path, mon
     assert len(list((tmp_path / "kept").iterdir())) == 3
     measured(measure, TASKS, way(tmp_path), 2)
     measured(measure, [Task("a", 3)], way(tmp_path), 1)
-    monkeypatch.setattr(running, "estimators_digest", lambda: "other")
+    monkeypatch.setattr(running, "code_digest", lambda: "other")
     assert [one["said"] for one in measured(measure, TASKS, way(tmp_path), 1).cells] == [
         one["said"] for one in first.cells
     ]

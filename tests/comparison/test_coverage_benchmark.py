@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from benchmarks.accuracy import coverage, coverage_report
 from benchmarks.accuracy.resolving import MET, MISSED, OPEN, UNTRIED
-from benchmarks.pages import stored
 from benchmarks.record import read_numbers
 
 from dimfree.results.reach import Reach
@@ -74,7 +73,6 @@ def test_a_page_is_measured_and_read_again(tmp_path, monkeypatch):
     coverage.main(["--out", str(tmp_path)])
     (done,) = read_numbers(tmp_path / "coverage.json.gz")["cells"]
     assert done["methods"] == ["columns"]
-    assert stored(tmp_path)["coverage"].stale == ""
     text = (tmp_path / "coverage.md").read_text()
     assert "| columns, relative | normal | 900 | 2 | columns | 2 | 2 |" in text
     assert "- `interval(include_sampling=True)`: each column by itself: the mean of the law" in text

@@ -1,4 +1,4 @@
-"""The benchmark of speed: every figure is told with its bar, and what an earlier run left keeps its own stamp."""
+"""The benchmark of speed: every figure is told with its bar, and what an earlier run left keeps its own provenance."""
 
 import json
 import subprocess
@@ -29,11 +29,11 @@ def test_every_bar_is_judged_and_small_tables_are_not():
     assert "MISSED" not in "\n".join(speed.report(result(npy={"rows": figures, "small": True})))
 
 
-def test_a_cell_that_failed_says_so_and_an_older_one_has_its_own_stamp():
-    older = {"rows": [], "run": {**RUN, "code": "def"}}
+def test_a_cell_that_failed_says_so_and_an_older_one_has_its_own_provenance():
+    older = {"rows": [], "run": {**RUN, "commit": "def"}}
     lines = speed.report(result(csv={"failed": "ArrowError"}, wide=older))
     assert "Failed: ArrowError" in lines
-    assert "Code: def." in lines
+    assert any("commit def" in line for line in lines)
 
 
 def test_results_of_other_cells_stay(tmp_path, monkeypatch):

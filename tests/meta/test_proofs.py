@@ -93,6 +93,15 @@ def test_words_about_the_code_are_not_the_code(project: Path, old: str, new: str
     assert proofs.problems(project) == []
 
 
+def test_a_changed_definition_outside_the_kernel_is_nobodys_business(project: Path) -> None:
+    (project / "src" / "dimfree" / "programs.py").write_text("def choose():\n    return 1\n")
+    rewrite(project, "proofs/core.md", "dimfree.core:LIMIT", "dimfree.core:LIMIT\ndimfree.programs:choose")
+    rewrite(project, "src/dimfree/programs.py", "return 1", "return 2")
+    assert proofs.problems(project) == []
+    rewrite(project, "src/dimfree/programs.py", "choose", "pick")
+    assert proofs.problems(project) == ["proofs/core.md names dimfree.programs:choose, which does not exist."]
+
+
 def test_a_missing_definition_is_reported(project: Path) -> None:
     rewrite(project, "src/dimfree/core.py", "def bound", "def limit")
     assert "proofs/core.md names dimfree.core:bound, which does not exist." in proofs.problems(project)
