@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all audit lint format bench bench-index bench-speed bench-quick figures docs lock sbom release-check clean
+.PHONY: help install demo test test-all audit lint format bench bench-check bench-index bench-speed bench-quick figures docs lock sbom release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ bench bench-quick figures: export OMP_NUM_THREADS := 1
 
 bench: $(STAMP) ## every accuracy table within MINUTES=25, most informative first; a second call continues
 	@$(RUN) benchmarks.all --budget $(or $(MINUTES),25) --jobs $(WORKERS) $(if $(DATA),--data "$(DATA)")
+
+bench-check: $(STAMP) ## measure ten quoted numbers again and compare them with the pages (minutes)
+	@$(RUN) benchmarks.check
 
 bench-index: $(STAMP) ## the state of every target, from the stored pages: benchmarks/results/index.md
 	@$(RUN) benchmarks.index
