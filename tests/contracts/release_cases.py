@@ -1,7 +1,11 @@
-"""About eighty seeded releases, over all estimators, relations, sources, bases and groups; a table of what each said.
+"""About 160 seeded releases, over all estimators, relations, sources, bases and groups, with what each released.
+
+Kept of each: mean and noise, the charges of its costs, its numeric parameters, and where a ledger was used what that
+ledger has spent. Words (purposes, names of parameters) are not kept: renaming them changes nothing here.
 
 The tables are made from integers by exact arithmetic, so that they are the same on every machine.
 
+    export PYTHONPATH=tests
     python tests/contracts/release_cases.py          # what differs from the stored table, to the last bit
     python tests/contracts/release_cases.py --store  # after a change that is meant to change releases
 """
@@ -16,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from early import early_samples  # beside this folder
 from scipy import sparse
 
 import dimfree
@@ -57,6 +62,11 @@ def bell(rows: int, columns: int, seed: int = 1) -> np.ndarray:
 DENOISED, ALONE = {"options": Options(denoise=True)}, {"options": Options(stages=0)}
 GAUSSIAN, LEARN = {"options": Options(tails="gaussian")}, {"options": Options(scale="learn")}
 SAMPLED = {"options": Options(core_sample=900)}
+STABLE = {"options": Options(core="stable")}
+PILOT = {"options": Options(core_sample=500), "objective": "total"}
+PILOT_CORE = {"options": Options(core_sample=500, core="stable")}
+PRIVATE_GROUPS = {"groups": [row % 5 for row in range(1600)], "keys": "private", "delta": 1e-4}
+THIRDS = {"groups": [row % 3 for row in range(1200)], "keys": [0, 1, 2]}
 SOFT, BASIC = {"options": Options(core="soft")}, {"options": Options(core="basic")}
 
 
@@ -65,7 +75,10 @@ def table(rows: int = 700, seed: int = 1) -> np.ndarray:
 
 
 def with_gaps() -> np.ndarray:
-    X = table()
+    return with_invalid_rows(table())
+
+
+def with_invalid_rows(X: np.ndarray) -> np.ndarray:
     X[::50, 3] = np.nan
     return X
 
@@ -75,6 +88,53 @@ def with_far_entries() -> np.ndarray:
     X = table()
     X[::50, 3] += 1e6
     return X
+
+
+def wide(rows: int, columns: int, seed: int = 1) -> np.ndarray:
+    """Multiples of 2^-18 with mean 0 and variance about 1; spectrum i^(-1/2), means of all signs."""
+    parts = np.random.default_rng(seed).integers(-(2**18), 2**18, size=(4, rows, columns)).sum(axis=0) * (0.875 / 2**18)
+    return parts / np.sqrt(np.arange(1, columns + 1)) + np.resize([0.0, 2.0, -1.0], columns)
+
+
+def correlated(rows: int, columns: int) -> np.ndarray:
+    """Most of the variance lies along one oblique direction."""
+    factor = wide(rows, 1, 7) * np.where(np.arange(columns) % 3, 1.0, -1.0)
+    return factor * 2 + wide(rows, columns, 8) * 0.25
+
+
+def smooth(rows: int, columns: int) -> np.ndarray:
+    """Neighboring columns are alike."""
+    return np.cumsum(wide(rows, columns, 9), axis=1) / 4
+
+
+def mixed(rows: int) -> np.ndarray:
+    """Columns of real tables: far from zero, mostly zeros, an indicator, a constant, counts, tiny, with a far group."""
+    X = wide(rows, 8, 5)
+    indicator, far = uniform(rows, 1, 11)[:, 0] < 0.3, uniform(rows, 1, 12)[:, 0] < 0.2
+    return np.column_stack([
+        1e4 + X[:, 0], np.where(indicator, X[:, 1] ** 2, 0.0), indicator, np.full(rows, 45.0),
+        np.floor(np.abs(X[:, 2]) * 4), X[:, 3] * 1e-9, np.where(far, 50.0, 1.0) * (1 + X[:, 4] / 8),
+    ])  # fmt: skip
+
+
+def with_missing(X: np.ndarray) -> np.ndarray:
+    X = X.copy()
+    X[::7, 1], X[::3, 2], X[3::50, 0] = np.nan, np.nan, np.nan
+    return X
+
+
+def through_a_ledger(X: np.ndarray, *, folder: Path, neighbours: str, **given: object) -> object:
+    """The second of two releases on one ledger."""
+    terms, given["neighbours"] = {"epsilon": 20.0, "delta": 1e-5, "neighbours": neighbours}, neighbours
+    with dimfree.Ledger(folder / f"{neighbours}.db", dataset="study", **terms) as ledger:
+        release_mean(X, ledger=ledger, **given)
+        return release_mean(X, ledger=ledger, **given)
+
+
+def piloted(X: np.ndarray, **given: object) -> object:
+    """A release whose pilot sample is small, as a table of this size would not have one."""
+    with early_samples(500):
+        return release_mean(X, **given)
 
 
 def keys(rows: int = 700) -> list[int]:
@@ -95,10 +155,23 @@ def streamed(ending: str, folder: Path) -> object:
     return dimfree.read_table(path)
 
 
-def in_parts() -> object:
+def in_parts(rows: int = 700) -> object:
     import dask.array
 
-    return dask.array.from_array(table(), chunks=(200, -1))
+    return dask.array.from_array(table(rows), chunks=(200, -1))
+
+
+def framed(folder: Path) -> object:
+    """A CSV file whose columns have public bounds."""
+    path = folder / "bounded.csv"
+    pd.DataFrame(mixed(1200), columns=list("abcdefg")).to_csv(path, index=False)
+    return dimfree.read_table(path, bounds={"c": (0, 1), "d": (0, 60), "g": (0, 100)})
+
+
+def outlying() -> np.ndarray:
+    X = table(900)
+    X[::60] = 1e3
+    return X
 
 
 def cases(folder: Path) -> dict[str, Callable[[], object]]:
@@ -155,18 +228,77 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
     for ending in (".npy", ".csv", ".parquet"):
         twice(f"file {ending}", partial(streamed, ending, folder))
     twice("dask", in_parts)
+    add("private groups", partial(table, 1600), release_means, **PRIVATE_GROUPS)
+    add("private groups known", partial(table, 1600), release_means, **PRIVATE_GROUPS, **known)
+    add("private groups of persons", partial(table, 1600), release_means, **PRIVATE_GROUPS, unit=keys(1600))
+    add("listed groups", partial(table, 1600), release_means, **{**halves, "epsilon": 2.0})
+    add("wide groups", partial(wide, 1200, 40), release_means, **THIRDS)
+    add("relative groups", partial(mixed, 1200), release_means, **THIRDS, objective="relative")
+    for relation in RELATIONS:
+        here = partial(add, neighbours=relation)  # type: ignore[arg-type]
+        one = {"epsilon": 1.0, "delta": 1e-6}
+        here(f"ring {relation}", partial(wide, 700, 60), **one)
+        here(f"ring wide {relation}", partial(wide, 700, 400), **one)
+        here(f"ring sparse {relation}", lambda: sparse.csr_array(np.maximum(wide(700, 60), 1.0) - 1.0), **one)
+        here(f"spherical opening {relation}", partial(wide, 300, 60), **one)
+        here(f"coordinates found {relation}", partial(correlated, 1500, 40), epsilon=3.0, **STABLE)
+        here(f"cosine found {relation}", partial(smooth, 1500, 64), epsilon=3.0, **STABLE)
+        here(f"own axes kept {relation}", partial(correlated, 1500, 40), epsilon=3.0, basis=None, **STABLE)
+        here(f"pilot sample {relation}", partial(wide, 4000, 24), piloted, **PILOT)
+        here(f"pilot sample core {relation}", partial(wide, 4000, 24), piloted, **PILOT_CORE)
+        here(f"pilot sample known {relation}", partial(wide, 4000, 24), piloted, covariance=np.ones(24), **PILOT)
+        here(f"mixed units {relation}", partial(mixed, 1200), epsilon=1.0, objective="relative")
+        here(f"mixed units few {relation}", partial(mixed, 400), epsilon=1.0, objective="relative")
+        here(f"one column {relation}", lambda: mixed(900)[:, 4:5], epsilon=1.0)
+        here(f"missing {relation}", lambda: with_missing(table(1500)), on_missing="column", epsilon=3.0)
+        here(f"missing mixed {relation}", lambda: with_missing(mixed(1500)), on_missing="column", epsilon=3.0)
+        here(f"missing dropped {relation}", lambda: with_invalid_rows(wide(1500, 40)), on_missing="drop", **STABLE)
+        here(f"float32 {relation}", lambda: wide(900, 30).astype(np.float32))
+        here(f"named frame {relation}", lambda: pd.DataFrame(mixed(1200), columns=list("abcdefg")), epsilon=2.0)
+        here(f"bounds {relation}", partial(framed, folder), epsilon=2.0)
+        here(f"excluded column {relation}", lambda: pd.DataFrame(mixed(900), columns=list("abcdefg")), exclude=["c"])
+        here(f"ledger {relation}", table, partial(through_a_ledger, folder=folder))
+        here(f"dask known {relation}", in_parts, **known)
+        here(f"dask few {relation}", partial(in_parts, 300), **one)
+        here(f"integers {relation}", lambda: np.floor(table(900) * 4).astype(np.int32))
+        here(f"several rows {relation}", partial(mixed, 1200), unit=keys(1200), objective="relative")
+        here(f"far from zero {relation}", lambda: table(900) + 1e6)
+        here(f"outliers {relation}", outlying, covariance=DEVIATIONS**2)
+        here(f"outliers unknown {relation}", outlying)
     return found
 
 
 def said(outcome: object) -> list[list[float]]:
-    """The released numbers: mean and noise, or counts; nothing where the run was refused."""
+    """The released numbers, their charges and the numeric parameters; of a refusal the last two alone."""
     if isinstance(outcome, dimfree.Means):
-        return [numbers for release in outcome.values() for numbers in said(release)]
+        return [numbers for release in outcome.values() for numbers in said(release)] + [charges(outcome.ledger)]
+    parameters = getattr(outcome, "parameters", {}).values()  # a profile has none
+    common = [charges(outcome.ledger), sorted(float(value) for value in parameters if not isinstance(value, str))]
     if outcome.refused:
-        return []
+        return common
     if isinstance(outcome, dimfree.Release):
-        return [outcome.mean.tolist(), outcome.noise_stddev.tolist()]
-    return [[float(count) for count in outcome.counts]]
+        return [outcome.mean.tolist(), outcome.noise_stddev.tolist(), *common]
+    return [[float(count) for count in outcome.counts], *common]
+
+
+def charges(costs: object) -> list[float]:
+    """Every number in the costs, in order, rungs of ladders included; no words."""
+    found: list[float] = []
+
+    def walk(value: object, key: str = "") -> None:
+        if isinstance(value, dict):
+            for name in sorted(value):
+                walk(value[name], name)
+        elif isinstance(value, list | tuple):
+            for each in value:
+                walk(each, key)
+        elif isinstance(value, str):
+            found.extend([float(int(value, 16))] if key == "rungs" else [])
+        elif value is not None:
+            found.append(float(value))
+
+    walk(costs.to_dict())
+    return [float(len(found)), float(np.sum(np.log1p(np.abs(found)))), *found[:40]]
 
 
 def digest(numbers: list[list[float]]) -> str:

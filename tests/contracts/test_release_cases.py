@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from contracts.release_cases import cases, digest, said, stored
 
+from dimfree.mechanisms import ring_scores
+
 STORED = stored()
 
 
@@ -14,7 +16,14 @@ def runs(tmp_path_factory):
 
 def test_the_stored_table_has_every_case(runs):
     assert runs.keys() == STORED.keys()
-    assert sum(bool(entry["said"]) for entry in STORED.values()) > 50  # the others are refusals
+    assert sum(len(entry["said"]) > 2 for entry in STORED.values()) > 130  # the others are refusals
+
+
+def test_a_changed_charge_of_the_ring_is_noticed(runs, monkeypatch):
+    """The partner of the test below: what it compares includes the costs."""
+    right = ring_scores.RING_MOVES
+    monkeypatch.setattr(ring_scores, "RING_MOVES", {each: 1.0001 * moves for each, moves in right.items()})
+    assert digest(said(runs["ring add-remove"]())) != STORED["ring add-remove"]["digest"]
 
 
 @pytest.mark.parametrize("name", STORED)
