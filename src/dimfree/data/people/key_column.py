@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import quoted
+from dimfree.data.select import package_of
 from dimfree.errors import InvalidParameter
 
 ONE_KEY_EACH = "Pass the name of a column of X, or a list or array with one key (a whole number or text) for each row."
@@ -21,7 +22,7 @@ _NEED = "Pass one key for each row: whole numbers or text."
 
 def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     """X without the column of this name, and the column; `parameter` is who asked, for the error."""
-    package = _package(X)
+    package = package_of(X)
     if package not in _TAKERS:
         raise InvalidParameter(
             f"Expected {parameter}={quoted(name)} with a table that has column names. {ONE_KEY_EACH}"
@@ -46,8 +47,10 @@ def _from_pandas(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
 def _from_polars(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     if not hasattr(X, "get_column"):
         _no_frame(name, parameter)
-    _place(list(X.columns), name, parameter)
-    return X.drop(name), X.get_column(name)
+    import polars
+
+    at = _place(list(X.columns), name, parameter)  # by position: polars reads the names `*` and `^...$` as patterns
+    return X.select(polars.nth([column for column in range(X.width) if column != at])), X.to_series(at)
 
 
 def _from_arrow(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
@@ -95,7 +98,7 @@ def check_same_index(X: Any, values: object, parameter: str) -> None:
     without row labels has positions only, whatever the index of the Series.
     """
     labels = _row_labels(X)
-    if labels is None or _package(values) != "pandas" or not hasattr(values, "index"):
+    if labels is None or package_of(values) != "pandas" or not hasattr(values, "index"):
         return
     try:
         alike = len(labels) != len(values.index) or bool(labels.equals(values.index))  # another length is said later
@@ -110,18 +113,14 @@ def check_same_index(X: Any, values: object, parameter: str) -> None:
 
 def _row_labels(X: Any) -> Any:
     """The pandas Index of the rows, None where they have none."""
-    if _package(X) == "pandas":
+    if package_of(X) == "pandas":
         return getattr(X, "index", None)
-    return getattr(X, "obs_names", None) if _package(X) == "anndata" else None
-
-
-def _package(value: object) -> str:
-    return type(value).__module__.partition(".")[0]
+    return getattr(X, "obs_names", None) if package_of(X) == "anndata" else None
 
 
 def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
     """An array of whole numbers, floats, truth or text, or the list of the entries; an error tells of the schema."""
-    package = _package(values)
+    package = package_of(values)
     if package in _READERS:
         return _of_column(values, package, what)
     if isinstance(values, str | bytes | dict | set | frozenset) or _length(values) is None:
