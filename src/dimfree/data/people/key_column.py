@@ -140,6 +140,7 @@ def _as_array(values: Any, what: str) -> NDArray[Any]:
 def _of_array(values: NDArray[Any], what: str) -> NDArray[Any] | list[Any]:
     if values.ndim != 1 or values.dtype.kind == "V":  # V is declared, no entry makes an array one
         raise InvalidParameter(f"Expected {what} to be a vector of keys. {_NEED}")
+    _check_type(values.dtype, "numpy", what)
     if isinstance(values, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(values)
         return [None if gone else key for key, gone in zip(values.data, hidden, strict=True)]
@@ -151,9 +152,42 @@ def _of_column(values: Any, package: str, what: str) -> NDArray[Any] | list[Any]
     mark, everything, one = _READERS[package]
     if not (hasattr(type(values), mark) and hasattr(values, "__len__")):
         raise InvalidParameter(f"Expected {what} to be one column, got a {package} {type(values).__name__}. {_NEED}")
+    _check_type(getattr(values, mark), package, what)
     if _is_numeric(getattr(values, mark), package):
         return np.asarray(values)
     return _listed(values, everything, one)
+
+
+def _check_type(kind: Any, package: str, what: str) -> None:
+    """Refuse durations and nested values by their type: whole numbers or text beside them may have become such, too."""
+    is_refused = {"polars": _is_refused_by_polars, "pyarrow": _is_refused_by_arrow}.get(package, _is_refused_by_numpy)
+    if is_refused(kind):
+        raise InvalidParameter(
+            f"Keys in {what} have a type of durations, lists or structs; only whole numbers, text and dates are "
+            "supported. Declare the type of the column when you make the table. No budget was charged."
+        )
+
+
+def _is_refused_by_numpy(kind: Any) -> bool:
+    """Also of pandas."""
+    if hasattr(kind, "pyarrow_dtype"):
+        return _is_refused_by_arrow(kind.pyarrow_dtype)
+    stored = kind.categories.dtype if hasattr(kind, "categories") else kind
+    return bool(stored.kind == "m")
+
+
+def _is_refused_by_polars(kind: Any) -> bool:
+    from polars import Duration
+
+    return bool(kind.is_nested() or kind == Duration)
+
+
+def _is_refused_by_arrow(kind: Any) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _is_refused_by_arrow(kind.value_type)
+    return bool(types.is_nested(kind) or types.is_duration(kind) or types.is_interval(kind))
 
 
 def _is_numeric(kind: Any, package: str) -> bool:
