@@ -37,7 +37,6 @@ def arrow():
     return pa.Table.from_pandas(frame())
 
 
-
 def relation():
     seen = arrow()  # noqa: F841 - DuckDB finds it by its name
     return needs("duckdb").sql("select * from seen")
@@ -135,7 +134,9 @@ def test_labels_that_dask_cannot_tell_apart():
             selected(table, Selection.checked(**choice))
 
 
-@pytest.mark.parametrize("labels", [["age", True, False, "size"], ["age", 1, 2, "size"], ["age", ("b", 1), 2.5, "size"]])
+@pytest.mark.parametrize(
+    "labels", [["age", True, False, "size"], ["age", 1, 2, "size"], ["age", ("b", 1), 2.5, "size"]]
+)
 @pytest.mark.parametrize("library", ["pandas", "dask"])
 def test_labels_that_are_no_text(labels, library):
     table = pd.DataFrame([[1.0, 2.0, 3.0, 4.0]] * ROWS)

@@ -76,7 +76,8 @@ OTHERS += [np.datetime64("2020-01-02"), np.int8(7), np.float64(7), np.str_("7"),
 ANY = st.sampled_from([*WORDS, *NUMBERS, *OTHERS]) | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4)
 COMPLEX = st.sampled_from([1j, 7 + 0j, 0j, complex(-0.0, 0), complex(0, -0.0), 0.5 + 0j, complex("nan"), 2 - 1e16j])
 NESTED = st.sampled_from([np.timedelta64(7, "D"), np.timedelta64("NaT"), timedelta(7), {"a": 1}, {}, [7], ["7"]])
-KINDS = [st.sampled_from(WORDS), st.integers(-3, 9), st.integers(2**53 - 2, 2**53 + 2), st.booleans(), ANY, ANY | COMPLEX]
+KINDS = [st.sampled_from(WORDS), st.integers(-3, 9), st.integers(2**53 - 2, 2**53 + 2), st.booleans(), ANY]
+KINDS += [ANY | COMPLEX]
 COLUMNS = st.one_of(st.lists(kind, min_size=1, max_size=7) for kind in KINDS)
 
 
@@ -320,7 +321,8 @@ SAME = {
     + ["(0.5+0j)", 0.5 + 0j, complex("nan"), "(nan+0j)", complex(NAN, NAN), "(nan+nanj)", "(1e+16+0j)", "(-inf+0j)"],
 }
 APART = ["icu", "7a", "1_000", "1,000", "７", "0x", "0x12345678901234567", "7 7", "12:3", "2020-13-45", "20-01-02", "é"]
-APART += [b"\xff", (7,), frozenset({7}), "2020-1-2", "A7", "-", "1e", "--1", "1.2.3", "yes", "t", "E10", "(7)", "(ICU+0j)", "12j", "7+0j", "0J"]
+APART += [b"\xff", (7,), frozenset({7}), "2020-1-2", "A7", "-", "1e", "--1", "1.2.3", "yes", "t", "E10"]
+APART += ["(7)", "(ICU+0j)", "12j", "7+0j", "0J"]
 
 
 def test_what_is_one_key_and_what_is_not():
