@@ -118,6 +118,51 @@ def test_release_means_with_groups_and_persons():
     assert found["north"].mean.tobytes() == expected["north"].mean.tobytes()
 
 
+class MyFrame(pd.DataFrame):
+    """A subclass in a package of its own, as GeoDataFrame is."""
+
+    @property
+    def _constructor(self):
+        return MyFrame
+
+    @property
+    def _constructor_sliced(self):
+        return MySeries
+
+
+class MySeries(pd.Series):
+    @property
+    def _constructor(self):
+        return MySeries
+
+
+@pytest.mark.parametrize("choice", [{}, {"columns": ["income", "age"]}, {"exclude": ["weight"]}])
+def test_subclasses_of_pandas_frames(choice):
+    plain = people(2400).assign(region=["north", "south"] * 1200)
+    frame = MyFrame(plain)
+    assert type(frame.iloc[:, [0]]) is MyFrame
+    assert type(frame["age"]) is MySeries
+    width = 2 if choice else 3
+    known = {"epsilon": 4.0, "delta": 1e-6, "covariance": np.ones(width), **choice}
+    grouped = {"groups": "region", "keys": ["north", "south"], "unit": "patient_id", **known}
+    expected, found = (
+        dimfree.release_means(table, **grouped, noise=SeededNoise(1))["north"] for table in (plain, frame)
+    )
+    assert found.mean.tobytes() == expected.mean.tobytes()
+    plain, frame = plain.drop(columns="region"), frame.drop(columns="region")
+    expected = dimfree.release_mean(plain, unit="patient_id", **known, noise=SeededNoise(1)).mean.tobytes()
+    found = dimfree.release_mean(frame, unit="patient_id", **known, noise=SeededNoise(1))
+    assert found.mean.tobytes() == expected
+    fitted = dimfree.PrivateMean(**known, unit="patient_id", noise=SeededNoise(1)).fit(frame)
+    assert fitted.location_.tobytes() == expected
+    apart = dimfree.release_mean(
+        frame.drop(columns="patient_id"), unit=frame["patient_id"], **known, noise=SeededNoise(1)
+    )
+    assert apart.mean.tobytes() == expected
+    with pytest.raises(InvalidParameter, match="index of X"):
+        dimfree.release_mean(frame, unit=frame["patient_id"][::-1], **known)
+
+
 def test_the_estimator_fits_the_chosen_columns():
     model = dimfree.PrivateMean(**KNOWN, columns=["age", "income", "weight"], exclude=["weight"], unit="patient_id")
     model.fit(people())

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -170,6 +171,57 @@ def test_one_cell_that_makes_text_or_bytes_of_a_column(odd):
     values, valid = opened(pyarrow.csv.read_csv(io.BytesIO(lines + odd + b",4\n")))
     assert values.tolist() == [*expected, [0, 0]]
     assert valid == [True, True, True, False]
+
+
+PRICES = [Decimal(cents) / 100 for cents in range(1, 2000)] + [Decimal("123456.78"), Decimal(2**53 + 1), Decimal(0)]
+WIDE = {  # what decides on the scale of a whole column
+    "a fraction": Decimal("1E-20"),
+    "many digits": Decimal("1" * 22),
+    "both": Decimal("1" * 16 + "." + "1" * 20),
+}
+
+
+def parquet_of(table, folder):
+    pyarrow.parquet.write_table(table, folder / "t.parquet")
+    return dimfree.read_table(folder / "t.parquet")
+
+
+DECIMALS = {
+    "Arrow": lambda entries, folder: pa.table({"a": pa.array(entries)}),
+    "256 bits": lambda entries, folder: pa.table({"a": pa.array(entries, pa.decimal256(76, 30))}),
+    "lists": lambda entries, folder: pa.table({"a": pa.array([[entry] for entry in entries]).cast(one_each(entries))}),
+    "parquet": lambda entries, folder: parquet_of(pa.table({"a": pa.array(entries)}), folder),
+    "pandas": lambda entries, folder: pd.DataFrame({"a": entries}),
+    "pandas of Arrow": lambda entries, folder: pd.DataFrame({"a": pd.array(entries, arrow_of(entries))}),
+    "pandas of mixed types": lambda entries, folder: pd.DataFrame({"a": pd.array(entries, arrow_of(entries)), "b": 1}),
+    "polars": lambda entries, folder: needs("polars").DataFrame({"a": entries}),
+    "polars of mixed types": lambda entries, folder: needs("polars").DataFrame({"a": [7, *entries[1:]]}, strict=False),
+    "duckdb": lambda entries, folder: relation(pa.table({"a": pa.array(entries)})),
+}
+
+
+def one_each(entries):
+    return pa.list_(pa.array(entries).type, 1)
+
+
+def arrow_of(entries):
+    return pd.ArrowDtype(pa.array(entries).type)
+
+
+def relation(seen):
+    return needs("duckdb").sql("select * from seen")
+
+
+@pytest.mark.parametrize("kind", DECIMALS)
+@pytest.mark.parametrize("wide", WIDE)
+def test_one_decimal_with_many_digits_changes_no_other(kind, wide, tmp_path):
+    """The library writes all of them with one scale; each is rounded to the nearest float by itself."""
+    entries = [Decimal(7), *PRICES, WIDE[wide]]
+    if kind == "duckdb" and wide == "both":
+        entries[-1] = Decimal("1" * 16 + "." + "1" * 15)
+    before, after = (opened(DECIMALS[kind](column, tmp_path))[0][:, 0] for column in (entries[:-1], entries))
+    assert after.tolist() == [float(entry) for entry in entries]
+    assert before.tobytes() == after[:-1].tobytes()
 
 
 def test_a_column_of_missing_entries_is_one_of_numbers():

@@ -2,7 +2,7 @@
 
 import io
 import warnings
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -28,10 +28,23 @@ NAMES = ("7", "True", "ICU", "2020-01-02", "0")
 
 
 def people_and_groups(column, left_out):
-    """Who shares a key, who has none, and in which group each row is; without one row."""
+    """Who shares a key, who has none, and in which group each row is; without one row. None: the type is refused."""
+    if is_refused(column):
+        return None
     persons = np.delete(open_keys(column).persons, left_out)
     groups = np.delete(labelled(column, NAMES), left_out)
     return open_keys(persons[persons >= 0]).persons.tolist(), (persons < 0).tolist(), groups.tolist()
+
+
+def is_refused(column):
+    """Whether the type of a column is refused: as it is without rows, too."""
+    try:
+        open_keys(column)
+    except InvalidParameter:
+        with pytest.raises(InvalidParameter, match="type of durations, lists or structs"):
+            open_keys(column[:0])
+        return True
+    return False
 
 
 # ------------------------------------------------------------------------------------------------ objects
@@ -61,8 +74,10 @@ OTHERS = [None, b"7", b"ICU", b"\xff", Decimal(7), Decimal("0.5"), Decimal("NaN"
 OTHERS += [date(2020, 1, 2), datetime(2020, 1, 2), datetime(2020, 1, 2, 3, 4, 5), time(10), pd.Timestamp("2020-01-02")]
 OTHERS += [np.datetime64("2020-01-02"), np.int8(7), np.float64(7), np.str_("7"), np.True_, (7, "a")]
 ANY = st.sampled_from([*WORDS, *NUMBERS, *OTHERS]) | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4)
-COMPLEX = st.sampled_from([1j, 7 + 0j])  # makes the others complex; NumPy's own text of one reads as no number
+COMPLEX = st.sampled_from([1j, 7 + 0j, 0j, complex(-0.0, 0), complex(0, -0.0), 0.5 + 0j, complex("nan"), 2 - 1e16j])
+NESTED = st.sampled_from([np.timedelta64(7, "D"), np.timedelta64("NaT"), timedelta(7), {"a": 1}, {}, [7], ["7"]])
 KINDS = [st.sampled_from(WORDS), st.integers(-3, 9), st.integers(2**53 - 2, 2**53 + 2), st.booleans(), ANY]
+KINDS += [ANY | COMPLEX]
 COLUMNS = st.one_of(st.lists(kind, min_size=1, max_size=7) for kind in KINDS)
 
 
@@ -73,7 +88,7 @@ def objects(entries):
 
 
 def undated(make):
-    """Arrow makes dates of the whole numbers in a list that has both, polars drops the dates; nobody can undo it."""
+    """Arrow and polars make dates of the whole numbers in a list that has both, or the reverse; nobody can undo it."""
 
     def made(entries):
         if any(isinstance(day, date | time) for day in entries) and any(isinstance(e, int | float) for e in entries):
@@ -94,13 +109,25 @@ def untupled(make):
     return made
 
 
+def kept(make):
+    """polars drops what does not fit the type that it chose: [np.int8(7), "ICU"] is [7, None] before we see it."""
+
+    def made(entries):
+        column = make(entries)
+        if any(after is None for after, entry in zip(column.to_list(), entries, strict=True) if entry is not None):
+            raise TypeError
+        return column
+
+    return made
+
+
 CONTAINERS = {
     "list": list,
     "NumPy": np.array,
     "objects": objects,
     "pandas": pd.Series,
     "category": lambda entries: pd.Series(entries).astype("category"),
-    "polars": undated(untupled(lambda entries: polars.Series(entries, strict=False))),
+    "polars": undated(untupled(kept(lambda entries: polars.Series(entries, strict=False)))),
     "Arrow": undated(pa.array),
 }
 
@@ -119,13 +146,53 @@ def contained(container, entries):
 
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS.keys())
 @settings(max_examples=100, suppress_health_check=[HealthCheck.filter_too_much])
-@given(entries=COLUMNS, place=st.integers(0, 6), other=ANY | COMPLEX)
+@given(entries=COLUMNS, place=st.integers(0, 6), other=ANY | COMPLEX | NESTED)
+@example(entries=[7 + 0j, 0j, 8], place=2, other="ICU")
+@example(entries=[1j, 7, 2], place=2, other="ICU")
 def test_one_entry_of_any_kind_moves_nobody_else(container, entries, place, other):
     place %= len(entries)
     changed, longer = [*entries[:place], other, *entries[place + 1 :]], [*entries[:place], other, *entries[place:]]
     before, after, added = (contained(container, column) for column in (entries, changed, longer))
-    assert people_and_groups(before, place) == people_and_groups(after, place)
-    assert people_and_groups(before, []) == people_and_groups(added, place)
+    for columns, left_out in (((before, after), (place, place)), ((before, added), ([], place))):
+        first, second = map(people_and_groups, columns, left_out)
+        assert first == second or None in (first, second)
+
+
+DURATIONS = [timedelta(7), None, timedelta(1)]
+REFUSED = {
+    "NumPy": np.array([7, 1], dtype="m8[D]"),
+    "NumPy, one entry": np.array([7, 1, np.timedelta64(7, "D")]),
+    "masked": np.ma.MaskedArray(np.array([7, 1], dtype="m8[s]"), mask=[True, False]),
+    "pandas": pd.Series(DURATIONS, dtype="m8[ns]"),
+    "index": pd.TimedeltaIndex(DURATIONS),
+    "category": pd.Series(DURATIONS, dtype="m8[ns]").astype("category"),
+    "pandas of Arrow": pd.Series(DURATIONS, dtype=pd.ArrowDtype(pa.duration("s"))),
+    "pandas of structs": pd.Series([{"a": 1}], dtype=pd.ArrowDtype(pa.struct([("a", pa.int64())]))),
+    "polars": polars.Series(DURATIONS),
+    "polars structs": polars.Series([7, {"a": 1}], strict=False),
+    "polars lists": polars.Series([[7], [1]]),
+    "polars arrays": polars.Series([[7], [1]], dtype=polars.Array(polars.Int64, 1)),
+    "Arrow": pa.array(DURATIONS),
+    "Arrow, one entry": pa.array([timedelta(7), 7]),
+    "Arrow structs": pa.array([{"a": 1}, None]),
+    "Arrow lists": pa.chunked_array([[[7], [1]]]),
+    "Arrow maps": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())),
+    "Arrow dictionary": pa.array(DURATIONS).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("column", REFUSED.values(), ids=REFUSED.keys())
+def test_types_that_change_other_keys_are_refused_before_any_entry_is_read(column):
+    for rows in (column, column[:0]):
+        for read in (open_keys, lambda keys: labelled(keys, ("7",))):
+            with pytest.raises(InvalidParameter, match=r"durations, lists or structs; .*No budget was charged\.$"):
+                read(rows)
+
+
+def test_entries_of_such_types_in_a_column_of_objects_are_keys_or_missing():
+    entries = [7, timedelta(7), {"a": 1}, [7], "ICU", timedelta(7)]
+    for column in (entries, objects(entries), pd.Series(entries, dtype=object)):
+        assert open_keys(column).persons.tolist() == [0, 1, -1, -1, 2, 1]
 
 
 # ------------------------------------------------------------------------------------------------ files
@@ -217,9 +284,10 @@ def test_a_long_file_that_pandas_reads_in_chunks(tmp_path):
 
 SAME = {
     "a whole number": [7, 7.0, "7", "007", " 7 ", "+7", "7.0", "7.", "70e-1", b"7", np.int8(7), np.float16(7), 7 + 0j]
-    + [Decimal(7), Decimal("7.00"), np.str_("7"), np.bytes_(b"07"), "0x7", "7\0"],
+    + [Decimal(7), Decimal("7.00"), np.str_("7"), np.bytes_(b"07"), "0x7", "7\0", "(7+0j)", b"(7-0j)", "(7.0+nanj)"],
     "truth": [1, True, "True", "TRUE", "true", "tRue", np.True_, "1", b"True"],
-    "zero": [0, -0.0, "-0", False, "false", "0e5", "-0.0"],
+    "zero": [0, -0.0, "-0", False, "false", "0e5", "-0.0", 0j, "0j", complex(0, -0.0), "-0j", "(-0+0j)"],
+    "a complex number": [1j, "1j", np.complex64(1j), b"1j"],
     "the largest": [2**53 - 1, float(2**53 - 1), "9007199254740991", "9007199254740991.0"],
     "bits with a sign": [-1, "0xFFFFFFFFFFFFFFFF", "-1", "-1.0"],
     "a day": [date(2020, 1, 2), datetime(2020, 1, 2), "2020-01-02", "2020-01-02 00:00", "2020-01-02T00:00:00.000"]
@@ -249,10 +317,12 @@ SAME = {
     ]
     + ["NaT", "inf", "-Infinity", 0.5, "0.5", ".5", Decimal("0.5"), 2**53, 2.0**53, "9007199254740992", -(2**53)]
     + [2**63, "1e16", "99999999999999999999", "1e999", 10**400, Decimal("1e999999999"), "0x7FFFFFFFFFFFFFFF"]
-    + [np.datetime64("NaT"), np.float32(2**24), (7, None), ("NA", 7), 1j],
+    + [np.datetime64("NaT"), np.float32(2**24), (7, None), ("NA", 7)]
+    + ["(0.5+0j)", 0.5 + 0j, complex("nan"), "(nan+0j)", complex(NAN, NAN), "(nan+nanj)", "(1e+16+0j)", "(-inf+0j)"],
 }
 APART = ["icu", "7a", "1_000", "1,000", "７", "0x", "0x12345678901234567", "7 7", "12:3", "2020-13-45", "20-01-02", "é"]
 APART += [b"\xff", (7,), frozenset({7}), "2020-1-2", "A7", "-", "1e", "--1", "1.2.3", "yes", "t", "E10"]
+APART += ["(7)", "(ICU+0j)", "12j", "7+0j", "0J"]
 
 
 def test_what_is_one_key_and_what_is_not():

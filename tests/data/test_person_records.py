@@ -203,14 +203,14 @@ CROWDS = ([3, 1, 3, 2, 1, 1], ["x", "1", "x", "y", "1", "1"])
 def test_a_newcomer_with_any_key_leaves_the_others_bit_for_bit(key, kind, rng):
     """Add/remove: one record more where the key tells somebody, none where it does not, and no error."""
     rows = rng.normal(size=(7, 3)) * 1e3
-    newcomers = [] if key is None or isinstance(key, float | complex | list | Shy) else [rows[2]]
+    newcomers = [] if key is None or isinstance(key, float | list | Shy) else [rows[2]]
     for crowd, column in product(CROWDS, (list, pd.Series)):
         before = grouped(np.delete(rows, [2], axis=0), column(crowd), kind=kind)
         after = grouped(rows, column([*crowd[:2], key, *crowd[2:]]), kind=kind)
         assert bits(after) == bits([*before[:2], *newcomers, *before[2:]])
 
 
-MISSING = [None, 1.5, [2], 1j, Shy(), "", "NA", "0.5", "1e16", 2**53, 2.0**60, "9007199254740993"]
+MISSING = [None, 1.5, [2], 0.5 + 0j, Shy(), "", "NA", "0.5", "1e16", 2**53, 2.0**60, "9007199254740993"]
 
 
 @pytest.mark.parametrize("key", MISSING, ids=[type(key).__name__ + str(at) for at, key in enumerate(MISSING)])

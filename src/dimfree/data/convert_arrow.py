@@ -73,9 +73,15 @@ def _one_chunk(column: Any) -> Any:
 
 
 def _arrow_floats(column: Any) -> NDArray[np.float64]:
-    """Null becomes NaN; integers beyond 2**53 are rounded, as NumPy rounds them; text is read entry by entry."""
+    """Convert to floats: null becomes NaN, and every other number the nearest float, whatever stands in other rows.
+
+    Arrow divides decimals by a power of ten, so that the scale of the column, which one entry may decide, would change
+    the last bits of the others: decimals go through their text.
+    """
     import pyarrow
 
     if _is_arrow_text(column.type):
         return floats_of(column.to_pylist())
+    if pyarrow.types.is_decimal(column.type):
+        column = column.cast(pyarrow.string())
     return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -85,4 +85,6 @@ def from_polars(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, 
 def _polars_floats(column: Any, number: bool) -> NDArray[np.float64]:
     import polars
 
+    if column.dtype.is_decimal():  # by its text, to the nearest float whatever the scale of the column
+        column = column.cast(polars.String)
     return np.asarray(column.cast(polars.Float64).to_numpy()) if number else floats_of(column.to_list())

@@ -23,9 +23,9 @@ def selected(X: Any, selection: Selection, keys: Sequence[object] = ()) -> Any:
     if selection.is_all:
         return collected(X)
     if _is_lazy(X):  # what is not asked for is not fetched
-        return _fetched(lambda: X.select(_kept(X.collect_schema().names(), selection, apart)).collect())
+        return _fetched(lambda: _of_polars(X, selection, apart).collect())
     X = collected(X)
-    mark, select = _SELECTORS.get(_package(X), ("", None))
+    mark, select = _SELECTORS.get(package_of(X), ("", None))
     if select is None or not hasattr(X, mark):
         raise InvalidParameter(
             "Expected columns and exclude with a table whose columns have names: of an array pass X[:, [0, 3]] and so "
@@ -44,13 +44,13 @@ def collected(X: Any) -> Any:
 
 
 def _is_lazy(X: Any) -> bool:
-    return _package(X) == "polars" and type(X).__name__ == "LazyFrame"
+    return package_of(X) == "polars" and type(X).__name__ == "LazyFrame"
 
 
 def _is_arrow_stream(X: Any) -> bool:
-    if _package(X) == "pyarrow":
+    if package_of(X) == "pyarrow":
         return type(X).__name__ == "RecordBatchReader"
-    return _package(X) not in _KNOWN and hasattr(type(X), "__arrow_c_stream__")
+    return package_of(X) not in _KNOWN and hasattr(type(X), "__arrow_c_stream__")
 
 
 def _read_stream(X: Any) -> Any:
@@ -70,11 +70,6 @@ def _fetched(fetch: Callable[[], Any]) -> Any:
         raise InvalidRecords(_NO_QUERY) from None
 
 
-def _kept(names: Sequence[str], selection: Selection, keys: Sequence[str]) -> list[str]:
-    places = _places(names, selection, keys)
-    return [names[place] for place in places]
-
-
 def _places(names: Sequence[str], selection: Selection, keys: Sequence[str]) -> list[int]:
     """Where the coordinates and the columns of keys stand; a key that is not there is for its own parameter to miss."""
     apart = [place for place, name in enumerate(names) if name in keys]
@@ -86,7 +81,10 @@ def _of_pandas(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
 
 
 def _of_polars(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
-    return X.select(_kept(X.columns, selection, keys))
+    """Select by position: polars reads the names `*` and `^...$` as patterns."""
+    import polars
+
+    return X.select(polars.nth(_places(X.collect_schema().names(), selection, keys)))
 
 
 def _of_arrow(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
@@ -94,8 +92,14 @@ def _of_arrow(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
 
 
 def _of_dask(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
-    places = _places([str(name) for name in X.columns], selection, keys)
-    return X[[X.columns[place] for place in places]]
+    """Select by label, since Dask has no positions: repeated labels and masks of truth values are refused."""
+    chosen = X.columns[_places([str(name) for name in X.columns], selection, keys)]
+    if not X.columns.is_unique or chosen.inferred_type == "boolean":
+        raise InvalidParameter(
+            "columns and exclude need a Dask DataFrame whose columns have distinct names that are text: assign such "
+            "names to X.columns. No budget was charged."
+        )
+    return X[list(chosen)]
 
 
 def _of_anndata(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
@@ -103,8 +107,8 @@ def _of_anndata(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
     return X[:, selection.places([str(name) for name in X.var_names])]
 
 
-def _package(value: object) -> str:
-    """Whose type it is, or a subclass of; no library is imported to ask."""
+def package_of(value: object) -> str:
+    """The library of the type or of the nearest known base class; no library is imported."""
     packages = [cls.__module__.partition(".")[0] for cls in type(value).__mro__]
     return next((package for package in packages if package in _KNOWN), packages[0])
 

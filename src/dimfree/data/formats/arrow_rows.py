@@ -125,8 +125,11 @@ def is_text(type_: Arrow) -> bool:
 
 
 def _leaf_count(type_: Arrow) -> int:
-    from pyarrow import types
+    """How many columns Parquet stores for a column of this type."""
+    from pyarrow import BaseExtensionType, types
 
+    if isinstance(type_, BaseExtensionType):
+        return _leaf_count(type_.storage_type)
     if types.is_struct(type_):
         return sum(_leaf_count(field.type) for field in type_)
     if types.is_map(type_):

@@ -29,6 +29,8 @@ class ParquetStream(FileStream):
         self._among: NDArray[np.bool_] | None = None  # None: all rows
         with opened(path) as file:
             self.layout = Layout.of(file.schema_arrow, how)
+            if self.layout.leaf_ends[-1] != len(file.schema):  # else the places of columns are not known
+                raise InvalidFile("it has a nested column of an unknown type: write the table without it.")
             self.shape = int(file.metadata.num_rows), self.layout.dimension
         self.columns, self.dtype = self.layout.names, self.layout.dtype
 

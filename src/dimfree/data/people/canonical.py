@@ -26,6 +26,9 @@ _MISSING = frozenset(
 _TRUTH = {"true": 1, "false": 0}
 _NUMBER_STARTS = frozenset("+-.0123456789")
 _NAN = re.compile(r"[+-]?nan\(\w*\)", re.ASCII)  # missing to Arrow's reader of .csv files
+_REAL_COMPLEX = re.compile(  # what NumPy makes of 7 + 0j beside text
+    r"-?0j|\((?P<real>-?(nan|inf|[\d.]+(e[+-]\d+)?))[+-](0|nan)j\)", re.ASCII
+)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].+)?")
 _TIME = re.compile(r"\d{2}:\d{2}(:\d{2}(\.\d+)?)?")
 
@@ -35,10 +38,10 @@ def canonical(key: Any) -> Hashable | None:
 
     Spaces around text do not count, and bytes are their text. Text that reads as a number is that number: 7, 7.0, "7",
     "007", "+7", "7e0" and Decimal(7) are one key, and so are 1, True and "true". Dates and times are their text in ISO
-    8601 to the microsecond, a date being its midnight. Other text is itself, other objects keep their type. Missing
-    are: None, NaN and similar values, and text that says so ("", "NA", "nan", "null"); numbers that are not whole
-    numbers below 2**53, in every type, since floats would not tell them apart; values that cannot be hashed; tuples
-    with a missing part; and objects that raise when they are read.
+    8601 to the microsecond, a date being its midnight. Complex numbers that are not real are their text. Other text
+    is itself, other objects keep their type. Missing are: None, NaN and similar values, and text that says so ("",
+    "NA", "nan", "null"); numbers that are not whole numbers below 2**53, in every type, since floats would not tell
+    them apart; values that cannot be hashed; tuples with a missing part; and objects that raise when they are read.
     """
     if type(key) is int:
         return key if -_DOUBLES < key < _DOUBLES else None  # the common case, fast
@@ -76,10 +79,10 @@ def _told(key: Any) -> Hashable | None:
     return None if key != key else (type(key), key)
 
 
-def _of_number(number: Any) -> int | None:
-    """The whole number, if its size leaves no doubt which one it is."""
+def _of_number(number: Any) -> Hashable | None:
+    """The whole number, if its size leaves no doubt which one it is; a complex number that is not real is its text."""
     if isinstance(number, complex | np.complexfloating):
-        return _of_number(number.real) if number.imag == 0 else None
+        return _of_number(number.real) if number.imag == 0 else _of_text(str(number))
     limit = distinct_below(type(number))
     if not -limit < number < limit:  # before int(), which may not end for a Decimal
         return None
@@ -99,6 +102,8 @@ def _of_text(text: str) -> Hashable | None:
     if word in _TRUTH:
         return _TRUTH[word]
     number = _read_number(plain)
+    if number is None and (found := _REAL_COMPLEX.fullmatch(plain)):
+        return _of_text(found["real"] or "0")
     return _read_moment(plain) if number is None else _of_number(number)
 
 

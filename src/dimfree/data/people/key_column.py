@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import quoted
+from dimfree.data.select import package_of
 from dimfree.errors import InvalidParameter
 
 ONE_KEY_EACH = "Pass the name of a column of X, or a list or array with one key (a whole number or text) for each row."
@@ -21,7 +22,7 @@ _NEED = "Pass one key for each row: whole numbers or text."
 
 def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     """X without the column of this name, and the column; `parameter` is who asked, for the error."""
-    package = _package(X)
+    package = package_of(X)
     if package not in _TAKERS:
         raise InvalidParameter(
             f"Expected {parameter}={quoted(name)} with a table that has column names. {ONE_KEY_EACH}"
@@ -46,8 +47,10 @@ def _from_pandas(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
 def _from_polars(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     if not hasattr(X, "get_column"):
         _no_frame(name, parameter)
-    _place(list(X.columns), name, parameter)
-    return X.drop(name), X.get_column(name)
+    import polars
+
+    at = _place(list(X.columns), name, parameter)  # by position: polars reads the names `*` and `^...$` as patterns
+    return X.select(polars.nth([column for column in range(X.width) if column != at])), X.to_series(at)
 
 
 def _from_arrow(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
@@ -95,7 +98,7 @@ def check_same_index(X: Any, values: object, parameter: str) -> None:
     without row labels has positions only, whatever the index of the Series.
     """
     labels = _row_labels(X)
-    if labels is None or _package(values) != "pandas" or not hasattr(values, "index"):
+    if labels is None or package_of(values) != "pandas" or not hasattr(values, "index"):
         return
     try:
         alike = len(labels) != len(values.index) or bool(labels.equals(values.index))  # another length is said later
@@ -110,18 +113,14 @@ def check_same_index(X: Any, values: object, parameter: str) -> None:
 
 def _row_labels(X: Any) -> Any:
     """The pandas Index of the rows, None where they have none."""
-    if _package(X) == "pandas":
+    if package_of(X) == "pandas":
         return getattr(X, "index", None)
-    return getattr(X, "obs_names", None) if _package(X) == "anndata" else None
-
-
-def _package(value: object) -> str:
-    return type(value).__module__.partition(".")[0]
+    return getattr(X, "obs_names", None) if package_of(X) == "anndata" else None
 
 
 def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
     """An array of whole numbers, floats, truth or text, or the list of the entries; an error tells of the schema."""
-    package = _package(values)
+    package = package_of(values)
     if package in _READERS:
         return _of_column(values, package, what)
     if isinstance(values, str | bytes | dict | set | frozenset) or _length(values) is None:
@@ -141,6 +140,7 @@ def _as_array(values: Any, what: str) -> NDArray[Any]:
 def _of_array(values: NDArray[Any], what: str) -> NDArray[Any] | list[Any]:
     if values.ndim != 1 or values.dtype.kind == "V":  # V is declared, no entry makes an array one
         raise InvalidParameter(f"Expected {what} to be a vector of keys. {_NEED}")
+    _check_type(values.dtype, "numpy", what)
     if isinstance(values, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(values)
         return [None if gone else key for key, gone in zip(values.data, hidden, strict=True)]
@@ -152,9 +152,42 @@ def _of_column(values: Any, package: str, what: str) -> NDArray[Any] | list[Any]
     mark, everything, one = _READERS[package]
     if not (hasattr(type(values), mark) and hasattr(values, "__len__")):
         raise InvalidParameter(f"Expected {what} to be one column, got a {package} {type(values).__name__}. {_NEED}")
+    _check_type(getattr(values, mark), package, what)
     if _is_numeric(getattr(values, mark), package):
         return np.asarray(values)
     return _listed(values, everything, one)
+
+
+def _check_type(kind: Any, package: str, what: str) -> None:
+    """Refuse durations and nested values by their type: whole numbers or text beside them may have become such, too."""
+    is_refused = {"polars": _is_refused_by_polars, "pyarrow": _is_refused_by_arrow}.get(package, _is_refused_by_numpy)
+    if is_refused(kind):
+        raise InvalidParameter(
+            f"Keys in {what} have a type of durations, lists or structs; only whole numbers, text and dates are "
+            "supported. Declare the type of the column when you make the table. No budget was charged."
+        )
+
+
+def _is_refused_by_numpy(kind: Any) -> bool:
+    """Also of pandas."""
+    if hasattr(kind, "pyarrow_dtype"):
+        return _is_refused_by_arrow(kind.pyarrow_dtype)
+    stored = kind.categories.dtype if hasattr(kind, "categories") else kind
+    return bool(stored.kind == "m")
+
+
+def _is_refused_by_polars(kind: Any) -> bool:
+    from polars import Duration
+
+    return bool(kind.is_nested() or kind == Duration)
+
+
+def _is_refused_by_arrow(kind: Any) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _is_refused_by_arrow(kind.value_type)
+    return bool(types.is_nested(kind) or types.is_duration(kind) or types.is_interval(kind))
 
 
 def _is_numeric(kind: Any, package: str) -> bool:
