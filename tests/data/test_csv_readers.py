@@ -50,6 +50,9 @@ FILES = [
     "",
     "\n\n",
     "\n\na,b\n\n1,2\n\n\n3,4\n\n",
+    "a,b\n\n1,2\n\n\n\n",
+    "\n1,2\n\n3,4\n",
+    "\n1\n",
     "a\n1\n\n3\n",
     "a\n1\n3\n\n",
     "a\n\n\n",
@@ -183,11 +186,12 @@ def test_arbitrary_bytes(read, content, encoding):
 
 def test_a_plain_file_is_read_by_arrow(tmp_path, monkeypatch):
     """Else the tests above would compare one reader with itself."""
-    (tmp_path / "t.csv").write_text('"a","b"\r\n1,2\r\n\r\nNA,4e2\r\n')
+    (tmp_path / "t.csv").write_text('"a","b"\r\n\r\n1,2\r\n\r\n\r\n\r\nNA,4e2\r\n')
     monkeypatch.setattr(csv_arrow, "WORTH", 0)
     monkeypatch.setattr("dimfree.data.formats.csv.CsvText", None)
     stream = CsvStream(tmp_path / "t.csv", ReadOptions(most_bytes=2**20))
-    np.testing.assert_array_equal(stream.whole(), [[1, 2], [np.nan, 400]])
+    blank = [np.nan, np.nan]
+    np.testing.assert_array_equal(stream.whole(), [blank, [1, 2], blank, blank, blank, [np.nan, 400]])
 
 
 def test_one_odd_record_changes_no_value_of_the_others(read):

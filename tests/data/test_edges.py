@@ -33,12 +33,6 @@ def test_a_blank_line_of_a_one_column_file_is_a_record(tmp_path):
     assert [valid.tolist() for _, valid in records.blocks()] == [[True, False, True]]
 
 
-def test_a_blank_line_of_a_wider_file_is_none(tmp_path):
-    path = tmp_path / "two.csv"
-    path.write_text("a,b\n1,2\n\n3,4\n")
-    assert read_table(path).count == 2
-
-
 def test_far_records_are_no_friends_in_any_dimension():
     """The cut squares add up beyond 2^63 here: as 64-bit integers they would wrap to a negative number."""
     wide = np.full((1, 2**23 + 2**10), 5 * RADIUS, dtype=np.int64)

@@ -103,7 +103,7 @@ def write(path, text):
         ("1,2\n3,4\n", None, [[1, 2], [3, 4]]),
         ("a,b\n1,2\n3,4", ("a", "b"), [[1, 2], [3, 4]]),
         ("a,b\n", ("a", "b"), np.empty((0, 2))),
-        ('\ufeff"a, or b",c\r\n\r\n1e3, 2 \r\n', ("a, or b", "c"), [[1000, 2]]),
+        ('\ufeff"a, or b",c\r\n\r\n1e3, 2 \r\n', ("a, or b", "c"), [[np.nan] * 2, [1000, 2]]),
         ("a,b\n1,\nNA,2\nnull,None\n3,4\n", ("a", "b"), [[np.nan] * 2, [np.nan] * 2, [np.nan] * 2, [3, 4]]),
         ('a\n1\n""\n2\n', ("a",), [[1], [np.nan], [2]]),
         ("nan,1\n2,3\n", None, [[np.nan] * 2, [2, 3]]),
@@ -123,7 +123,6 @@ def test_an_ending_may_be_in_capitals(tmp_path):
     ("text", "words"),
     [
         ("", "it is empty"),
-        ("\n\n", "it is empty"),
         (f"a,b\n{SECRET},1\n{SECRET}\n", "differ in their number of cells"),
         (f"{SECRET},1\n{SECRET},1,2\n", "differ in their number of cells"),
         (f"a,b\n1,x{SECRET}\n", "column 'b'"),
@@ -135,7 +134,7 @@ def test_an_ending_may_be_in_capitals(tmp_path):
         (f"a;b\n1,5;{SECRET}\n", "--delimiter ';'"),
         (f"a|b\n1|{SECRET}\n", "--delimiter '|'"),
         (f"a,b\n1,x{SECRET}\n", "--decimal ,"),
-        (f'a,b\n1,"{SECRET}\n1,2\n', "column 'b'"),
+        (f'a,b\n1,"{SECRET}\n1,2\n', "closed in the same line"),
     ],
 )
 def test_bad_csv_names_the_path_and_the_schema_alone(tmp_path, text, words):

@@ -106,7 +106,7 @@ def _anywhere(stream: FileStream) -> Any:
 
 @_beginnings.register
 def _at_chunks(stream: ZarrStream) -> Any:
-    return range(0, stream.shape[0], int(stream._complete().chunks[0]))
+    return range(0, stream.shape[0], int(stream._array().chunks[0]))
 
 
 @_beginnings.register
@@ -145,7 +145,7 @@ def _h5ad_between(stream: DenseH5ad, first: int, last: int, rows: int) -> Iterat
 
 @_between.register
 def _zarr_between(stream: ZarrStream, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
-    return _slices(stream._complete(), stream, first, last, rows)
+    return _slices(stream._array(), stream, first, last, rows)
 
 
 def _slices(table: Any, stream: FileStream, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:

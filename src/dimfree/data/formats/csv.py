@@ -1,7 +1,8 @@
 """Numbers between delimiters (.csv, .tsv, also .gz), below a line of names or without one.
 
-An empty cell is a missing entry. `csv_text` defines what a file says. A plain file is read by Arrow (`csv_arrow`), to
-the same bits: how one record is written may change the time that reading takes, and no value of another record.
+An empty cell is a missing entry, and every line after the names is a record, a blank one too. `csv_text` defines what
+a file says. A plain file is read by Arrow (`csv_arrow`), to the same bits: how one record is written may change the
+time that reading takes, and no value of another record.
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,8 @@ class CsvStream(RowStream):
             if self._plain:
                 self._head, parts = plain_parts(file, delimiter, self._how)
             else:
-                text = CsvText(TextIOWrapper(file, dialect.reader_encoding, newline=""), delimiter, self._how)
+                lines = TextIOWrapper(file, dialect.reader_encoding, newline="\n")  # closes the file when it is deleted
+                text = CsvText(lines, delimiter, self._how)
                 self._head, parts = text.head, text.parts()
             for part in parts:
                 heard(read(), size)

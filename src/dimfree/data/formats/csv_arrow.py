@@ -24,6 +24,7 @@ from dimfree.errors import DimfreeError
 
 WORTH = 2**20  # bytes of a file from which on loading Arrow pays
 _PART_BYTES = 2**25  # read at a time
+_FILLED_BYTES = 2**26  # written into the blank lines of a part, at most
 _BLOCK_BYTES = 2**20  # of a part, for one thread; a line must fit into it
 _COLUMN_BYTES = (
     2**10
@@ -43,16 +44,16 @@ def plain_parts(file: BinaryIO, delimiter: str, how: ReadOptions) -> tuple[Head,
     if find_spec("pyarrow") is None or how.dialect.encoding not in _ENCODINGS:
         raise NotPlain
     lines = _whole_lines(file, how.dialect.encoding)
-    first = next(lines, b"").lstrip(b"\n")
+    first = next(lines, b"")
     if len(first) < WORTH:
         raise NotPlain
-    line, _, rest = first.partition(b"\n")
+    line, _, rest = first.lstrip(b"\n").partition(b"\n")
     if b"\r" in line:
         raise NotPlain
     try:
         head = CsvText(StringIO(line.decode()), delimiter, how).head
     except DimfreeError:
-        raise NotPlain from None  # also where a name in quotes goes on in the next line
+        raise NotPlain from None
     return head, _parts(rest if head.names else first, lines, head, delimiter)
 
 
@@ -96,6 +97,7 @@ def _part(body: bytes, head: Head, delimiter: str) -> Part:
     names = [str(place) for place in range(head.width)]
     types = {names[place]: pyarrow.float64() for place in head.rest}
     types |= {names[place]: pyarrow.string() for place in head.apart}
+    filled = None
     try:
         table = csv.read_csv(
             pyarrow.BufferReader(body),
@@ -106,7 +108,7 @@ def _part(body: bytes, head: Head, delimiter: str) -> Part:
                 double_quote=False,
                 escape_char=False,
                 newlines_in_values=False,
-                ignore_empty_lines=head.width > 1,
+                ignore_empty_lines=False,
             ),
             csv.ConvertOptions(
                 column_types=types,
@@ -119,9 +121,26 @@ def _part(body: bytes, head: Head, delimiter: str) -> Part:
     except MemoryError:
         raise
     except pyarrow.ArrowException:  # it quotes a line
-        raise NotPlain from None
+        filled = _fill_blank_lines(body, delimiter.encode() * (head.width - 1))
+        if filled is None:
+            raise NotPlain from None
+    if filled is not None:
+        return _part(filled, head, delimiter)
     keys = [[key_of(cell) for cell in table.column(len(head.rest) + at).to_pylist()] for at in range(len(head.apart))]
     return _rows(table, len(head.rest)), keys
+
+
+def _fill_blank_lines(body: bytes, empty: bytes) -> bytes | None:
+    """Write the cells of a record without entries into every blank line; None if there is none, or too many.
+
+    Arrow refuses a blank line where there are several columns.
+    """
+    if body.count(b"\n") * len(empty) > _FILLED_BYTES:  # other lines have as many bytes each as `empty`, or more
+        return None
+    filled = empty + body if body.startswith(b"\n") else body
+    for _ in range(2):  # of consecutive blank lines the first pass fills every other one
+        filled = filled.replace(b"\n\n", b"\n" + empty + b"\n")
+    return None if len(filled) == len(body) else filled
 
 
 def _rows(table: Any, width: int) -> NDArray[np.float64]:

@@ -1,26 +1,41 @@
-"""What a .csv says: its lines as cells, by Python's csv module."""
+"""What a .csv says: its lines as cells.
+
+Each line is split separately. Quotes that a line leaves open are an error, so that no cell reaches into the next line,
+which is another record.
+"""
 
 import csv
 from collections.abc import Iterator
+from itertools import repeat
 from typing import TextIO
 
 from dimfree.data.formats.row_stream import RAGGED, Head, Part, header, in_parts, other_delimiter
 from dimfree.data.read_options import ReadOptions
 from dimfree.errors import DimfreeError, InvalidFile
 
-_END = "\x00end\x00"  # appended as the last line: a file that is cut inside quotes absorbs it
+_BLANK = [""]  # the cells of a blank line
+_BROKEN = (
+    "its cells contain line breaks, or quotes that are not closed in the same line; expected one line per record, with "
+    "a line feed or CRLF at its end. Write line breaks as spaces; in pandas X.replace(r'[\\r\\n]+', ' ', regex=True)."
+)
 
 
 class CsvText:
-    """Private: the lines of a .csv as cells, once the first line has shown what the columns are."""
+    """Private: the lines of a .csv as cells, once the first line has shown what the columns are.
+
+    `file` keeps the ends of its lines (newline="\\n"). Blank lines before a line of names are skipped; every other
+    blank line is a record without entries.
+    """
 
     def __init__(self, file: TextIO, delimiter: str, how: ReadOptions) -> None:
-        self._file, self._ended = file, False
-        self._reader = csv.reader(self._lines(), delimiter=delimiter)
-        self._first = next((cells for cells in self._reader if cells), [])
-        if self._first == [_END]:
+        self._lines = (_cells(line, delimiter) for line in file)
+        self._before, self._first = -1, list[str]()
+        for cells in self._lines:
+            self._before, self._first = self._before + 1, cells
+            if cells != _BLANK:
+                break
+        if not self._first:
             raise InvalidFile("it is empty, expected a line of names or lines of numbers.")
-        self._require_end_outside_quotes()
         self._other = other_delimiter(self._first, delimiter)
         try:
             self.head = Head.of(header(self._first, how), len(self._first), how)
@@ -43,26 +58,29 @@ class CsvText:
 
     def _rows(self) -> Iterator[list[str]]:
         """The cells of every record, as many as there are columns."""
+        width = len(self._first)
+        blank = _BLANK * width
         if not self.head.names:
+            yield from repeat(blank, self._before)
             yield self._first
-        for cells in self._reader:
-            if self._ended:
-                if cells == [_END]:
-                    return
-                cells[-1] = cells[-1].removesuffix(f"{_END}\n")
-            # In one column a blank line is a record with a missing entry: dropping it would change the number of rows.
-            if not cells and len(self._first) > 1:
-                continue
-            if len(cells or [""]) != len(self._first):
+        for cells in self._lines:
+            if len(cells) == width:
+                yield cells
+            elif cells == _BLANK:
+                yield blank
+            else:
                 raise InvalidFile(RAGGED)
-            yield cells or [""]
-            self._require_end_outside_quotes()
 
-    def _lines(self) -> Iterator[str]:
-        yield from self._file
-        self._ended = True
-        yield f"{_END}\n"  # inside quotes the line break would become part of the cell
 
-    def _require_end_outside_quotes(self) -> None:
-        if self._ended:
-            raise InvalidFile("it ends inside a cell in quotes: it is truncated.")
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The cells of one line: a function of this line alone."""
+    line = line.rstrip("\r\n")
+    if '"' not in line and "\r" not in line:
+        return line.split(delimiter)
+    if "\r" in line:
+        raise InvalidFile(_BROKEN)
+    reader = csv.reader((line, ""), delimiter=delimiter)
+    cells = next(reader)
+    if reader.line_num > 1:  # it went on to look for a closing quote
+        raise InvalidFile(_BROKEN)
+    return cells

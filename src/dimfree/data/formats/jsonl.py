@@ -1,8 +1,8 @@
 """.jsonl (also .gz): one JSON object per line; its names are the columns.
 
 Nothing declares the names: they are those of the first line, and each line must have the same ones, in any order.
-Where the caller lists the columns, other names are ignored and one that a line lacks is a missing entry, in the first
-line as in any other: no record decides what the columns are.
+Where the caller lists the columns, other names are ignored and one that a line lacks is a missing entry, in one line as
+in all of them: no record decides what the columns are. Every line is a record; a blank one has no names.
 """
 
 import json
@@ -24,14 +24,19 @@ class JsonlStream(RowStream):
     def _pieces(self) -> Iterator[Part]:
         encoding = self._how.dialect.reader_encoding
         with content(self.path, self._how.ending) as (file, read, size), decoding(self._how.dialect.encoding):
-            objects = map(_object, filter(str.strip, TextIOWrapper(file, encoding)))
-            first = next(objects, None)
-            if first is None:
-                raise InvalidFile('it is empty, expected one object such as {"age": 41} on each line.')
-            names = self._listed() or tuple(first)
+            lines = TextIOWrapper(file, encoding, newline="\n")  # closes the file when it is deleted
+            objects: Iterator[dict[str, Any]] = map(_object, lines)
+            names = self._listed()
+            if names is None:
+                first = next(objects, None)
+                if not first:
+                    raise InvalidFile(
+                        'it is empty, or its first line is; expected one object such as {"age": 41} on each line.'
+                    )
+                names, objects = tuple(first), chain([first], objects)
             check_names(names)
             self._head = Head.of(names, len(names), self._how)
-            for part in in_parts(self._head, self._rows(names, chain([first], objects))):
+            for part in in_parts(self._head, self._rows(names, objects)):
                 heard(read(), size)
                 yield part
 
@@ -41,20 +46,18 @@ class JsonlStream(RowStream):
         return None if listed is None else tuple(dict.fromkeys((*self._how.keys, *listed)))
 
     def _rows(self, names: tuple[str, ...], lines: Iterator[dict[str, Any]]) -> Iterator[list[str]]:
-        absent = set(names)
         for line in lines:
-            absent -= line.keys()
             if self._how.selection.columns is None and line.keys() != set(names):
                 raise InvalidFile(
                     "its lines differ in their names, expected the same in each: list the columns you want (columns=, "
                     "--columns), and a name that a line lacks is a missing entry."
                 )
             yield [_cell(line.get(name)) for name in names]
-        if absent:
-            raise InvalidFile(f"no line of it has a column named {min(absent)!r}: look at how its names are written.")
 
 
 def _object(line: str) -> dict[str, Any]:
+    if not line.strip():
+        return {}
     try:
         found = json.loads(line, parse_int=str, parse_float=str)  # text, so that all cells are read alike
     except (ValueError, RecursionError):

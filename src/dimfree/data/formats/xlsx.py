@@ -1,6 +1,10 @@
-""".xlsx: the first sheet of a workbook, below a row of names or without one; an empty cell is a missing entry."""
+""".xlsx: the first sheet of a workbook, below a row of names or without one; an empty cell is a missing entry.
+
+Every row down to the last one that the sheet stores is a record, an empty one too.
+"""
 
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
 from dimfree.data.formats.file_stream import FilePath, require
@@ -21,17 +25,24 @@ class XlsxStream(RowStream):
 
         with self.path.open("rb") as file:
             book = load_workbook(file, read_only=True, data_only=True)
-            rows = filter(any, ([_cell(entry) for entry in row] for row in book.worksheets[0].values))
-            first = _trimmed(next(rows, []))
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # which a writer may have stated too small
+            rows = ([_cell(entry) for entry in row] for row in sheet.values)
+            before, first = -1, list[str]()
+            for cells in rows:
+                before, first = before + 1, _trimmed(cells)
+                if first:
+                    break
             if not first:
                 raise InvalidFile("its first sheet is empty, expected a row of names or rows of numbers.")
             names = header(first, self._how)
             self._head = Head.of(names, len(first), self._how)
-            yield from in_parts(self._head, self._rows(first, rows))
+            yield from in_parts(self._head, self._rows(before, first, rows))
 
-    def _rows(self, first: list[str], rest: Iterator[list[str]]) -> Iterator[list[str]]:
+    def _rows(self, before: int, first: list[str], rest: Iterator[list[str]]) -> Iterator[list[str]]:
         width = len(first)
         if self._head.names is None:
+            yield from repeat([""] * width, before)
             yield first
         for cells in rest:
             if any(cells[width:]):

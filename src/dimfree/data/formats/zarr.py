@@ -16,32 +16,31 @@ from dimfree.errors import InvalidFile
 class ZarrStream(FileStream):
     """Private: the rows of a zarr array.
 
-    Zarr reads a missing chunk as one that was never written, and fills in numbers: a lost chunk would be averaged as
-    zeros. So an incomplete array is refused.
+    Entries of a chunk that is not stored are the fill value that the metadata declare: a writer leaves out a chunk when
+    all its numbers are this value, so that one record can decide whether it is stored. A lost chunk looks the same.
     """
 
     def __init__(self, path: Path) -> None:
         require("zarr", ".zarr", "zarr")
         super().__init__(path)
-        table = self._complete()
+        table = self._array()
         as_records(np.empty((0, *table.shape[1:]), dtype=table.dtype))  # rank, type and width
         self.shape, self.dtype = (int(table.shape[0]), int(table.shape[1])), np.dtype(table.dtype)
 
-    def _complete(self) -> Any:
+    def _array(self) -> Any:
         import zarr
 
         table: Any = zarr.open(str(self.path), mode="r")
         if not hasattr(table, "nchunks"):
             raise InvalidFile("it is a group, expected one array with 2 dimensions: pass the folder of the array.")
-        if table.nchunks_initialized != table.nchunks:
+        if table.fill_value is None:
             raise InvalidFile(
-                "chunks of it are missing: lost, or never written because all their numbers are the fill value. "
-                "Write it with write_empty_chunks=True."
+                "its metadata declare no fill value, so that chunks may be undefined: write it with fill_value=0."
             )
         return table
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
-        table = self._complete()
+        table = self._array()
         if tuple(table.shape) != self.shape or table.dtype != self.dtype:
             raise InvalidFile(CHANGED)
         step = rows_at_once(self.shape[1] * self.dtype.itemsize, int(table.chunks[0]))

@@ -1,0 +1,268 @@
+"""Every line after the names is one record, whatever is written in it: no line adds, removes or changes another.
+
+A line feed at the end of a file begins no further line.
+"""
+
+import gzip
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from streams import needs
+
+from dimfree.data import read as read_module
+from dimfree.data.formats import csv_arrow
+from dimfree.data.read import open_table, read_table
+from dimfree.data.read_options import ReadOptions
+from dimfree.errors import InvalidFile
+
+NAN = np.nan
+in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+
+
+def written(path, content):
+    content = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def sheet(path, rows):
+    book = needs("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+@pytest.fixture(params=["loaded", "loaded by arrow", "streamed by arrow", "in parts"])
+def rows_of(request, monkeypatch):
+    """The records of a file, NaN where an entry is missing."""
+    monkeypatch.setattr(csv_arrow, "WORTH", 0 if "arrow" in request.param else 2**60)
+    monkeypatch.setattr(csv_arrow, "_PART_BYTES", 5)
+    monkeypatch.setattr(read_module, "LARGE", 0 if "streamed" in request.param else 2**28)
+    monkeypatch.setattr("dimfree.data.cluster.file_parts._PART_ENTRIES", 3)
+    workers = 2 if request.param == "in parts" else 0
+
+    def rows(path, **how):
+        with needs("dask").config.set(scheduler="synchronous") if workers else nullcontext():
+            records = read_table(path, workers=workers, **how)
+            blocks = [np.asarray(block) for block, _ in records.looked_at(None if workers else 2)]
+            return np.concatenate([np.empty((0, records.dimension)), *blocks])
+
+    return rows
+
+
+# ------------------------------------------------------------------------------------------------ lines without entries
+
+BLANK = {
+    "one column": ("a\n1\n\n3\n", [[1], [NAN], [3]]),
+    "one column, first": ("a\n\n2\n3\n", [[NAN], [2], [3]]),
+    "one column, last": ("a\n1\n2\n\n", [[1], [2], [NAN]]),
+    "one column, no line feed at the end": ("a\n1\n2", [[1], [2]]),
+    "one column, no names": ("1\n\n3\n", [[1], [NAN], [3]]),
+    "one column, no names, first": ("\n2\n3\n", [[NAN], [2], [3]]),
+    "one column, no names, first two": ("\n\n3\n", [[NAN], [NAN], [3]]),
+    "one column, no names, last": ("1\n2\n\n", [[1], [2], [NAN]]),
+    "one column, no names, all": ("\n\n\n", [[NAN]] * 3),
+    "two columns": ("a,b\n1,2\n\n3,4\n", [[1, 2], [NAN] * 2, [3, 4]]),
+    "two columns, first": ("a,b\n\n1,2\n3,4\n", [[NAN] * 2, [1, 2], [3, 4]]),
+    "two columns, last": ("a,b\n1,2\n3,4\n\n", [[1, 2], [3, 4], [NAN] * 2]),
+    "two columns, several": ("a,b\n\n\n\n1,2\n\n\n\n\n", [[NAN] * 2] * 3 + [[1, 2]] + [[NAN] * 2] * 4),
+    "two columns, no names": ("\n1,2\n\n3,4\n", [[NAN] * 2, [1, 2], [NAN] * 2, [3, 4]]),
+    "two columns, CRLF": ("a,b\r\n1,2\r\n\r\n3,4\r\n", [[1, 2], [NAN] * 2, [3, 4]]),
+    "two columns, no line feed at the end": ("a,b\n1,2\n3,4", [[1, 2], [3, 4]]),
+    "blank lines above the names": ("\n\na,b\n1,2\n", [[1, 2]]),
+    "names alone": ("a,b\n", np.empty((0, 2))),
+}
+
+
+@pytest.mark.parametrize("case", BLANK)
+@pytest.mark.parametrize("ending", [".csv", ".tsv.gz"])
+def test_a_blank_line_is_a_record(tmp_path, rows_of, ending, case):
+    content, expected = BLANK[case]
+    content = content.replace(",", "\t") if "tsv" in ending else content
+    np.testing.assert_array_equal(rows_of(written(tmp_path / f"t{ending}", content)), expected)
+
+
+@pytest.mark.parametrize("place", [0, 300, 599])
+@pytest.mark.parametrize("header", ["", "a\n", "a,b\n", "a,b,c\n"])
+def test_blanking_one_of_many_records_keeps_the_number_of_records(tmp_path, rows_of, header, place):
+    width = max(1, len(header) // 2)
+    table = np.arange(600.0 * width).reshape(600, width)
+    lines = [",".join(map(repr, row)) for row in table.tolist()]
+    lines[place], table[place] = "", NAN
+    found = rows_of(written(tmp_path / "t.csv", header + "\n".join([*lines, ""])))
+    np.testing.assert_array_equal(found, table)
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz"])
+def test_a_blank_line_of_a_jsonl_is_a_record(tmp_path, rows_of, ending):
+    content = '\n{"a": 1, "b": 2}\n \n{"b": 4}\r\n\r\n{"c": 5}\n\n'
+    found = rows_of(written(tmp_path / f"t{ending}", content), columns=["a", "b"])
+    np.testing.assert_array_equal(found, [[NAN] * 2, [1, 2], [NAN] * 2, [NAN, 4], [NAN] * 2, [NAN] * 2, [NAN] * 2])
+
+
+def test_an_empty_row_of_a_sheet_is_a_record(tmp_path, rows_of):
+    rows = [["a", "b"], [], [1, 2], [None, None], [3, 4], [], [5, None], [None, None]]
+    expected = [[NAN] * 2, [1, 2], [NAN] * 2, [3, 4], [NAN] * 2, [5, NAN], [NAN] * 2]
+    np.testing.assert_array_equal(rows_of(sheet(tmp_path / "t.xlsx", rows)), expected)
+    nameless = sheet(tmp_path / "n.xlsx", [[None], [], [1], [None]])
+    np.testing.assert_array_equal(rows_of(nameless), [[NAN], [NAN], [1], [NAN]])
+    np.testing.assert_array_equal(rows_of(sheet(tmp_path / "h.xlsx", [[None], [], ["a"], [1]])), [[1]])
+
+
+def test_rows_below_the_size_that_a_sheet_states_are_read(tmp_path, rows_of, monkeypatch):
+    """Some writers state A1 for every sheet."""
+    worksheet = needs("openpyxl").worksheet.worksheet.Worksheet
+    with monkeypatch.context() as patch:
+        patch.setattr(worksheet, "calculate_dimension", lambda sheet: "A1:A1")
+        path = sheet(tmp_path / "t.xlsx", [["a", "b"], [1, 2], [3, 4]])
+    np.testing.assert_array_equal(rows_of(path), [[1, 2], [3, 4]])
+
+
+def test_a_blank_line_has_no_key(tmp_path):
+    how = ReadOptions(keys=("who",))
+    for worth in (0, 2**60):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(csv_arrow, "WORTH", worth)
+            found, [who], _ = open_table(written(tmp_path / "t.csv", "who,a\nx,1\n\ny,2\n"), how)
+        assert who == ["x", None, "y"]
+        np.testing.assert_array_equal(found._source, [[1], [NAN], [2]])
+
+
+# ------------------------------------------------------------------------------------------------ quotes and line ends
+
+
+def test_many_blank_lines_of_a_wide_file_take_no_memory_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_arrow, "WORTH", 0)
+    path = written(tmp_path / "t.csv", ",".join(f"c{at}" for at in range(300)) + "\n" * 50)
+    for most in (0, 2**26):
+        monkeypatch.setattr(csv_arrow, "_FILLED_BYTES", most)
+        assert np.isnan(read_table(path)._source).all()
+        assert read_table(path).count == 49
+        assert (csv_arrow._fill_blank_lines(b"\n\n1,2\n\n", b",") is None) == (most == 0)
+
+
+BROKEN = [
+    'a,b\n1,2\n"3,4\n5,6\n',
+    'a,b\n1,2\n"3,4\n5",6\n',
+    'a,b\n1,"2\n3",4\n',
+    'a,b\n1,2\n3,"4',
+    'a,b\n1,2\n3,"4\n',
+    'a,b\n1,2\n3,"4""\n',
+    'a,b\n1,"\n2",3\n',
+    'a,b\n1,"2\r\n",3\n',
+    'a,b\r\n1,2\r\n3,"4\r\n5,6"\r\n',
+    '"a,b\n1,2\n',
+    '"a\nor b",c\n1,2\n',
+    '1,"2\n3",4\n',
+    'a\n"1\n2"\n',
+    'a\n"\n',
+    "a,b\r1,2\r3,4\r",
+    "a\r1\r2\r",
+    "a,b\n1,2\r3,4\n",
+    "a,b\n1,2\n\r3,4\n",
+    'a,b\n1,"2\r3"\n',
+]
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_cell_never_reaches_into_the_next_line(tmp_path, rows_of, content):
+    with pytest.raises(InvalidFile, match="line breaks, or quotes that are not closed in the same line"):
+        rows_of(written(tmp_path / "t.csv", content))
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ('"3","4"', [3, 4]),
+        ('"3",4\r', [3, 4]),
+        ("3,4\r\r", [3, 4]),
+        ('"3"0,"4"', [30, 4]),
+        ('"",4', [NAN, 4]),
+        ('" 3 ",4', [3, 4]),
+        ('""', [NAN, NAN]),
+    ],
+)
+def test_quotes_that_close_in_their_line(tmp_path, rows_of, line, row):
+    found = rows_of(written(tmp_path / "t.csv", f"a,b\n1,2\n{line}\n5,6\n"))
+    np.testing.assert_array_equal(found, [[1, 2], row, [5, 6]])
+
+
+@pytest.mark.parametrize("note", ['"x, or ""y"""', 'x"y', "5' 6\"", '"x"y"', ' "x'])
+def test_quotes_in_a_column_that_is_not_read(tmp_path, rows_of, note):
+    found = rows_of(written(tmp_path / "t.csv", f"a,note,b\n1,x,2\n3,{note},4\n5,y,6\n"), exclude=["note"])
+    np.testing.assert_array_equal(found, [[1, 2], [3, 4], [5, 6]])
+
+
+def test_keys_of_two_records_are_never_merged(tmp_path):
+    lines = [f"p{at},{at}" for at in range(600)]
+    lines[7], lines[8] = '"p7,7', 'p8",8'
+    with pytest.raises(InvalidFile, match="closed in the same line"):
+        open_table(written(tmp_path / "t.csv", "\n".join(["who,a", *lines, ""])), ReadOptions(keys=("who",)))
+
+
+line = st.lists(
+    st.sampled_from(["1", "-2.5", "NA", " ", ",", ",", ",", '"', '"', '""', "\r", "x", "\x0b", "\u2028", "\x85", "é"]),
+    max_size=8,
+).map("".join)
+
+
+@in_folder
+@example(lines=['"', '"'], header="a\n")
+@example(lines=["1,2", ""], header="a,b\n")
+@given(lines=st.lists(line, max_size=4), header=st.sampled_from(["a\n", "a,b\n", "k,a,b\n"]))
+@pytest.mark.parametrize("by_arrow", [False, True])
+def test_a_record_is_a_function_of_its_own_line(tmp_path, monkeypatch, by_arrow, lines, header):
+    monkeypatch.setattr(csv_arrow, "WORTH", 0 if by_arrow else 2**60)
+    how = ReadOptions(keys=("k",) if header.startswith("k") else ())
+
+    def read(*some):
+        try:
+            records, keys, _ = open_table(written(tmp_path / "t.csv", header + "".join(f"{x}\n" for x in some)), how)
+        except InvalidFile:
+            return None
+        return records._source.tolist(), keys
+
+    alone, together = list(map(read, lines)), read(*lines)
+    if None in alone:
+        assert together is None
+    else:
+        assert [len(own) for own, _ in alone] == [1] * len(lines)
+        rows = [row for own, _ in alone for row in own]
+        keys = [[key for _, own in alone for key in own[at]] for at in range(len(how.keys))]
+        assert repr(together) == repr((rows, keys))  # NaN equals NaN
+
+
+# ------------------------------------------------------------------------------------------------ columns of a .jsonl
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        ("", np.empty((0, 2))),
+        ("\n", [[NAN] * 2]),
+        ('{"c": 1}\n{"c": 2}\n', [[NAN] * 2] * 2),
+        ('{"a": 1}\n{"c": 2}\n', [[1, NAN], [NAN] * 2]),
+        ('{"a": 1}\n{"c": 2, "b": 3}\n', [[1, NAN], [NAN, 3]]),
+    ],
+)
+def test_listed_columns_are_there_whether_or_not_a_record_has_them(tmp_path, rows_of, content, rows):
+    path = written(tmp_path / "t.jsonl", content)
+    np.testing.assert_array_equal(rows_of(path, columns=["a", "b"]), rows)
+
+
+def test_a_lone_carriage_return_ends_no_line_of_a_jsonl(tmp_path, rows_of):
+    path = written(tmp_path / "t.jsonl", '{"a": 1,\r"b": 2}\n{"a": 3, "b": 4}\r\n')
+    np.testing.assert_array_equal(rows_of(path), [[1, 2], [3, 4]])
+    with pytest.raises(InvalidFile, match="no JSON object"):
+        rows_of(written(path, '{"a": 1}\r{"a": 2}\n'))
+
+
+def test_keys_that_no_line_has(tmp_path):
+    path = written(tmp_path / "t.jsonl", '{"a": 1}\n\n')
+    how = ReadOptions(keys=("who",), selection=read_module.Selection.checked(["a"]))
+    found, [who], _ = open_table(path, how)
+    assert (found._source[0].tolist(), who) == ([1], [None, None])
