@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names, check_untyped_names
 from dimfree.data.convert_columns import check_column, stacked
-from dimfree.data.entries import floats_of
+from dimfree.data.entries import floats_of, listed
 
 
 def from_arrow_table(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
@@ -57,6 +57,11 @@ def _is_arrow_number(type_: Any) -> bool:
     return any(is_kind(type_) for is_kind in (is_integer, is_floating, is_boolean, is_decimal, is_null))
 
 
+def text_entries(column: Any, other: str | None = None) -> list[Any]:
+    """The entries of a column of text. Arrow keeps any bytes as text: `other` stands for those that are not UTF-8."""
+    return listed(column, lambda whole: whole.to_pylist(), lambda whole, row: whole[row].as_py(), other)
+
+
 def _is_arrow_text(type_: Any) -> bool:
     """Text, or the bytes that Arrow's reader makes of a whole column where one cell is no UTF-8."""
     from pyarrow.types import is_binary, is_large_binary, is_large_string, is_string, is_string_view
@@ -77,5 +82,5 @@ def _arrow_floats(column: Any) -> NDArray[np.float64]:
     import pyarrow
 
     if _is_arrow_text(column.type):
-        return floats_of(column.to_pylist())
+        return floats_of(text_entries(column))
     return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names, check_untyped_names
 from dimfree.data.convert_columns import check_column, stacked
-from dimfree.data.entries import floats_of
+from dimfree.data.entries import floats_of, listed
 
 _LEFT_OUT = 2  # columns of integer labels that may be missing among 0, 1, 2...: keys of units and of groups
 
@@ -65,7 +65,7 @@ def _is_undeclared(dtype: Any) -> bool:
 def _pandas_floats(column: Any) -> NDArray[np.float64]:
     if _is_pandas_number(column.dtype):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    return floats_of(column.tolist())
+    return floats_of(listed(column, lambda whole: whole.tolist(), lambda whole, row: whole.array[row]))
 
 
 def from_polars(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...]]:

@@ -32,7 +32,7 @@ from dimfree.data.locate import PARTS, located
 from dimfree.data.read_options import ReadOptions
 from dimfree.data.records import Records, as_records
 from dimfree.data.stream import SparseStream, Stream
-from dimfree.errors import InvalidFile
+from dimfree.errors import InvalidFile, raise_alone
 
 LARGE = 2**28  # bytes as float64; a larger table is read again on every pass
 
@@ -227,7 +227,7 @@ def guarded(path: FilePath, ending: str, read: Callable[[], Content]) -> Content
         with reading(path, ending if ending.startswith(".") else ""):
             return read()
     except MemoryError:
-        raise InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory.") from None
+        raise_alone(InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory."))
 
 
 def _check_there(path: Path, folder: bool) -> None:

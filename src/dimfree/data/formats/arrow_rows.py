@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.convert_arrow import check_arrow_names, from_arrow
+from dimfree.data.convert_arrow import check_arrow_names, from_arrow, text_entries
 from dimfree.data.dialect import Dialect
 from dimfree.data.formats.row_stream import not_a_number
 from dimfree.data.read_options import ReadOptions
@@ -106,7 +106,7 @@ def _with_numbers(part: Arrow) -> Arrow:
 
     for at, column in enumerate(part.schema):
         if is_text(column.type):
-            numbers = [_number(entry, column.name) for entry in part.column(at).to_pylist()]
+            numbers = [_number(entry, column.name) for entry in text_entries(part.column(at), other="\ufffd")]
             part = part.set_column(at, column.name, pyarrow.array(numbers, pyarrow.float64()))
     return part
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dimfree._validate.column_names import MISSING, check_names
 from dimfree.data.dialect import Dialect
-from dimfree.data.formats.file_stream import FilePath, FileStream
+from dimfree.data.formats.file_stream import FilePath, FileStream, reading
 from dimfree.data.progress import during
 from dimfree.data.read_options import ReadOptions
 from dimfree.data.stream import pieces
@@ -132,8 +132,9 @@ class RowStream(FileStream):
         super().__init__(path)
         self._how = how
         self._head: Head  # set by the first piece of a pass
-        with self.unchanged(), during("checking the lines"):
+        with reading(self.path), during("checking the lines"):
             self._first_pass()
+        self.require_same()
         self.shape, self.columns = (self._count, len(self._head.rest)), self._head.coordinates
 
     @abstractmethod
