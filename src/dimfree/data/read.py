@@ -214,7 +214,7 @@ def _small_whole(stream: Any, most_bytes: float) -> Source:
     if 8 * entries <= most_bytes:
         return stream.whole()
     if _texts(stream):
-        for _ in stream.row_blocks(_JUDGED_ROWS):  # what is no number is an error now, before anything is spent
+        for _ in stream.row_blocks(_JUDGED_ROWS):  # what is not a number is an error now, before anything is spent
             pass
     return stream
 
