@@ -123,7 +123,7 @@ def _package(value: object) -> str:
 
 
 def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
-    """An array of whole numbers, floats, truth or text, or the list of the entries. To be called in a `boundary`."""
+    """An array of whole numbers, floats, truth or text, or the list of the entries; an error tells of the schema."""
     package = _package(values)
     if package in _READERS:
         return _of_column(values, package, what)
