@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 
 class DimfreeError(Exception):
@@ -40,16 +41,29 @@ class OutOfMemory(DimfreeError, MemoryError):
     """There is not enough memory. The message is the same for every table."""
 
 
+def raise_alone(error: BaseException) -> NoReturn:
+    """Raise an error without cause, context and notes: those that led to it may quote records.
+
+    `from None` hides the context of an error from a traceback, but leaves it in `__context__` for loggers to find.
+    """
+    vars(error).pop("__notes__", None)
+    try:
+        raise error from None
+    except BaseException:
+        error.__context__ = None
+        raise
+
+
 @contextmanager
 def memory_unspoken() -> Iterator[None]:
     """Replace NumPy's MemoryError, whose text reveals the number of records, by OutOfMemory."""
     try:
         yield
     except MemoryError:
-        raise OutOfMemory(_NO_MEMORY) from None
+        raise_alone(OutOfMemory(NO_MEMORY))
 
 
-_NO_MEMORY = (
+NO_MEMORY = (
     "There is not enough memory for this table: use a machine with more, fewer columns, a smaller core_sample, or no "
     "basis, which makes sparse rows dense. Count the budget as spent."
 )

@@ -173,7 +173,7 @@ def test_persons_and_groups(table):
         (lambda: da.zeros(4), "got 1"),
         (lambda: da.zeros((4, 0)), "no columns"),
         (lambda: da.zeros((4, 2))[:, da.zeros(2) == 0], "known number of columns"),
-        (lambda: dd.from_pandas(pd.DataFrame({"a": [1.0], "b": ["x"]}), npartitions=1), "Column 'b' does not hold"),
+        (lambda: dd.from_pandas(pd.DataFrame({"a": [1.0], "b": ["x"]}), npartitions=1), "Column 'b' has type"),
         (lambda: frame(np.zeros((4, 2)))["first"], "A dask Series is not a table"),
     ],
 )
@@ -258,7 +258,7 @@ def _fails(rows, among):
 
 
 def test_lack_of_memory_on_a_worker_is_lack_of_memory(table, monkeypatch):
-    assert isinstance(Failure.of(np._core._exceptions._ArrayMemoryError((9,), np.dtype(float))).error(), MemoryError)
+    assert isinstance(Failure.of(OutOfMemory("There is not enough memory.")).error(), OutOfMemory)
     monkeypatch.setattr(partitions, "_block", _no_memory)
     with pytest.raises(OutOfMemory):
         released(da.from_array(table, chunks=(300, 4)), **OPTIONS["known"])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameter, raise_alone
 
 
 def as_array(name: str, value: object) -> NDArray[Any]:
@@ -14,7 +14,7 @@ def as_array(name: str, value: object) -> NDArray[Any]:
     try:
         return np.asarray(value)
     except Exception:  # noqa: BLE001 - see above
-        raise InvalidParameter(f"Expected {name} to be one array of numbers, not lists of different lengths.") from None
+        raise_alone(InvalidParameter(f"Expected {name} to be one array of numbers, not lists of different lengths."))
 
 
 def as_floats(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
@@ -25,7 +25,7 @@ def as_floats(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
         with np.errstate(all="ignore"):  # a warning or exception could reveal entries
             return np.asarray(array, dtype=np.float64)
     except Exception:  # noqa: BLE001 - it may quote an entry
-        raise InvalidParameter(f"Expected {name} to hold real numbers alone: pass .astype(float).") from None
+        raise_alone(InvalidParameter(f"Expected {name} to hold real numbers alone: pass .astype(float)."))
 
 
 def check_array(name: str, value: object, *, rank: int) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dimfree._validate.numbers import check_count
 from dimfree._validate.quoting import quoted
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameter, raise_alone
 
 Kind = TypeVar("Kind")
 _LONGEST_PATH = 4096  # no system opens a longer one
@@ -48,7 +48,7 @@ def check_each(name: str, values: Iterable[object], check: Callable[[str, object
     try:
         return [check(name, value) for value in values]
     except Exception:  # noqa: BLE001 - it may quote an entry
-        raise InvalidParameter(f"Expected {name} to be a list, and every entry of it {need}.") from None
+        raise_alone(InvalidParameter(f"Expected {name} to be a list, and every entry of it {need}."))
 
 
 def check_text(name: str, value: object) -> str:

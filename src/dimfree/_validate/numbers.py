@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 
 from dimfree._validate.quoting import quoted
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameter, raise_alone
 
 LARGEST_COUNT = 2**53  # of anything that is counted: floats tell whole numbers apart up to here
 _SMALLEST_FAILURE = 1e-100
@@ -22,7 +22,7 @@ def read_number(name: str, value: object) -> float:
             raise TypeError
         return float(one)
     except Exception:  # noqa: BLE001 - what an object says of itself may quote it
-        raise InvalidParameter(f"Expected {name}={quoted(value)} to be a number.") from None
+        raise_alone(InvalidParameter(f"Expected {name}={quoted(value)} to be a number."))
 
 
 def check_finite(name: str, value: object) -> float:
@@ -118,7 +118,7 @@ def check_window(name: str, value: object) -> tuple[float, float]:
     try:
         low, high = (read_number(name, bound) for bound in value)  # type: ignore[attr-defined]
     except Exception:  # noqa: BLE001 - what an object says of itself may quote it
-        raise InvalidParameter(f"Expected {name}={quoted(value)} to be two numbers, (low, high).") from None
+        raise_alone(InvalidParameter(f"Expected {name}={quoted(value)} to be two numbers, (low, high)."))
     if not (low >= 1e-60 and high <= 1e60 and 2 * low <= high):
         raise InvalidParameter(
             f"Expected {name}={quoted(value)} with 1e-60 <= low, high <= 1e60 and high at least 2 * low."

@@ -6,7 +6,6 @@ Types are recognised by the names of their classes, so that no library is import
 columns and types, never a value or the number of rows.
 """
 
-import warnings
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,7 +37,7 @@ def source_of(X: Any, lenient: bool = False) -> tuple[Source, tuple[str, ...] | 
     """The numbers and the names of a table.
 
     `lenient`: where one entry may have made text or objects of a column, or of a whole list, its entries are read one
-    by one, and what is no number becomes NaN. Otherwise such a table is an error.
+    by one, and what is no number becomes NaN. Otherwise such a table is an error. To be called inside a `boundary`.
     """
     X = collected(X)
     # By name, so that no DataFrame library is imported for its own sake; the ancestors, so that subclasses count.
@@ -53,12 +52,7 @@ def source_of(X: Any, lenient: bool = False) -> tuple[Source, tuple[str, ...] | 
 
 
 def _from_array(X: Any, lenient: bool = False) -> NDArray[Any]:
-    try:
-        array = _array_of(X, lenient)
-    except MemoryError:
-        raise  # `memory_unspoken` words it
-    except Exception:  # noqa: BLE001 - it may quote an entry
-        raise InvalidRecords(f"The records do not form a table of numbers. {ONE_ROW_EACH}") from None
+    array = _array_of(X, lenient)
     _check_rank(array.ndim)
     if _is_read_by_entry(array, lenient, declared=isinstance(X, np.ndarray)):
         array = floats_of(array.flat).reshape(array.shape)
@@ -76,9 +70,7 @@ def _array_of(X: Any, lenient: bool) -> NDArray[Any]:
         return np.asarray(X)
     if isinstance(X, list | tuple):
         X = [row.tolist() if isinstance(row, np.ma.MaskedArray) else row for row in X]  # masked: None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy warns of a masked entry
-        return _array_of_list(X, lenient)
+    return _array_of_list(X, lenient)
 
 
 def _array_of_list(X: Any, lenient: bool) -> NDArray[Any]:

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names, check_untyped_names
-from dimfree.data.convert_columns import check_column, stacked
-from dimfree.data.entries import floats_of
+from dimfree.data.convert_columns import check_columns, stacked
+from dimfree.data.entries import floats_of, listed
+from dimfree.errors import InvalidRecords
 
 
 def from_arrow_table(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
@@ -37,13 +38,38 @@ def from_arrow(table: Any, lenient: bool = False) -> tuple[NDArray[np.float64], 
     if len(types) == 1 and pyarrow.types.is_fixed_size_list(types[0]):
         return _from_lists(table.column(0), types[0]), None
     names = tuple(table.schema.names)
-    for name, type_ in zip(names, types, strict=True):
-        check_column(name, _is_arrow_number(type_) or (lenient and _is_arrow_text(type_)))
+    check_arrow_columns(table.schema, lenient=lenient)
     return stacked(table.shape, map(_arrow_floats, table.columns)), names
 
 
+def check_arrow_columns(schema: Any, texts: Sequence[str] = (), *, lenient: bool = False) -> None:
+    """Refuse columns by type. Columns of text are read where `texts` names them, and all of them with `lenient`."""
+    from pyarrow.types import is_fixed_size_list, is_null
+
+    if len(schema) == 1 and is_fixed_size_list(schema.types[0]):
+        return
+    supported = [
+        _is_arrow_number(field.type) or field.name in texts or (lenient and _is_arrow_text(field.type))
+        for field in schema
+    ]
+    usable = [field for field, fits in zip(schema, supported, strict=True) if fits]
+    may_lack = [field.name for field in usable if field.nullable]
+    told = len(may_lack) < len(usable) or all(is_null(field.type) for field in usable)  # else nobody declared it
+    check_columns(
+        schema.names,
+        schema.types,
+        supported,
+        may_lack=may_lack if told else None,
+        texts=texts,
+        strict=not lenient,
+    )
+
+
 def _from_lists(column: Any, type_: Any) -> NDArray[np.float64]:
-    check_column("", _is_arrow_number(type_.value_type))
+    if not _is_arrow_number(type_.value_type):
+        raise InvalidRecords(
+            "The list column does not hold real numbers: make lists of numbers. No budget was charged."
+        )
     values = np.full((len(column), type_.list_size), np.nan)
     present = ~np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
     values[present] = _arrow_floats(_one_chunk(column).flatten()).reshape(-1, type_.list_size)  # flatten skips nulls
@@ -55,6 +81,11 @@ def _is_arrow_number(type_: Any) -> bool:
     from pyarrow.types import is_boolean, is_decimal, is_floating, is_integer, is_null
 
     return any(is_kind(type_) for is_kind in (is_integer, is_floating, is_boolean, is_decimal, is_null))
+
+
+def text_entries(column: Any, other: str | None = None) -> list[Any]:
+    """The entries of a column of text. Arrow keeps any bytes as text: `other` stands for those that are not UTF-8."""
+    return listed(column, lambda whole: whole.to_pylist(), lambda whole, row: whole[row].as_py(), other)
 
 
 def _is_arrow_text(type_: Any) -> bool:
@@ -81,7 +112,7 @@ def _arrow_floats(column: Any) -> NDArray[np.float64]:
     import pyarrow
 
     if _is_arrow_text(column.type):
-        return floats_of(column.to_pylist())
+        return floats_of(text_entries(column))
     if pyarrow.types.is_decimal(column.type):
         column = column.cast(pyarrow.string())
     return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)

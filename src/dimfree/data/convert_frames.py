@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names, check_untyped_names
-from dimfree.data.convert_columns import check_column, stacked
-from dimfree.data.entries import floats_of
+from dimfree.data.convert_columns import check_columns, stacked
+from dimfree.data.entries import floats_of, listed
 
 _LEFT_OUT = 2  # columns of integer labels that may be missing among 0, 1, 2...: keys of units and of groups
 
@@ -30,8 +30,8 @@ def pandas_names(X: Any, lenient: bool, *, declared: bool) -> tuple[str, ...]:
     else:
         check_names(names, [str(part) for part in _parts(X.columns[numeric])])
     loose = lenient or not declared
-    for name, dtype, number in zip(names, X.dtypes, numeric, strict=True):
-        check_column(name, number or (loose and _is_undeclared(dtype)))
+    supported = [number or (loose and _is_undeclared(dtype)) for dtype, number in zip(X.dtypes, numeric, strict=True)]
+    check_columns(names, list(X.dtypes), supported, strict=not lenient)
     return names
 
 
@@ -65,7 +65,7 @@ def _is_undeclared(dtype: Any) -> bool:
 def _pandas_floats(column: Any) -> NDArray[np.float64]:
     if _is_pandas_number(column.dtype):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    return floats_of(column.tolist())
+    return floats_of(listed(column, lambda whole: whole.tolist(), lambda whole, row: whole.array[row]))
 
 
 def from_polars(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...]]:
@@ -77,8 +77,11 @@ def from_polars(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, 
         check_untyped_names(names)
     else:
         check_names(names, [name for name, number in zip(names, numeric, strict=True) if number])
-    for name, dtype, number in zip(names, X.dtypes, numeric, strict=True):
-        check_column(name, number or (loose and dtype in (polars.String, polars.Object)))
+    supported = [
+        number or (loose and dtype in (polars.String, polars.Object))
+        for dtype, number in zip(X.dtypes, numeric, strict=True)
+    ]
+    check_columns(names, X.dtypes, supported, strict=not lenient)
     return stacked(X.shape, map(_polars_floats, X.get_columns(), numeric)), names
 
 

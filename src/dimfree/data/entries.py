@@ -2,9 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from numbers import Complex, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,27 @@ _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")  # a whole number to Arrow'
 def floats_of(entries: Iterable[object]) -> NDArray[np.float64]:
     """The numbers that entries are, or that their text reads as; NaN for every other entry."""
     return np.fromiter(map(_float_of, entries), dtype=np.float64)
+
+
+def listed(
+    column: Any, everything: Callable[[Any], Any], one: Callable[[Any, int], Any], other: Any = None
+) -> list[Any]:
+    """The entries of a column of another library.
+
+    Where one of them cannot be read, such as text that is not UTF-8, `other` stands for it and the rest is read one by
+    one.
+    """
+    try:
+        return list(everything(column))
+    except Exception:  # noqa: BLE001 - it may quote the entry
+        return [_read_one(column, row, one, other) for row in range(len(column))]
+
+
+def _read_one(column: Any, row: int, one: Callable[[Any, int], Any], other: Any) -> Any:
+    try:
+        return one(column, row)
+    except Exception:  # noqa: BLE001 - it may quote the entry
+        return other
 
 
 def are_numbers(entries: Iterable[object]) -> bool:

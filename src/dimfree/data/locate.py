@@ -1,15 +1,17 @@
 """Where a table comes from: a file, a folder or pattern of parts, standard input, or an address such as s3://…"""
 
 import sys
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from dimfree._validate import check_choice, check_path
+from dimfree.data.boundary import boundary
 from dimfree.data.endings import SOURCES, PathLike, known_ending
 from dimfree.data.formats.file_stream import FilePath, reading, require
 from dimfree.data.formats.held import Held
 from dimfree.data.formats.parts import is_parts
-from dimfree.errors import InvalidFile
+from dimfree.errors import DimfreeError, InvalidFile, OutOfMemory, raise_alone
 
 STANDARD_INPUT = "-"
 PARTS = "parts"  # in place of an ending
@@ -64,7 +66,8 @@ def _held(name: str, ending: str) -> str:
 def _standard_input(ending: str) -> tuple[Held, str]:
     if sys.stdin is None or sys.stdin.isatty():
         raise InvalidFile("standard input is a terminal or closed: pipe a table into it, or name a file.")
-    return Held("standard input", ending, sys.stdin.buffer.read()), ending
+    with boundary(lambda _: InvalidFile("standard input cannot be read: pipe a table into it, or name a file.")):
+        return Held("standard input", ending, sys.stdin.buffer.read()), ending
 
 
 def _fetched(address: str, ending: str) -> tuple[Held, str]:
@@ -74,17 +77,19 @@ def _fetched(address: str, ending: str) -> tuple[Held, str]:
     import fsspec
 
     try:
-        with fsspec.open(address, "rb") as file:
+        with boundary(partial(_unreached, name)), fsspec.open(address, "rb") as file:
             return Held(name, ending, file.read()), ending
-    except MemoryError:
-        raise InvalidFile(f"{name} cannot be read: it is larger than the memory. Copy it to a disk first.") from None
-    except FileNotFoundError:
-        raise InvalidFile(f"{name} does not exist: check the address.") from None
-    except (ImportError, ValueError):
-        raise InvalidFile(
+    except OutOfMemory:
+        raise_alone(InvalidFile(f"{name} cannot be read: it is larger than the memory. Copy it to a disk first."))
+
+
+def _unreached(name: str, error: BaseException) -> DimfreeError:
+    """The text of the error may hold credentials."""
+    if isinstance(error, FileNotFoundError):
+        return InvalidFile(f"{name} does not exist: check the address.")
+    if isinstance(error, ImportError | ValueError):
+        return InvalidFile(
             f"{name} cannot be read: its kind of address needs a package of its own (s3fs for s3://, gcsfs for gs://, "
             "aiohttp for https://), which is not installed."
-        ) from None
-    except Exception as error:  # noqa: BLE001 - it may hold credentials
-        kind = type(error).__name__
-        raise InvalidFile(f"{name} cannot be fetched ({kind}): check the address and your rights to it.") from None
+        )
+    return InvalidFile(f"{name} cannot be fetched ({type(error).__name__}): check the address and your rights to it.")

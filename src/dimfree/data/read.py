@@ -32,7 +32,7 @@ from dimfree.data.locate import PARTS, located
 from dimfree.data.read_options import ReadOptions
 from dimfree.data.records import Records, as_records
 from dimfree.data.stream import SparseStream, Stream
-from dimfree.errors import InvalidFile
+from dimfree.errors import InvalidFile, raise_alone
 
 LARGE = 2**28  # bytes as float64; a larger table is read again on every pass
 
@@ -214,7 +214,7 @@ def _small_whole(stream: Any, most_bytes: float) -> Source:
     if 8 * entries <= most_bytes:
         return stream.whole()
     if _texts(stream):
-        for _ in stream.row_blocks(_JUDGED_ROWS):  # what is no number is an error now, before anything is spent
+        for _ in stream.row_blocks(_JUDGED_ROWS):  # what is not a number is an error now, before anything is spent
             pass
     return stream
 
@@ -227,7 +227,7 @@ def guarded(path: FilePath, ending: str, read: Callable[[], Content]) -> Content
         with reading(path, ending if ending.startswith(".") else ""):
             return read()
     except MemoryError:
-        raise InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory.") from None
+        raise_alone(InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory."))
 
 
 def _check_there(path: Path, folder: bool) -> None:

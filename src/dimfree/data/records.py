@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dimfree._validate import check_choice
 from dimfree.data import sparse
 from dimfree.data.blocks import Mask, Rows, SparseRows, densely, float_squares, gathered
+from dimfree.data.boundary import boundary
 from dimfree.data.convert import ONE_ROW_EACH, Source, source_of
 from dimfree.data.formats.bounded import Bounds
 from dimfree.data.gpu.device import Place, block_rows, lies_at
@@ -276,7 +277,7 @@ def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_missing:
     """
     if isinstance(X, Records):
         return X
-    with np.errstate(all="ignore"):  # a warning or error could reveal records
+    with boundary(lambda _: InvalidRecords(f"The records do not form a table of numbers. {ONE_ROW_EACH}")):
         source, names = source_of(X, lenient=on_missing != "raise")
     if source.shape[1] == 0:
         raise InvalidRecords(f"The table has no columns. {ONE_ROW_EACH}")

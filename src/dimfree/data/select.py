@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, TypeAlias
 
+from dimfree.data.boundary import boundary
 from dimfree.data.columns import Selection
 from dimfree.errors import InvalidParameter, InvalidRecords
 
 _KNOWN = ("pandas", "polars", "pyarrow", "dask", "anndata", "torch", "numpy", "scipy")  # recognised by their own types
 _NO_QUERY = (
-    "The query cannot be read as a table, and nothing was spent: run it by itself to see why, and pass the table that "
-    "comes of it."
+    "X cannot be read as a table. If X is a query, run it separately to see why, and pass its result. The names of its "
+    "columns must be text. No budget was charged."
 )
 
 
@@ -31,7 +32,7 @@ def selected(X: Any, selection: Selection, keys: Sequence[object] = ()) -> Any:
             "Expected columns and exclude with a table whose columns have names: of an array pass X[:, [0, 3]] and so "
             "on, of a file read_table(path, columns=[...])."
         )
-    return select(X, selection, apart)
+    return _fetched(lambda: select(X, selection, apart))
 
 
 def collected(X: Any) -> Any:
@@ -62,12 +63,8 @@ def _read_stream(X: Any) -> Any:
 
 
 def _fetched(fetch: Callable[[], Any]) -> Any:
-    try:
+    with boundary(lambda _: InvalidRecords(_NO_QUERY)):
         return fetch()
-    except (MemoryError, InvalidParameter):
-        raise
-    except Exception:  # noqa: BLE001 - it may quote a record
-        raise InvalidRecords(_NO_QUERY) from None
 
 
 def _places(names: Sequence[str], selection: Selection, keys: Sequence[str]) -> list[int]:

@@ -13,11 +13,12 @@ from sklearn.utils.validation import validate_data
 
 from dimfree._validate import is_word
 from dimfree._validate.column_names import check_names
+from dimfree.data.boundary import boundary
 from dimfree.data.columns import Selection
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import as_records, plain_table
 from dimfree.data.select import selected
-from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory, memory_unspoken
+from dimfree.errors import InvalidParameter, InvalidRecords, raise_alone
 from dimfree.options import Options
 from dimfree.release import release_mean
 from dimfree.results.release import Release
@@ -184,7 +185,7 @@ def check_schema(estimator: Any, table: Any, *, reset: bool = True) -> None:
     try:
         validate_data(estimator, headed(table, estimator.on_missing), reset=reset, skip_check_array=True)
     except (ValueError, TypeError) as error:
-        raise _SchemaError(str(error)) from None
+        raise_alone(_SchemaError(str(error)))
 
 
 def headed(table: Any, on_missing: object) -> Any:
@@ -194,6 +195,7 @@ def headed(table: Any, on_missing: object) -> Any:
     missing, one of them may have decided the type of its column: then types have no part in it.
     """
     if not _is_anndata(table):
+        table = table._meta if _is_dask_frame(table) else table  # its schema, a frame of pandas without rows
         if _is_frame(table):
             as_records(table[:0], on_missing="drop" if takes_gaps(on_missing) else "raise")
         return table
@@ -213,6 +215,10 @@ def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "shape")
 
 
+def _is_dask_frame(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] == "dask" and _is_frame(X)
+
+
 def _is_anndata(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "anndata" and hasattr(X, "var_names")
 
@@ -220,6 +226,11 @@ def _is_anndata(X: Any) -> bool:
 def open_table(X: Any, on_missing: str) -> Any:
     """X as something `as_records` opens. Errors are worded here because scikit-learn's and NumPy's would repeat
     entries of X or the number of its rows."""
+    with boundary(_not_numeric):
+        return _table_of(X, on_missing)
+
+
+def _table_of(X: Any, on_missing: str) -> Any:
     is_opened = sparse.issparse(X) or _is_frame(X) or _is_anndata(X)
     table = X if is_opened else plain_table(X, on_missing) if takes_gaps(on_missing) else _numeric(X)
     if len(table.shape) != 2:
@@ -228,25 +239,21 @@ def open_table(X: Any, on_missing: str) -> Any:
     if table.shape[1] == 0:
         # scikit-learn asks for this wording; the row count it would print is left out
         raise InvalidRecords("Found X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
-    if table.shape[0] == 0:
+    if isinstance(table.shape[0], int) and table.shape[0] == 0:  # a Dask frame does not know its length
         raise InvalidRecords("Expected X with at least one row.")
     return table
 
 
 def _numeric(X: Any) -> NDArray[Any]:
     """An array of X, object entries read as numbers."""
-    try:
-        with memory_unspoken():
-            array: NDArray[Any] = np.asanyarray(X)  # keeps a mask: masked entries are missing ones
-            array = array.astype(np.float64) if array.dtype == object else array
-    except OutOfMemory:
-        raise
-    except TypeError:
-        raise _EntryTypeError(
-            "X has an entry that is no number: every argument must be a string or a number."
-        ) from None
-    except Exception:  # noqa: BLE001 - it may quote an entry
-        raise InvalidRecords("Expected X to be a table of numbers with rows of equal length.") from None
+    array: NDArray[Any] = np.asanyarray(X)  # keeps a mask: masked entries are missing ones
+    array = array.astype(np.float64) if array.dtype == object else array
     if array.dtype.kind == "c":
         raise InvalidRecords("Complex data not supported: X must hold real numbers.")
     return array
+
+
+def _not_numeric(error: BaseException) -> InvalidRecords:
+    if isinstance(error, TypeError):
+        return _EntryTypeError("X has an entry that is no number: every argument must be a string or a number.")
+    return InvalidRecords("Expected X to be a table of numbers with rows of equal length.")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dimfree._validate import check_at_least, check_columns, check_count, check_kind
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
-from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
+from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, raise_alone
 from dimfree.geometry.bases import as_basis, check_basis
 from dimfree.geometry.shape import Shape, as_shape
 from dimfree.noise import Noise, SeededNoise, SystemNoise
@@ -192,7 +192,7 @@ def _spoken(table: NDArray[np.float64], budget: Budget, given: dict[str, Any], n
     except DimfreeError:
         raise
     except Exception:  # noqa: BLE001 - a mistake of ours; even then the data stay inside
-        raise RuntimeError("A mistake in dimfree; details are hidden because they may quote records.") from None
+        raise_alone(RuntimeError("A mistake in dimfree; details are hidden because they may quote records."))
 
 
 def _measurement(domain: Any, metric: Any, answer: Callable[[object], Release], loss: Callable[[int], Any]) -> Any:

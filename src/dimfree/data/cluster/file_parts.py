@@ -57,15 +57,9 @@ class FilePart:
 
     def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:
         stream = _reached(self._stream)
-        with stream.unchanged():
-            read = self._first
-            for block in _between(stream, self._first, self._last, rows):
-                read += len(block)
-                stream._check(block, read)
-                yield block if self._limits is None else self._limits.held(block)
-                del block  # it may be a view of a larger block
-            if read != self._last:
-                raise InvalidFile(CHANGED)
+        blocks = stream._checked(_between(stream, self._first, self._last, rows), self._first, self._last)
+        blocks = stream.unchanged(blocks)
+        return blocks if self._limits is None else map(self._limits.held, blocks)
 
 
 def _reached(stream: FileStream) -> FileStream:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data import sparse
+from dimfree.data.boundary import boundary
 from dimfree.data.cluster.worker_memory import freed_memory_kept
 from dimfree.data.stream import pieces
-from dimfree.errors import DimfreeError, InvalidFile, InvalidRecords, LostWorkers
+from dimfree.errors import DimfreeError, InvalidFile, InvalidRecords, LostWorkers, OutOfMemory
 
 _ENTRIES = 2**16  # worked on at a time: these and what is made of them stay in a core's own cache
 _QUIET_ENTRIES = 15_000  # where larger arrays would go back to the system at once; see worker_memory.py
@@ -30,30 +31,24 @@ _CHANGED = (
     "A partition of the table has other rows, columns or types than the table was declared to have, or it has changed "
     "since it was opened; nothing was released. Every time it is computed it must be the same."
 )
-_OURS: dict[str, type[DimfreeError]] = {cls.__name__: cls for cls in (InvalidFile, InvalidRecords, LostWorkers)}
+_OURS: dict[str, type[DimfreeError]] = {
+    cls.__name__: cls for cls in (InvalidFile, InvalidRecords, LostWorkers, OutOfMemory)
+}
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Public: the kind of an error, and its text where dimfree wrote it."""
+    """Public: the kind and the text of an error of dimfree."""
 
     kind: str
-    words: str = ""
+    words: str
 
     @classmethod
-    def of(cls, error: Exception) -> "Failure":
-        kind = type(error).__name__
-        return cls(kind, str(error) if isinstance(error, DimfreeError) else "")
+    def of(cls, error: DimfreeError) -> "Failure":
+        return cls(type(error).__name__, str(error))
 
-    def error(self) -> Exception:
-        if self.words:
-            return _OURS.get(self.kind, LostWorkers)(self.words)
-        if self.kind.endswith("MemoryError"):
-            return MemoryError()
-        return LostWorkers(
-            f"The work on a partition failed with {self.kind}; details are hidden because they may quote records. "
-            "Nothing was released."
-        )
+    def error(self) -> DimfreeError:
+        return _OURS.get(self.kind, LostWorkers)(self.words)
 
 
 @dataclass(frozen=True)
@@ -84,11 +79,11 @@ class Job:
     def done(self, partition: Partition, count: int, kept: bytes | None, among: bytes | None) -> Any:
         """work(block, its part of `among`) on the kept rows block by block, merged into one; or a Failure."""
         try:
-            with np.errstate(all="ignore"), freed_memory_kept() as quiet:  # a warning or error could reveal records
+            with boundary(_failed), freed_memory_kept() as quiet:
                 blocks = _kept(self._blocks(partition, count, quiet), _unpacked(kept, count))
                 size = count if among is None else 8 * len(among)
                 return self.merge(self.work(*block) for block in _with_parts(blocks, _unpacked(among, size)))
-        except Exception as error:  # noqa: BLE001 - of whatever kind: see above
+        except DimfreeError as error:
             return Failure.of(error)
 
     def _blocks(self, partition: Partition, count: int, quiet: bool) -> Iterator[NDArray[Any]]:
@@ -104,10 +99,18 @@ class Job:
 def counted(form: Form, partition: Partition) -> int | Failure:
     """How many rows a partition has. PRIVATE."""
     try:
-        form.require(partition, None)
-        return int(partition.shape[0])
-    except Exception as error:  # noqa: BLE001 - of whatever kind: see above
+        with boundary(_failed):
+            form.require(partition, None)
+            return int(partition.shape[0])
+    except DimfreeError as error:
         return Failure.of(error)
+
+
+def _failed(error: BaseException) -> LostWorkers:
+    return LostWorkers(
+        f"The work on a partition failed with {type(error).__name__}; details are hidden because they may quote "
+        "records. Nothing was released."
+    )
 
 
 def as_they_are(rows: NDArray[Any], among: Mask | None) -> NDArray[Any]:

@@ -7,16 +7,16 @@ worker may quote records: only the kind of the error is reported.
 
 import asyncio
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
+from dimfree.data.boundary import boundary
 from dimfree.data.cluster.partitions import Failure
 from dimfree.data.cluster.workers import ANSWER, Client, check_workers, threads_of
 from dimfree.data.progress import heard
-from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers
+from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, LostWorkers
 
 PATIENCE = 30.0  # seconds without any worker, or for a scheduler to answer
 _TICK = 0.1  # seconds between two reports of progress
@@ -68,13 +68,13 @@ def connected(address: str) -> Iterator[int]:
         from distributed import Client
     except ImportError:
         raise InvalidParameter("scheduler needs distributed: install it with pip install 'dimfree[dask]'.") from None
-    try:  # not as dask's default: it would stay that if connecting fails or closing takes long
+    nobody = (
+        f"No scheduler answers at {address!r}: expected the address of a running dask scheduler, such as "
+        f"tcp://host:8786. {_NOTHING}"
+    )
+    with boundary(lambda _: LostWorkers(nobody)):
+        # not as dask's default: it would stay that if connecting fails or closing takes long
         client = Client(address, timeout=PATIENCE / 3, name="dimfree", set_as_default=False)
-    except Exception:  # noqa: BLE001 - of many kinds: no such address, nobody there, another protocol
-        raise LostWorkers(
-            f"No scheduler answers at {address!r}: expected the address of a running dask scheduler, such as "
-            f"tcp://host:8786. {_NOTHING}"
-        ) from None
     try:
         with dask.config.set(scheduler=client):
             yield _threads(client)
@@ -105,35 +105,37 @@ def _here(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
             done += of_key[key]
             heard(done, total)
 
-    try:
-        with Callback(posttask=finished):
-            return list(dask.compute(*tasks, traverse=False))
-    except MemoryError:
-        raise
-    except BrokenProcessPool as error:
-        raise LostWorkers(_LOST.format(kind=type(error).__name__)) from None
-    except Exception as error:  # noqa: BLE001 - our tasks raise nothing: the caller's own graph, which may quote records
-        raise InvalidRecords(_GRAPH.format(kind=type(error).__name__)) from None
+    with boundary(_hidden), Callback(posttask=finished):
+        return list(dask.compute(*tasks, traverse=False))
+
+
+def _hidden(error: BaseException) -> DimfreeError:
+    """Our tasks raise nothing: workers that died, or the caller's own graph, which may quote records."""
+    kind = type(error).__name__
+    return LostWorkers(_LOST.format(kind=kind)) if isinstance(error, BrokenProcessPool) else _of_graph(kind)
+
+
+def _of_graph(kind: str) -> InvalidRecords:
+    return InvalidRecords(_GRAPH.format(kind=kind))
 
 
 def _on_cluster(client: Client, tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
     futures: list[Any] = []
-    try:
-        with warnings.catch_warnings():  # of the size of what is sent, which tells how many rows there are
-            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+    with boundary(_hidden):  # a warning of the size of what is sent tells how many rows there are
+        try:
             futures = client.compute(list(tasks), traverse=False)
-        return _gathered(client, futures, sizes)
-    except BaseException as error:
-        raised = _raised(futures, error)
-        with suppress(Exception, asyncio.CancelledError):
-            client.cancel(futures)
-        if isinstance(error, LostWorkers | KeyboardInterrupt | SystemExit):
-            raise
-        if not raised:
-            raise LostWorkers(_LOST.format(kind=type(error).__name__)) from None
-        if isinstance(error, MemoryError):
-            raise MemoryError from None
-        raise InvalidRecords(_GRAPH.format(kind=type(error).__name__)) from None
+            return _gathered(client, futures, sizes)
+        except BaseException as error:
+            raised = _raised(futures, error)
+            with suppress(Exception, asyncio.CancelledError):
+                client.cancel(futures)
+            if isinstance(error, LostWorkers | KeyboardInterrupt | SystemExit):
+                raise
+            if not raised:
+                raise LostWorkers(_LOST.format(kind=type(error).__name__)) from None
+            if isinstance(error, MemoryError):
+                raise
+            raise _of_graph(type(error).__name__) from None
 
 
 def _raised(futures: Sequence[Any], error: BaseException) -> bool:

@@ -1,13 +1,14 @@
 """What Parquet and Arrow IPC share: which columns are coordinates, and how parts of them become blocks of rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.convert_arrow import check_arrow_names, from_arrow
+from dimfree.data.convert_arrow import check_arrow_columns, check_arrow_names, from_arrow, text_entries
+from dimfree.data.convert_columns import joined
 from dimfree.data.dialect import Dialect
 from dimfree.data.formats.row_stream import not_a_number
 from dimfree.data.read_options import ReadOptions
@@ -32,8 +33,12 @@ class Layout:
 
     @classmethod
     def of(cls, schema: Arrow, how: ReadOptions) -> "Layout":
+        import pyarrow
+
         (apart, places), types = how.split(schema.names, len(schema)), schema.types
         check_arrow_names(schema, apart)
+        chosen = pyarrow.schema([schema.field(place) for place in places])
+        check_arrow_columns(chosen, [field.name for field in chosen if is_text(field.type)])
         empty, names = from_arrow(_with_numbers(schema.empty_table().select(places)))
         if not empty.shape[1]:
             raise InvalidFile("it has no columns of numbers, expected one for every coordinate.")
@@ -63,7 +68,7 @@ class Layout:
 
     def rows(self, part: Arrow) -> NDArray[Any]:
         """Of a batch with some or all of the coordinates and nothing else; a missing entry is NaN."""
-        part = _with_numbers(part)
+        part = _with_numbers(part, self.texts)
         if self.dtype == np.float64 and any(_stored(type_) != np.float64 for type_ in part.schema.types):
             return from_arrow(part)[0]  # several types, or no floats
         if not self.lists:
@@ -100,22 +105,24 @@ def _stored(type_: Arrow) -> type:
     return np.float32 if types.is_float32(inner) else np.float64 if types.is_float64(inner) else object
 
 
-def _with_numbers(part: Arrow) -> Arrow:
-    """Columns of text as the numbers in it, as a .csv would be read; one that is none is an error."""
+def _with_numbers(part: Arrow, texts: Sequence[str] = ()) -> Arrow:
+    """Columns of text as the numbers in it, as a .csv would be read; text that is not a number is an error.
+
+    It names all columns of this part that hold such text, and those among `texts` of which this is not known.
+    """
     import pyarrow
 
+    wrong: list[str] = []
+    right: list[str] = []
     for at, column in enumerate(part.schema):
         if is_text(column.type):
-            numbers = [_number(entry, column.name) for entry in part.column(at).to_pylist()]
+            numbers = [Dialect().number(entry or "") for entry in text_entries(part.column(at), other="\ufffd")]
+            (wrong if None in numbers else right).append(column.name)
             part = part.set_column(at, column.name, pyarrow.array(numbers, pyarrow.float64()))
+    if wrong:
+        unread = [name for name in texts if name not in {*wrong, *right}]
+        raise InvalidFile(not_a_number(wrong) + (f" Also stored as text: {joined(unread)}." if unread else ""))
     return part
-
-
-def _number(entry: str | None, column: str) -> float:
-    number = Dialect().number(entry or "")
-    if number is None:
-        raise InvalidFile(not_a_number(column))
-    return number
 
 
 def is_text(type_: Arrow) -> bool:

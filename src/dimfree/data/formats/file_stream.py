@@ -8,19 +8,22 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.data.boundary import boundary, by_steps
 from dimfree.data.formats.held import Held
 from dimfree.data.stream import Stream
-from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
+from dimfree.errors import DimfreeError, InvalidFile, InvalidParameter, InvalidRecords
 
 FilePath: TypeAlias = Path | Held  # or a folder
+Block = TypeVar("Block")
 
 _READ_BYTES = 2**25  # read at a time
 _MOST_BYTES = 2**28  # the same, where a file's chunks are larger
@@ -28,26 +31,27 @@ _MOST_BYTES = 2**28  # the same, where a file's chunks are larger
 
 @contextmanager
 def reading(path: FilePath, ending: str = "") -> Iterator[None]:
-    """Turns every error with the file in this block into one sentence that names the path; MemoryError passes.
+    """A boundary in which every error with the file becomes one sentence that names the path.
 
     `ending` is the format that was asked for, where it is not that of the path.
     """
-    try:
-        yield
-    except (InvalidFile, InvalidParameter, InvalidRecords) as error:
-        named = str(error).startswith(str(path))  # by a pass in here
-        raise InvalidFile(str(error) if named else f"{path} cannot be used: {error}") from None
-    except MemoryError:
-        raise
-    except FileNotFoundError:
-        raise InvalidFile(f"{path} cannot be read: it, or a part of it, is no longer there.") from None
-    except PermissionError:
-        raise InvalidFile(f"{path} cannot be read: permission denied.") from None
-    except Exception:  # noqa: BLE001 - NumPy, SciPy, zipfile, Arrow and HDF5 raise many kinds on damaged files
-        raise InvalidFile(
-            f"{path} cannot be read as {ending or path.suffix.lower()}: it is truncated, damaged or of another kind, "
-            "or holds Python objects; write it again, as numbers."
-        ) from None
+    with boundary(partial(_damaged, path, ending)):
+        try:
+            yield
+        except (InvalidFile, InvalidParameter, InvalidRecords) as error:
+            named = str(error).startswith(str(path))  # by a pass in here
+            raise InvalidFile(str(error) if named else f"{path} cannot be used: {error}") from None
+
+
+def _damaged(path: FilePath, ending: str, error: BaseException) -> DimfreeError:
+    if isinstance(error, FileNotFoundError):
+        return InvalidFile(f"{path} cannot be read: it, or a part of it, is no longer there.")
+    if isinstance(error, PermissionError):
+        return InvalidFile(f"{path} cannot be read: permission denied.")
+    return InvalidFile(
+        f"{path} cannot be read as {ending or path.suffix.lower()}: it is truncated, damaged or of another kind, "
+        "or holds Python objects; write it again, as numbers."
+    )
 
 
 @contextmanager
@@ -103,13 +107,11 @@ class StoredFile:
         self.path = path
         self._seal = _seal(path)
 
-    @contextmanager
-    def unchanged(self) -> Iterator[None]:
-        """A pass: the file is the same before and after it."""
-        with reading(self.path):
-            self._require_seal()
-            yield
-            self._require_seal()
+    def unchanged(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        """A pass: the file is the same before and after it, and each block is read inside the boundary."""
+        self.require_same()
+        yield from by_steps(blocks, partial(reading, self.path))
+        self.require_same()
 
     def require_same(self) -> None:
         """An error if the file has changed since it was opened."""
@@ -137,15 +139,18 @@ class FileStream(StoredFile, Stream):
         """All rows in order, in fresh blocks of at most `rows`; any error may be raised."""
 
     def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:
-        with self.unchanged():
-            read = 0
-            for block in self._parts(rows):
-                read += len(block)
-                self._check(block, read)
-                yield block
-                del block  # it may be a view of a larger block
-            if read != self.shape[0]:
-                raise InvalidFile(CHANGED)
+        return self.unchanged(self._checked(self._parts(rows), 0, self.shape[0]))
+
+    def _checked(self, blocks: Iterator[NDArray[Any]], first: int, last: int) -> Iterator[NDArray[Any]]:
+        """Blocks that are the rows from `first` to `last`, or an error."""
+        read = first
+        for block in blocks:
+            read += len(block)
+            self._check(block, read)
+            yield block
+            del block  # it may be a view of a larger block
+        if read != last:
+            raise InvalidFile(CHANGED)
 
     def _check(self, block: NDArray[Any], read: int) -> None:
         if read > self.shape[0]:

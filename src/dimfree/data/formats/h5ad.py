@@ -40,7 +40,7 @@ class DenseH5ad(FileStream):
         super().__init__(path)
         with _opened(path) as file:
             table = file["X"]
-            as_records(np.empty((0, *table.shape[1:]), dtype=table.dtype))  # rank, type and width
+            _check_table((1, *table.shape[1:]), table.dtype)
             self.shape, self.dtype = (int(table.shape[0]), int(table.shape[1])), table.dtype
             self.columns = _names(file, self.shape[1])
 
@@ -67,7 +67,10 @@ class SparseH5ad(StoredFile, SparseStream):
             _check_pointers(self.indptr, self.shape[0], group)
 
     def csr_blocks(self, bounds: Iterator[tuple[int, int]]) -> Iterator[Any]:
-        with self.unchanged(), _opened(self.path) as file:
+        return self.unchanged(self._csr_parts(bounds))
+
+    def _csr_parts(self, bounds: Iterator[tuple[int, int]]) -> Iterator[Any]:
+        with _opened(self.path) as file:
             group = file["X"]
             _check_pointers(self.indptr, self.shape[0], group)
             for first, last in bounds:
@@ -91,8 +94,13 @@ def _sparse_shape(group: Any) -> tuple[int, int]:
     if kind not in ("csr_matrix", "csr"):
         raise InvalidFile("its X is neither dense nor CSR, expected rows to be stored together: write X as CSR.")
     rows, columns = group.attrs["shape"] if "shape" in group.attrs else group.attrs["h5sparse_shape"]
-    as_records(np.empty((0, int(columns)), dtype=group["data"].dtype))  # type and width
+    _check_table((1, int(columns)), group["data"].dtype)
     return int(rows), int(columns)
+
+
+def _check_table(shape: tuple[int, ...], dtype: Any) -> None:
+    """Check rank, type and width. Of one row: a table without rows may have any type."""
+    as_records(np.zeros(shape, dtype))
 
 
 def _check_pointers(indptr: NDArray[Any], count: int, group: Any) -> None:

@@ -86,5 +86,4 @@ class PartsStream(Stream):
             if list_parts(self._path) != self._files:
                 raise InvalidFile(CHANGED)
         for part in self.parts:
-            with part.unchanged():
-                pass
+            part.require_same()

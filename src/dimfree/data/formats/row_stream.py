@@ -4,6 +4,7 @@ The first pass judges every line, so that nothing is spent on a file with a bad 
 large one is read again on every later pass.
 """
 
+import math
 from abc import abstractmethod
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate.column_names import MISSING, check_names
+from dimfree.data.convert_columns import IF_MISSING, joined, remedies
 from dimfree.data.dialect import Dialect
-from dimfree.data.formats.file_stream import FilePath, FileStream
+from dimfree.data.formats.file_stream import FilePath, FileStream, reading
 from dimfree.data.progress import during
 from dimfree.data.read_options import ReadOptions
 from dimfree.data.stream import pieces
@@ -45,37 +47,42 @@ class Head(NamedTuple):
     def coordinates(self) -> tuple[str, ...] | None:
         return self.names and tuple(self.names[place] for place in self.rest)
 
-    def numbers(self, cells: Sequence[str]) -> list[float]:
-        """The coordinates of a record: a function of its own cells."""
+    def numbers(self, cells: Sequence[str], wrong: set[int]) -> list[float]:
+        """The coordinates of a record: a function of its own cells. Places of what is not a number go to `wrong`."""
         own = cells if len(self.rest) == self.width else [cells[place] for place in self.rest]
         try:
             if self.dialect.decimal == ".":
                 return list(map(float, own))  # the common case, fast
         except ValueError:
             pass
-        return [self._number(cell, at) for at, cell in enumerate(own)]
+        found = [self.dialect.number(cell) for cell in own]
+        wrong.update(at for at, number in enumerate(found) if number is None)
+        return [math.nan if number is None else number for number in found]
 
-    def _number(self, cell: str, at: int) -> float:
-        number = self.dialect.number(cell)
-        if number is None:
-            raise InvalidFile(not_a_number(self.coordinates[at] if self.coordinates else at + 1, self.dialect.decimal))
-        return number
+    def require_numbers(self, wrong: set[int]) -> None:
+        """An error that names all coordinates at these places."""
+        if wrong:
+            names = self.coordinates
+            found = [at + 1 if names is None else names[at] for at in sorted(wrong)]
+            raise InvalidFile(not_a_number(found, self.dialect.decimal))
 
     def keys(self, cells: Sequence[str]) -> list[str | None]:
         return [key_of(cells[place]) for place in self.apart]
 
 
-def not_a_number(column: str | int, decimal: str | None = None) -> str:
-    """The sentence for a column with a cell that is no number: the same for every such cell.
+def not_a_number(columns: Sequence[str | int], decimal: str | None = None) -> str:
+    """The words for columns with a cell that is not a number: the same for every such cell, and for any number of them.
 
     `decimal` is the sign that was tried; None where a file has no say in it.
     """
     other = {".": ",", ",": "."}.get(decimal or "")
-    ways = f"say how its numbers are written (decimal={other!r}, --decimal {other})" if other else "write it as numbers"
-    return (
-        f"column {column!r} holds something that is not a number, expected numbers such as 12{decimal or '.'}5. "
-        f"Leave the column out (exclude=, --exclude), or {ways}."
-    )
+    which = f"columns {joined(columns)} hold" if len(columns) > 1 else f"column {columns[0]!r} holds"
+    parts = [f"{which} something that is not a number, expected numbers such as 12{decimal or '.'}5."]
+    if other:
+        parts.append(f"If numbers are written as 12{other}5, pass decimal={other!r} (--decimal {other}).")
+    if names := [column for column in columns if isinstance(column, str)]:
+        parts.append(remedies(names))
+    return " ".join([*parts, IF_MISSING])
 
 
 def header(cells: list[str], how: ReadOptions) -> tuple[str, ...] | None:
@@ -132,8 +139,9 @@ class RowStream(FileStream):
         super().__init__(path)
         self._how = how
         self._head: Head  # set by the first piece of a pass
-        with self.unchanged(), during("checking the lines"):
+        with reading(self.path), during("checking the lines"):
             self._first_pass()
+        self.require_same()
         self.shape, self.columns = (self._count, len(self._head.rest)), self._head.coordinates
 
     @abstractmethod
@@ -170,13 +178,20 @@ def in_parts(head: Head, rows: Iterable[Sequence[str]]) -> Iterator[Part]:
     """Numbers and keys of consecutive records."""
     most = max(1, _PART_ENTRIES // max(1, len(head.rest)))
     values, keys, count = array("d"), [], 0
-    for cells in rows:
-        values.extend(head.numbers(cells))
-        keys.append(head.keys(cells))
-        count += 1
-        if count == most:
-            yield _part(head, values, keys)
-            values, keys, count = array("d"), [], 0
+    wrong: set[int] = set()  # places of coordinates, in the part that is read
+    try:
+        for cells in rows:
+            values.extend(head.numbers(cells, wrong))
+            keys.append(head.keys(cells))
+            count += 1
+            if count == most:
+                head.require_numbers(wrong)
+                yield _part(head, values, keys)
+                values, keys, count = array("d"), [], 0
+    except InvalidFile:
+        head.require_numbers(wrong)  # an earlier line comes first
+        raise
+    head.require_numbers(wrong)
     if count:
         yield _part(head, values, keys)
 

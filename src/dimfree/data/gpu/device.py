@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dimfree._validate import check_device, reject_device
 from dimfree.data.gpu.rows import DeviceRows, Tensor, here, rooted
-from dimfree.errors import InvalidRecords, OutOfMemory
+from dimfree.errors import InvalidRecords, OutOfMemory, raise_alone
 
 BLOCK_ENTRIES = 2**24  # of a table that lies there, worked on at a time
 COPIED_ENTRIES = 2**21  # of one that is copied over block by block: a few are on their way at once
@@ -131,7 +131,7 @@ def device_memory_unspoken() -> Iterator[None]:
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise
-        raise OutOfMemory(_FULL) from None
+        raise_alone(OutOfMemory(_FULL))
 
 
 _FULL = (

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import quoted
+from dimfree.data.boundary import boundary
+from dimfree.data.entries import listed
 from dimfree.data.select import package_of
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameter, InvalidRecords
 
 ONE_KEY_EACH = "Pass the name of a column of X, or a list or array with one key (a whole number or text) for each row."
 
@@ -27,7 +29,8 @@ def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
         raise InvalidParameter(
             f"Expected {parameter}={quoted(name)} with a table that has column names. {ONE_KEY_EACH}"
         )
-    return _TAKERS[package](X, name, parameter)
+    with boundary(lambda _: InvalidRecords("X cannot be read as a table whose column names are text.")):
+        return _TAKERS[package](X, name, parameter)
 
 
 def _place(names: list[str], name: str, parameter: str) -> int:
@@ -126,15 +129,9 @@ def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
     if isinstance(values, str | bytes | dict | set | frozenset) or _length(values) is None:
         raise InvalidParameter(f"Expected {what} to be a column name or keys, got {type(values).__name__}. {_NEED}")
     if not hasattr(values, "__array__"):
-        return _listed(values, lambda column: column, lambda column, row: column[row])
-    return _of_array(values if isinstance(values, np.ndarray) else _as_array(values, what), what)
-
-
-def _as_array(values: Any, what: str) -> NDArray[Any]:
-    try:
-        return np.asarray(values)  # of another package, whose entries may be no plain numbers
-    except Exception:  # noqa: BLE001 - it may quote an entry
-        raise InvalidParameter(f"Expected {what} to be a list or an array. {_NEED}") from None
+        return listed(values, lambda column: column, lambda column, row: column[row])
+    # np.asarray: of another package, whose entries may be no plain numbers
+    return _of_array(values if isinstance(values, np.ndarray) else np.asarray(values), what)
 
 
 def _of_array(values: NDArray[Any], what: str) -> NDArray[Any] | list[Any]:
@@ -155,7 +152,7 @@ def _of_column(values: Any, package: str, what: str) -> NDArray[Any] | list[Any]
     _check_type(getattr(values, mark), package, what)
     if _is_numeric(getattr(values, mark), package):
         return np.asarray(values)
-    return _listed(values, everything, one)
+    return listed(values, everything, one)
 
 
 def _check_type(kind: Any, package: str, what: str) -> None:
@@ -203,21 +200,6 @@ def _length(values: Any) -> int | None:
     try:
         return len(values)
     except Exception:  # noqa: BLE001 - no sequence
-        return None
-
-
-def _listed(values: Any, everything: Callable[[Any], Any], one: Callable[[Any, int], Any]) -> list[Any]:
-    """The entries; where one of them cannot be read, it is missing and the others are read one by one."""
-    try:
-        return list(everything(values))
-    except Exception:  # noqa: BLE001 - it may quote the entry
-        return [_read(values, row, one) for row in range(len(values))]
-
-
-def _read(values: Any, row: int, one: Callable[[Any, int], Any]) -> Any:
-    try:
-        return one(values, row)
-    except Exception:  # noqa: BLE001 - it may quote the entry
         return None
 
 

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Integers
+from dimfree.data.boundary import boundary
 from dimfree.data.people.canonical import canonical, distinct_below
-from dimfree.data.people.key_column import plain_values
+from dimfree.data.people.key_column import ONE_KEY_EACH, plain_values
+from dimfree.errors import InvalidParameter
 
 MIXED = "holds text beside numbers"
 RESPELLED = "writes one number in several ways, such as 7 and 007"
@@ -90,7 +92,11 @@ def in_doubt(what: str, doubt: str) -> str:
 
 def coded(values: Any, what: str) -> Coded:
     """The normal form of every entry. Arrays of one kind are sorted first, which gives the same as entry by entry."""
-    plain = plain_values(values, what)
+    with boundary(lambda _: InvalidParameter(f"Expected {what} to be a list or an array. {ONE_KEY_EACH}")):
+        return _coded(plain_values(values, what))
+
+
+def _coded(plain: NDArray[Any] | list[Any]) -> Coded:
     if not isinstance(plain, np.ndarray):
         return _of_entries(plain)
     if plain.dtype.kind in "biuf":

@@ -8,6 +8,7 @@ import numpy as np
 from dimfree import _validate
 from dimfree._types import Floats
 from dimfree.data import sparse
+from dimfree.errors import raise_alone
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.given import Given
@@ -66,7 +67,7 @@ def _kept(basis: Basis, dimension: int) -> Basis:
         with np.errstate(all="ignore"):
             broken = _broken_promise(basis)
     except Exception as error:  # noqa: BLE001 - what it says may quote what the basis holds
-        raise _validate.reject_own_basis(basis, f"it raised {type(error).__name__}") from None
+        raise_alone(_validate.reject_own_basis(basis, f"it raised {type(error).__name__}"))
     if broken:
         raise _validate.reject_own_basis(basis, broken)
     return basis

@@ -13,6 +13,7 @@ import numpy as np
 from dimfree import _validate
 from dimfree._types import Floats
 from dimfree.data import sparse
+from dimfree.errors import raise_alone
 from dimfree.geometry.bases.basis import Basis, unit_rows
 from dimfree.geometry.exact_product import SlicedMatrix
 
@@ -68,7 +69,7 @@ def _columns_of(operator: Any) -> object:
     try:
         return np.concatenate([operator.matmat(units.T) for units in unit_rows(operator.shape[1])], axis=1)
     except Exception as error:  # noqa: BLE001 - what it says may quote what the operator holds
-        raise _validate.reject_operator("basis", error) from None
+        raise_alone(_validate.reject_operator("basis", error))
 
 
 def _nearest_orthonormal(matrix: Floats, excess: Floats) -> Floats:

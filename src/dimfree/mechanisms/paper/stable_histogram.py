@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from dimfree._validate import check_between, check_probability
 from dimfree.accounting.losses import Approximate
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameter, raise_alone
 from dimfree.mechanisms import Charged
 from dimfree.noise import Noise, check_noise
 
@@ -80,9 +80,7 @@ def _counted(cells: Sequence[Cell]) -> Counter[Cell]:
     try:
         return Counter(cells)
     except Exception:  # noqa: BLE001 - it may quote a cell
-        raise InvalidParameter(
-            "Expected cells to be a list with one cell, that can be hashed, for each item."
-        ) from None
+        raise_alone(InvalidParameter("Expected cells to be a list with one cell, that can be hashed, for each item."))
 
 
 def heaviest_cell(
