@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, TypeAlias
 
+from dimfree._validate import install_command
 from dimfree.data.columns import Selection
 from dimfree.errors import InvalidParameter, InvalidRecords
 
@@ -55,7 +56,7 @@ def _is_arrow_stream(X: Any) -> bool:
 
 def _read_stream(X: Any) -> Any:
     if find_spec("pyarrow") is None:
-        raise InvalidParameter("An Arrow stream needs pyarrow: install it with pip install 'dimfree[files]'.")
+        raise InvalidParameter(f"An Arrow stream needs pyarrow: install it with {install_command('files')}.")
     from pyarrow import RecordBatchReader
 
     return RecordBatchReader.from_stream(X).read_all()

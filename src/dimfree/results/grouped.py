@@ -175,7 +175,7 @@ class Means(Mapping[Key, Release]):
         RefusedRelease
             If all groups were refused.
         InvalidParameter
-            If Altair is not installed (`pip install 'dimfree[charts]'`).
+            If Altair is not installed (extra "charts").
         """
         from dimfree.results.plot_groups import means_plot
 

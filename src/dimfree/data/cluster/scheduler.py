@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
+from dimfree._validate import install_command
 from dimfree.data.cluster.partitions import Failure
 from dimfree.data.cluster.workers import ANSWER, Client, check_workers, threads_of
 from dimfree.data.progress import heard
@@ -67,7 +68,7 @@ def connected(address: str) -> Iterator[int]:
         import dask
         from distributed import Client
     except ImportError:
-        raise InvalidParameter("scheduler needs distributed: install it with pip install 'dimfree[dask]'.") from None
+        raise InvalidParameter(f"scheduler needs distributed: install it with {install_command('dask')}.") from None
     try:  # not as dask's default: it would stay that if connecting fails or closing takes long
         client = Client(address, timeout=PATIENCE / 3, name="dimfree", set_as_default=False)
     except Exception:  # noqa: BLE001 - of many kinds: no such address, nobody there, another protocol
