@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import quoted
+from dimfree.data.columns import Selection
 from dimfree.errors import InvalidParameter
 
 ONE_KEY_EACH = "Pass the name of a column of X, or a list or array with one key (a whole number or text) for each row."
@@ -73,6 +74,14 @@ def _from_dask(X: Any, name: str, parameter: str) -> NoReturn:
     )
 
 
+def _from_file(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
+    """A column of the file, which is read again if it was not set apart before."""
+    if not hasattr(X, "select"):
+        _no_frame(name, parameter)
+    table = X.select(Selection(), (name,))
+    return table, table.key(name)
+
+
 def _no_frame(name: str, parameter: str) -> NoReturn:
     raise InvalidParameter(
         f"Expected {parameter}={quoted(name)} with a DataFrame, Arrow table or AnnData. {ONE_KEY_EACH}"
@@ -82,6 +91,7 @@ def _no_frame(name: str, parameter: str) -> NoReturn:
 _TAKERS = {
     "anndata": _from_anndata,
     "dask": _from_dask,
+    "dimfree": _from_file,
     "pandas": _from_pandas,
     "polars": _from_polars,
     "pyarrow": _from_arrow,
