@@ -14,7 +14,7 @@ The packages. Each imports only those above it in this list:
   paper        Algorithm 2 of the paper, and the variance profile
   ledger       a persistent budget: a release is charged, on disk, before it draws noise
   release, release_groups   release_mean and release_means
-  interop      scikit-learn and OpenDP
+  interop      scikit-learn and OpenDP; opendp is the public name of the latter
   comparison   this estimator and others, run on simulated records
   planning     before any record is read: error to expect, records needed
   report       an HTML page about a release
@@ -156,7 +156,7 @@ __all__ = sorted(_MODULES)
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `dimfree --help` starts quickly."""
     if name == "opendp":  # a module: dimfree.opendp.make_private_mean
-        return importlib.import_module("dimfree.interop.opendp")
+        return importlib.import_module("dimfree.opendp")
     if name not in _MODULES:
         raise AttributeError(f"module 'dimfree' has no attribute {name!r}")
     return getattr(importlib.import_module(f"dimfree.{_MODULES[name]}"), name)

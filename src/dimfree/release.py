@@ -81,8 +81,8 @@ def release_mean(
     ----------
     X : table of numbers, shape (n, d)
         One row is one person, unless `unit` says otherwise. An array, a frame, a sparse matrix, an AnnData, a Dask
-        array or frame, a tensor, a polars LazyFrame, a DuckDB relation or another Arrow stream, or what `read_table`
-        returns (docs/formats.md). X is never written to.
+        array or frame, a tensor, a polars LazyFrame, a DuckDB relation or another Arrow stream, the path of a file, or
+        what `read_table` returns (docs/formats.md). X is never written to.
     epsilon : float
         The total privacy loss of this release.
     delta : float

@@ -168,8 +168,6 @@ def release_means(
     check_callable("tell", tell)
     with device_memory_unspoken(), memory_unspoken():
         records, labels, names, whose = _opened(X, groups, listed, request)
-        records = records.within(X.bounds) if isinstance(X, Records) else records
-        warn_of_identifiers(None if isinstance(X, Records) else records.columns, request.selection)
     plan = _Plan.of(request, options.scale, named=records.columns is not None, listed=listed is not None)
     whole, budgets, overall = plan.request, plan.budgets, None
     first = Run.of(replace(whole, budget=budgets[0]), records)  # before anything is charged: all fits the columns
@@ -294,7 +292,18 @@ def _opened(
 ) -> tuple[Records, Integers, tuple[Key, ...], Mapping[str, Any]]:
     """One record for each person in some group, the group of each, all groups (PRIVATE unless they are listed), and
     what the guarantee says of one person."""
-    X = selected(X, request.selection, (groups, request.unit))
+    table = selected(X, request.selection, (groups, request.unit))
+    records, labels, names, whose = _by_group(table, groups, listed, request)
+    if isinstance(table, Records):  # of a file; whoever opened it has warned
+        return records.within(table.bounds), labels, names, whose
+    warn_of_identifiers(records.columns, request.selection, stacklevel=4)
+    return records, labels, names, whose
+
+
+def _by_group(
+    X: Any, groups: object, listed: tuple[Key, ...] | None, request: Request
+) -> tuple[Records, Integers, tuple[Key, ...], Mapping[str, Any]]:
+    """The same of a table whose columns are selected."""
     table, labels, names = _split(X, groups, listed, request.on_missing)
     read = partial(as_records, on_missing=request.on_missing)
     averaged = {"each_column": True} if request.on_missing == "column" else {}

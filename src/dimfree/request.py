@@ -195,11 +195,13 @@ def open_records(X: object, request: Request) -> Persons:
     Looks at type, width and names of columns; with `unit`, also makes one record of the rows of each person. PRIVATE.
     """
     with device_memory_unspoken(), memory_unspoken():
-        records, whose = _by_person(selected(X, request.selection, (request.unit,)), request)
-        warn_of_identifiers(None if isinstance(X, Records) else records.columns, request.selection, stacklevel=4)
+        table = selected(X, request.selection, (request.unit,))
+        records, whose = _by_person(table, request)
+        from_file = isinstance(table, Records)  # whoever opened the file has warned
+        warn_of_identifiers(None if from_file else records.columns, request.selection, stacklevel=4)
         records = records.on(request.place) if request.device is not None else records
         records = records.where_it_lies() if request.device in (None, "cuda") else records
-        records = records.within(X.bounds) if isinstance(X, Records) else records
+        records = records.within(table.bounds) if from_file else records
     return Persons(records, whose)
 
 

@@ -170,7 +170,8 @@ def test_packages_that_are_old_missing_or_optional():
         "no-such-extra": "missing",
         "pyarrow": "missing" if "not there" in found["pyarrow"].found else "bad",
     }
-    assert found["no-such-extra"].remedy == "pip install 'dimfree[files]'"
+    assert found["no-such-extra"].remedy == "pip install 'no-such-extra>=1.2'"
+    assert found["scipy"].remedy == "pip install 'scipy>=99'"
     assert verdicts(packages(None)) == {"dimfree": "missing"}
 
 
@@ -204,7 +205,7 @@ def test_the_command_tells_a_program():
 def test_something_bad_is_exit_1_and_a_remedy(monkeypatch, options):
     findings = [
         Finding("samplers", "coins", "bad", "does not follow its law", "Do not release."),
-        Finding("installation", "altair", "missing", "not there", "pip install 'dimfree[charts]'"),
+        Finding("installation", "altair", "missing", "not there", "pip install 'altair>=5.4'"),
     ]
     monkeypatch.setattr(run, "checkup", lambda: iter(findings))
     done = CliRunner().invoke(dimfree.cli.app, ["doctor", *options])
@@ -214,7 +215,7 @@ def test_something_bad_is_exit_1_and_a_remedy(monkeypatch, options):
 
 
 def test_what_is_optional_is_no_fault(monkeypatch):
-    findings = [Finding("installation", "altair", "missing", "not there", "pip install 'dimfree[charts]'")]
+    findings = [Finding("installation", "altair", "missing", "not there", "pip install 'altair>=5.4'")]
     monkeypatch.setattr(run, "checkup", lambda: iter(findings))
     done = CliRunner().invoke(dimfree.cli.app, ["doctor"])
     assert done.exit_code == 0

@@ -24,7 +24,7 @@ def test_a_device_that_is_not_there(tmp_path, monkeypatch):
     monkeypatch.setattr("dimfree.data.gpu.device._is_installed", lambda package: False)
     result = run(tmp_path / "not-there.npy", "--device", "cuda")
     assert result.exit_code == 2
-    assert "pip install 'dimfree[gpu]'" in " ".join(result.stderr.split())
+    assert "pip install 'torch>=" in " ".join(result.stderr.split())
 
 
 def test_the_cpu_by_name_and_no_groups(tmp_path):

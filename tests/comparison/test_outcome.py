@@ -193,5 +193,5 @@ def test_a_chart_of_refusals_alone_is_empty_and_no_error():
 
 def test_without_altair_the_remedy_is_said(monkeypatch):
     monkeypatch.setattr(chart_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InvalidParameter, match=r"dimfree\[charts\]"):
+    with pytest.raises(InvalidParameter, match="pip install 'altair>="):
         chart(comparison())

@@ -135,7 +135,7 @@ def test_any_number_of_threads(monkeypatch, table, kind):
 
 @every_shape
 def test_rows_on_a_device(table, shape):
-    pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dimfree[gpu]'")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     place = Place(os.environ.get("DIMFREE_TEST_DEVICE", "cpu"))
     for rows in (table, table.astype(np.float32), table[:1], table[4:6], table[:0]):
         on_device = ring_of(open_records(rows, on_missing="drop").on(place), shape)

@@ -392,7 +392,7 @@ def test_a_scheduler_that_goes_away_in_mid_run(table, monkeypatch):
 
 def test_distributed_is_an_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(InvalidParameter, match=r"dimfree\[dask\]"), connected("tcp://x:1"):
+    with pytest.raises(InvalidParameter, match=r"pip install 'dask\["), connected("tcp://x:1"):
         pass
 
 

@@ -235,10 +235,10 @@ def test_permission_denied(tmp_path):
     assert "permission" in refusal_of(read_table, tmp_path / "t.npy")
 
 
-def test_missing_pyarrow_names_the_extra(tmp_path, monkeypatch):
+def test_missing_pyarrow_is_named(tmp_path, monkeypatch):
     path = store(tmp_path / "t.parquet", np.eye(2))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "dimfree[files]" in refusal_of(read_table, path)
+    assert "pip install 'pyarrow>=" in refusal_of(read_table, path)
 
 
 # ------------------------------------------------------------------------------------------------ covariance

@@ -130,7 +130,7 @@ def test_every_public_name_is_described():
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning_and_asks_nobody(tmp_path):
     for package in ("sphinx", "furo", "myst_parser"):
-        pytest.importorskip(package, reason="the documentation needs pip install 'dimfree[docs]'")
+        pytest.importorskip(package, reason="the documentation needs the extra docs")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,8 @@
 """The release as an OpenDP measurement: the map for one and for many, Contexts, odometers, filters, and what is asked
 of the data, which OpenDP itself does not look at."""
 
+import subprocess
+import sys
 from collections import Counter
 from decimal import Decimal, localcontext
 from itertools import pairwise, product
@@ -11,6 +13,7 @@ import pytest
 from flat_options import with_options
 from stats import sampling
 
+import dimfree
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidParameter, RefusedRelease
 from dimfree.interop.opendp import _shuffled, group_loss, make_private_mean
@@ -33,6 +36,15 @@ pytestmark = sampling(false_alarm=1e-8)
 def made(epsilon=1.0, delta=1e-6, domain=DOMAIN, metric=None, **changes):
     metric = dp.symmetric_distance() if metric is None else metric
     return make_private_mean(domain, metric, epsilon, delta, **{**KNOWN, **with_options(**changes)})
+
+
+def test_the_name_that_the_documentation_imports():
+    code = (
+        "from dimfree.opendp import make_private_mean; import dimfree; print(dimfree.opendp.make_private_mean.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == make_private_mean.__name__, done.stderr
+    assert dimfree.opendp.make_private_mean is make_private_mean
 
 
 @pytest.fixture(scope="module")

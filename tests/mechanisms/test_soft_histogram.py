@@ -142,7 +142,7 @@ def test_what_is_no_number_has_no_place_and_infinity_is_beyond_all_cells():
 
 def test_places_on_a_device_are_the_same_bits():
     """Of either sign, of what is no number too: a GPU's own |x| keeps the sign of that."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dimfree[gpu]'")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     sizes = np.append(np.geomspace(1e-25, 1e300, 1000), [0.0, TINY, FIRST, HUGE, np.inf])
     for entries in (sizes, np.append(sizes, np.nan)):
         values = np.copysign(entries, np.tile([1.0, -1.0], len(entries))[: len(entries)])

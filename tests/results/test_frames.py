@@ -105,7 +105,7 @@ def test_a_missing_library_is_named_with_its_extra(table, library, monkeypatch):
         return importing(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(InvalidParameter, match=rf"library='{library}'.*pip install 'dimfree\["):
+    with pytest.raises(InvalidParameter, match=rf"library='{library}'.*pip install '{library}>="):
         released(table).to_frame(library)
 
 

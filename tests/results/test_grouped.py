@@ -233,6 +233,6 @@ def test_damaged_json_is_one_sentence(means, damage):
 
 def test_json_that_is_none(means):
     text = means.to_json()
-    for wrong in ("", text[: len(text) // 2], text + "x", "[]", "3", "null", None, means["north"].to_json()):
+    for wrong in ("", text[: len(text) // 2], text + "x", "[]", "3", "null", None):
         with pytest.raises(InvalidFile, match="export it again"):
             Means.from_json(wrong)

@@ -87,7 +87,7 @@ def test_what_cannot_be_drawn_is_said(monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(InvalidParameter, match=r"pip install 'dimfree\[charts\]'"):
+    with pytest.raises(InvalidParameter, match=r"pip install 'altair>="):
         a_release().plot()
 
 

@@ -15,7 +15,10 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.ladder import Ladder
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+from dimfree.noise import SeededNoise
+from dimfree.release_groups import release_means
 from dimfree.results.error_model import ErrorModel
+from dimfree.results.grouped import Means
 from dimfree.results.reach import Reach
 from dimfree.results.release import Release
 
@@ -387,6 +390,17 @@ def test_broken_json_is_one_sentence(text):
 def test_other_json_is_refused(text):
     with pytest.raises(InvalidFile, match="not a dimfree release"):
         Release.from_json(text)
+
+
+def test_a_record_of_the_other_kind_says_how_to_read_it():
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    means = release_means(X, groups=np.arange(600) % 2, keys=[0, 1], epsilon=4, delta=1e-5, noise=SeededNoise(1))
+    for text in (means.to_json(), json.dumps(json.loads(means.to_json()), sort_keys=True)):
+        with pytest.raises(InvalidFile, match=r"means of groups.*dimfree\.Means\.from_json\(text\)\.$"):
+            Release.from_json(text)
+    for text in (released().to_json(), json.dumps(json.loads(released().to_json()), sort_keys=True)):
+        with pytest.raises(InvalidFile, match=r"one release.*dimfree\.Release\.from_json\(text\)\.$"):
+            Means.from_json(text)
 
 
 def test_missing_and_unknown_fields_are_refused():

@@ -179,9 +179,9 @@ def test_arrays_cannot_hold_names_of_groups(tmp_path):
 # ------------------------------------------------------------------------------------------------ whole or not at all
 
 
-def test_missing_pyarrow_names_the_extra(tmp_path, monkeypatch):
+def test_missing_pyarrow_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "dimfree[files]" in refusal_of(check_target, tmp_path / "out.parquet")
+    assert "pip install 'pyarrow>=" in refusal_of(check_target, tmp_path / "out.parquet")
 
 
 def test_nothing_is_overwritten_without_force(tmp_path):

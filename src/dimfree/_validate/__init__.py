@@ -29,6 +29,7 @@ from dimfree._validate.choices import reject_device as reject_device
 from dimfree._validate.columns import MOST_COLUMNS as MOST_COLUMNS
 from dimfree._validate.columns import check_columns as check_columns
 from dimfree._validate.columns import check_same_columns as check_same_columns
+from dimfree._validate.extras import install_command as install_command
 from dimfree._validate.numbers import LARGEST_COUNT as LARGEST_COUNT
 from dimfree._validate.numbers import check_at_least as check_at_least
 from dimfree._validate.numbers import check_between as check_between

@@ -4,6 +4,7 @@ import importlib.util
 import io
 from typing import Any
 
+from dimfree._validate import install_command
 from dimfree.comparison.outcome import WARNING, Comparison
 from dimfree.errors import InvalidParameter
 
@@ -13,7 +14,7 @@ _TITLES = {"n": "records n", "d": "columns d", "epsilon": "epsilon", "spectrum":
 
 def require_altair() -> None:
     if importlib.util.find_spec("altair") is None or importlib.util.find_spec("vl_convert") is None:
-        raise InvalidParameter("A chart needs Altair: install it with pip install 'dimfree[charts]'.")
+        raise InvalidParameter(f"A chart needs Altair: install it with {install_command('charts')}.")
 
 
 def chart(comparison: Comparison) -> Any:

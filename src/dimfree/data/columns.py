@@ -59,6 +59,15 @@ class Selection:
             raise InvalidParameter("columns and exclude (--columns, --exclude) leave no column: keep at least one.")
         return found
 
+    def then(self, later: "Selection") -> "Selection":
+        """The choice of both, one after the other; `later` names columns that this one has kept."""
+        if later.is_all:
+            return self
+        kept, left = self.columns if later.columns is None else later.columns, (*self.exclude, *later.exclude)
+        if kept is None:
+            return Selection(None, tuple(dict.fromkeys(left)))
+        return Selection(tuple(name for name in kept if name not in left))
+
     def once_more(self, key: object) -> dict[str, list[str] | None]:
         """The same choice for a table that was chosen already and has lost this column of keys."""
         left = {*self.exclude, key}

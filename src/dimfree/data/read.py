@@ -5,7 +5,7 @@ bit. A file that cannot be used raises an error that names the path and the sche
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -18,7 +18,7 @@ from dimfree.data.formats.arrays import read_npy, read_npz
 from dimfree.data.formats.arrow_ipc import IpcStream
 from dimfree.data.formats.bounded import BoundedStream, Bounds, Limits
 from dimfree.data.formats.csv import CsvStream
-from dimfree.data.formats.file_stream import FilePath, reading
+from dimfree.data.formats.file_stream import CHANGED, FilePath, StoredFile, reading
 from dimfree.data.formats.h5ad import open_h5ad
 from dimfree.data.formats.held import Held
 from dimfree.data.formats.jsonl import JsonlStream
@@ -37,6 +37,7 @@ from dimfree.errors import InvalidFile, raise_alone
 LARGE = 2**28  # bytes as float64; a larger table is read again on every pass
 
 Keyed: TypeAlias = Any  # a column of keys: a list of text, or an Arrow column (which ships no types)
+Seals: TypeAlias = tuple[tuple[int, ...], ...]
 Content = TypeVar("Content")
 
 
@@ -63,11 +64,15 @@ def read_table(
     decimal: str = ".",
     encoding: str = "utf-8",
     workers: int = 0,
-) -> Records:
+) -> "Table":
     """The records of a file, one row per person, to be passed to `release_mean`.
 
     Rows with missing or infinite entries are kept; `release_mean` decides by its parameter `on_missing`. No type is
     guessed from what cells hold: in files without declared types every coordinate is a column of float64.
+
+    In `release_mean`, `release_means` and `PrivateMean`, the arguments `unit` and `groups` name columns of the file,
+    `columns` and `exclude` columns of this table. The file is read again for them and must not change in between.
+    A column of text is an error here: leave it out with `exclude`. `unit` and `groups` can name it later.
 
     Parameters
     ----------
@@ -99,7 +104,7 @@ def read_table(
 
     Returns
     -------
-    Records
+    Table
         A small table in memory; a large one is read block by block on every pass.
 
     Raises
@@ -124,9 +129,16 @@ def read_table(
     selection = Selection.checked(columns, exclude)
     dialect = Dialect.checked(delimiter, decimal, encoding)
     how = ReadOptions(selection=selection, dialect=dialect, bounds=Bounds.checked(bounds))
-    found = open_table(path, how, form=format, workers=workers)
-    warn_of_identifiers(found.records.columns, selection, found.texts)
-    return found.records
+    table = Table(File.at(path, how, format, workers))
+    warn_of_identifiers(table.columns, selection, table.texts)
+    return table
+
+
+def open_path(path: PathLike, selection: Selection, keys: Sequence[str]) -> "Table":
+    """Read the file that a release was given by its path, with the columns that its arguments name."""
+    table = Table(File.at(path, ReadOptions(selection=selection, keys=tuple(dict.fromkeys(keys)))))
+    warn_of_identifiers(table.columns, selection, table.texts, stacklevel=6)
+    return table
 
 
 def open_table(
@@ -138,28 +150,85 @@ def open_table(
     reads na, null, none or nan, is None. In other formats a column keeps its type. `open_keys` and `labelled` judge
     each entry by itself, in a form that does not depend on the type.
     """
-    workers = check_count("workers", workers, least=0)
-    place, ending = located(path, form)
-    most = float("inf") if isinstance(place, Held) else 0 if workers else LARGE
-    how = replace(how, ending=ending, most_bytes=most)
-    return guarded(place, ending, lambda: _opened(place, how, workers))
+    return File.at(path, how, form, workers).opened()[0]
 
 
-def _opened(path: FilePath, how: ReadOptions, workers: int) -> Opened:
+@dataclass(frozen=True, repr=False, eq=False)
+class File:
+    """Where a table is and how it is read: public, but for the content of a file in memory."""
+
+    place: FilePath
+    how: ReadOptions
+    workers: int
+
+    @classmethod
+    def at(cls, path: PathLike, how: ReadOptions, form: str | None = None, workers: int = 0) -> "File":
+        """Locate the file; standard input and an address are fetched, once."""
+        workers = check_count("workers", workers, least=0)
+        place, ending = located(path, form)
+        most = float("inf") if isinstance(place, Held) else 0 if workers else LARGE
+        return cls(place, replace(how, ending=ending, most_bytes=most), workers)
+
+    def opened(self) -> tuple[Opened, Seals]:
+        """Read the table; the seals are different if the file has changed."""
+        return guarded(self.place, self.how.ending, lambda: _opened(self.place, self.how, self.workers))
+
+
+class Table(Records):
+    """Records of a file with its public description, so that the arguments of a release can choose from it by name.
+
+    Columns of keys are not coordinates. An argument that needs other columns reads the file again, by the same code as
+    the first time; a file that has changed since is an error.
+    """
+
+    __slots__ = ("_file", "_keys", "_seals", "texts")
+
+    def __init__(self, file: File) -> None:
+        found, self._seals = file.opened()
+        super().__init__(found.records._source, found.records.columns)
+        self._within = found.records.bounds
+        self._file, self._keys, self.texts = file, found.keys, found.texts
+
+    def select(self, selection: Selection, keys: Sequence[str] = ()) -> "Table":
+        """Choose coordinates from those of this table, and columns of keys from the file. PRIVATE."""
+        how, names = self._file.how, self.columns
+        if not selection.is_all:  # an error by the names of this table
+            every = None if names is None else (*names, *(key for key in keys if key not in names))
+            selection.places(every, [at for at, name in enumerate(every or ()) if name in keys])
+        keys = tuple(dict.fromkeys((*how.keys, *keys)))
+        again = replace(self._file, how=replace(how, keys=keys, selection=how.selection.then(selection)))
+        if again.how == how:
+            return self
+        table = Table(again)
+        if table._seals != self._seals:
+            raise InvalidFile(f"{again.place} cannot be used: {CHANGED}")
+        return table
+
+    def key(self, name: str) -> Keyed:
+        """A column of keys that was selected. PRIVATE."""
+        return self._keys[self._file.how.keys.index(name)]
+
+
+def _opened(path: FilePath, how: ReadOptions, workers: int) -> tuple[Opened, Seals]:
     _check_options(path, how)
     if workers and (how.ending == ".npz" or isinstance(path, Held)):
         raise InvalidFile("it cannot be read in parts: use .npy, .parquet or .zarr, or leave the scheduler out.")
     if how.ending == ".npz":
-        return Opened(as_records(read_npz(path, "X", (2,))), [])
+        return Opened(as_records(read_npz(path, "X", (2,))), []), ()
     if how.ending == ".npy" and not workers and (isinstance(path, Held) or path.stat().st_size <= LARGE):
-        return Opened(as_records(read_npy(path)), [])
+        return Opened(as_records(read_npy(path)), []), ()
     stream = _STREAMS[how.ending](path, how)
     limits = _limits(stream, how)
     source = _in_parts(stream, workers, limits) if workers else _within(_small_whole(stream, how.most_bytes), limits)
     columns = [stream.keys(key) for key in how.keys]
     records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
     bounds = how.bounds.among(stream.columns)
-    return Opened(records.within(bounds if bounds.ends else None), columns, _texts(stream))
+    return Opened(records.within(bounds if bounds.ends else None), columns, _texts(stream)), _seals(stream)
+
+
+def _seals(stream: Any) -> Seals:
+    """What each part of a file looked like when it was opened."""
+    return tuple(part._seal for part in getattr(stream, "parts", [stream]) if isinstance(part, StoredFile))
 
 
 def _texts(stream: Any) -> tuple[str, ...]:

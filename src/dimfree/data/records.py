@@ -289,7 +289,8 @@ def plain_table(X: object, on_missing: str = "raise") -> Source:
 
     For transformers, whose output goes back to the owner of the records. An error still states the schema only.
     """
-    return as_records(X, on_missing=on_missing)._source
+    source = as_records(X, on_missing=on_missing)._source
+    return source.whole() if isinstance(source, Stream) else source
 
 
 def _dense(rows: Source) -> NDArray[np.float64]:

@@ -5,8 +5,10 @@ A query is a polars LazyFrame, a DuckDB relation, or anything else that offers A
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from dimfree._validate import install_command
 from dimfree.data.boundary import boundary
 from dimfree.data.columns import Selection
 from dimfree.errors import InvalidParameter, InvalidRecords
@@ -19,8 +21,17 @@ _NO_QUERY = (
 
 
 def selected(X: Any, selection: Selection, keys: Sequence[object] = ()) -> Any:
-    """X in memory with the chosen columns, and with those that `keys` names, in the order of the table."""
+    """X in memory with the chosen columns, and with those that `keys` names, in the order of the table.
+
+    A path is read. What comes from a file has its columns of keys apart (`Table.key`).
+    """
     apart = [key for key in keys if isinstance(key, str)]
+    if isinstance(X, str | Path):
+        from dimfree.data.read import open_path
+
+        return open_path(X, selection, apart)
+    if is_file_table(X):
+        return X.select(selection, apart)
     if selection.is_all:
         return collected(X)
     if _is_lazy(X):  # what is not asked for is not fetched
@@ -33,6 +44,11 @@ def selected(X: Any, selection: Selection, keys: Sequence[object] = ()) -> Any:
             "on, of a file read_table(path, columns=[...])."
         )
     return _fetched(lambda: select(X, selection, apart))
+
+
+def is_file_table(X: object) -> bool:
+    """Whether X is what `read_table` returns: columns of its file can be chosen by name."""
+    return package_of(X) == "dimfree" and hasattr(X, "select")
 
 
 def collected(X: Any) -> Any:
@@ -56,7 +72,7 @@ def _is_arrow_stream(X: Any) -> bool:
 
 def _read_stream(X: Any) -> Any:
     if find_spec("pyarrow") is None:
-        raise InvalidParameter("An Arrow stream needs pyarrow: install it with pip install 'dimfree[files]'.")
+        raise InvalidParameter(f"An Arrow stream needs pyarrow: install it with {install_command('files')}.")
     from pyarrow import RecordBatchReader
 
     return RecordBatchReader.from_stream(X).read_all()

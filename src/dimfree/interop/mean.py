@@ -16,12 +16,14 @@ from dimfree._validate.column_names import check_names
 from dimfree.data.boundary import boundary
 from dimfree.data.columns import Selection
 from dimfree.data.people.person_records import split_unit
-from dimfree.data.records import as_records, plain_table
+from dimfree.data.records import Records, as_records, plain_table
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, raise_alone
 from dimfree.options import Options
 from dimfree.release import release_mean
 from dimfree.results.release import Release
+
+_NO_ROW = "Expected X with at least one row."
 
 
 class RefusalWarning(UserWarning):
@@ -146,9 +148,9 @@ class PrivateMean(BaseEstimator):
         self
         """
         selection = Selection.checked(self.columns, self.exclude)
-        table, whose = self._persons(open_table(selected(X, selection, (self.unit,)), self.on_missing), unit)
+        table, whose = self._persons(open_table(selected(X, selection, (self.unit, unit)), self.on_missing), unit)
         check_schema(self, table)  # names and width only, before any budget is spent
-        given = {**self.get_params(deep=False), "unit": whose, **selection.once_more(self.unit)}
+        given = {**self.get_params(deep=False), "unit": whose, **_once_more(table, selection, self.unit)}
         options = Options(**{field.name: given.pop(field.name) for field in fields(Options)})
         self._store(release_mean(table, **given, options=options))
         if self.release_.refused:
@@ -180,12 +182,32 @@ class PrivateMean(BaseEstimator):
         return tags
 
 
+def _once_more(table: Any, selection: Selection, unit: object) -> dict[str, list[str] | None]:
+    """The choice of columns for a table that was chosen already; that of a file is settled, and has warned."""
+    return {"columns": None, "exclude": None} if isinstance(table, Records) else selection.once_more(unit)
+
+
 def check_schema(estimator: Any, table: Any, *, reset: bool = True) -> None:
     """scikit-learn's checks of names and width, in its own words: they speak of the columns alone."""
     try:
-        validate_data(estimator, headed(table, estimator.on_missing), reset=reset, skip_check_array=True)
+        if isinstance(table, Records):
+            _check_records(estimator, table, reset)
+        else:
+            validate_data(estimator, headed(table, estimator.on_missing), reset=reset, skip_check_array=True)
     except (ValueError, TypeError) as error:
         raise_alone(_SchemaError(str(error)))
+
+
+def _check_records(estimator: Any, records: Records, reset: bool) -> None:
+    """The same for records of a file, which is no frame that scikit-learn knows."""
+    names, fitted = records.columns, getattr(estimator, "feature_names_in_", None)
+    if not reset and names is not None and fitted is not None:
+        if list(names) != list(fitted):
+            raise ValueError("The feature names should match those that were passed during fit, in the same order.")
+        return
+    validate_data(estimator, np.empty((0, records.dimension)), reset=reset, skip_check_array=True)
+    if reset and names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 def headed(table: Any, on_missing: object) -> Any:
@@ -231,6 +253,10 @@ def open_table(X: Any, on_missing: str) -> Any:
 
 
 def _table_of(X: Any, on_missing: str) -> Any:
+    if isinstance(X, Records):
+        if X.count == 0:
+            raise InvalidRecords(_NO_ROW)
+        return X
     is_opened = sparse.issparse(X) or _is_frame(X) or _is_anndata(X)
     table = X if is_opened else plain_table(X, on_missing) if takes_gaps(on_missing) else _numeric(X)
     if len(table.shape) != 2:
@@ -240,7 +266,7 @@ def _table_of(X: Any, on_missing: str) -> Any:
         # scikit-learn asks for this wording; the row count it would print is left out
         raise InvalidRecords("Found X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
     if isinstance(table.shape[0], int) and table.shape[0] == 0:  # a Dask frame does not know its length
-        raise InvalidRecords("Expected X with at least one row.")
+        raise InvalidRecords(_NO_ROW)
     return table
 
 

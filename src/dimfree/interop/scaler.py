@@ -10,7 +10,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dimfree._validate import check_flag, is_word
-from dimfree.data.records import plain_table
+from dimfree.data.columns import Selection
+from dimfree.data.records import Records, plain_table
+from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
 from dimfree.geometry.shape import as_shape
 from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table, takes_gaps
@@ -118,7 +120,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
             If the release was refused. Its budget is spent.
         """
         self._check()
-        table = self._table(X)
+        table = self._table(X, unit)
         check_schema(self, table)  # before any budget is spent
         self.__dict__.pop("mean_", None)  # a failed fit leaves no older result behind
         release = self._released(table, unit)
@@ -214,10 +216,10 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
             )
         return values
 
-    def _table(self, X: Any) -> Any:
+    def _table(self, X: Any, unit: Any = None) -> Any:
         """Centring would fill a sparse table, an AnnData's as well."""
-        table = open_table(X, self.on_missing)
-        if self.with_mean and (sparse.issparse(table) or (not hasattr(table, "columns") and _sparse_inside(table))):
+        table = open_table(selected(X, Selection(), (unit,)), self.on_missing)
+        if self.with_mean and _is_sparse(table):
             raise InvalidParameter("Expected with_mean=False for sparse X, since centring fills it: or X.toarray().")
         return table
 
@@ -246,8 +248,12 @@ def _learned(release: Release) -> Any:
     return known
 
 
-def _sparse_inside(table: Any) -> bool:
-    """Whether an AnnData holds a sparse X, in memory or on disk."""
+def _is_sparse(table: Any) -> bool:
+    """Whether it is a sparse table, or an AnnData that holds a sparse X, in memory or on disk."""
+    if isinstance(table, Records):
+        return table.is_sparse
+    if sparse.issparse(table) or hasattr(table, "columns"):
+        return sparse.issparse(table)
     return "sparse" in type(getattr(table, "X", None)).__module__ or sparse.issparse(getattr(table, "X", None))
 
 

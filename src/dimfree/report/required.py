@@ -2,6 +2,7 @@
 
 import importlib
 
+from dimfree._validate import install_command
 from dimfree.errors import InvalidParameter
 
 _NEEDED = ("jinja2", "altair", "vl_convert")
@@ -14,5 +15,5 @@ def require_report() -> None:
             importlib.import_module(name)
     except Exception:  # noqa: BLE001 - missing, or whatever a broken package raises
         raise InvalidParameter(
-            "A report needs Jinja and Altair: install them with pip install 'dimfree[report]'."
+            f"A report needs Jinja and Altair: install them with {install_command('report')}."
         ) from None

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree._validate import check_choice
+from dimfree._validate import check_choice, install_command
 from dimfree.errors import InvalidParameter, RefusedRelease
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -96,6 +96,6 @@ def _maker(library: str) -> Any:
         return getattr(importlib.import_module(name), _MAKERS[name])
     except ImportError:
         raise InvalidParameter(
-            f"Expected library={library!r} to be installed: pip install 'dimfree[{_EXTRAS[name]}]', or choose another "
-            f"of {', '.join(LIBRARIES)}."
+            f"Expected library={library!r} to be installed: {install_command(_EXTRAS[name])}, or choose another of "
+            f"{', '.join(LIBRARIES)}."
         ) from None

@@ -175,7 +175,7 @@ class Means(Mapping[Key, Release]):
         RefusedRelease
             If all groups were refused.
         InvalidParameter
-            If Altair is not installed (`pip install 'dimfree[charts]'`).
+            If Altair is not installed (extra "charts").
         """
         from dimfree.results.plot_groups import means_plot
 
@@ -286,6 +286,11 @@ def _parsed(text: str) -> dict[str, Any]:
         document = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         raise InvalidFile(f"The text is not valid JSON, perhaps cut short: {_AGAIN}") from None
+    if isinstance(document, dict) and {"format", "method"} <= set(document):
+        raise InvalidFile(
+            "The text is a record of one release, not of the means of groups: read it with "
+            "dimfree.Release.from_json(text)."
+        )
     if not isinstance(document, dict) or set(document) - {"key_costs"} != _ENTRIES or document["means"] != FORMAT:
         raise InvalidFile(f"The JSON is not a record of means of format {FORMAT}: {_AGAIN}")
     return document

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dimfree._validate import check_choice, check_probability
+from dimfree._validate import check_choice, check_probability, install_command
 from dimfree.errors import InvalidParameter
 from dimfree.results.digits import with_noise_digits
 from dimfree.results.names import shown_name, shown_names
@@ -59,7 +59,7 @@ def require_altair() -> None:
     try:
         importlib.import_module("altair")
     except ImportError:
-        raise InvalidParameter("A plot needs Altair: pip install 'dimfree[charts]'.") from None
+        raise InvalidParameter(f"A plot needs Altair: install it with {install_command('charts')}.") from None
 
 
 def mean_picture(reading: Reading, places: Places, names: Sequence[str], labels: Sequence[str]) -> Any:

@@ -279,7 +279,7 @@ class Release(ErrorBars):
         RefusedRelease
             If the release was refused.
         InvalidParameter
-            If Altair is not installed (`pip install 'dimfree[charts]'`), or no spread is known for kind="noise".
+            If Altair is not installed (extra "charts"), or no spread is known for kind="noise".
         """
         from dimfree.results.plot import release_plot
 

@@ -75,6 +75,11 @@ def _parse(text: str) -> dict[str, Any]:
         document = json.loads(text, parse_constant=_no_constant)
     except (TypeError, ValueError, RecursionError):
         raise InvalidFile(f"The text is not valid JSON, perhaps cut short: {_AGAIN}") from None
+    if isinstance(document, dict) and "means" in document:
+        raise InvalidFile(
+            "The text is a record of the means of groups, not of one release: read it with "
+            "dimfree.Means.from_json(text)."
+        )
     if not isinstance(document, dict) or "format" not in document:
         raise InvalidFile(f"The JSON is not a dimfree release, which has a format number: {_AGAIN}")
     if type(document["format"]) is not int or document["format"] != FORMAT:

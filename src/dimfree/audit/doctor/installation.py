@@ -4,13 +4,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, version
 
+from dimfree._validate.extras import REQUIREMENT, listed_requirements, pip_command
 from dimfree.audit.doctor.finding import Finding, judged
 
 TOPIC = "installation"
 OLDEST_PYTHON = (3, 11)
-_REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(\[[^]]*\])?\s*([^;]*)(?:;.*?extra == ['\"]([^'\"]+)['\"])?")
 _FOR_DEVELOPERS = ("dev", "docs", "peers")  # peers is for benchmarks, and wants an older scikit-learn than a user has
 
 
@@ -23,7 +23,7 @@ def installation() -> Iterator[Finding]:
         f"{sys.version.split()[0]}, {sys.platform}",
         f"Install Python {'.'.join(map(str, OLDEST_PYTHON))} or newer.",
     )
-    yield from packages(_asked())
+    yield from packages(listed_requirements())
     yield Finding(TOPIC, "cores", "fine", f"{_usable_cores()} of {os.cpu_count() or 1} may be used")
 
 
@@ -35,20 +35,13 @@ def packages(asked: list[str] | None) -> Iterator[Finding]:
         )
         return
     for text in asked:
-        name, extras, needed, extra = _REQUIREMENT.match(text).groups()  # type: ignore[union-attr]
+        name, extras, needed, extra = REQUIREMENT.match(text).groups()  # type: ignore[union-attr]
         if extra not in _FOR_DEVELOPERS and not extras:
             yield _package(name, needed.strip(), extra)
 
 
-def _asked() -> list[str] | None:
-    try:
-        return requires("dimfree")
-    except PackageNotFoundError:
-        return None
-
-
 def _package(name: str, needed: str, extra: str | None) -> Finding:
-    remedy = "pip install --upgrade dimfree" if extra is None else f"pip install 'dimfree[{extra}]'"
+    remedy = pip_command(f"{name}{needed}")
     try:
         there = version(name)
     except PackageNotFoundError:

@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
+from dimfree._validate import install_command
 from dimfree.data.boundary import boundary
 from dimfree.data.cluster.partitions import Failure
 from dimfree.data.cluster.workers import ANSWER, Client, check_workers, threads_of
@@ -67,7 +68,7 @@ def connected(address: str) -> Iterator[int]:
         import dask
         from distributed import Client
     except ImportError:
-        raise InvalidParameter("scheduler needs distributed: install it with pip install 'dimfree[dask]'.") from None
+        raise InvalidParameter(f"scheduler needs distributed: install it with {install_command('dask')}.") from None
     nobody = (
         f"No scheduler answers at {address!r}: expected the address of a running dask scheduler, such as "
         f"tcp://host:8786. {_NOTHING}"

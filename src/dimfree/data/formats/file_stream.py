@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._validate import install_command
 from dimfree.data.boundary import boundary, by_steps
 from dimfree.data.formats.held import Held
 from dimfree.data.stream import Stream
@@ -85,7 +86,7 @@ def require(package: str, ending: str, extra: str) -> None:
     except ValueError:  # a module without a spec
         found = False
     if not found:
-        raise InvalidFile(f"{ending} needs {package}: install it with pip install 'dimfree[{extra}]'.")
+        raise InvalidFile(f"{ending} needs {package}: install it with {install_command(extra)}.")
 
 
 def require_places(parts: Iterable[Any]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import check_device, reject_device
+from dimfree._validate import check_device, install_command, reject_device
 from dimfree.data.gpu.rows import DeviceRows, Tensor, here, rooted
 from dimfree.errors import InvalidRecords, OutOfMemory, raise_alone
 
@@ -80,7 +80,7 @@ def place_of(device: str | None) -> Place | None:
     if name in (None, "cpu"):
         return None
     if not _is_installed("torch"):
-        raise reject_device(name, "PyTorch is not installed: pip install 'dimfree[gpu]'")
+        raise reject_device(name, f"PyTorch is not installed: {install_command('gpu')}")
     import torch
 
     if not torch.cuda.is_available():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dimfree._validate import quoted
 from dimfree.data.boundary import boundary
+from dimfree.data.columns import Selection
 from dimfree.data.entries import listed
 from dimfree.data.select import package_of
 from dimfree.errors import InvalidParameter, InvalidRecords
@@ -79,6 +80,14 @@ def _from_dask(X: Any, name: str, parameter: str) -> NoReturn:
     )
 
 
+def _from_file(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
+    """A column of the file, which is read again if it was not set apart before."""
+    if not hasattr(X, "select"):
+        _no_frame(name, parameter)
+    table = X.select(Selection(), (name,))
+    return table, table.key(name)
+
+
 def _no_frame(name: str, parameter: str) -> NoReturn:
     raise InvalidParameter(
         f"Expected {parameter}={quoted(name)} with a DataFrame, Arrow table or AnnData. {ONE_KEY_EACH}"
@@ -88,6 +97,7 @@ def _no_frame(name: str, parameter: str) -> NoReturn:
 _TAKERS = {
     "anndata": _from_anndata,
     "dask": _from_dask,
+    "dimfree": _from_file,
     "pandas": _from_pandas,
     "polars": _from_polars,
     "pyarrow": _from_arrow,

@@ -1,0 +1,348 @@
+"""Every argument through every door: a table of `read_table`, the path itself and a frame give the same release."""
+
+import gzip
+import io
+import json
+import pickle
+import sys
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from streams import needs
+
+import dimfree
+from dimfree import InvalidFile, InvalidParameter, PrivateMean, PrivateStandardScaler, SeededNoise
+from dimfree.data import read as read_module
+from dimfree.data.columns import IdentifierWarning
+from dimfree.data.people.keys import Keys
+
+pandas = needs("pandas")
+
+BUDGET = {"epsilon": 4.0, "delta": 1e-6}
+NAMES = ["age", "income", "score"]
+WARDS = ["east", "north", "west"]
+TEXTS = ("ward", "code")
+
+
+@pytest.fixture(scope="module")
+def visits() -> pandas.DataFrame:
+    """Two rows for each person, who has a number and a code; a ward for each person."""
+    rng, count = np.random.default_rng(11), 2400
+    rows = rng.normal(size=(count, 3)) * [10, 1000, 1] + [40, 30000, 0]
+    person = np.arange(count) // 2
+    frame = pandas.DataFrame(rows, columns=NAMES)
+    frame.insert(0, "person", person)
+    frame.insert(2, "ward", [WARDS[each % 3] for each in person])
+    frame["code"] = [f"p{each:04}" for each in person]
+    return frame
+
+
+def text(frame, delimiter=","):
+    return frame.to_csv(index=False, sep=delimiter)
+
+
+def lines(frame):
+    return "".join(json.dumps(row) + "\n" for row in frame.to_dict("records"))
+
+
+def parts(folder, frame):
+    folder.mkdir()
+    for at in range(3):
+        frame[at * 800 : (at + 1) * 800].to_parquet(folder / f"part-{at}.parquet", index=False)
+    return folder
+
+
+def remote(frame):
+    with needs("fsspec").open("memory://bucket/doors.csv", "wb") as file:
+        file.write(text(frame).encode())
+    return "memory://bucket/doors.csv"
+
+
+def saved(path, write):
+    write(path)
+    return path
+
+
+def ipc(path, frame):
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+
+
+PATHS = {
+    ".csv": lambda folder, frame: saved(folder / "t.csv", lambda path: path.write_text(text(frame))),
+    ".csv.gz": lambda folder, frame: saved(
+        folder / "t.csv.gz", lambda path: path.write_bytes(gzip.compress(text(frame).encode()))
+    ),
+    ".tsv": lambda folder, frame: saved(folder / "t.tsv", lambda path: path.write_text(text(frame, "\t"))),
+    ".jsonl": lambda folder, frame: saved(folder / "t.jsonl", lambda path: path.write_text(lines(frame))),
+    ".xlsx": lambda folder, frame: saved(
+        folder / "t.xlsx", lambda path: (needs("openpyxl"), frame.to_excel(path, index=False))
+    ),
+    ".parquet": lambda folder, frame: saved(
+        folder / "t.parquet", lambda path: frame.to_parquet(path, index=False, row_group_size=100)
+    ),
+    ".arrow": lambda folder, frame: saved(folder / "t.arrow", lambda path: ipc(path, frame)),
+    ".feather": lambda folder, frame: saved(folder / "t.feather", lambda path: ipc(path, frame)),
+    "parts": lambda folder, frame: parts(folder / "out", frame),
+    "pattern": lambda folder, frame: parts(folder / "out", frame) / "part-*.parquet",
+    "address": lambda folder, frame: remote(frame),
+}
+ARGUMENTS = {
+    "unit": {"unit": "person"},
+    "unit and rows": {"unit": "person", "unit_rows": 1},
+    "unit by text": {"unit": "code"},
+    "columns": {"columns": ["age", "score"]},
+    "exclude": {"exclude": ["person", "income"]},
+    "columns and unit": {"columns": ["age", "score"], "unit": "person"},
+    "exclude and unit": {"exclude": "income", "unit": "person"},
+    "groups": {"groups": "ward", "keys": WARDS},
+    "groups and unit": {"groups": "ward", "keys": WARDS[:2], "unit": "person"},
+    "private groups": {"groups": "ward", "keys": "private", "unit": "person"},
+    "groups and columns": {"groups": "ward", "keys": WARDS, "columns": ["income"]},
+}
+
+
+def released(X, **how):
+    """The record of a release, seeded; columns of text that no argument names are left out."""
+    release = dimfree.release_means if "groups" in how else dimfree.release_mean
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifierWarning)
+        return release(X, **BUDGET, **how, noise=SeededNoise(5)).to_json()
+
+
+def without_text(how):
+    """The arguments for a table whose columns of text are coordinates unless they are left out."""
+    if "columns" in how:
+        return how
+    left = how.get("exclude", [])
+    left = [*([left] if isinstance(left, str) else left), *TEXTS]
+    return {**how, "exclude": [name for name in left if name not in (how.get("unit"), how.get("groups"))]}
+
+
+@pytest.fixture(scope="module")
+def expected(visits):
+    return {name: released(visits, **without_text(how)) for name, how in ARGUMENTS.items()}
+
+
+@pytest.fixture(params=["large", "workers"])
+def size(request, monkeypatch):
+    """A table that is read again on every pass, and one in parts for the workers of a cluster."""
+    monkeypatch.setattr(read_module, "LARGE", 0)
+    if request.param == "large":
+        yield {}
+        return
+    with needs("dask").config.set(scheduler="synchronous"):
+        yield {"workers": 2}
+
+
+@pytest.mark.parametrize("kind", PATHS)
+def test_every_argument_of_a_table_that_was_read(tmp_path, visits, expected, kind):
+    path = PATHS[kind](tmp_path, visits)
+    table = dimfree.read_table(path, exclude=TEXTS)
+    assert {name: released(table, **how) for name, how in ARGUMENTS.items()} == expected
+    few = dimfree.read_table(path, columns=["age", "score"])
+    both = {"unit": "person", "groups": "ward", "keys": WARDS}
+    assert released(few, **both) == released(visits[["age", "score", "person", "ward"]], **both)
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet", ".arrow", "parts"])
+@pytest.mark.parametrize("name", ["columns and unit", "groups and unit"])
+def test_also_of_a_large_table_and_on_workers(tmp_path, visits, expected, kind, name, size):
+    table = dimfree.read_table(PATHS[kind](tmp_path, visits), exclude=TEXTS, **size)
+    assert table.streams
+    assert released(table, **ARGUMENTS[name]) == expected[name]
+
+
+@pytest.mark.parametrize("kind", PATHS)
+def test_every_argument_of_a_path(tmp_path, visits, expected, kind):
+    path = PATHS[kind](tmp_path, visits)
+    assert {name: released(path, **without_text(how)) for name, how in ARGUMENTS.items()} == expected
+    assert released(str(path), **without_text(ARGUMENTS["unit by text"])) == expected["unit by text"]
+
+
+def test_standard_input_is_read_once(visits, expected, monkeypatch):
+    def piped():
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text(visits).encode())))
+        return "-"
+
+    table = dimfree.read_table(piped(), exclude=TEXTS)
+    assert {name: released(table, **how) for name, how in ARGUMENTS.items()} == expected
+    assert released(piped(), **without_text(ARGUMENTS["groups and unit"])) == expected["groups and unit"]
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet"])
+def test_what_was_said_to_read_table_still_holds(tmp_path, visits, kind):
+    """The dialect, the bounds and the choice of columns come first; an argument chooses among what they leave."""
+    bounds = {"age": (35.0, 45.0), "income": (29000.0, 30000.0)}
+    path, how = PATHS[kind](tmp_path, visits), {}
+    if kind == ".csv":
+        path.write_text(visits.to_csv(index=False, sep=";", decimal=","))
+        how = {"decimal": ","}
+    clipped = visits.assign(age=visits["age"].clip(35, 45), income=visits["income"].clip(29000, 30000))
+    table = dimfree.read_table(path, exclude=[*TEXTS, "score"], bounds=bounds, **how)
+    for names in (["age", "income"], ["age"]):
+        argument = {"unit": "person", "columns": names}
+        found, of_frame = json.loads(released(table, **argument)), json.loads(released(clipped, **argument))
+        stated = json.loads(found["parameters"].pop("bounds"))
+        assert stated == {name: list(ends) for name, ends in bounds.items() if name in found["columns"]}
+        assert found == of_frame
+    with pytest.raises(InvalidParameter, match="no column named 'score'"):
+        released(table, columns=["score"])
+    with pytest.raises(InvalidFile, match="no column named 'patient'"):
+        released(table, unit="patient")
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet", "parts"])
+def test_a_file_that_changes_between_the_reads_is_an_error(tmp_path, visits, kind):
+    path = PATHS[kind](tmp_path, visits)
+    table = dimfree.read_table(path, exclude=TEXTS)
+    if kind == "parts":
+        visits[:800].to_parquet(path / "part-3.parquet", index=False)
+    else:
+        path = PATHS[kind](tmp_path, visits[:2000])
+    assert json.loads(released(table))["mean"] is not None  # what was read is still there
+    for how in ARGUMENTS.values():
+        with pytest.raises(InvalidFile, match="has changed since it was opened"):
+            released(table, **how)
+
+
+def test_an_error_charges_nothing(tmp_path, visits):
+    path = PATHS[".csv"](tmp_path, visits)
+    ledger = dimfree.Ledger(tmp_path / "study.db", "people", epsilon=8, delta=1e-4)
+    table = dimfree.read_table(path, exclude=TEXTS)
+    path.write_text(text(visits[:100]))
+    with pytest.raises(InvalidFile, match="has changed"):
+        dimfree.release_mean(table, **BUDGET, unit="person", ledger=ledger)
+    assert [entry.event for entry in ledger.entries()] == ["opened"]
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".zarr"])
+def test_a_file_without_names(tmp_path, visits, ending):
+    rows, person = visits[NAMES].to_numpy(), visits["person"].to_numpy()
+    path = tmp_path / f"t{ending}"
+    if ending == ".zarr":
+        needs("zarr").create_array(str(path), shape=rows.shape, chunks=(100, 2), dtype=rows.dtype)[:] = rows
+    else:
+        np.save(path, rows) if ending == ".npy" else np.savez(path, X=rows)
+    for X in (dimfree.read_table(path), path):
+        assert released(X, unit=person) == released(rows, unit=person)
+        assert released(X, groups=person % 2, keys=[0, 1]) == released(rows, groups=person % 2, keys=[0, 1])
+        with pytest.raises((InvalidParameter, InvalidFile), match="column names"):
+            released(X, columns=["age"])
+        with pytest.raises((InvalidParameter, InvalidFile), match="column names"):
+            released(X, unit="person")
+
+
+def test_keys_go_beside_a_table_that_was_chosen(tmp_path, visits, expected):
+    path = PATHS[".csv"](tmp_path, visits)
+    table = dimfree.read_table(path, exclude=TEXTS)
+    keys = visits["person"].tolist()
+    found, named = (json.loads(each) for each in (released(table, unit=keys, exclude=["person"]), expected["unit"]))
+    assert found["mean"] == named["mean"]
+
+
+# ------------------------------------------------------------------------------------------------ scikit-learn
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet", "parts"])
+@pytest.mark.parametrize("name", [name for name, how in ARGUMENTS.items() if "groups" not in how])
+def test_private_mean_of_a_file(tmp_path, visits, expected, kind, name):
+    path, how = PATHS[kind](tmp_path, visits), ARGUMENTS[name]
+    table = dimfree.read_table(path, exclude=TEXTS)
+    doors = [(table, how), (str(path), without_text(how)), (path, without_text(how))]
+    for X, own in doors:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifierWarning)
+            fitted = PrivateMean(**BUDGET, **own, noise=SeededNoise(5)).fit(X)
+        assert fitted.release_.to_json() == expected[name]
+        assert tuple(fitted.feature_names_in_) == fitted.release_.columns
+        assert fitted.n_features_in_ == fitted.release_.dimension
+
+
+def test_private_mean_of_a_file_without_names(tmp_path, visits):
+    rows, person = visits[NAMES].to_numpy(), visits["person"].to_numpy()
+    np.save(tmp_path / "t.npy", rows)
+    fitted = PrivateMean(**BUDGET, noise=SeededNoise(5)).fit(dimfree.read_table(tmp_path / "t.npy"), unit=person)
+    assert fitted.release_.to_json() == released(rows, unit=person)
+    assert fitted.n_features_in_ == 3
+    assert not hasattr(fitted, "feature_names_in_")
+
+
+def test_private_mean_of_a_file_with_keys_by_name_in_fit(tmp_path, visits, expected):
+    path = PATHS[".csv"](tmp_path, visits)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifierWarning)
+        fitted = PrivateMean(**BUDGET, exclude="ward", noise=SeededNoise(5)).fit(path, unit="code")
+    assert fitted.release_.to_json() == expected["unit by text"]
+
+
+def test_private_mean_of_a_file_without_rows(tmp_path):
+    (tmp_path / "t.csv").write_text("age,score\n")
+    with pytest.raises(dimfree.InvalidRecords, match="at least one row"):
+        PrivateMean(**BUDGET).fit(dimfree.read_table(tmp_path / "t.csv"))
+
+
+def test_a_scaler_of_a_file(tmp_path, visits, size):
+    path = tmp_path / "t.csv"
+    visits[NAMES].to_csv(path, index=False)
+    table = dimfree.read_table(path, **size)
+    of_frame = PrivateStandardScaler(**BUDGET, noise=SeededNoise(5)).fit(visits[NAMES])
+    for X in (table, path):
+        scaler = PrivateStandardScaler(**BUDGET, noise=SeededNoise(5)).fit(X)
+        assert scaler.release_ == of_frame.release_
+        np.testing.assert_array_equal(scaler.transform(X), of_frame.transform(visits[NAMES]))
+        assert list(scaler.get_feature_names_out()) == NAMES
+    with pytest.raises(dimfree.InvalidRecords, match="feature names"):
+        scaler.transform(dimfree.read_table(path, exclude=["age"]))
+
+
+def test_a_scaler_of_sparse_records_does_not_centre(tmp_path):
+    import scipy.sparse as sparse
+
+    sparse.save_npz(tmp_path / "t.npz", sparse.random_array((500, 4), density=0.3, rng=1, format="csr"))
+    with pytest.raises(InvalidParameter, match="with_mean=False"):
+        PrivateStandardScaler(**BUDGET).fit(dimfree.read_table(tmp_path / "t.npz"))
+
+
+# ------------------------------------------------------------------------------------------------ what shows
+
+
+def test_identifiers_are_warned_of_once_and_here(tmp_path, visits):
+    path = tmp_path / "t.csv"
+    visits[NAMES].assign(patient_id=visits["person"]).to_csv(path, index=False)
+    calls = {
+        "mean": lambda: dimfree.release_mean(path, **BUDGET),
+        "means": lambda: dimfree.release_means(path, **BUDGET, groups=visits["person"] % 2, keys=[0, 1]),
+    }
+    for call in calls.values():
+        with pytest.warns(IdentifierWarning, match="patient_id") as caught:
+            call()
+        assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dimfree.release_mean(path, **BUDGET, unit="patient_id")
+        dimfree.release_mean(path, **BUDGET, exclude="patient_id")
+    with pytest.warns(IdentifierWarning, match="patient_id"):
+        table = dimfree.read_table(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dimfree.release_mean(table, **BUDGET, unit="patient_id")
+
+
+def test_a_table_shows_and_gives_away_nothing(tmp_path, visits):
+    path = PATHS[".csv"](tmp_path, visits)
+    table = dimfree.read_table(path, exclude=TEXTS).select(dimfree.data.columns.Selection(), ("person",))
+    assert repr(table) == "<Records: dimension=3>"
+    with pytest.raises(TypeError, match="private"):
+        pickle.dumps(table)
+    assert isinstance(dimfree.data.people.keys.open_keys(table.key("person")), Keys)
+
+
+def test_a_path_that_is_not_there():
+    with pytest.raises(InvalidFile, match="does not exist"):
+        released("nothing.csv")
+    with pytest.raises(InvalidFile, match="unknown ending"):
+        released("nothing")
