@@ -176,13 +176,14 @@ def ledger_rows(found: "Ledger | None") -> Iterator[tuple[str, str]]:
 
 
 def _summary(found: "Ledger") -> dict[str, Any]:
-    account, terms = found.account(), found.terms
+    status, following = found.status(), found.status().next_budget
     return {
         "dataset": found.dataset,
-        **terms.to_dict(),
-        "debits": account.debits,
-        "spent": account.spent,
-        "composed": account.box is not None,
+        **found.terms.to_dict(),
+        "charges": status.charges,
+        "spent_epsilon": status.spent_epsilon,
+        "next_epsilon": following and following.epsilon,
+        "next_delta": following and following.delta,
         "statement": found.statement(),
         "head": found.head,
     }
