@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -102,11 +103,11 @@ def test_what_is_spent_rises_to_the_total_and_what_is_next_falls(total) -> None:
     accounts = filled(total, charges)
     spent = [account.spent_epsilon for account in accounts]
     assert 4 < len(accounts) < len(charges)
-    assert all(low < high for low, high in zip(spent, spent[1:], strict=False))
+    assert all(low < high for low, high in pairwise(spent))
     assert 0.7 * total[0] < spent[-1] <= total[0]
     following = [largest_next(account, total[1] / 50) for account in accounts]
     epsilons = [0.0 if each is None else each.epsilon for each in following]
-    assert all(low >= high * (1 - 1e-3) for low, high in zip(epsilons, epsilons[1:], strict=False))
+    assert all(low >= high * (1 - 1e-3) for low, high in pairwise(epsilons))
     for account, each in zip(accounts, following, strict=True):
         if each is not None:
             assert account.decide(Charge(each)) is not None

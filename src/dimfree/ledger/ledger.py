@@ -61,9 +61,10 @@ class Ledger:
 
     Guarantee: everything released with `ledger=` is together (epsilon, delta)-indistinguishable for neighbouring data
     sets: one release after another or from several processes at once, with budgets and parameters chosen after looking
-    at earlier outputs, refusals included. Proof: proofs/ledger/filter.md. The caller promises that `dataset` always
-    names the same records, and that everything released about them is charged here. A debit with seeded noise is
-    charged like any other and marks the ledger: from then on nothing is promised.
+    at earlier outputs, refusals included. The charges are composed from the first one, by a privacy filter; `status`
+    has the epsilon that is spent, and the largest next one. Proof: proofs/ledger/filter.md. The caller promises that
+    `dataset` always names the same records, and that everything released about them is charged here. A debit with
+    seeded noise is charged like any other and marks the ledger: from then on nothing is promised.
 
     A debit is on disk before the release draws any noise: a crash can lose a release but never a charge. A debit takes
     the same time however many there were: it reads the first entry and the last ones, which carry the sums of all

@@ -85,8 +85,8 @@ def filter_of(said: dict[str, Any] | None) -> Filter | None:
     if said is None:
         return None
     orders, moments = floats(said["order"]), floats(said["moment"])
-    if len(orders) != len(moments):
-        raise ValueError("Expected a limit for every order.")
+    if len(orders) != len(moments) or not all(order > 1 for order in orders) or not orders:
+        raise ValueError("Expected a limit for every order, and orders above 1.")
     return Filter(orders, moments, float(said["reserve"]), float(said.get("delta", 0.0)))
 
 
