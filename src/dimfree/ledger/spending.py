@@ -67,7 +67,7 @@ def guaranteed_price(budget: Budget, orders: tuple[float, ...]) -> Price:
     The whole epsilon counts: of a release made with other software nothing is known beyond its guarantee.
     """
     epsilon, less = budget.epsilon, np.array(orders) - 1
-    with np.errstate(over="ignore"):  # an infinite price
+    with np.errstate(over="ignore", under="ignore"):  # an infinite price; odds that are certain
         bent = np.log1p(np.exp(-(2 * less + 1) * epsilon)) - math.log1p(math.exp(-epsilon))
         return Price(tuple(((less * epsilon + bent) * (1 + _ROUNDING) + _ROUNDING).tolist()), budget.delta)
 
