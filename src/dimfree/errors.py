@@ -26,7 +26,7 @@ class LostWorkers(DimfreeError, RuntimeError):
 
 
 class BudgetExceeded(DimfreeError, ValueError):
-    """A ledger has too little budget left for this release. The message says what is left and what would fit."""
+    """A ledger has too little budget left for this release. The message states the largest next epsilon."""
 
 
 class RefusedRelease(DimfreeError, RuntimeError):

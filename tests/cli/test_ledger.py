@@ -52,12 +52,13 @@ def test_mean_charges_the_ledger_and_stops_at_its_end(ledger_file: str, table: s
     assert "trial-7" in first.stderr
     too_much = mean(table, "--ledger", ledger_file, *DATASET, epsilon="4")
     assert too_much.exit_code == 2
-    assert "fits. Nothing was charged" in too_much.stderr
+    assert "up to epsilon 2.0 (delta 1e-06). No budget was charged" in too_much.stderr
     shown = runner.invoke(app, ["ledger", "show", ledger_file, *DATASET])
     assert shown.exit_code == 0
-    assert "1 debit(s)" in shown.stdout
+    assert "1 charge: epsilon 1 of 3 is spent at delta 1e-05; the next release may use up to" in shown.stdout
     summary = json.loads(runner.invoke(app, ["ledger", "show", ledger_file, "--json"]).stdout)
-    assert [(each["dataset"], each["debits"]) for each in summary] == [("trial-7", 1)]
+    named = ("dataset", "charges", "spent_epsilon", "next_epsilon", "next_delta")
+    assert [tuple(each[name] for name in named) for each in summary] == [("trial-7", 1, 1.0, 2.0, 1e-6)]
 
 
 @pytest.mark.parametrize("half", [["--ledger", "study.db"], ["--dataset", "d"], ["--purpose", "p"]])

@@ -258,7 +258,7 @@ class Subjects:
             "Ledger.debit": (ledger.debit, lambda: {"epsilon": 0.01, "delta": 1e-9}),
             "Ledger.charge": (
                 ledger.charge,
-                lambda: {"charge": Charge(Budget(0.01, 1e-9), again=Charge), "terms": ledger.terms},
+                lambda: {"charge": Charge(Budget(0.01, 1e-9)), "terms": ledger.terms},
             ),
             "Ledger.verify": (ledger.verify, lambda: {"head": ledger.head}),
             "Release.error_radius": (release.error_radius, dict),

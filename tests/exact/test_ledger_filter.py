@@ -14,8 +14,8 @@ from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import hockey_stick, largest_mu
 from dimfree.accounting.several_runs.sharing import opening
 from dimfree.ledger.curves import Losses, losses_of, run_profile
-from dimfree.ledger.filter import Account, Box, Debit
-from dimfree.ledger.spending import Charge, Price, promised_price
+from dimfree.ledger.filter import SHARES, Account, Debit, Filter
+from dimfree.ledger.spending import Charge, Price, Room, guaranteed_price
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 SMALL = Budget(1.0, 1e-3)
@@ -76,12 +76,12 @@ def test_a_twin_with_half_the_mass_of_large_losses_is_caught(runs: list[Costs]) 
     assert (curve(twin, x) < worst).any()
 
 
-def test_the_moment_is_that_of_the_atoms(runs: list[Costs]) -> None:
-    for order in (2.0, 8.4, 31.0):
-        losses = losses_of(runs[0])[0]
+def test_the_moments_are_those_of_the_atoms(runs: list[Costs]) -> None:
+    losses, orders = losses_of(runs[0])[0], (2.0, 8.4, 31.0)
+    for order, moment in zip(orders, losses.moments(orders), strict=True):
         terms = [mass * math.exp((order - 1) * level) for level, mass in zip(losses.levels, losses.masses, strict=True)]
         exact = math.log(math.fsum(terms) / (1 - losses.told))
-        assert exact <= losses.moment(order) <= exact * (1 + 1e-9) + 1e-9
+        assert exact <= moment <= exact * (1 + 1e-9) + 1e-9
 
 
 def test_a_gaussian_costs_its_known_moment() -> None:
@@ -90,42 +90,40 @@ def test_a_gaussian_costs_its_known_moment() -> None:
     branch = calibrate_bounded(budget)
     run = Costs(budget, ADD, (), (branch,))
     for order in (2.0, 6.0):
-        prices = [(losses.moment(order), losses.told) for losses in losses_of(run)]
-        moment, told = max(prices)
+        moment, told = max((losses.moments((order,))[0], losses.told) for losses in losses_of(run))
         assert moment == pytest.approx(order * (order - 1) * branch.mu**2 / 2, rel=0.03)
         assert branch.failure < told < 1.1 * branch.failure
 
 
-def test_the_filtered_core_is_covered_by_its_lifting_and_cheaper_than_its_promise() -> None:
+def test_a_run_behind_the_random_filter_has_no_curve_here() -> None:
     budget = Budget(1.0, 1e-6)
-    branch = calibrate_filtered(budget)
-    run = Costs(budget, ADD, (), (branch,), filtered=True)
-    x = np.linspace(1e-3, 1.0, 333)
-    inner = hockey_stick(branch.mu, np.log1p(x / 2)) + branch.failure
-    lifted = np.minimum.accumulate(np.expm1(x) / (x / 2) * inner)  # P1, by hand
-    assert all((curve(losses, x) >= np.minimum(1, lifted) * (1 - 1e-6) - 1e-9).all() for losses in losses_of(run))
-    price = Charge(budget, (run,)).price(8.0, 14.0, 2e-6)
-    assert price.moment < 0.5 * promised_price(budget, 8.0).moment
+    with pytest.raises(ValueError, match="by its guarantee"):
+        losses_of(Costs(budget, ADD, (), (calibrate_filtered(budget),), filtered=True))
 
 
-def test_any_promise_costs_the_moment_of_randomised_response() -> None:
+def test_any_guarantee_costs_the_moments_of_randomized_response() -> None:
+    orders = (1.5, 2.0, 12.0)
     for epsilon in (0.01, 0.6, 3.0):
         truth = math.exp(epsilon) / (1 + math.exp(epsilon))
-        for order in (1.5, 2.0, 12.0):
+        price = guaranteed_price(Budget(epsilon, 1e-7), orders)
+        assert price.reserve == 1e-7
+        for order, moment in zip(orders, price.moments, strict=True):
             exact = truth * math.exp((order - 1) * epsilon) + (1 - truth) * math.exp(-(order - 1) * epsilon)
-            price = promised_price(Budget(epsilon, 1e-7), order)
-            assert math.log(exact) * (1 - 1e-12) <= price.moment <= math.log(exact) * (1 + 1e-9) + 1e-9
-            assert price.reserve == 1e-7
+            assert math.log(exact) * (1 - 1e-12) <= moment <= math.log(exact) * (1 + 1e-9) + 1e-9
 
 
-@pytest.mark.parametrize("order", [9.0, 13.0, 20.0])
-def test_a_box_full_of_gaussians_keeps_the_promise_and_wastes_little(order: float) -> None:
-    box = Box.holding(2.0, 1e-5, order)
-    mu = math.sqrt(2 * box.moment / (order * (order - 1)))
-    exact = box.reserve + (1 - box.reserve) * float(hockey_stick(mu, 2.0))
-    assert exact <= 1e-5
-    if order == 13.0:
-        assert mu > 0.85 * largest_mu(2.0, 1e-5)
+@pytest.mark.parametrize("shares", SHARES)
+@pytest.mark.parametrize("total", [(2.0, 1e-5), (0.1, 1e-8), (30.0, 0.1)])
+def test_a_filter_full_of_gaussians_keeps_its_delta_and_wastes_little(shares, total) -> None:
+    """Whichever order is filled: exactly the divergence of the largest Gaussian that this order admits."""
+    limits, best = Filter.holding(*total, *shares), 0.0
+    assert 0.999 * total[1] < limits.spends(total[0]) <= total[1]
+    for order, most in zip(limits.orders, limits.moments, strict=True):
+        mu = math.sqrt(max(0.0, 2 * most / (order * (order - 1))))
+        exact = limits.reserve + (1 - limits.reserve) * float(hockey_stick(mu, total[0]))
+        assert limits.delta + exact <= total[1]
+        best = max(best, mu)
+    assert best > (0.8 if total[1] < 1e-4 else 0.6) * largest_mu(*total)
 
 
 # The worst analyst: after every answer chooses, by that answer, what to ask next, as far as the filter lets them.
@@ -160,41 +158,48 @@ def test_the_worst_adaptive_analyst_stays_within_the_total() -> None:
     assert 0.1 * TOTAL.delta < found <= TOTAL.delta
 
 
-def test_box_and_adding_each_stay_within_the_total() -> None:
+def opened(shares: tuple[float, float], limit: Budget = TOTAL):
+    """The rule of `Account.decide` with a filter of these shares from the first charge on."""
+    limits = Filter.holding(limit.epsilon * (1 - 1e-9), limit.delta * (1 - 1e-9), *shares)
+
+    def decide(account: Account, charge: Charge) -> Debit | None:
+        if account.filter is not None:
+            return account.decide(charge)
+        debit = Debit(charge.budget, charge.price(Room(limits.orders, limits.moments, limits.reserve)), limits)
+        return debit if account.admits(debit) else None
+
+    return decide
+
+
+@pytest.mark.parametrize("shares", [*SHARES, (0.0, 0.3)])
+def test_every_filter_and_adding_up_stay_within_the_total(shares) -> None:
     def added(account: Account, charge: Charge) -> Debit | None:
         debit = Debit(charge.budget)
         return debit if account.admits(debit) else None
 
-    def boxed(account: Account, charge: Charge) -> Debit | None:
-        box = account.box or Box.holding(TOTAL.epsilon * (1 - 1e-9), TOTAL.delta * (1 - 1e-9), 5.0)
-        price = charge.price(box.order, box.moment, box.reserve)
-        debit = Debit(charge.budget, price, None if account.box else box)
-        return debit if account.admits(debit) else None
-
-    for rule in (added, boxed):
+    for rule in (added, opened(shares)):
         assert 0 < worst(rule, TOTAL, 12) <= TOTAL.delta
 
 
 def test_a_twin_that_adds_nothing_is_caught() -> None:
     def forgetful(account: Account, charge: Charge) -> Debit | None:
         debit = Account(account.total).decide(charge)
-        return None if debit is None else Debit(charge.budget, Price(0.0, 0.0), debit.opens)
+        return None if debit is None else Debit(charge.budget)
 
     assert worst(forgetful, TOTAL, 10) > TOTAL.delta
 
 
-def test_a_twin_that_opens_a_new_box_for_every_debit_is_caught() -> None:
-    """Boxes of several orders, each within its own total: the analyst takes from whichever has room."""
+def test_a_twin_with_a_filter_of_twice_the_total_is_caught() -> None:
+    limits = Filter.holding(2 * TOTAL.epsilon, 4 * TOTAL.delta, 0.0, 0.5)
 
     def generous(account: Account, charge: Charge) -> Debit | None:
-        for order in (2.0, 4.0, 8.0):
-            box = Box.holding(TOTAL.epsilon, TOTAL.delta, order)
-            price = charge.price(order, box.moment, box.reserve)
-            if account.debits * price.moment / 2 < box.moment:  # counts every second debit
-                return Debit(charge.budget, price, box)
-        return None
+        price = charge.price(Room(limits.orders, limits.moments, limits.reserve))
+        debit = Debit(charge.budget, price, None if account.filter else limits)
+        after = account.after(debit)
+        room = any(spent <= most for spent, most in zip(after.moments, limits.moments, strict=True))
+        return debit if room and after.reserve <= limits.reserve else None
 
-    assert worst(generous, TOTAL, 14) > TOTAL.delta
+    assert worst(generous, TOTAL, 30) > TOTAL.delta
 
 
 def test_the_slack_of_discrete_noise_is_charged() -> None:
@@ -207,39 +212,75 @@ def test_the_slack_of_discrete_noise_is_charged() -> None:
     assert all(losses.told >= branch.failure + 0.999e-3 * SMALL.delta for losses in losses_of(run))
 
 
-def test_a_box_ends_where_either_of_its_parts_does() -> None:
-    box = Box.holding(2.9, 0.9e-5, 9.0)
-    account = Account(Budget(3.0, 1e-5)).admitted(Debit(SMALL, Price(0.1, 0.1e-6), replace(box, reserve=0.19e-6)))
+ONE = Filter((9.0,), (20.0,), 1e-6)  # of an older ledger: one order, nothing for adding up
+
+
+def test_a_filter_of_one_order_ends_where_either_of_its_parts_does() -> None:
+    account = Account(Budget(3.0, 1e-5)).admitted(Debit(SMALL, Price((0.1,), 0.5e-6), replace(ONE, moments=(10.0,))))
     assert account is not None
-    for price, fits in (
-        (Price(0.1, 0.09e-6), True),
-        (Price(0.1, 0.0900001e-6), False),
-        (Price(box.moment - 0.1 - 1e-9, 0.0), True),
-        (Price(box.moment - 0.1 + 1e-9, 0.0), False),
-        (Price(math.inf, 0.0), False),
+    for moment, reserve, fits in (
+        (0.1, 0.4e-6, True),
+        (0.1, 0.500001e-6, False),
+        (9.9 - 1e-9, 0.0, True),
+        (9.9 + 1e-9, 0.0, False),
+        (math.inf, 0.0, False),
+        (math.nan, 0.0, False),
     ):
-        assert account.admits(Debit(SMALL, price)) is fits
+        assert account.admits(Debit(SMALL, Price((moment,), reserve))) is fits
+    assert not account.admits(Debit(SMALL, Price((0.1, 0.1), 0.0)))
+    assert account.admits(Debit(Budget(2.9, 1e-9), Price((0.1,), 0.0)))  # its price counts, not its promise
 
 
-def test_a_box_is_opened_once_no_larger_than_what_is_left_and_ends_adding() -> None:
+def test_a_charge_is_admitted_as_long_as_one_rule_holds() -> None:
+    total = Budget(3.0, 1e-5)
+    limits = Filter.holding(3.0 * (1 - 1e-9), 1e-5 * (1 - 1e-9), 0.4, 0.4)
+    orders = len(limits.orders)
+    dear, cheap = Price((1e6,) * orders, 1e-3), Price((1e-3,) * orders, 1e-12)
+    small, large = Budget(1.0, 1e-6), Budget(4.0, 1e-3)
+    account = Account(total).admitted(Debit(small, dear, limits))  # by adding up
+    assert account is not None
+    assert account.spent_epsilon == 1.0
+    assert account.admits(Debit(small, cheap))
+    assert not account.admits(Debit(large, cheap))
+    account = Account(total).admitted(Debit(large, cheap, limits))  # by moments
+    assert account is not None
+    assert 0 < account.spent_epsilon < 3
+    assert account.admits(Debit(small, cheap))
+    assert not account.admits(Debit(small, dear))
+    one_order = replace(limits, moments=(limits.moments[0], *((-1.0,) * (orders - 1))))
+    account = Account(total).admitted(Debit(large, cheap, one_order))  # one order is enough
+    assert account is not None
+
+
+def test_a_filter_is_opened_once_no_larger_than_what_is_left_and_ends_adding() -> None:
     total, small = Budget(3.0, 1e-5), Budget(0.2, 1e-7)
     account = Account(total).admitted(Debit(small))
     assert account is not None
-    price = Price(0.1, 1e-9)
-    left = Box.holding(2.8 * (1 - 1e-9), 0.99e-5 * (1 - 1e-9), 9.0)
-    assert not account.admits(Debit(small, price, Box.holding(3.0, 1e-5, 9.0)))
-    assert not account.admits(Debit(small, price, replace(left, moment=left.moment + 1e-3)))
-    assert not account.admits(Debit(small, price, replace(left, reserve=left.reserve * 1.001)))
+    left = Filter.holding(2.8 * (1 - 1e-9), 0.99e-5 * (1 - 1e-9), 0.4, 0.4)
+    price = Price((0.1,) * len(left.orders), 1e-9)
+    more = (left.moments[0] + 0.1, *left.moments[1:])
+    for larger in (
+        Filter.holding(3.0, 1e-5, 0.4, 0.4),
+        replace(left, moments=more),
+        replace(left, reserve=left.reserve * 1.001),
+        replace(left, delta=left.delta * 1.001),
+        replace(left, reserve=-1e-6),
+        replace(left, moments=(math.nan, *left.moments[1:])),
+        replace(left, orders=(1.0, *left.orders[1:])),
+    ):
+        assert not account.admits(Debit(small, price, larger))
     opened = account.admitted(Debit(small, price, left))
     assert opened is not None
     assert not opened.admits(Debit(small, price, left))
     assert not opened.admits(Debit(small))
+    assert not account.admits(Debit(small, price))  # no filter to take it from
 
 
 def test_runs_one_after_another_cost_the_sum_of_their_prices(runs: list[Costs]) -> None:
-    large, limits = Budget(50.0, 0.9), (3.0, 4.0, 1e-2)  # a promise that nobody would charge by
-    parts = [Charge(large, (run,)).price(*limits) for run in runs[:2]]
-    both = Charge(large, tuple(runs[:2])).price(*limits)
-    assert both.moment == pytest.approx(parts[0].moment + parts[1].moment, rel=1e-9)
+    large, room = Budget(50.0, 0.9), Room((3.0, 9.0), (4.0, 9.0), 1e-2)  # a guarantee that nobody would charge by
+    parts = [Charge(large, (run,)).price(room) for run in runs[:2]]
+    both = Charge(large, tuple(runs[:2])).price(room)
+    sums = [sum(each) for each in zip(*(part.moments for part in parts), strict=True)]
+    assert both.moments == pytest.approx(sums, rel=1e-9)
     assert both.reserve == pytest.approx(parts[0].reserve + parts[1].reserve, rel=1e-9)
-    assert both.moment > 1.2 * max(part.moment for part in parts)
+    assert both.moments[0] > 1.2 * max(part.moments[0] for part in parts)

@@ -10,7 +10,6 @@ from dimfree import Ledger
 from dimfree.accounting.budget import Budget
 from dimfree.ledger import chain, store
 from dimfree.ledger.chain import DEBIT, Entry
-from dimfree.ledger.filter import Debit
 from dimfree.ledger.rows import debit_to_dict
 from dimfree.ledger.spending import Charge
 
@@ -24,10 +23,10 @@ def filled(path: Path, rows: int) -> Ledger:
     ledger = Ledger(path, "d", **TOTAL)
     ledger.debit(*SMALL)
     with store.writing(path, 30) as transaction:
-        _, sums, last = ledger._checked_state(transaction)
-        box, charge = sums.account.box, Charge(Budget(*SMALL))
-        assert box is not None
-        debit = Debit(charge.budget, charge.price(box.order, box.moment, box.reserve))
+        _, sums, last, _ = ledger._checked_state(transaction)
+        debit = sums.account.decide(Charge(Budget(*SMALL)))
+        assert debit is not None
+        assert sums.account.filter is not None
         content = {**debit_to_dict(debit), **SAID}
         for _ in range(rows - 1):
             sums = sums.after(debit, private=True)

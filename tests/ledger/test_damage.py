@@ -88,7 +88,7 @@ def _debited(path: Path, ledger: object, sound: Sound) -> bool:
         return False
     after = ours(lambda: Ledger(path, "d").account())
     assert after is None or after.debits == sound.account.debits + 1
-    assert after is None or after.spent > sound.account.spent
+    assert after is None or after.spent_epsilon > sound.account.spent_epsilon
     return True
 
 

@@ -72,10 +72,11 @@ def test_eight_processes_and_random_kills_leave_an_exact_ledger(tmp_path: Path, 
     assert set(said) <= set(debits)  # nothing acknowledged was lost
     assert len(debits) <= len(said) + kills  # a kill loses one acknowledgement at most
     assert ledger.verify() == []
-    account, box = ledger.account(), ledger.account().box
-    assert box is not None
-    assert account.moment == sum((Fraction(said["price"]["moment"]) for said in debits.values()), Fraction(0))
-    assert account.moment <= Fraction(box.moment)
+    account, limits = ledger.account(), ledger.account().filter
+    assert limits is not None
+    prices = [said["price"]["moment"] for said in debits.values()]
+    assert account.moments == tuple(sum(map(Fraction, each), Fraction(0)) for each in zip(*prices, strict=True))
+    assert any(spent <= Fraction(limit) for spent, limit in zip(account.moments, limits.moments, strict=True))
     with pytest.raises(BudgetExceeded):  # 400 were asked for, and all that fits was spent
         ledger.debit(*ASKED)
     assert 150 < len(debits) < 200

@@ -149,7 +149,7 @@ def test_a_rewritten_ledger_is_found_by_its_sums_or_by_a_kept_head(path: Path) -
     rewritten(path, lambda rows: rows[1][2].update(epsilon=0.0001))
     assert verified(path, "d") == []  # nothing in the file tells
     assert "was kept" in verified(path, "d", head)[0]
-    rewritten(path, lambda rows: rows[1][2].update(epsilon=2.9, price=None, opens=None))
+    rewritten(path, lambda rows: rows[1][2].update(epsilon=2.9, price={**rows[1][2]["price"], "reserve": 1.0}))
     assert any("spends more than was left" in problem for problem in verified(path, "d"))
 
 

@@ -1,4 +1,4 @@
-"""`dimfree ledger`: open, show, check and write out the persistent budgets of data sets. No table is read."""
+"""`dimfree ledger`: open, show, check and write out the privacy ledgers of data sets. No table is read."""
 
 import csv
 import io
@@ -66,14 +66,15 @@ def show(
     dataset: Annotated[str | None, typer.Option(help="Which data set; without it all of them, in short.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """Show what was spent and what is left.
+    """Show the privacy loss that is spent, and the largest next epsilon.
 
-    Example: every debit of one data set.
+    Example: every charge of one data set, with the epsilon spent by then.
 
       dimfree ledger show study.db --dataset trial-7
 
-    "interrupted?" stands by a debit of which no outcome is known: it may have
-    crashed, and it counts as spent.
+    The charges are composed; the epsilon spent is that at the delta of the
+    total. "interrupted?" marks a charge without a known outcome: the release
+    may have crashed, and its charge counts.
     """
     from dimfree.ledger.ledger import Ledger, datasets_in
 
@@ -164,7 +165,7 @@ def ledger_words(found: "Ledger | None") -> dict[str, str | None]:
 
 
 def ledger_rows(found: "Ledger | None") -> Iterator[tuple[str, str]]:
-    """What is left, for a card; the release is done, so trouble with the file is told, and loses nothing."""
+    """The remaining budget, for a card; the release is done, so trouble with the file is shown, and loses nothing."""
     if found is None:
         return
     try:
@@ -176,13 +177,15 @@ def ledger_rows(found: "Ledger | None") -> Iterator[tuple[str, str]]:
 
 
 def _summary(found: "Ledger") -> dict[str, Any]:
-    account, terms = found.account(), found.terms
+    status = found.status()
+    following = status.next_budget
     return {
         "dataset": found.dataset,
-        **terms.to_dict(),
-        "debits": account.debits,
-        "spent": account.spent,
-        "composed": account.box is not None,
+        **found.terms.to_dict(),
+        "charges": status.charges,
+        "spent_epsilon": status.spent_epsilon,
+        "next_epsilon": following and following.epsilon,
+        "next_delta": following and following.delta,
         "statement": found.statement(),
         "head": found.head,
     }

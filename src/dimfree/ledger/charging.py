@@ -6,13 +6,12 @@ covers every path of the run. Proof: proofs/ledger/spending.md.
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered, calibrate_gaussian
+from dimfree.accounting.calibrate import calibrate_bounded, calibrate_gaussian
 from dimfree.accounting.events import Costs, counted_records
 from dimfree.errors import InvalidParameter
 from dimfree.estimators.choose.constants import SCALE_SEARCH_SHARE
@@ -64,21 +63,15 @@ def check_ledger(ledger: object) -> None:
 
 def charge_of(estimator: str, run: Run) -> Charge:
     """What a run of this estimator is charged, whatever its outcome."""
-
-    def again(budget: Budget) -> Charge:
-        return charge_of(estimator, replace(run, budget=budget))
-
-    return Charge(run.budget, _runs(estimator, run), again)
+    return Charge(run.budget, _runs(estimator, run))
 
 
 def _runs(estimator: str, run: Run) -> tuple[Costs, ...]:
-    """The Gaussians before the branch, and the branches. For Algorithm 2 only its promise holds on every path."""
-    if estimator == "paper":
+    """The Gaussians before the branch, and the branches; none for what is charged by its guarantee."""
+    if estimator in ("paper", "basic"):
         return ()
     if estimator == "soft":
         return (run.ledger((), (calibrate_bounded(run.budget),)),)
-    if estimator == "basic":
-        return (run.ledger((), (calibrate_filtered(run.budget),), filtered=True),)
     return (_tested(estimator, run),)
 
 

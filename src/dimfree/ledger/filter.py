@@ -1,8 +1,9 @@
-"""Whether a debit fits into the total, whatever earlier outputs led to it: a privacy filter (L2).
+"""Whether a charge fits into the total, whatever earlier outputs led to it: a privacy filter (L2).
 
-A ledger begins by adding up promises. As soon as a box allows more such releases than adding does, the rest of the
-budget becomes a box: a bound on the sum of moments of one order, and a bound on the sum of reserves. Every later debit
-takes its price from both. All sums are exact. Proof: proofs/ledger/filter.md.
+A filter composes charges by two rules, each with a share of delta of its own: by one the (epsilon, delta) of the
+charges add up, by the other their moments of several orders do. A charge is admitted while one rule holds. If delta is
+too scarce to be shared, charges add up until a filter admits as many of the next; the rest of the total then goes to
+the filter. All sums are exact. Proof: proofs/ledger/filter.md.
 """
 
 import math
@@ -10,68 +11,91 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dimfree.accounting.budget import Budget
-from dimfree.ledger.spending import Charge, Price
+from dimfree.ledger.spending import Charge, Price, Room
 
-SHARE = 0.2  # of delta, reserved for infinite losses
-ORDERS = tuple(1 + 1.2**step for step in range(25))  # from 2 to about 80
+# Of delta: for adding up, and for infinite losses; the rest for the moments. Few orders, and more costly for what they
+# serve less often: the first is the best one of Gaussian releases alone, the others serve fewer and larger losses.
+SHARES = ((0.5, 0.1), (0.4, 0.4), (0.1, 0.7))
+_ORDERS, _RATIO, _WEIGHT = 10, 1.5, 0.5
 _ROUNDING = 1e-12
-_LEAST = 1e-9  # if less epsilon than this is left, no box is opened
+_LEAST = 1e-9  # if less epsilon than this is left, no filter is opened
 
 Exact = Fraction
 _ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
-class Box:
-    """A fixed total: moments of this order sum to at most `moment`, reserves to at most `reserve`."""
+class Filter:
+    """Fixed limits: on the sum of moments of one of these orders and of reserves, or on the sum of deltas."""
 
-    order: float
-    moment: float
+    orders: tuple[float, ...]
+    moments: tuple[float, ...]
     reserve: float
+    delta: float = 0.0  # of charges that add up; the sum of their epsilons is limited by the total
 
     @classmethod
-    def holding(cls, epsilon: float, delta: float, order: float, rounding: float = 2 * _ROUNDING) -> "Box":
-        """The largest box whose releases together are (epsilon, delta)-private, rounded down (L2).
+    def holding(cls, epsilon: float, delta: float, adding: float, reserve: float) -> "Filter":
+        """The largest limits with these shares of delta that keep (epsilon, delta), rounded down (L2).
 
-        Rounded down twice as far as necessary: a machine whose logarithm differs in the last bit must not find it too
+        Rounded down further than necessary: a machine whose logarithm differs in the last bit must not find them too
         large.
         """
-        reserve = SHARE * delta
-        rest = (delta - reserve) / (1 - reserve)
-        spread = order * math.log1p(-1 / order) - math.log(order - 1)
-        moment = (order - 1) * epsilon + math.log(rest) - spread
-        return cls(order, moment - rounding * (1 + abs(moment) + (order - 1) * epsilon), reserve)
+        tail = delta * reserve
+        log_rest = math.log(delta * (1 - adding - reserve) / (1 - tail))
+        most = max(1.0, -log_rest)
+        best = (most + math.sqrt(most * most + epsilon * most)) / epsilon  # for Gaussians (any order is sound)
+        orders = tuple(1 + best * _RATIO**place for place in range(_ORDERS))
+        shares = (log_rest + math.log((1 - _WEIGHT) * _WEIGHT**place) for place in range(_ORDERS))
+        terms = [((a - 1) * epsilon, share, -_log_factor(a)) for a, share in zip(orders, shares, strict=True)]
+        limits = tuple(sum(each) - 4 * _ROUNDING * (1 + sum(map(abs, each))) for each in terms)
+        return cls(orders, limits, tail, delta * adding)
+
+    def spends(self, epsilon: float) -> float:
+        """The delta at this epsilon of everything that the limits admit."""
+        pairs = zip(self.orders, self.moments, strict=True)
+        rest = sum(math.exp(min(0.0, most - (a - 1) * epsilon + _log_factor(a))) for a, most in pairs)
+        return self.delta + self.reserve + (1 - self.reserve) * rest
+
+
+def _log_factor(order: float) -> float:
+    """ln c with (1 - e^x)_+ <= c e^{-(order - 1) x} at every x."""
+    return order * math.log1p(-1 / order) - math.log(order - 1)
 
 
 @dataclass(frozen=True)
 class Debit:
-    """One admitted charge: added to the promises, or taken from the box, which it may have opened."""
+    """One admitted charge: added up, or taken from the filter, which it may have opened."""
 
     budget: Budget
-    price: Price | None = None  # None: added
-    opens: Box | None = None
+    price: Price | None = None  # None: added up
+    opens: Filter | None = None
 
 
 @dataclass(frozen=True)
 class Account:
-    """The total of a ledger and what was spent of it. All numbers are public."""
+    """The total of a ledger and what was charged to it. All numbers are public."""
 
     total: Budget
-    added_epsilon: Exact = _ZERO
+    added_epsilon: Exact = _ZERO  # before a filter was opened
     added_delta: Exact = _ZERO
-    box: Box | None = None
-    moment: Exact = _ZERO
+    filter: Filter | None = None
+    moments: tuple[Exact, ...] = (_ZERO,)  # since then
     reserve: Exact = _ZERO
+    epsilon: Exact = _ZERO
+    delta: Exact = _ZERO
     debits: int = 0
 
     def decide(self, charge: Charge) -> Debit | None:
-        """How a charge is debited; None where it exceeds what is left."""
-        if self.box is not None:
-            debit = Debit(charge.budget, charge.price(*_limits(self.box)))
+        """How a charge is debited; None if it exceeds what is left."""
+        if self.filter is not None:
+            debit = Debit(charge.budget, charge.price(self._room(self.filter)))
             return debit if self.admits(debit) else None
-        added, boxed = Debit(charge.budget), self._open(charge)
-        if boxed is not None and _whole_times(boxed) > self._times_added(charge.budget):
-            return boxed
+        added = Debit(charge.budget)
+        times = self._times_added(charge.budget, self.left_delta)
+        openings = [found for limits in self._filters() if self.admits((found := self._opening(limits, charge))[1])]
+        best = max(openings, key=lambda found: found[0], default=None)
+        if best is not None and best[0] >= (times, times):
+            return best[1]
         return added if self.admits(added) else None
 
     def admits(self, debit: Debit) -> bool:
@@ -79,31 +103,41 @@ class Account:
         return self.admitted(debit) is not None
 
     def admitted(self, debit: Debit) -> "Account | None":
-        """The account after the debit; None where it would exceed the total."""
-        if debit.opens is not None and (self.box is not None or not self._holds(debit.opens)):
+        """The account after the debit; None if it would exceed the total."""
+        if debit.opens is not None and (self.filter is not None or not self._holds(debit.opens)):
             return None
-        if debit.price is not None and not math.isfinite(debit.price.moment):
+        limits = debit.opens or self.filter
+        if debit.price is not None and limits is not None:
+            paid = (*debit.price.moments, debit.price.reserve)
+            if len(paid) != len(limits.orders) + 1 or not all(map(math.isfinite, paid)):
+                return None
+            after = self.after(debit)
+            return after if after._composed(limits) <= after.left_epsilon else None
+        if debit.price is not None or limits is not None:
             return None
         after = self.after(debit)
-        if debit.price is None:
-            kept = self.box is None and after.left_epsilon >= 0 and after.left_delta >= 0
-        else:
-            box = after.box
-            kept = box is not None and after.moment <= Exact(box.moment) and after.reserve <= Exact(box.reserve)
-        return after if kept else None
+        return after if after.left_epsilon >= 0 and after.left_delta >= 0 else None
 
     def after(self, debit: Debit) -> "Account":
         """The account after the debit, unchecked."""
+        epsilon, delta = Exact(debit.budget.epsilon), Exact(debit.budget.delta)
         if debit.price is None:
-            epsilon = self.added_epsilon + Exact(debit.budget.epsilon)
-            delta = self.added_delta + Exact(debit.budget.delta)
+            epsilon, delta = self.added_epsilon + epsilon, self.added_delta + delta
             return replace(self, added_epsilon=epsilon, added_delta=delta, debits=self.debits + 1)
-        moment, reserve = self.moment + Exact(debit.price.moment), self.reserve + Exact(debit.price.reserve)
-        box = debit.opens or self.box
-        return replace(self, box=box, moment=moment, reserve=reserve, debits=self.debits + 1)
+        before = self.moments if debit.opens is None else (_ZERO,) * len(debit.opens.orders)
+        return replace(
+            self,
+            filter=debit.opens or self.filter,
+            moments=tuple(sum_ + Exact(each) for sum_, each in zip(before, debit.price.moments, strict=True)),
+            reserve=self.reserve + Exact(debit.price.reserve),
+            epsilon=self.epsilon + epsilon,
+            delta=self.delta + delta,
+            debits=self.debits + 1,
+        )
 
     @property
     def left_epsilon(self) -> Exact:
+        """What a filter holds, or adding up has left."""
         return Exact(self.total.epsilon) - self.added_epsilon
 
     @property
@@ -111,52 +145,59 @@ class Account:
         return Exact(self.total.delta) - self.added_delta
 
     @property
-    def spent(self) -> float:
-        """The share of the total that is spent: the larger of two shares."""
-        if self.box is None:
-            shares = (self.added_epsilon / Exact(self.total.epsilon), self.added_delta / Exact(self.total.delta))
-        else:
-            shares = (self.moment / Exact(self.box.moment), self.reserve / Exact(self.box.reserve))
-        return float(max(shares))
+    def spent_epsilon(self) -> float:
+        """The epsilon that all charges compose to at the delta of the total: the least total that would admit them."""
+        return float(self.added_epsilon + (0 if self.filter is None else self._composed(self.filter)))
+
+    @property
+    def left_deltas(self) -> list[float]:
+        """The largest deltas that a next charge may have, by each rule."""
+        if self.filter is None:
+            return [float(self.left_delta)]
+        limits = ((self.filter.delta, self.delta), (self.filter.reserve, self.reserve))
+        return [float(Exact(limit) - spent) for limit, spent in limits if spent < Exact(limit)]
+
+    def _composed(self, limits: Filter) -> float | Exact:
+        """The epsilon of the charges in the filter, by the rule that gives less; infinite if neither holds."""
+        found: list[float | Exact] = [math.inf]
+        if limits.delta and self.delta <= Exact(limits.delta):
+            found.append(self.epsilon)
+        if self.reserve <= Exact(limits.reserve):
+            each = zip(limits.orders, limits.moments, self.moments, strict=True)
+            found.append(self.left_epsilon + min((s - Exact(limit)) / Exact(order - 1) for order, limit, s in each))
+        return min(found)
+
+    def _room(self, limits: Filter) -> Room:
+        """What is left for moments and reserves."""
+        pairs = zip(limits.moments, self.moments, strict=True)
+        return Room(limits.orders, tuple(limit - float(s) for limit, s in pairs), limits.reserve - float(self.reserve))
 
     def _rest(self) -> tuple[float, float]:
         """What adding has left, as floats, rounded down."""
         return float(self.left_epsilon) * (1 - _ROUNDING), float(self.left_delta) * (1 - _ROUNDING)
 
-    def _holds(self, box: Box) -> bool:
-        """Whether a box is at most what is left."""
+    def _holds(self, limits: Filter) -> bool:
+        """Whether a filter keeps what is left."""
         epsilon, delta = self._rest()
-        if epsilon < _LEAST or delta <= 0 or not 1 < box.order < math.inf:
+        if epsilon < _LEAST or not all(1 < order < math.inf for order in limits.orders):
             return False
-        most = Box.holding(epsilon, delta, box.order, _ROUNDING)
-        return 0 < box.moment <= most.moment and 0 < box.reserve <= most.reserve
+        if not all(map(math.isfinite, limits.moments)) or limits.reserve < 0 or limits.delta < 0:
+            return False
+        return limits.spends(epsilon) <= delta
 
-    def _open(self, charge: Charge) -> Debit | None:
-        """The box, over all orders, that allows this charge most often."""
+    def _filters(self) -> list[Filter]:
+        """The filters that may be opened with what is left."""
         epsilon, delta = self._rest()
         if epsilon < _LEAST or delta <= 0:
-            return None
-        boxes = [Box.holding(epsilon, delta, order) for order in ORDERS]
-        debits = [Debit(charge.budget, charge.price(*_limits(box)), box) for box in boxes if box.moment > 0]
-        best = min(debits, key=_share, default=None)
-        return best if best is not None and self.admits(best) else None
+            return []
+        return [limits for shares in SHARES if self._holds(limits := Filter.holding(epsilon, delta, *shares))]
 
-    def _times_added(self, budget: Budget) -> int:
-        """How many such releases adding up allows."""
-        times = min(self.left_epsilon / Exact(budget.epsilon), self.left_delta / Exact(budget.delta))
-        return math.floor(times)
+    def _opening(self, limits: Filter, charge: Charge) -> tuple[tuple[int, int], Debit]:
+        """The debit that opens this filter, and how many like it fit: by either rule, and by adding up."""
+        room = Room(limits.orders, limits.moments, limits.reserve)
+        price, added = charge.price(room), self._times_added(charge.budget, Exact(limits.delta))
+        return (max(added, math.floor(price.times(room))), added), Debit(charge.budget, price, limits)
 
-
-def _limits(box: Box) -> tuple[float, float, float]:
-    return box.order, box.moment, box.reserve
-
-
-def _share(debit: Debit) -> float:
-    """Of the box that the debit opens."""
-    if debit.price is None or debit.opens is None:
-        return math.inf
-    return debit.price.share(debit.opens.moment, debit.opens.reserve)
-
-
-def _whole_times(debit: Debit) -> int:
-    return math.floor(1 / _share(debit))
+    def _times_added(self, budget: Budget, delta: Exact) -> int:
+        """How many such releases add up to what is left of epsilon, and to this delta."""
+        return math.floor(min(self.left_epsilon / Exact(budget.epsilon), delta / Exact(budget.delta)))

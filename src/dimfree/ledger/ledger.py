@@ -14,7 +14,7 @@ from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, 
 from dimfree.errors import BudgetExceeded, InvalidFile, InvalidParameter
 from dimfree.ledger.chain import DEBIT, OPENED, OUTCOME, Entry
 from dimfree.ledger.filter import Account
-from dimfree.ledger.remaining import left, refusal
+from dimfree.ledger.remaining import Status, refusal, status_of
 from dimfree.ledger.rows import OUTCOMES, LedgerState, debit_to_dict, problems_in, state_of
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.store import Transaction, reading, writing
@@ -61,9 +61,10 @@ class Ledger:
 
     Guarantee: everything released with `ledger=` is together (epsilon, delta)-indistinguishable for neighbouring data
     sets: one release after another or from several processes at once, with budgets and parameters chosen after looking
-    at earlier outputs, refusals included. Proof: proofs/ledger/filter.md. The caller promises that `dataset` always
-    names the same records, and that everything released about them is charged here. A debit with seeded noise is
-    charged like any other and marks the ledger: from then on nothing is promised.
+    at earlier outputs, refusals included. The charges are composed from the first one, by a privacy filter; `status`
+    has the epsilon that is spent, and the largest next one. Proof: proofs/ledger/filter.md. The caller promises that
+    `dataset` always names the same records, and that everything released about them is charged here. A debit with
+    seeded noise is charged like any other and marks the ledger: from then on nothing is promised.
 
     A debit is on disk before the release draws any noise: a crash can lose a release but never a charge. A debit takes
     the same time however many there were: it reads the first entry and the last ones, which carry the sums of all
@@ -116,7 +117,8 @@ class Ledger:
         self._closed = False
         self._seen: Entry | None = None
         asked = given_terms(epsilon, delta, neighbours, unit)
-        self.terms, _, self._seen = self._opened(asked, neighbours, unit)
+        found = self._opened(asked, neighbours, unit)
+        self.terms, self._seen = found.terms, found.last
 
     def __enter__(self) -> Self:
         return self
@@ -173,7 +175,7 @@ class Ledger:
                 entry = Entry.following(found.last, self.dataset, _today(), DEBIT, content, sums.text)
                 transaction.append(entry)
         if sums is None:
-            raise BudgetExceeded(refusal(found.sums.account, charge, self.dataset))
+            raise BudgetExceeded(refusal(found, charge.budget, self.dataset))
         self._seen = entry
         return Charged(self, entry.number, entry.day)
 
@@ -201,7 +203,7 @@ class Ledger:
         budget = Budget(epsilon, SMALLEST_DELTA if check_finite("delta", delta) == 0 else delta)
         check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
         check_at_least("delta", budget.delta, SMALLEST_DELTA)
-        return self.charge(Charge(budget, again=Charge), terms=self.terms, what=_checked_text("what", what, least=0))
+        return self.charge(Charge(budget), terms=self.terms, what=_checked_text("what", what, least=0))
 
     def entries(self) -> tuple[Entry, ...]:
         """Every entry, oldest first. All of them are checked.
@@ -223,8 +225,17 @@ class Ledger:
             raise InvalidFile(self._damaged(problems[0]))
         return found
 
+    def status(self) -> Status:
+        """Return what is spent and what remains, as numbers.
+
+        Returns
+        -------
+        Status
+        """
+        return status_of(self._state())
+
     def account(self) -> Account:
-        """What was spent and what is left, in numbers.
+        """What was charged, in the exact sums of the accounting.
 
         Returns
         -------
@@ -254,19 +265,19 @@ class Ledger:
         return self._state().last.digest
 
     def statement(self) -> str:
-        """The promise of the ledger and what was spent of it, in sentences.
+        """The guarantee of the ledger, what is spent of it, and the largest next charge, in sentences.
 
         Returns
         -------
         str
         """
-        sums, total = self._state().sums, self.terms.budget
-        promise = (
+        total, status = self.terms.budget, self.status()
+        guarantee = (
             f"Everything charged to {self.dataset!r} is together differentially private with epsilon={total.epsilon!r} "
-            f"and delta={total.delta!r} ({self.terms.neighbours}, {self.terms.who}), whatever was asked in between. "
-            f"{sums.account.debits} debit(s); {left(sums.account)}."
+            f"and delta={total.delta!r} ({self.terms.neighbours}, {self.terms.who}), even if each release depends on "
+            f"the results of earlier ones. {status}."
         )
-        return promise if sums.private else f"Not private: a release had seeded noise. Otherwise: {promise}"
+        return guarantee if status.private else f"Not private: a release had seeded noise. Otherwise: {guarantee}"
 
     def __repr__(self) -> str:
         total = self.terms.budget

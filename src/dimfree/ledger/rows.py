@@ -8,7 +8,7 @@ from dimfree.accounting.budget import Budget
 from dimfree.ledger.chain import DEBIT, OUTCOME, UNREADABLE, Ends, Entry, broken_links
 from dimfree.ledger.filter import Account, Debit
 from dimfree.ledger.spending import Price
-from dimfree.ledger.sums import Sums, box_of, box_to_dict
+from dimfree.ledger.sums import Sums, filter_of, filter_to_dict, floats, numbers
 from dimfree.ledger.terms import Terms
 
 OUTCOMES = ("released", "refused")
@@ -18,14 +18,14 @@ _NO_END = "The last entries, or the head that is stored beside them, are missing
 
 def debit_to_dict(debit: Debit) -> dict[str, Any]:
     """The numbers of a debit, as an entry holds them."""
-    price = debit.price and {"moment": debit.price.moment, "reserve": debit.price.reserve}
-    opens = box_to_dict(debit.opens)
+    price = debit.price and {"moment": numbers(debit.price.moments), "reserve": debit.price.reserve}
+    opens = filter_to_dict(debit.opens)
     return {"epsilon": debit.budget.epsilon, "delta": debit.budget.delta, "price": price, "opens": opens}
 
 
 def debit_of(said: dict[str, Any]) -> Debit:
-    price = said["price"]
-    return Debit(Budget(said["epsilon"], said["delta"]), price and Price(**price), box_of(said["opens"]))
+    price = said["price"] and Price(floats(said["price"]["moment"]), float(said["price"]["reserve"]))
+    return Debit(Budget(said["epsilon"], said["delta"]), price or None, filter_of(said["opens"]))
 
 
 def next_sums(before: Sums | None, entry: Entry) -> Sums:
@@ -62,8 +62,8 @@ def _added(before: Sums, entry: Entry) -> Sums:
 def _read(entry: Entry) -> tuple[Debit, bool]:
     said = entry.content
     debit, private = debit_of(said), said["private"]
-    numbers = (debit.price.moment, debit.price.reserve) if debit.price else ()
-    if not all(0 <= number < math.inf for number in numbers) or not isinstance(private, bool):
+    paid = (*debit.price.moments, debit.price.reserve) if debit.price else ()
+    if not all(0 <= number < math.inf for number in paid) or not isinstance(private, bool):
         raise ValueError("Expected a price that gives nothing back.")
     if not isinstance(said["what"], str) or not isinstance(said["purpose"], str):
         raise ValueError("Expected words.")
@@ -80,11 +80,12 @@ def _check_outcome(entry: Entry) -> None:
 
 
 class LedgerState(NamedTuple):
-    """The state of a ledger: its promise, what was spent, and its last entry."""
+    """The state of a ledger: its guarantee, what was spent, its last entry, and the delta of the last charge."""
 
     terms: Terms
     sums: Sums
     last: Entry
+    delta: float | None  # None: the last two entries are not charges
 
 
 def state_of(ends: Ends) -> LedgerState:
@@ -106,7 +107,15 @@ def state_of(ends: Ends) -> LedgerState:
     sums = next_sums(None if before is None else _carried(before), last)
     if sums.account.total != terms.budget:
         raise ValueError(f"Entry {last.number} is about another total than entry 0.")
-    return LedgerState(terms, sums, last)
+    charged = [entry for entry in (last, before) if entry is not None and entry.event == DEBIT]
+    return LedgerState(terms, sums, last, _delta_of(charged[0]) if charged else None)
+
+
+def _delta_of(entry: Entry) -> float:
+    try:
+        return debit_of(entry.content).budget.delta
+    except UNREADABLE:
+        raise ValueError(f"Entry {entry.number} does not say what it spends.") from None
 
 
 def _carried(entry: Entry) -> Sums:
@@ -150,14 +159,14 @@ def outcomes_of(entries: Sequence[Entry]) -> dict[int, str]:
 
 
 def shown_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
-    """Each debit for a table: entry, day, what, purpose, epsilon, delta, share of the total, outcome."""
+    """Each charge for a table: entry, day, what, purpose, epsilon, delta, epsilon spent by then, outcome."""
     outcomes, account = outcomes_of(entries), Account(Terms.from_entry(entries[0]).budget)
     rows: list[tuple[str, ...]] = []
     for entry in entries:
         if entry.event == DEBIT:
-            said, before = entry.content, account.spent
+            said = entry.content
             account = account.after(debit_of(said))
             words = (said["what"] + ("" if said["private"] else " (seeded noise)"), said["purpose"])
-            numbers = (f"{said['epsilon']:.6g}", f"{said['delta']:.3g}", f"{account.spent - before:+.1%}")
+            numbers = (f"{said['epsilon']:.6g}", f"{said['delta']:.3g}", f"{account.spent_epsilon:.4g}")
             rows.append((str(entry.number), entry.day, *words, *numbers, outcomes.get(entry.number, "interrupted?")))
     return rows

@@ -1,12 +1,15 @@
-"""What one release costs a ledger: a moment of its privacy loss, and a reserve for an infinite loss (L1).
+"""What one release costs a ledger: moments of its privacy loss, and a reserve for an infinite loss (L1).
 
-The price depends on the budget and on public options only: nothing that happens in the run changes it. It holds on
-every path, a refusal included. Proof: proofs/ledger/spending.md.
+The price depends on the budget, on public options and on what is left: nothing that happens in the run changes it. It
+holds on every path, a refusal included. Proof: proofs/ledger/spending.md.
 """
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.events import Costs
@@ -15,30 +18,34 @@ from dimfree.ledger.curves import losses_of
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class Price:
-    """At the order of a box: ln E[e^{(order - 1) L}] <= `moment`, except with probability `reserve` (infinite loss)."""
+class Room(NamedTuple):
+    """What a filter has left: for the moment of each order, and for infinite losses."""
 
-    moment: float
+    orders: tuple[float, ...]
+    moments: tuple[float, ...]
     reserve: float
 
-    def share(self, moment: float, reserve: float) -> float:
-        """How much of a total this is: the larger share of the two."""
-        if moment <= 0 or reserve <= 0:
-            return math.inf
-        return max(self.moment / moment, self.reserve / reserve)
+
+@dataclass(frozen=True)
+class Price:
+    """At each order of a filter: ln E[e^{(order - 1) L}], except with probability `reserve` (infinite loss)."""
+
+    moments: tuple[float, ...]
+    reserve: float
+
+    def times(self, room: Room) -> float:
+        """How often this fits: by the order that allows it most often, as long as the reserve lasts."""
+        by_order = (left / paid for left, paid in zip(room.moments, self.moments, strict=True) if left > 0 and paid > 0)
+        most = max(by_order, default=0.0)
+        return most if self.reserve == 0 else min(most, room.reserve / self.reserve)
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What a release is charged for: its promise, and, where they are known, the runs it consists of.
-
-    `again` makes the charge of the same release with another budget: an error then says what would fit.
-    """
+    """What a release is charged for: its guarantee and, if known, the runs it consists of."""
 
     budget: Budget
     runs: tuple[Costs, ...] = ()
-    again: "Callable[[Budget], Charge] | None" = field(default=None, compare=False, repr=False)
 
     def prepare(self) -> "Charge":
         """Compute everything that takes time before the file is locked."""
@@ -46,31 +53,32 @@ class Charge:
             losses_of(run)
         return self
 
-    def price(self, order: float, moment: float, reserve: float) -> Price:
-        """The price at this order; of several valid prices the one with the smallest share of (moment, reserve)."""
-        prices = [promised_price(self.budget, order)]
+    def price(self, room: Room) -> Price:
+        """The price at the orders of a filter: of several valid prices the one that fits most often."""
+        prices = [guaranteed_price(self.budget, room.orders)]
         if self.runs:
-            prices.append(_added(_run_price(run, order, moment, reserve) for run in self.runs))
-        return min(prices, key=lambda price: price.share(moment, reserve))
+            prices.append(_sum_of_prices(_run_price(run, room) for run in self.runs))
+        return max(prices, key=lambda price: price.times(room))
 
 
-def promised_price(budget: Budget, order: float) -> Price:
-    """The price of any (epsilon, delta)-private release: that of randomised response with odds e^epsilon, rounded up.
+def guaranteed_price(budget: Budget, orders: tuple[float, ...]) -> Price:
+    """The price of any (epsilon, delta)-private release: that of randomized response with odds e^epsilon, rounded up.
 
-    The whole epsilon counts: nothing is known of a release made with other software beyond its promise.
+    The whole epsilon counts: of a release made with other software nothing is known beyond its guarantee.
     """
-    epsilon = budget.epsilon
-    bent = math.log1p(math.exp(-(2 * order - 1) * epsilon)) - math.log1p(math.exp(-epsilon))
-    return Price(((order - 1) * epsilon + bent) * (1 + _ROUNDING) + _ROUNDING, budget.delta)
+    epsilon, less = budget.epsilon, np.array(orders) - 1
+    with np.errstate(over="ignore", under="ignore"):  # an infinite price; odds that are certain
+        bent = np.log1p(np.exp(-(2 * less + 1) * epsilon)) - math.log1p(math.exp(-epsilon))
+        return Price(tuple(((less * epsilon + bent) * (1 + _ROUNDING) + _ROUNDING).tolist()), budget.delta)
 
 
-def _run_price(run: Costs, order: float, moment: float, reserve: float) -> Price:
-    prices = [Price(losses.moment(order), losses.told) for losses in losses_of(run)]
-    return min(prices, key=lambda price: price.share(moment, reserve))
+def _run_price(run: Costs, room: Room) -> Price:
+    prices = [Price(losses.moments(room.orders), losses.told) for losses in losses_of(run)]
+    return max(prices, key=lambda price: price.times(room))
 
 
-def _added(prices: Iterable[Price]) -> Price:
-    """The price of several runs: both parts add up."""
-    listed = list(prices)
-    up = 1 + _ROUNDING
-    return Price(sum(price.moment for price in listed) * up, sum(price.reserve for price in listed) * up)
+def _sum_of_prices(prices: Iterable[Price]) -> Price:
+    """The price of several runs: moments and reserves add up."""
+    listed, up = list(prices), 1 + _ROUNDING
+    moments = zip(*(price.moments for price in listed), strict=True)
+    return Price(tuple(sum(each) * up for each in moments), sum(price.reserve for price in listed) * up)

@@ -182,6 +182,9 @@ def _check_format(connection: sqlite3.Connection, path: Path, *, schema: bool = 
             f"{str(path)!r} is a ledger of format {version}, and this version of dimfree reads format {FORMAT}: use "
             "the version that made it, or open a new ledger in another file and debit there what was spent here."
         )
+    pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    if path.stat().st_size < pages * size:
+        raise InvalidFile(f"{str(path)!r} {_DAMAGED} (Its end is missing.)")
     if schema and not _schema_fits(connection):
         raise InvalidFile(f"{str(path)!r} {_DAMAGED} (Its tables or triggers were changed.)")
     if schema and not connection.execute("SELECT EXISTS (SELECT 1 FROM heads)").fetchone()[0]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dimfree.accounting.budget import Budget
 from dimfree.ledger.chain import UNREADABLE, canonical
-from dimfree.ledger.filter import Account, Box, Debit
+from dimfree.ledger.filter import Account, Debit, Filter
 
 _FRACTION = re.compile(r"[0-9]{1,640}(/[0-9]{1,640})?")  # no sum of 64-bit floats is longer
 
@@ -32,16 +32,17 @@ class Sums:
     def text(self) -> str:
         """Canonical JSON, for an entry."""
         account = self.account
-        return canonical(
-            {
-                "total": [account.total.epsilon, account.total.delta],
-                "added": [str(account.added_epsilon), str(account.added_delta)],
-                "box": box_to_dict(account.box),
-                "taken": [str(account.moment), str(account.reserve)],
-                "debits": account.debits,
-                "private": self.private,
-            }
-        )
+        found = {
+            "total": [account.total.epsilon, account.total.delta],
+            "added": [str(account.added_epsilon), str(account.added_delta)],
+            "box": filter_to_dict(account.filter),
+            "taken": [*map(str, account.moments), str(account.reserve)],
+            "debits": account.debits,
+            "private": self.private,
+        }
+        if account.filter is not None and account.filter.delta:
+            found["inside"] = [str(account.epsilon), str(account.delta)]
+        return canonical(found)
 
     @classmethod
     def read(cls, text: str) -> "Sums":
@@ -56,9 +57,14 @@ class Sums:
 
 
 def _read(said: dict[str, Any]) -> Sums:
-    (epsilon, delta), (moment, reserve) = (map(_fraction, said[name]) for name in ("added", "taken"))
-    total, box = Budget(*said["total"]), box_of(said["box"])
-    return Sums(Account(total, epsilon, delta, box, moment, reserve, int(said["debits"])), bool(said["private"]))
+    added_epsilon, added_delta = map(_fraction, said["added"])
+    epsilon, delta = map(_fraction, said.get("inside", ("0", "0")))
+    *moments, reserve = map(_fraction, said["taken"])
+    total, limits, debits = Budget(*said["total"]), filter_of(said["box"]), int(said["debits"])
+    if len(moments) != (1 if limits is None else len(limits.orders)):
+        raise ValueError("Expected a sum of moments for every order.")
+    account = Account(total, added_epsilon, added_delta, limits, tuple(moments), reserve, epsilon, delta, debits)
+    return Sums(account, bool(said["private"]))
 
 
 def _fraction(text: str) -> Fraction:
@@ -67,9 +73,27 @@ def _fraction(text: str) -> Fraction:
     return Fraction(text)
 
 
-def box_to_dict(box: Box | None) -> dict[str, float] | None:
-    return None if box is None else {"order": box.order, "moment": box.moment, "reserve": box.reserve}
+def filter_to_dict(limits: Filter | None) -> dict[str, Any] | None:
+    """As entries hold it; older ledgers hold one order, as a number, and nothing for adding up."""
+    if limits is None:
+        return None
+    found = {"order": numbers(limits.orders), "moment": numbers(limits.moments), "reserve": limits.reserve}
+    return {**found, "delta": limits.delta} if limits.delta else found
 
 
-def box_of(said: dict[str, Any] | None) -> Box | None:
-    return None if said is None else Box(*(float(said[name]) for name in ("order", "moment", "reserve")))
+def filter_of(said: dict[str, Any] | None) -> Filter | None:
+    if said is None:
+        return None
+    orders, moments = floats(said["order"]), floats(said["moment"])
+    if len(orders) != len(moments) or not all(order > 1 for order in orders) or not orders:
+        raise ValueError("Expected a limit for every order, and orders above 1.")
+    return Filter(orders, moments, float(said["reserve"]), float(said.get("delta", 0.0)))
+
+
+def numbers(found: tuple[float, ...]) -> float | list[float]:
+    """A list, or the number if there is one."""
+    return found[0] if len(found) == 1 else list(found)
+
+
+def floats(said: float | list[float]) -> tuple[float, ...]:
+    return tuple(map(float, said)) if isinstance(said, list) else (float(said),)
