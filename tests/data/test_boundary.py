@@ -245,7 +245,9 @@ def test_a_file_that_is_cut_short(tmp_path, way, name, share):
     assert isinstance(call_quietly(lambda: read_and_release(path)), InvalidFile)
 
 
-@pytest.mark.parametrize("content", [lines(BAD), lines(SECRET.encode()), packed(lines(BAD))[:60]])
+@pytest.mark.parametrize(
+    "content", [lines(BAD), lines(SECRET.encode()), packed(lines(BAD))[:60]], ids=["bad bytes", "a word", "cut short"]
+)
 @pytest.mark.parametrize("place", ["standard input", "address"])
 def test_a_table_from_elsewhere(monkeypatch, content, place):
     if place == "address":
@@ -485,7 +487,7 @@ def as_pandas(table):
         (pa.string(), as_pandas),
         (pa.large_string(), as_pandas),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_text_that_is_not_utf8_is_one_missing_entry(kind, whole):
     """Beside it the others count: the release is that of a table with a null in its place."""
