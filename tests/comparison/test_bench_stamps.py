@@ -55,8 +55,8 @@ def entered(call) -> set[str]:
 def with_error_bars(X, **given):
     release = dimfree.release_mean(X, epsilon=6.0, delta=1e-6, noise=dimfree.SeededNoise(1), **given)
     if not release.refused:
-        release.interval(0.95)
-        release.error_radius(0.95)
+        release.confidence_interval(0.95, target="sample")
+        release.error_radius(0.95, target="sample")
         release.confidence_ball(0.95)
 
 
