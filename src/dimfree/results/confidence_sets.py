@@ -62,10 +62,10 @@ class Uncertainty:
         target: Target,
     ) -> Self:
         principal = noise**2 if model.noise_principal is None else model.noise_principal
-        if target == "sample":
-            return cls(noise, principal, what_is_averaged(reach), model.clipping, one_value=model.one_value)
-        if model.record_stddev is None or model.records is None:
-            return cls(noise, principal, POPULATION, model.clipping, one_value=model.one_value)
+        covers = POPULATION if target == "population" else what_is_averaged(reach)
+        if target == "sample" or model.record_stddev is None or model.records is None:
+            nothing = (None, None, None)  # of sampling
+            return cls(noise, principal, covers, model.clipping, *nothing, model.one_value, model.unmeasured)
         present = 1.0 if model.present is None else model.present
         share, records = model.widening / (model.records * present), model.record_principal
         spread = share * (model.record_stddev**2 if records is None else records)
@@ -264,11 +264,10 @@ class ConfidenceBox:
 
 def interval_note(model: ErrorModel, target: Target = "population") -> str:
     """What the intervals of a release cover: a footnote."""
-    if target == "sample":
-        return SAMPLE_NOTE
-    if not model.covers_population:
+    if target == "population" and not model.covers_population:
         return NO_POPULATION
-    return f"{POPULATION_NOTE} {UNMEASURED}" if model.unmeasured else POPULATION_NOTE
+    note = SAMPLE_NOTE if target == "sample" else POPULATION_NOTE
+    return f"{note} {UNMEASURED}" if model.unmeasured else note
 
 
 def _correlated(variances: Floats, correlation: float) -> Floats:

@@ -234,6 +234,15 @@ def test_a_column_that_looks_like_one_value_has_no_interval(table, relation, tar
     assert Release.from_json(found.to_json()).one_value.tolist() == found.one_value.tolist()
 
 
+def test_records_beyond_the_last_edge_leave_the_other_columns_their_population_intervals(table):
+    far = table[:, 0] + np.where(np.arange(COUNT) % 25 == 0, 1e3, 0.0)
+    found = release(np.column_stack([far, table]), noise=SeededNoise(4))
+    assert found.error_model.unmeasured
+    (low, high), (least, most) = (found.confidence_interval(target=target) for target in ("population", "sample"))
+    assert (np.isfinite(low) & (low < least) & (most < high))[~found.one_value].all()
+    assert Release.from_json(found.to_json()) == found
+
+
 def test_a_column_whose_spread_is_learned_has_an_interval_however_narrow(table):
     found = release(np.column_stack([table, 1e6 + 1e-3 * np.arange(COUNT)]), noise=SeededNoise(4))
     assert not found.one_value.any()

@@ -37,7 +37,8 @@ class Population:
     unmeasured: bool = True
 
 
-NOT_MEASURED = Population()  # the learned variances unchanged
+# The learned variances as they are; columns may all move together.
+NOT_MEASURED = Population(correlation=1.0)
 
 
 @dataclass(frozen=True)
