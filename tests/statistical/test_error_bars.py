@@ -66,7 +66,7 @@ def test_intervals_cover_each_coordinate_and_all_at_once(releases):
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -1, 2, "high", float("nan")])
 def test_a_confidence_outside_the_unit_interval_is_an_error(releases, confidence):
-    with pytest.raises(InvalidParameter, match="confidence"):
+    with pytest.raises(InvalidParameter, match="level"):
         releases[0][0].error_radius(confidence, target="sample")
-    with pytest.raises(InvalidParameter, match="confidence"):
+    with pytest.raises(InvalidParameter, match="level"):
         releases[0][0].confidence_interval(confidence, target="sample")
