@@ -26,10 +26,10 @@ def main() -> None:
     unresolved = [name for name, known in zip(patients.columns, release.resolved, strict=True) if not known]
     print(f"columns whose spread was not learned: {', '.join(unresolved) or 'none'}")
 
-    low, high = release.interval(0.95)
+    low, high = release.confidence_interval(0.95)  # of the population mean: sampling error, noise and clipping bias
     least, most = release.reach.centre - release.reach.columns, release.reach.centre + release.reach.columns
     truth = patients.mean().to_numpy()  # not private: allowed here because the table is public
-    print(f"{'':5}{'private':>9}{'95 % interval':>20}{'noise / spread':>16}{'counts in full':>20}{'not private':>13}")
+    print(f"{'':5}{'private':>9}{'95% interval':>20}{'noise / spread':>16}{'counts in full':>20}{'not private':>13}")
     rows = zip(release.mean, low, high, release.noise_over_spread(), least, most, truth, strict=True)
     for name, (private, a, b, over, start, end, exact) in zip(patients.columns, rows, strict=True):
         interval, counts = f"{a:.2f} … {b:.2f}", f"{start:.0f} … {end:.0f}"

@@ -52,12 +52,15 @@ def summarise(record: Path) -> None:
         console.print(f"Refused: {release.refusal}")
         return
     columns = release.to_frame("pyarrow").to_pylist()  # name, mean, noise, interval, noise / spread
-    table = Table("column", "private mean", "95 % interval", "noise / spread", title=f"the first {SHOWN} columns")
+    table = Table(
+        "column", "private mean", "95% confidence interval", "noise / spread", title=f"the first {SHOWN} columns"
+    )
     for row in columns[:SHOWN]:
-        within, over = f"{row['lower']:.4g} to {row['upper']:.4g}", f"at most {row['noise_over_spread']:.2f}"
+        within, over = f"{row['ci_low']:.4g} to {row['ci_high']:.4g}", f"at most {row['noise_over_spread']:.2f}"
         known = np.isfinite(row["noise_over_spread"])
         table.add_row(row["name"], f"{row['mean']:.4g}", within, over if known else "not known")
     console.print(table)
+    console.print("Intervals are for the population mean: sampling error, privacy noise and clipping bias together.")
     truth = load_breast_cancer().data  # not private: allowed here because the table is public
     off = (release.mean - truth.mean(axis=0)) / truth.std(axis=0)
     console.print(f"Over all {len(off)} columns the mean is off by {np.sqrt(np.mean(off**2)):.2f} spreads (r.m.s.).")

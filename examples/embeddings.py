@@ -66,7 +66,7 @@ def main() -> None:
     print(f"new messages sorted right: {sorted_right(private, *unseen):.1%} by private centres,")
     print(f"{sorted_right(truth, *unseen):.1%} by non-private ones")
     errors = np.linalg.norm(private - truth, axis=1)
-    predicted = [means[topic].error_radius(0.95) for topic in TOPICS]
+    predicted = [means[topic].error_radius(0.95, target="sample") for topic in TOPICS]
     worst = int(np.argmax(errors / predicted))
     print(f"error {errors[worst]:.3f}, predicted {predicted[worst]:.3f} (95 %), of the centre that fares worst")
 

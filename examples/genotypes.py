@@ -52,7 +52,7 @@ def main() -> None:
         return
 
     private, truth = release.mean / 2, genotypes.mean(axis=0) / 2  # the truth may be shown: these people are simulated
-    error, predicted = float(np.linalg.norm(private - truth)), release.error_radius(0.95) / 2
+    error, predicted = float(np.linalg.norm(private - truth)), release.error_radius(0.95, target="sample") / 2
     print(f"frequencies are off by {np.sqrt(np.mean((private - truth) ** 2)):.4f} (root mean square),")
     print(f"the panel's are off by {np.sqrt(np.mean((panel - truth) ** 2)):.4f}")
     common = panel > 0.05

@@ -51,7 +51,8 @@ def main() -> None:
         if not other.refused:
             print(f"{told}: error {np.linalg.norm(other.mean - truth):.2f}, basis: {other.parameters['basis']}")
     error = float(np.linalg.norm(release.mean - truth))
-    print(f"error {error:.2f}, predicted {release.error_radius(0.95):.2f} (95 %), Euclidean over {SIDE * SIDE} pixels")
+    predicted = release.error_radius(0.95, target="sample")
+    print(f"error {error:.2f}, predicted {predicted:.2f} (95 %), Euclidean over {SIDE * SIDE} pixels")
 
 
 if __name__ == "__main__":

@@ -18,9 +18,8 @@ from benchmarks.accuracy.ordinary_cells import LAW, OrdinaryCell
 from benchmarks.accuracy.ordinary_laws import LAWS
 from benchmarks.accuracy.running import DELTA, Course, add_options
 from benchmarks.accuracy.spectra import Floats
-from dimfree import InvalidParameter, Options, Release, release_mean, release_means
+from dimfree import Options, Release, release_mean, release_means
 from dimfree.noise import Noise
-from dimfree.results.confidence_sets import POPULATION
 from dimfree.results.reach import Reach
 
 PAGE, MODULE = "coverage", "benchmarks.accuracy.coverage"
@@ -114,10 +113,13 @@ def _released(cell: CoverageCell, X: Floats, noise: Noise) -> list[tuple[Release
 def _bars(release: Release, X: Floats, population: float) -> Bars:
     """Each kind against the mean that it is about."""
     own, law = np.nanmean(X, axis=0), np.full(X.shape[1], population)
-    ball, box = release.confidence_ball(CONFIDENCE), release.confidence_box(CONFIDENCE)
-    about = law if ball.covers == POPULATION else own
+    target = "population" if release.error_model.covers_population else "sample"
+    ball, box = (make(CONFIDENCE, target=target) for make in (release.confidence_ball, release.confidence_box))
+    about = law if target == "population" else own
     offset = release.unbiased_mean - about
-    alone, whole = release.interval(CONFIDENCE), release.interval(CONFIDENCE, simultaneous=True)
+    alone, whole = (
+        release.confidence_interval(CONFIDENCE, target="sample", simultaneous=every) for every in (False, True)
+    )
     found: Bars = {
         "records": _columns(*alone, own),
         "drawn in": None,
@@ -132,10 +134,7 @@ def _bars(release: Release, X: Floats, population: float) -> Bars:
 
 
 def _population(release: Release, law: Floats) -> Bar | None:
-    try:
-        return _columns(*release.interval(CONFIDENCE, include_sampling=True), law)
-    except InvalidParameter:
-        return None
+    return _columns(*release.confidence_interval(CONFIDENCE), law) if release.error_model.covers_population else None
 
 
 def _columns(low: Floats, high: Floats, mean: Floats) -> Bar:

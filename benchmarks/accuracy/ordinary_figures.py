@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.accuracy.ordinary_contestants import Answer, stddevs
 from benchmarks.accuracy.spectra import Floats
-from dimfree import InvalidParameter, Release
+from dimfree import Release
 
 OFF = 0.5  # deviations: a column that is farther off counts as lost
 CONFIDENCE = 0.95
@@ -65,13 +65,13 @@ def _bars(release: Release, units: Floats, truth: Truth) -> Figures:
     Columns that look like one value have no interval, and do not count.
     """
     mean = truth.mean / units
-    low, high = release.interval(CONFIDENCE)
+    low, high = release.confidence_interval(CONFIDENCE, target="sample")
     printed = np.isfinite(low)
     shown = truth.varying & printed
     half = (high - low)[shown] / 2 * units[shown] / truth.stddevs[shown]
     found: Figures = {"half_width": float(half.mean()) if half.size else None}
     found["covered_first"] = _share(((low <= mean) & (mean <= high))[:1][printed[:1]])  # the column unlike the others
-    radius = release.error_radius(CONFIDENCE)
+    radius = release.error_radius(CONFIDENCE, target="sample")
     drawn_in = _drawn_in(release, truth.X / units)
     for name, target in (("", mean), ("_reach", drawn_in)):
         if target is None:
@@ -99,10 +99,7 @@ def _covered_law(release: Release, population: float | None) -> float | None:
     """Share of the intervals for the population that hold the law's mean; None where the release offers none."""
     if population is None:
         return None
-    try:
-        low, high = release.interval(CONFIDENCE, include_sampling=True)
-    except InvalidParameter:
-        return None
+    low, high = release.confidence_interval(CONFIDENCE)
     return _share(((low <= population) & (population <= high))[np.isfinite(low)])
 
 

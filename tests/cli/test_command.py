@@ -54,7 +54,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch):
     assert {each.exit_code for each in done} <= {0, 3}  # real noise: once in a hundred runs good data are refused
     assert all(each.exit_code == 0 or "Refused" in each.stderr for each in done)
     assert done[4].exit_code == 3 or done[4].stdout.startswith(
-        "name,mean,noise_stddev,lower,upper,noise_over_spread\nage,"
+        "name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_over_spread\nage,"
     )  # the visits
     for means, start in (
         ("mean.csv", "name"),
@@ -63,7 +63,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch):
         ("means.csv", "group,name"),
     ):
         if Path(means).exists():
-            assert Path(means).read_text().startswith(f"{start},mean,noise_stddev,lower,")
+            assert Path(means).read_text().startswith(f"{start},mean,noise_stddev,ci_low,")
     assert Path("release.json").exists()
 
 

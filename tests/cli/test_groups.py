@@ -68,7 +68,7 @@ def words_of(result):
 
 def rows_of(text):
     header, *rows = csv.reader(io.StringIO(text))
-    assert header == ["group", "name", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
+    assert header == ["group", "name", "mean", "noise_stddev", "ci_low", "ci_high", "ci_covers", "noise_over_spread"]
     return [(group, name, float(mean), float(noise)) for group, name, mean, noise, *_ in rows]
 
 

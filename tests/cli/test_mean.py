@@ -92,7 +92,7 @@ def sentence_of(*args, expect=2, **kwargs):
 def test_csv_to_stdout_and_talk_to_stderr(folder, fake_release):
     result = run(data="data.csv")
     header, *lines = result.stdout.splitlines()
-    assert header == "name,mean,noise_stddev,lower,upper,noise_over_spread"
+    assert header == "name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_over_spread"
     assert [line.split(",")[:3] for line in lines] == [["age", "0.5", "0.25"], ["income", "1.5", "0.25"]]
     for word in ("Released", "epsilon=1.0", "spent", "charged", "0.25", "standard output"):
         assert word in result.stderr
@@ -372,6 +372,6 @@ def test_missing_cells_of_a_file_by_column(folder):
     Path("gaps.csv").write_text("\n".join(["a,b,c", *map(",".join, cells)]) + "\n")
     result = CliRunner().invoke(app, ["mean", "gaps.csv", *BUDGET, "--on-missing", "column", "--report", "r.html"])
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith("name,mean,noise_stddev,lower,upper,noise_over_spread,present\na,")
+    assert result.stdout.startswith("name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_over_spread,present\na,")
     assert "each column's mean over the people who have it" in " ".join(result.stderr.replace("│", "").split())
     assert "of the people have the column that fewest have" in Path("r.html").read_text()

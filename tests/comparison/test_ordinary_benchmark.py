@@ -132,8 +132,8 @@ def release(mean, *, half=1.0, resolved=None, radius=None, centre=0.0, scale=1.0
         refused=False,
         resolved=resolved,
         reach=reach,
-        interval=lambda confidence, include_sampling=False: (mean - half, mean + half),
-        error_radius=lambda confidence: float(np.max(half)),
+        confidence_interval=lambda level, target="population": (mean - half, mean + half),
+        error_radius=lambda level, target: float(np.max(half)),
     )
 
 

@@ -262,7 +262,7 @@ class Subjects:
             ),
             "Ledger.verify": (ledger.verify, lambda: {"head": ledger.head}),
             "Release.error_radius": (release.error_radius, dict),
-            "Release.interval": (release.interval, dict),
+            "Release.confidence_interval": (release.confidence_interval, dict),
             "Release.confidence_ball": (release.confidence_ball, dict),
             "Release.confidence_box": (release.confidence_box, dict),
             "Release.to_frame": (release.to_frame, dict),

@@ -43,10 +43,10 @@ def test_noise_in_alike_columns_is_called_precise():
 def test_error_bars_of_unlearned_columns_are_finite_and_cover(cancer):
     release = release_mean(cancer, epsilon=2.0, delta=1e-6, noise=SeededNoise(42))
     assert np.isinf(release.shape.log_stddev).any()
-    low, high = release.interval(0.95, include_sampling=True, simultaneous=True)
+    low, high = release.confidence_interval(0.95, simultaneous=True)
     assert np.isfinite(low).all()
     assert np.isfinite(high).all()
-    assert (release.confidence_box(0.95).high >= release.interval(0.95)[1]).all()
+    assert (release.confidence_box(0.95).high >= release.confidence_interval(0.95, target="sample")[1]).all()
     assert np.isfinite(release.confidence_ball(0.95).radius)
 
 

@@ -56,7 +56,7 @@ def test_intervals_cover_as_often_as_they_say():
     hit = 0
     for seed in range(80):
         X = table(700, 0.2, seed)
-        low, high = by_column(X, seed, objective="relative").interval(0.9)
+        low, high = by_column(X, seed, objective="relative").confidence_interval(0.9, target="sample")
         own = np.nanmean(X, axis=0)
         hit += int(((low <= own) & (own <= high)).sum())
     assert 335 <= hit <= 383
@@ -77,7 +77,7 @@ def test_a_column_of_those_who_miss_all_others_is_covered():
     for seed in range(40):
         X = of_two_studies(6000, 20, seed)
         found = by_column(X, seed, objective="relative")
-        low, high = found.interval(0.9)
+        low, high = found.confidence_interval(0.9, target="sample")
         hit += int(low[0] <= np.nanmean(X[:, 0]) <= high[0])
         assert abs(found.present[0] - 0.1) < 0.03
     assert hit >= 28

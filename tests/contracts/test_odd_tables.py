@@ -109,9 +109,11 @@ def check_outcome(release, width):
     assert (release.noise_stddev > 0).all()
     assert release.resolved.shape == (width,)
     with strictly():
-        low, high = release.interval(0.95)
+        ends = [release.confidence_interval(0.95, target=target) for target in ("population", "sample")]
         repr(release), release.error_radius(0.95), release.noise_over_spread(), release.to_frame()
-    assert (low <= high).all()  # equal where the noise is below the resolution of a float
+    for low, high in ends:
+        assert (low <= high).all()  # equal where the noise is below the resolution of a float
+        assert np.array_equal(np.isinf(low), release.one_value)
     if release.reach is not None:
         assert release.reach.radius > 0
         assert (release.reach.columns > 0).all()

@@ -265,7 +265,7 @@ def test_far_from_zero(table, relation):
 def test_more_columns_than_records(rng):
     table = rng.normal(size=(COUNT, 1500)) * np.geomspace(3, 0.01, 1500)
     found = released(table)
-    assert np.linalg.norm(found.mean - table.mean(axis=0)) < 2 * found.error_radius(0.99)
+    assert np.linalg.norm(found.mean - table.mean(axis=0)) < 2 * found.error_radius(0.99, target="sample")
 
 
 # options
@@ -336,10 +336,10 @@ def test_denoising_helps_where_means_are_alike(flat):
 
 def test_error_bars_of_a_denoised_mean_rest_on_the_unbiased_one(flat):
     plain, smooth = released(flat), released(flat, denoise=True)
-    for options in ({}, {"simultaneous": True}, {"include_sampling": True}):
-        one, two = plain.interval(0.9, **options), smooth.interval(0.9, **options)
+    for options in ({}, {"simultaneous": True}, {"target": "sample"}):
+        one, two = plain.confidence_interval(0.9, **options), smooth.confidence_interval(0.9, **options)
         assert all((a == b).all() for a, b in zip(one, two, strict=True))
-    low, high = smooth.interval()
+    low, high = smooth.confidence_interval(target="sample")
     assert (low + high) / 2 == pytest.approx(smooth.unbiased_mean, abs=1e-12)
     moved = float(np.linalg.norm(smooth.mean - smooth.unbiased_mean))
     assert smooth.error_radius(0.9) == pytest.approx(plain.error_radius(0.9) + moved, rel=1e-9)

@@ -99,7 +99,9 @@ def test_a_release_is_read_back_as_it_was_written(name):
     assert again == found
     assert dict(again.parameters) == dict(found.parameters)
     assert again.confidence_ball(0.9).radius == found.confidence_ball(0.9).radius
-    assert (again.interval(0.9)[0] == found.interval(0.9)[0]).all()
+    assert (
+        again.confidence_interval(0.9, target="sample")[0] == found.confidence_interval(0.9, target="sample")[0]
+    ).all()
 
 
 def test_the_directions_are_those_of_the_records():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dimfree.estimators.learn.population import (
+    NOT_MEASURED,
     LengthMoments,
     Lengths,
     correlation,
@@ -122,20 +123,19 @@ def test_moments_of_lengths(rng):
     assert moments.drawn == pytest.approx((np.maximum(1 - 1 / lengths, 0) ** 2).mean(), rel=0.3)
 
 
-def test_records_beyond_the_last_edge_leave_the_population_unsaid(rng):
+def test_records_beyond_the_last_edge_count_there_and_are_named(rng):
     rows = normal(rng, 5)
     rows[:100] *= 60  # beyond the last edge, which is 21 predicted lengths away
-    assert found(rows[100:], np.ones(5)) is not None
-    assert found(rows, np.ones(5)) is None
+    near, far = found(rows[100:], np.ones(5)), found(rows, np.ones(5))
+    assert (near.unmeasured, far.unmeasured) == (False, True)
+    assert far.widening > near.widening + 100 * 10**2 / COUNT  # at least as much as 100 records at half the edge
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e170])
-def test_where_squares_leave_the_range_of_floats_nothing_is_said(rng, scale):
+def test_where_squares_leave_the_range_of_floats_nothing_is_added(rng, scale):
     seen = looked_at(normal(rng, 2), 8.0)
-    assert (
-        learned_population(replace(seen, ball=replace(seen.ball, scale=np.full(2, scale))), np.ones(2), np.ones(2))
-        is None
-    )
+    seen = replace(seen, ball=replace(seen.ball, scale=np.full(2, scale)))
+    assert learned_population(seen, np.ones(2), np.ones(2)) == NOT_MEASURED
 
 
 def test_directions_learned_too_narrow_are_widened_along_the_widest(rng):
@@ -155,14 +155,14 @@ def test_one_coordinate_has_no_correlation():
 
 
 @pytest.mark.parametrize("dimension", [1, 30])
-def test_nothing_is_said_of_the_population_where_entries_may_have_been_held(rng, dimension):
+def test_entries_that_may_have_been_held_are_not_measured(rng, dimension):
     """A hundred records lie far away in one column, held at 48 deviations; their length tells nothing of how far."""
     rows = rng.normal(size=(COUNT, dimension))
     rows[:100, 0] = 48.0
     seen = looked_at(rows, 8.0)
-    assert learned_population(seen, np.zeros(dimension), np.ones(dimension)) is not None
+    assert not learned_population(seen, np.zeros(dimension), np.ones(dimension)).unmeasured
     held = replace(seen, ball=replace(seen.ball, cap=48.0))
-    assert learned_population(held, np.zeros(dimension), np.ones(dimension)) is None
+    assert learned_population(held, np.zeros(dimension), np.ones(dimension)).unmeasured
     near = looked_at(rng.normal(size=(COUNT, dimension)), 8.0)
     near = replace(near, ball=replace(near.ball, cap=48.0))
-    assert learned_population(near, np.zeros(dimension), np.ones(dimension)) is not None
+    assert not learned_population(near, np.zeros(dimension), np.ones(dimension)).unmeasured

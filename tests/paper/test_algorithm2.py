@@ -1,5 +1,6 @@
 """Algorithm 2, literally: public plan, averages, the whole release; costs exactly, bad input to the end."""
 
+import html
 import math
 from dataclasses import dataclass
 
@@ -14,7 +15,6 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import bound_distance, calibrate_bounded, calibrate_filtered, remaining_mu
 from dimfree.accounting.losses import Approximate, Pure
 from dimfree.data.records import as_records
-from dimfree.errors import InvalidParameter
 from dimfree.estimators.run import TOO_FEW
 from dimfree.mechanisms.paper.sparse_vector import sparse_scale
 from dimfree.noise import SeededNoise
@@ -23,6 +23,7 @@ from dimfree.paper.algorithm2 import FAR, LOW_WEIGHT, NO_SCALE, NO_VOTE, Learned
 from dimfree.paper.averaging import CoordinateBlock, average
 from dimfree.paper.group_variances import repeated_delta
 from dimfree.paper.shares import choose_steps, paper_shares, printed_top, votes_needed
+from dimfree.results.confidence_sets import NO_POPULATION
 from dimfree.results.error_model import ErrorModel
 
 RELATIONS = ["add-remove", "replace-one"]
@@ -335,10 +336,13 @@ def test_no_spread_of_the_records_is_stated(rng, relation):
     """A random half is averaged and no spread is believed: error bars speak of the noise alone."""
     found = released(rng.normal(size=(4000, 2)) * 50, neighbours=relation)
     assert found._error_model.to_dict() == ErrorModel().to_dict()
-    low, high = found.interval(0.95)
+    low, high = found.confidence_interval(0.95, target="sample")
     assert high - low == pytest.approx(2 * 1.959964 * found.noise_stddev, rel=1e-5)
-    with pytest.raises(InvalidParameter, match="include_sampling=False"):
-        found.interval(include_sampling=True)
+    assert np.isinf(found.confidence_interval()).all()
+    assert found.to_frame()["ci_covers"].tolist() == ["no interval"] * 2
+    assert found.confidence_ball().statement() == NO_POPULATION
+    assert "± inf" not in found._repr_html_()
+    assert html.escape(NO_POPULATION) in found._repr_html_()
 
 
 def test_each_half_has_its_own_job(rng):

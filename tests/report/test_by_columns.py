@@ -28,11 +28,14 @@ def rows_of(release):
 def test_noise_over_spread_leads_and_is_at_the_unfavourable_end():
     release = by_columns(MIXED, over=np.array([0.05, 0.1, 0.2]), columns=NAMES)
     rows = column_rows(release)
-    assert [what for what, _ in rows] == ["noise / spread", "objective", "unresolved", "reach"]
+    assert [what for what, _ in rows] == ["noise / spread", "objective", "unresolved", "intervals", "reach"]
     low, most = 0.1 * np.exp(0.2), 0.2 * np.exp(0.2)
     assert rows[0][1] == f"at most {low:.2g} of the spread in half of the columns, {most:.2g} in the worst (cells)"
     assert rows[1][1].startswith("relative: every column")
     assert rows[2][1] == "no column"
+    assert (
+        rows[3][1] == "Intervals are for the population mean: sampling error, privacy noise and clipping bias together"
+    )
 
 
 def test_the_total_objective_is_told_as_such():
@@ -72,7 +75,7 @@ def test_page_leads_with_noise_over_spread_and_shows_the_reach_of_every_column()
     assert page.text.index("noise / spread ≤ 0.061") < page.text.index("privacy loss")
     assert "Noise: at most 0.061 of the spread in half of the columns, 0.061 in the worst" in page.text
     assert "counts in full within" in page.text
-    assert "score ≤ 0.061 precise 3.000 ± 0.098 −3.0 to 9.0" in page.text
+    assert "score ≤ 0.061 precise 3.000 ± 0.132 −3.0 to 9.0" in page.text
     assert "|mean| / noise" not in page.text.split("Noise against spread")[1].split("Signs")[0]
 
 
@@ -90,7 +93,7 @@ def test_mixed_units_are_drawn_in_spreads_and_no_distance_over_all_is_stated():
 def test_bars_in_spreads_are_those_of_the_release_over_the_low_end_of_the_spread():
     release = by_columns(MIXED, over=np.array([0.05, 0.1, 0.2]), unresolved=[1])
     drawn = Reading.of(release, 0.95).in_spreads()
-    low, high = release.interval(0.95)
+    low, high = release.confidence_interval(0.95)
     half = (high - low) / 2 / (np.array(MIXED) * np.exp(-0.2))
     np.testing.assert_allclose(drawn.high, np.where([True, False, True], half, 0.0))
     np.testing.assert_allclose(drawn.low, -drawn.high)
@@ -190,6 +193,6 @@ def test_no_bar_is_drawn_where_there_is_no_interval(spread):
     for kind in ("mean", "noise") if len(spread) > 1 else ("mean",):
         json.dumps(release.plot(kind).to_dict(), allow_nan=False)
     frame = release.to_frame()
-    assert frame["lower"].isna().tolist() == frame["upper"].isna().tolist() == release.one_value.tolist()
+    assert frame["ci_low"].isna().tolist() == frame["ci_high"].isna().tolist() == release.one_value.tolist()
     cells = [line.split(",") for line in mean_csv(release).splitlines()[1:]]
     assert [cell[3] == cell[4] == "" for cell in cells] == release.one_value.tolist()

@@ -12,6 +12,7 @@ from dimfree.geometry.bases.by_name import NAMED
 from dimfree.geometry.bases.given import Given
 from dimfree.report.meanings import BASES, PARAMETERS, parameter_rows
 from dimfree.report.page import report_html
+from dimfree.results.confidence_sets import POPULATION_NOTE
 from dimfree.results.error_model import LearnedDirections, LearnedShape
 
 
@@ -74,6 +75,7 @@ def test_no_meaning_leans_on_another_row():
 
 
 def test_error_bars_say_what_they_contain():
-    plain = page_of(released([1.5, -2.0, 0.01]))
-    assert "mean interval, 95 % noise s.d." in plain.text
-    assert "Thick bars: these records, 95 % for each" in plain.text
+    plain = page_of(released([1.5, -2.0, 0.01], spread=1.0, records=100.0))
+    assert "mean confidence interval, 95% noise s.d." in plain.text
+    assert "Thick bars: 95% confidence intervals of the population mean, each coordinate" in plain.text
+    assert POPULATION_NOTE in plain.text

@@ -51,8 +51,8 @@ def test_page_tells_promise_spending_mean_plan_method_and_origin():
 
 def test_table_shows_the_released_numbers_to_two_digits_of_the_noise():
     page = page_of(NAMED)
-    assert "age 1.50 ± 0.49 0.25 0.025 precise 6.00" in page.text
-    assert "score 0.01 ± 0.49 0.25 0.025 precise 0.0400" in page.text
+    assert "age 1.50 ± 1.00 0.25 0.025 precise 6.00" in page.text
+    assert "score 0.01 ± 1.00 0.25 0.025 precise 0.0400" in page.text
     assert "3 of 3 columns have noise below a tenth of the spread, 0 above one spread." in page.text
 
 
@@ -243,7 +243,7 @@ def test_one_column_and_columns_in_any_units_are_drawn():
 
 
 def test_denoised_mean_shows_where_its_bars_stand():
-    page = page_of(released([4.0, -4.0], 0.5, denoised=[1.0, -1.0]))
+    page = page_of(released([4.0, -4.0], 0.5, spread=1.0, records=1e9, denoised=[1.0, -1.0]))
     assert "bars stand about the unbiased mean" in page.text
     assert "column 0 1.00 3.02 to 4.98 0.50" in page.text
 
@@ -293,5 +293,5 @@ def test_numbers_are_typeset():
 def test_anything_else_is_refused_in_words():
     with pytest.raises(InvalidParameter, match="Release or Means"):
         report_html(json.loads(NAMED.to_json()))
-    with pytest.raises(InvalidParameter, match="confidence"):
-        report_html(NAMED, confidence=1.0)
+    with pytest.raises(InvalidParameter, match="level"):
+        report_html(NAMED, level=1.0)

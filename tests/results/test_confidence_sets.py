@@ -10,6 +10,7 @@ from scipy.stats import chi2, ncx2, norm
 
 from dimfree import Budget, Guarantee, InvalidParameter, Neighbours, RefusedRelease, Release
 from dimfree.accounting.events import Costs
+from dimfree.results.confidence_sets import NO_POPULATION, UNMEASURED, interval_note
 from dimfree.results.error_model import ErrorModel, LearnedShape
 from dimfree.results.quantiles import coordinate_reach, length_quantile
 from dimfree.results.reach import Reach
@@ -83,8 +84,8 @@ def test_widening_multiplies_the_sampling_part_of_every_set():
     plain, wide = sampled(), sampled(widening=4.0)
     assert wide.confidence_box().parts.sampling == pytest.approx(2 * plain.confidence_box().parts.sampling)
     assert wide.confidence_ball().parts.sampling == pytest.approx(2 * plain.confidence_ball().parts.sampling)
-    assert wide.error_radius() == plain.error_radius()
-    low, high = wide.interval(include_sampling=True)
+    assert wide.error_radius(target="sample") == plain.error_radius(target="sample")
+    low, high = wide.confidence_interval()
     assert high - low == pytest.approx(2 * norm.ppf(0.975) * np.hypot(0.3, 0.8))
 
 
@@ -113,14 +114,14 @@ def test_a_widening_below_one_and_a_correlation_beyond_one_are_errors(wrong):
 def test_the_sets_are_those_of_the_primitives():
     release = sampled()
     ball, box = release.confidence_ball(0.8), release.confidence_box(0.8)
-    assert ball.radius == release.error_radius(0.8, include_sampling=True)
-    low, high = release.interval(0.8, simultaneous=True, include_sampling=True)
+    assert ball.radius == release.error_radius(0.8)
+    low, high = release.confidence_interval(0.8, simultaneous=True)
     assert np.array_equal(box.low, low)
     assert np.array_equal(box.high, high)
 
 
-def test_without_a_model_of_the_records_a_set_speaks_of_these_records():
-    ball, box = released().confidence_ball(), released().confidence_box()
+def test_a_set_of_the_sample_mean_covers_these_records():
+    ball, box = released().confidence_ball(target="sample"), released().confidence_box(target="sample")
     assert (
         ball.covers
         == box.covers
@@ -138,7 +139,7 @@ def test_without_a_model_of_the_records_a_set_speaks_of_these_records():
 def test_a_stated_reach_says_which_mean_of_these_records_is_covered():
     reach = Reach(2.5, np.zeros(WIDE), np.ones(WIDE))
     bare = Release.released(mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), reach=reach, **COMMON)
-    for region in (bare.confidence_ball(), bare.confidence_box()):
+    for region in (bare.confidence_ball(target="sample"), bare.confidence_box(target="sample")):
         assert region.covers == (
             "the mean of these records, each farther than 2.5 from the centre drawn in to 2.5 "
             "(no private method can exclude such records)"
@@ -188,7 +189,7 @@ def test_sets_can_be_written_down_and_not_changed():
 @pytest.mark.parametrize("confidence", [0.0, 1.0, "high", float("nan")])
 def test_a_confidence_outside_the_unit_interval_is_an_error(confidence):
     for make in (sampled().confidence_ball, sampled().confidence_box):
-        with pytest.raises(InvalidParameter, match="confidence"):
+        with pytest.raises(InvalidParameter, match="level"):
             make(confidence)
 
 
@@ -206,15 +207,15 @@ def test_what_an_earlier_run_says_of_the_population_holds_for_a_release_in_its_s
     assert (later.error_model.widening, later.error_model.correlation, later.error_model.records) == (3.0, 0.5, 100.0)
     assert np.array_equal(later.shape.variances, np.full(WIDE, 16.0))
     silent = released(learned=shape, record_stddev=np.full(WIDE, 3.0))
-    assert "these records" in sampled().with_learned(silent).confidence_ball().covers
+    assert not sampled().with_learned(silent).error_model.covers_population
+    unmeasured = sampled(learned=shape, unmeasured=True)
+    assert sampled().with_learned(unmeasured).error_model.unmeasured
     assert sampled().with_learned(sampled()) == sampled()
 
 
 def test_sets_say_which_columns_they_do_not_cover():
     flags = np.arange(WIDE) == 1
-    release = Release.released(
-        mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), error_model=ErrorModel(one_value=flags), **COMMON
-    )
+    release = sampled(one_value=flags)
     box, ball = release.confidence_box(), release.confidence_ball()
     assert np.array_equal(np.isinf(box.low), flags)
     assert np.array_equal(np.isinf(box.high), flags)
@@ -225,7 +226,7 @@ def test_sets_say_which_columns_they_do_not_cover():
     assert ball.uncovered == ball.to_dict()["uncovered"] == 1
     for region in (box, ball):
         assert "Columns that look like one value are not covered: 1." in region.statement()
-    bare = Release.released(mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), **COMMON)
+    bare = sampled()
     assert "look like one value" not in bare.confidence_ball().statement() + bare.confidence_box().statement()
 
 
@@ -233,11 +234,11 @@ def test_sets_say_which_columns_they_do_not_cover():
 @pytest.mark.parametrize("shift", [0.1, 0.3, 0.5, 1.0, 2.0])
 def test_bars_are_wide_enough_for_the_shift_that_they_allow_for(confidence, shift):
     release = released(clipping=shift)
-    reach = (release.interval(confidence)[1] - release.mean)[0] / 0.3
+    reach = (release.confidence_interval(confidence, target="sample")[1] - release.mean)[0] / 0.3
     assert norm.cdf(reach - shift) - norm.cdf(-reach - shift) >= confidence - 1e-4
-    alone = (released().interval(confidence)[1] - release.mean)[0] / 0.3
+    alone = (released().confidence_interval(confidence, target="sample")[1] - release.mean)[0] / 0.3
     assert norm.cdf(alone - shift) - norm.cdf(-alone - shift) < confidence  # the partner: not so without
-    every = ncx2.cdf((release.error_radius(confidence) / 0.3) ** 2, WIDE, WIDE * shift**2)
+    every = ncx2.cdf((release.error_radius(confidence, target="sample") / 0.3) ** 2, WIDE, WIDE * shift**2)
     assert every >= confidence - 0.02  # of a shift as long as so many noises, at worst
 
 
@@ -245,23 +246,58 @@ def test_clipping_widens_the_noise_alone_and_is_told():
     wider = np.hypot(1, 0.5)
     for plain, allowed in ((released(), released(clipping=0.5)), (sampled(), sampled(clipping=0.5))):
         assert np.array_equal(plain.noise_stddev, allowed.noise_stddev)
-        assert "allowed for like 0.5 times as much noise" in allowed.confidence_ball().statement()
-        assert "allowed for" not in plain.confidence_box().statement()
-    low, high = released(clipping=0.5).interval(0.9)
-    assert np.allclose(high - low, wider * np.subtract(*released().interval(0.9)[::-1]))
-    assert released(clipping=0.5).error_radius(0.9) == pytest.approx(wider * released().error_radius(0.9))
-    low, high = sampled(clipping=0.5).interval(0.9, include_sampling=True)
+        target = "population" if plain.error_model.covers_population else "sample"
+        assert "allowed for like 0.5 times as much noise" in allowed.confidence_ball(target=target).statement()
+        assert "allowed for" not in plain.confidence_box(target=target).statement()
+    low, high = released(clipping=0.5).confidence_interval(0.9, target="sample")
+    assert np.allclose(high - low, wider * np.subtract(*released().confidence_interval(0.9, target="sample")[::-1]))
+    assert released(clipping=0.5).error_radius(0.9, target="sample") == pytest.approx(
+        wider * released().error_radius(0.9, target="sample")
+    )
+    low, high = sampled(clipping=0.5).confidence_interval(0.9)
     assert np.allclose(high - low, 2 * norm.ppf(0.95) * np.hypot(0.3 * wider, 0.4))
 
 
-def test_where_no_tail_was_seen_no_error_bars_are_claimed():
-    release = Release.from_json(sampled(clipping=np.inf).to_json())
-    assert release.error_model.clipping == np.inf
-    assert np.isinf(release.interval(0.9)).all()
+def test_the_population_has_no_interval_if_the_release_does_not_model_it():
+    release = Release.from_json(released().to_json())
+    assert np.isinf(release.confidence_interval(0.9)).all()
+    assert np.isinf(release.confidence_interval(0.9, simultaneous=True)).all()
     assert np.isinf(release.error_radius(0.9))
-    assert np.isinf(release.interval(0.9, include_sampling=True, simultaneous=True)).all()
     for found in (release.confidence_ball(), release.confidence_box()):
-        assert found.statement().startswith("No error bars are claimed")
-        assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["clipping"] is None
-    with pytest.raises(InvalidParameter, match="clipping"):
-        released(clipping=-0.1)
+        assert found.statement() == NO_POPULATION == interval_note(release.error_model)
+        json.dumps(found.to_dict(), allow_nan=False)
+    assert np.isfinite(release.confidence_interval(0.9, target="sample")).all()
+
+
+def test_records_farther_out_than_was_measured_are_named_and_survive_json():
+    release = Release.from_json(sampled(unmeasured=True).to_json())
+    assert release.error_model.unmeasured
+    assert np.array_equal(release.confidence_interval(), sampled().confidence_interval())
+    for found in (release.confidence_ball(), release.confidence_box()):
+        assert UNMEASURED in found.statement()
+        assert found.to_dict()["unmeasured"] is True
+    assert interval_note(release.error_model).endswith(UNMEASURED)
+    assert UNMEASURED not in sampled().confidence_ball().statement() + interval_note(sampled().error_model)
+    assert "unmeasured" not in sampled().error_model.to_dict()
+
+
+@pytest.mark.parametrize("wrong", [{"clipping": -0.1}, {"clipping": np.inf}, {"unmeasured": 1}])
+def test_a_negative_clipping_bias_and_a_flag_that_is_a_number_are_errors(wrong):
+    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
+        released(**wrong)
+
+
+def test_the_default_interval_holds_sampling_error_and_is_wider_than_that_of_the_sample_mean():
+    release = sampled()
+    low, high = release.confidence_interval()
+    assert np.allclose(high - low, 2 * norm.ppf(0.975) * 0.5)
+    low, high = release.confidence_interval(target="sample")
+    assert np.allclose(high - low, 2 * norm.ppf(0.975) * 0.3)
+
+
+@pytest.mark.parametrize("target", ["people", None, True, "Sample"])
+def test_an_unknown_target_is_an_error(target):
+    release = sampled()
+    for make in (release.confidence_interval, release.error_radius, release.confidence_ball, release.to_frame):
+        with pytest.raises(InvalidParameter, match="target"):
+            make(target=target)

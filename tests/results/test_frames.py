@@ -17,7 +17,7 @@ from dimfree.results.frames import LIBRARIES
 
 NAMES = ["age", "größe", "a,b"]
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "shape": None, "covariance": np.ones(3)}
-SHOWN = ["name", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
+SHOWN = ["name", "mean", "noise_stddev", "ci_low", "ci_high", "ci_covers", "noise_over_spread"]
 
 
 @pytest.fixture
@@ -58,26 +58,29 @@ def test_a_release_becomes_a_frame_of_the_library(table, library):
     assert columns["name"] == NAMES
     assert columns["mean"] == release.mean.tolist()
     assert columns["noise_stddev"] == release.noise_stddev.tolist()
-    reach = norm.ppf(0.975) * release.noise_stddev * np.hypot(1, release.error_model.clipping)
-    assert np.allclose(columns["lower"], release.mean - reach, rtol=1e-9)
-    assert np.allclose(columns["upper"], release.mean + reach, rtol=1e-9)
+    sampling = 1 / np.sqrt(release.error_model.records)  # the stated standard deviations are 1
+    reach = norm.ppf(0.975) * np.hypot(release.noise_stddev * np.hypot(1, release.error_model.clipping), sampling)
+    assert np.allclose(columns["ci_low"], release.mean - reach, rtol=1e-9)
+    assert np.allclose(columns["ci_high"], release.mean + reach, rtol=1e-9)
+    assert columns["ci_covers"] == ["population mean"] * 3
 
 
 def test_pandas_is_the_default_and_numbers_are_numbers(table):
     frame = released(table).to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame["name"].tolist() == ["0", "1", "2"]
-    assert all(frame[name].dtype == np.float64 for name in SHOWN[1:])
+    assert all(frame[name].dtype == np.float64 for name in SHOWN[1:] if name != "ci_covers")
 
 
 def test_the_intervals_are_those_that_were_asked_for(table):
     release = released(table)
-    every = {"confidence": 0.8, "simultaneous": True, "include_sampling": True}
-    low, high = release.interval(0.8, simultaneous=True, include_sampling=True)
+    every = {"level": 0.8, "simultaneous": True, "target": "sample"}
+    low, high = release.confidence_interval(0.8, simultaneous=True, target="sample")
     frame = release.to_frame(**every)
-    assert frame["lower"].tolist() == low.tolist()
-    assert frame["upper"].tolist() == high.tolist()
-    assert (frame["upper"] - release.to_frame(confidence=0.5)["upper"] > 0).all()
+    assert frame["ci_low"].tolist() == low.tolist()
+    assert frame["ci_high"].tolist() == high.tolist()
+    assert frame["ci_covers"].tolist() == ["sample mean"] * 3
+    assert (frame["ci_high"] - release.to_frame(level=0.5, target="sample")["ci_high"] > 0).all()
 
 
 def test_a_column_that_is_not_resolved_has_no_noise_over_spread(rng):
@@ -129,12 +132,12 @@ def test_means_of_groups_become_one_long_frame(table, library):
         noise=SeededNoise(42),
     )
     assert means.refused == ("nobody",)
-    columns = columns_of(means.to_frame(library, confidence=0.9))
+    columns = columns_of(means.to_frame(library, level=0.9))
     assert list(columns) == ["group", *SHOWN]
     assert columns["group"] == ["north"] * 3 + ["south"] * 3
     assert columns["name"] == NAMES * 2
     assert columns["mean"] == [*means["north"].mean.tolist(), *means["south"].mean.tolist()]
-    assert columns["upper"][3:] == means["south"].interval(0.9)[1].tolist()
+    assert columns["ci_high"][3:] == means["south"].confidence_interval(0.9)[1].tolist()
 
 
 # In

@@ -33,7 +33,8 @@ def a_release(d=4, columns=None, spread=1.0, refused=False, delta=1e-6, **parame
     }
     if refused:
         return Release.refused_because("Too few <rows>.", **common)
-    model = ErrorModel() if spread is None else ErrorModel(record_stddev=np.full(d, spread) * np.arange(1, d + 1))
+    known = {} if spread is None else {"record_stddev": np.full(d, spread) * np.arange(1, d + 1), "records": 400.0}
+    model = ErrorModel(**known)
     mean = np.linspace(-1.0, 1.0, d)
     return Release.released(mean=mean, noise_stddev=np.full(d, 0.15), error_model=model, **common)
 
@@ -55,11 +56,14 @@ def test_any_number_of_columns_has_a_picture(kind, d):
 
 def test_the_intervals_are_those_of_the_release():
     release = a_release()
-    low, high = release.interval(0.8)
-    rows = [row for row in values_of(release.plot(confidence=0.8)) if "low" in row][:4]
+    low, high = release.confidence_interval(0.8)
+    rows = [row for row in values_of(release.plot(level=0.8)) if "low" in row][:4]
     assert [row["low"] for row in rows] == low.tolist()
     assert [row["high"] for row in rows] == high.tolist()
     assert [row["mean"] for row in rows] == release.mean.tolist()
+    rows = [row for row in values_of(release.plot(level=0.8, target="sample")) if "low" in row][:4]
+    assert [row["low"] for row in rows] == release.confidence_interval(0.8, target="sample")[0].tolist()
+    assert "sample mean" in release.plot(target="sample").to_dict()["title"]["text"]
 
 
 def test_the_noise_stands_against_the_spread():
@@ -102,13 +106,13 @@ def test_altair_is_imported_by_a_plot_alone():
 def test_groups_have_a_panel_for_each_column_and_a_row_each():
     one = a_release(3, ("age", "income", "score"))
     means = Means(one.guarantee, {"north": one, "east": one, "south": a_release(3, refused=True)})
-    drawn = means.plot(confidence=0.9).to_dict()
+    drawn = means.plot(level=0.9).to_dict()
     assert [panel["title"] for panel in drawn["concat"]] == ["age", "income", "score"]
-    assert "90 %" in drawn["title"]["text"]
+    assert "90% confidence intervals of the population mean" in drawn["title"]["text"]
     assert drawn["title"]["subtitle"] == "2 of 3 groups"
     rows = drawn["datasets"][drawn["concat"][1]["layer"][0]["data"]["name"]]
     assert [row["group"] for row in rows] == ["north", "east"]
-    low, high = one.interval(0.9)
+    low, high = one.confidence_interval(0.9)
     assert [(row["mean"], row["low"], row["high"]) for row in rows] == [(one.mean[1], low[1], high[1])] * 2
 
 

@@ -5,17 +5,22 @@ import pytest
 from pages import released
 from scipy.stats import norm
 
+from dimfree.results.confidence_sets import POPULATION_NOTE, SAMPLE_NOTE
 from dimfree.results.reading import Reading, drawn_places, drawn_ranks
 
 
 def test_signs_follow_the_intervals_and_decide_nothing_else():
     together = norm.ppf((1 + 0.95**0.25) / 2)  # Šidák over four coordinates
     strengths = together * np.array([1.001, -1.001, 0.999, 0.5])
-    reading = Reading.of(released(0.25 * strengths, 0.25), 0.95)
+    release = released(0.25 * strengths, 0.25)
+    reading = Reading.of(release, 0.95, "sample")
     assert reading.clear == 2
     assert reading.threshold == pytest.approx(together, rel=1e-9)
     assert dict(reading.counts()) == {"precise": 0, "rough": 0, "lost in noise": 0, "spread not learned": 4}
     assert not reading.compared
+    assert Reading.of(release, 0.95).clear == 0  # nothing is said of the population
+    modelled = released(0.25 * strengths, 0.25, spread=2.5, records=100.0)
+    assert (Reading.of(modelled, 0.95, "sample").clear, Reading.of(modelled, 0.95).clear) == (2, 0)
 
 
 def test_counts_are_those_of_the_verdicts():
@@ -25,16 +30,19 @@ def test_counts_are_those_of_the_verdicts():
     assert reading.over_spread == pytest.approx([0.25 / 2.51] * 2)
 
 
-def test_longer_bars_contain_the_shorter_and_speak_of_the_population():
+def test_bars_are_for_the_population_and_longer_for_all_coordinates_at_once():
     reading = Reading.of(released([1.0, 2.0], 0.25, spread=2.0, records=100.0), 0.9)
     wider = norm.ppf((1 + 0.9**0.5) / 2) * np.hypot(0.25, 0.2)
     np.testing.assert_allclose(reading.all_high - reading.mean, wider)
-    np.testing.assert_allclose(reading.high - reading.mean, norm.ppf(0.95) * 0.25)
-    assert reading.covers == "the population mean"
+    np.testing.assert_allclose(reading.high - reading.mean, norm.ppf(0.95) * np.hypot(0.25, 0.2))
+    assert reading.note == POPULATION_NOTE
+    sample = Reading.of(released([1.0, 2.0], 0.25, spread=2.0, records=100.0), 0.9, "sample")
+    np.testing.assert_allclose(sample.high - sample.mean, norm.ppf(0.95) * 0.25)
+    assert sample.note == SAMPLE_NOTE
 
 
 def test_shrunk_mean_keeps_bars_about_the_unbiased_one():
-    reading = Reading.of(released([4.0, -4.0], 0.5, denoised=[1.0, -1.0]), 0.95)
+    reading = Reading.of(released([4.0, -4.0], 0.5, spread=1.0, records=9.0, denoised=[1.0, -1.0]), 0.95)
     np.testing.assert_allclose((reading.low + reading.high) / 2, [4.0, -4.0])
     assert reading.mean.tolist() == [1.0, -1.0]
     assert reading.strength.tolist() == [8.0, 8.0]

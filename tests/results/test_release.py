@@ -93,12 +93,12 @@ def test_columns_that_look_like_one_value_have_no_interval():
     assert back == release == copy.deepcopy(release) != released(error_model=replace(model, one_value=None))
     assert back.one_value.tolist() == ONE_VALUE.tolist()
     assert not back.one_value.flags.writeable
-    for bars in ({}, {"simultaneous": True}, {"include_sampling": True}):
-        low, high = back.interval(**bars)
+    for bars in ({}, {"simultaneous": True}, {"target": "sample"}):
+        low, high = back.confidence_interval(**bars)
         assert (np.isneginf(low) == ONE_VALUE).all()
         assert (np.isposinf(high) == ONE_VALUE).all()
         known = replace(model, one_value=None)
-        assert np.array_equal(low[~ONE_VALUE], released(error_model=known).interval(**bars)[0][~ONE_VALUE])
+        assert np.array_equal(low[~ONE_VALUE], released(error_model=known).confidence_interval(**bars)[0][~ONE_VALUE])
     assert released().one_value.tolist() == [False] * 3
 
 

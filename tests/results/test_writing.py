@@ -17,11 +17,12 @@ from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, RefusedRelease
 from dimfree.results.drafts import publish_together
+from dimfree.results.error_model import ErrorModel
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 from dimfree.results.writing import check_target, draft_mean, mean_csv, write_mean, write_text
 
-SHOWN = ["name", "mean", "noise_stddev", "lower", "upper", "noise_over_spread"]
+SHOWN = ["name", "mean", "noise_stddev", "ci_low", "ci_high", "ci_covers", "noise_over_spread"]
 KINDS = ["npy", "npz", "csv", "parquet"]
 
 finite = st.floats(-1e300, 1e300, allow_nan=False, width=64)
@@ -31,7 +32,7 @@ names = st.text(
 in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 
-def a_release(mean=(1.5, -0.0), noise_stddev=(0.1, 5e-324), columns=("a", "b"), refused=False):
+def a_release(mean=(1.5, -0.0), noise_stddev=(0.1, 5e-324), columns=("a", "b"), refused=False, **known):
     common = {
         "guarantee": Guarantee(1.0, 1e-6, Neighbours.ADD_REMOVE, True),
         "ledger": Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=()),
@@ -42,7 +43,8 @@ def a_release(mean=(1.5, -0.0), noise_stddev=(0.1, 5e-324), columns=("a", "b"), 
     }
     if refused:
         return Release.refused_because("Too few rows.", **common)
-    return Release.released(mean=np.array(mean), noise_stddev=np.array(noise_stddev), **common)
+    model = ErrorModel(**known)
+    return Release.released(mean=np.array(mean), noise_stddev=np.array(noise_stddev), error_model=model, **common)
 
 
 def refusal_of(action, *args, **kwargs):
@@ -108,10 +110,10 @@ def test_stdout_is_csv_and_unnamed_columns_are_numbered(capsys):
 
 
 def test_the_file_is_the_frame(tmp_path):
-    release = a_release((1.0, 2.0), (0.1, 0.2))
+    release = a_release((1.0, 2.0), (0.1, 0.2), record_stddev=np.ones(2), records=100.0)
     write_mean(tmp_path / "m.csv", release)
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "m.csv"), release.to_frame(), check_exact=True)
-    assert release.to_frame()["upper"].tolist() == release.interval(0.95)[1].tolist()
+    assert release.to_frame()["ci_high"].tolist() == release.confidence_interval(0.95)[1].tolist()
 
 
 @pytest.mark.parametrize("first", [*"=+-@'\t\r\n ", "＝", "＠"])

@@ -43,7 +43,7 @@ def covered(seed, relation, objective, factor=1.0):
         given = {"epsilon": 2.5, "delta": 1e-6, "objective": objective, "neighbours": relation}
         release = release_mean(rows, noise=SeededNoise(1000 * seed + draw), **given)
         assert release.method == "columns"
-        low, high = release.interval(CONFIDENCE)
+        low, high = release.confidence_interval(CONFIDENCE, target="sample")
         found.append(np.abs(release.mean - drawn_in(rows, release.reach)) <= factor * (high - low) / 2)
     return int(np.sum(found)), np.size(found)
 

@@ -85,7 +85,7 @@ def covers(hits, trials, confidence, false_alarm):
 def held(pairs, confidence):
     """How often the ball, and a typical coordinate by itself, hold the mean."""
     lengths = [np.linalg.norm(release.mean - mean) for release, mean in pairs]
-    radii = [release.error_radius(confidence, include_sampling=True) for release, _ in pairs]
+    radii = [release.error_radius(confidence) for release, _ in pairs]
     boxes = [release.confidence_box(confidence, simultaneous=False) for release, _ in pairs]
     first = [box.low[0] <= mean[0] <= box.high[0] for box, (_, mean) in zip(boxes, pairs, strict=True)]
     return np.sum(np.array(lengths) <= radii), sum(first)

@@ -38,14 +38,14 @@ def test_the_radius_covers_the_noise():
     middle = np.mean([release.mean for release in found], axis=0)
     lengths = np.array([np.linalg.norm(release.mean - middle) for release in found])
     for confidence in (0.5, 0.9):
-        radii = np.array([release.error_radius(confidence) for release in found])
+        radii = np.array([release.error_radius(confidence, target="sample") for release in found])
         assert covers((lengths <= radii).sum(), len(found), confidence, 5e-7)
         assert not covers((lengths <= 0.6 * radii).sum(), len(found), confidence, 5e-7)
 
 
 @sampling(1e-6)
 def test_the_radius_covers_the_population_mean(releases):
-    radii = [r.error_radius(0.9, include_sampling=True) for r, _ in releases]
+    radii = [r.error_radius(0.9) for r, _ in releases]
     hits = sum(np.linalg.norm(r.mean - mean) <= radius for (r, mean), radius in zip(releases, radii, strict=True))
     assert covers(hits, len(releases), 0.9, 1e-6)
 
@@ -55,7 +55,7 @@ def test_intervals_cover_each_coordinate_and_all_at_once(releases):
     for simultaneous in (False, True):
         hits, alone = 0, 0
         for release, mean in releases:
-            low, high = release.interval(0.9, simultaneous=simultaneous, include_sampling=True)
+            low, high = release.confidence_interval(0.9, simultaneous=simultaneous)
             inside = (low <= mean) & (mean <= high)
             hits, alone = hits + inside.all(), alone + inside[0]
         counted = hits if simultaneous else alone
@@ -66,7 +66,7 @@ def test_intervals_cover_each_coordinate_and_all_at_once(releases):
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -1, 2, "high", float("nan")])
 def test_a_confidence_outside_the_unit_interval_is_an_error(releases, confidence):
-    with pytest.raises(InvalidParameter, match="confidence"):
-        releases[0][0].error_radius(confidence)
-    with pytest.raises(InvalidParameter, match="confidence"):
-        releases[0][0].interval(confidence)
+    with pytest.raises(InvalidParameter, match="level"):
+        releases[0][0].error_radius(confidence, target="sample")
+    with pytest.raises(InvalidParameter, match="level"):
+        releases[0][0].confidence_interval(confidence, target="sample")

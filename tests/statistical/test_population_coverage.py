@@ -39,7 +39,7 @@ def held(seed, draw_rows, dimension, given, factor=1.0):
     for draw in range(DRAWS):
         rows, noise = draw_rows(np.random.default_rng([seed, draw]), dimension), SeededNoise(1000 * seed + draw)
         release = release_mean(rows, epsilon=1.0, delta=1e-6, objective="total", noise=noise, **given)
-        low, high = release.interval(include_sampling=True)
+        low, high = release.confidence_interval()
         balls += np.linalg.norm(release.unbiased_mean) <= factor * release.confidence_ball().radius
         intervals += abs(release.unbiased_mean[0]) <= factor * (high[0] - low[0]) / 2
     return int(balls), int(intervals)

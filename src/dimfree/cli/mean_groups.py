@@ -121,6 +121,7 @@ def _names(task: GroupTask) -> "tuple[str, ...] | Literal['private']":
 
 
 def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
+    from dimfree.results.confidence_sets import interval_note
     from dimfree.results.grouped import NO_GROUP, shape_source
     from dimfree.results.large_delta import delta_warning
     from dimfree.results.verdicts import noise_line
@@ -139,6 +140,7 @@ def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
         if not any(release.parameters.get("objective") == "relative" for release in done):  # else units differ
             yield "noise", _noise_range(done)
         yield "against spread", f"over all groups, {noise_line(done)}"
+        yield "intervals", " ".join(dict.fromkeys(interval_note(release.error_model) for release in done))
     yield from task.places.rows(bool(done))
     yield from page_place(task.places.report)
 

@@ -97,6 +97,7 @@ def _persons(table: "Opened", unit: str | None) -> "Keys | None":
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
     from dimfree.report.by_columns import column_rows
     from dimfree.report.charges import gathered
+    from dimfree.results.confidence_sets import interval_note
     from dimfree.results.large_delta import delta_warning
     from dimfree.results.verdicts import noise_line
 
@@ -116,6 +117,8 @@ def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
         if not by_columns:  # else units differ, and no range says anything
             yield "noise", _noise_range(release)
         yield "against spread", noise_line([release])
+        if not by_columns:  # else among the rows of the columns
+            yield "intervals", interval_note(release.error_model)
     yield from places.rows(not release.refused)
 
 

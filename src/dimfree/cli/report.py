@@ -41,7 +41,7 @@ def report(
             metavar="FILE", help="Also write an entry for a registry of deployments to a .json file. Nothing is sent."
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Of the error bars.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Of the confidence intervals.")] = 0.95,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing page.")] = False,
 ) -> None:
     """Write a page about a release, for a privacy officer and an analyst.
@@ -72,7 +72,7 @@ def report(
         from dimfree.results.drafts import publish_together
         from dimfree.results.writing import draft_text
 
-        texts = [report_html(release, **about, spending=spending, confidence=confidence)]
+        texts = [report_html(release, **about, spending=spending, level=level)]
         texts += [] if registry is None else [_registry_text(release, about)]
         publish_together([draft_text(place, text, force=force) for place, text in zip(places, texts, strict=True)])
     for place in places:

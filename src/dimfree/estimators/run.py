@@ -124,11 +124,16 @@ class Run:
         words: Mapping[str, float | str],
     ) -> Release:
         """A release whose shape was learned: what the learner says in the coordinates of the records."""
-        model = ErrorModel(answer.noise_principal, np.sqrt(answer.shape.variances), answer.record_principal)
-        if answer.population is not None:
-            records = public.get("averaged_at_least", public.get("count_at_least"))
-            model = replace(model, records=records, **asdict(answer.population))
-        model = replace(model, present=answer.present, one_value=answer.one_value, clipping=answer.bias)
+        model = ErrorModel(
+            answer.noise_principal,
+            np.sqrt(answer.shape.variances),
+            answer.record_principal,
+            public.get("averaged_at_least", public.get("count_at_least")),
+            present=answer.present,
+            one_value=answer.one_value,
+            clipping=answer.bias,
+            **asdict(answer.population),
+        )
         return Release.released(
             mean=answer.mean,
             noise_stddev=np.sqrt(answer.variance),

@@ -3,12 +3,10 @@
 For the card and for the page. Post-processing of public values.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.results.confidence_sets import NO_BARS
+from dimfree.results.confidence_sets import interval_note
 from dimfree.results.names import shown_names
 from dimfree.results.release import Release
 from dimfree.results.verdicts import NO_INTERVAL
@@ -35,7 +33,7 @@ def column_rows(release: Release) -> Rows:
         ("present", present_words(release)),
         ("unresolved", unresolved_words(release)),
         ("one value", one_value_words(release)),
-        ("error bars", NO_BARS if math.isinf(release.error_model.clipping) else ""),
+        ("intervals", interval_note(release.error_model).rstrip(".")),
         ("reach", reach_words(release)),
     ]
     return [(what, words) for what, words in rows if words]

@@ -23,7 +23,7 @@ def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:
 
 
 def strength_chart(reading: Reading) -> str:
-    """Mean over noise by rank, with the line above which a sign is certain."""
+    """Mean over noise by rank, with the line above which the sign of the sample mean is certain."""
     import altair as alt
 
     order, ranks = reading.strongest(), drawn_ranks(reading.dimension, MOST_DRAWN)
@@ -49,9 +49,8 @@ def strength_chart(reading: Reading) -> str:
         scale=alt.Scale(type="log", nice=True),
         axis=alt.Axis(values=[10.0**power for power in range(-2, 13)], format=",~f"),
     )
-    sure = [{"at": reading.threshold}] if math.isfinite(reading.threshold) else []
-    line = alt.Chart(alt.InlineData(values=sure))
-    words = f"sign sure above {reading.threshold:.3g}"
+    line = alt.Chart(alt.InlineData(values=[{"at": reading.threshold}]))
+    words = f"sign of the sample mean sure above {reading.threshold:.3g}"
     return svg(
         alt.layer(
             line.mark_rule(strokeDash=[5, 4], color=MUTED, strokeWidth=1.2).encode(y=alt.Y("at:Q")),

@@ -31,7 +31,7 @@ def write_report(
     spending: Sequence[tuple[str, str]] = (),
     command: str | None = None,
     rules: Mapping[str, object] | None = None,
-    confidence: float = 0.95,
+    level: float = 0.95,
 ) -> None:
     """Write an HTML page about a release. It spends no budget and holds released and public values only.
 
@@ -56,8 +56,8 @@ def write_report(
     rules : mapping, optional
         The options `outliers`, `tails` and `failure_probability` of the release, for the predicted error beside it;
         their defaults where left out.
-    confidence : float, default 0.95
-        Confidence of the error bars.
+    level : float, default 0.95
+        Of the confidence intervals, which are for the population mean.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def write_report(
     check_report_place(path, force=force)
     more: dict[str, Any] = {"title": title, "spending": spending, "command": command, "rules": rules}
     more |= {"dataset": dataset, "purpose": purpose, "owner": owner}
-    write_text(path, report_html(release, confidence=confidence, **more), force=force)
+    write_text(path, report_html(release, level=level, **more), force=force)
 
 
 def check_report_place(path: PathLike, *, force: bool = False) -> None:
@@ -92,14 +92,14 @@ def report_html(
     spending: Sequence[tuple[str, str]] = (),
     command: str | None = None,
     rules: Mapping[str, object] | None = None,
-    confidence: float = 0.95,
+    level: float = 0.95,
     written: date | None = None,
 ) -> str:
     """The page as text. Post-processing of public values; every value is escaped."""
     require_report()
     if not isinstance(release, Release | Means):
         raise InvalidParameter(f"Expected release to be a Release or Means, got {quoted(release)}.")
-    confidence = check_probability("confidence", confidence)
+    level = check_probability("level", level)
     about = {"data set": dataset, "purpose": purpose, "owner": owner}
     _check_texts({"title": title, "dataset": dataset, "purpose": purpose, "owner": owner}, command, rules)
     from dimfree.report.charges import gathered
@@ -108,7 +108,7 @@ def report_html(
     rows = check_each("spending", spending, _spent, "a pair (what, how much)")
     return _rendered(
         "release.html" if isinstance(release, Release) else "means.html",
-        **_views(release, confidence, rules or {}),
+        **_views(release, level, rules or {}),
         title=shown_name(title) if title else _title(release),
         guarantee=release.guarantee,
         about=[(what, shown_name(text, 1000)) for what, text in about.items() if text],
@@ -122,7 +122,7 @@ def report_html(
         fingerprint=fingerprint(release),
         paper=PAPER,
         bibtex=bibtex(),
-        confidence=f"{100 * confidence:g} %",
+        confidence=f"{100 * level:g}%",
         written=(written or datetime.now(UTC).date()).isoformat(),
     )
 
@@ -170,19 +170,17 @@ def _title(release: Release | Means) -> str:
     return f"Private mean of {release.dimension} column{'s' * (release.dimension > 1)}"
 
 
-def _views(release: Release | Means, confidence: float, rules: Mapping[str, object]) -> dict[str, Any]:
+def _views(release: Release | Means, level: float, rules: Mapping[str, object]) -> dict[str, Any]:
     from dimfree.report.view import view_of
 
     if isinstance(release, Release):
-        return {"view": view_of(release, confidence, rules)}
+        return {"view": view_of(release, level, rules)}
     among = max(2, len(release))
     views = [
-        (shown_name(key), view_of(each, confidence, rules, among=among, pictures=at < MOST_PICTURED))
+        (shown_name(key), view_of(each, level, rules, among=among, pictures=at < MOST_PICTURED))
         for at, (key, each) in enumerate(release.items())
     ]
-    overall = (
-        None if release.overall is None else view_of(release.overall, confidence, rules, among=among, pictures=False)
-    )
+    overall = None if release.overall is None else view_of(release.overall, level, rules, among=among, pictures=False)
     outcomes = [view.outcome for _, view in views if view.outcome]
     return {
         "means": release,

@@ -14,7 +14,7 @@ from dimfree.report.meanings import method_meaning, parameter_rows
 from dimfree.report.numbers import digits, number
 from dimfree.report.planned import Planned, planned_noise
 from dimfree.report.remedies import cost_of_refusal, next_steps
-from dimfree.results.confidence_sets import NO_BARS, ConfidenceBall
+from dimfree.results.confidence_sets import NO_POPULATION, ConfidenceBall
 from dimfree.results.digits import with_noise_digits
 from dimfree.results.names import shown_names
 from dimfree.results.plot import MOST_DRAWN
@@ -80,13 +80,13 @@ class View:
 
 
 def view_of(
-    release: Release, confidence: float, rules: Mapping[str, object], *, among: int = 1, pictures: bool = True
+    release: Release, level: float, rules: Mapping[str, object], *, among: int = 1, pictures: bool = True
 ) -> View:
     """The view of one release; with `among` releases on one page each is shorter."""
     refused = release.refused
     return View(
         release=release,
-        outcome=None if refused else _outcome(release, confidence, among, pictures),
+        outcome=None if refused else _outcome(release, level, among, pictures),
         planned=None if refused or among > 1 else planned_noise(release, rules),
         steps=next_steps(release) if refused else [],
         cost=cost_of_refusal(release) if refused else "",
@@ -95,10 +95,10 @@ def view_of(
     )
 
 
-def _outcome(release: Release, confidence: float, among: int, pictures: bool) -> Outcome:
-    reading = Reading.of(release, confidence)
+def _outcome(release: Release, level: float, among: int, pictures: bool) -> Outcome:
+    reading = Reading.of(release, level)
     listed, drawn = _listed(reading, among), drawn_places(reading, MOST_DRAWN if among == 1 else FEW_DRAWN)
-    ball = None if reading.mixed else release.confidence_ball(confidence)
+    ball = None if reading.mixed else release.confidence_ball(level)
     lengths, names = release.noise_stddev, shown_names(release.columns, drawn)
     return Outcome(
         reading=reading,
@@ -122,10 +122,10 @@ def _outcome(release: Release, confidence: float, among: int, pictures: bool) ->
 
 def _within(ball: ConfidenceBall, shrunk: bool) -> str:
     if math.isinf(ball.radius):
-        return NO_BARS
+        return NO_POPULATION
     about = "the unbiased mean, from which the released one was shrunk" if shrunk else "the released mean"
     return (
-        f"With {100 * ball.confidence:g} % confidence {ball.covers} lies within {number(ball.radius)} of {about}, in "
+        f"With {100 * ball.confidence:g}% confidence {ball.covers} lies within {number(ball.radius)} of {about}, in "
         "Euclidean distance over all coordinates."
     )
 

@@ -6,7 +6,7 @@ the variances given or learned.
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,18 @@ from dimfree.results.error_model import ErrorModel, LearnedShape, frozen_numbers
 from dimfree.results.quantiles import coordinate_quantile, coordinate_reach, length_quantile
 from dimfree.results.reach import Reach, what_is_averaged
 
+Target = Literal["population", "sample"]
+TARGETS: tuple[Target, ...] = ("population", "sample")
 POPULATION = "the population mean"
-NO_BARS = (
-    "No error bars are claimed: so few records lie far out that their tail cannot be seen, and those drawn in may have "
-    "moved the mean. The noise itself is stated exactly; more records give error bars."
+POPULATION_NOTE = "Intervals are for the population mean: sampling error, privacy noise and clipping bias together."
+SAMPLE_NOTE = "Intervals are for the sample mean: privacy noise and clipping bias, without sampling error."
+UNMEASURED = (
+    "Some records may lie farther out than was measured; they count at the edge of what was, and no interval covers"
+    " what they would add."
+)
+NO_POPULATION = (
+    "No interval is given for the population mean: the release states no standard deviation or number of records."
+    " target='sample' covers the privacy noise."
 )
 LEAST_TOLD = 0.005  # of `clipping`: less changes no digit of a set
 
@@ -31,18 +39,18 @@ class Uncertainty:
 
     `noise` and `sampling` are standard deviations per coordinate, `…_principal` variances along common directions.
     Coordinates of which `one_value` is True have no interval. A set allows for `clipping` as for so many deviations of
-    noise more, independent of it: wide enough for a shift of as many deviations, at any usual confidence. Infinite:
-    there is no set.
+    noise more, independent of it: wide enough for a shift of as many deviations, at any usual confidence.
     """
 
     noise: Floats
     noise_principal: Floats
     covers: str
     clipping: float
-    sampling: Floats | None = None  # None: not modelled; the set is about these records
+    sampling: Floats | None = None  # None: not modelled, so that there is no set about the population
     sampling_principal: Floats | None = None
     log_stddev: Floats | None = None  # of the logarithm of `sampling`, upwards; None: its variances were given
     one_value: NDArray[np.bool_] | None = None  # None: no such coordinate
+    unmeasured: bool = False  # whether some records may lie farther out than was measured
 
     @classmethod
     def of(
@@ -51,12 +59,13 @@ class Uncertainty:
         model: ErrorModel,
         learned: LearnedShape | None,
         reach: Reach | None,
-        *,
-        include_sampling: bool,
+        target: Target,
     ) -> Self:
         principal = noise**2 if model.noise_principal is None else model.noise_principal
-        if not include_sampling or model.record_stddev is None or model.records is None:
-            return cls(noise, principal, what_is_averaged(reach), model.clipping, one_value=model.one_value)
+        covers = POPULATION if target == "population" else what_is_averaged(reach)
+        if target == "sample" or model.record_stddev is None or model.records is None:
+            nothing = (None, None, None)  # of sampling
+            return cls(noise, principal, covers, model.clipping, *nothing, model.one_value, model.unmeasured)
         present = 1.0 if model.present is None else model.present
         share, records = model.widening / (model.records * present), model.record_principal
         spread = share * (model.record_stddev**2 if records is None else records)
@@ -64,11 +73,17 @@ class Uncertainty:
             principal, spread = np.sort(principal)[::-1], _correlated(spread, model.correlation)
         log_stddev = None if learned is None else learned.log_above
         sampling = model.record_stddev * np.sqrt(share)
-        return cls(noise, principal, POPULATION, model.clipping, sampling, spread, log_stddev, model.one_value)
+        parts = (sampling, spread, log_stddev, model.one_value, model.unmeasured)
+        return cls(noise, principal, POPULATION, model.clipping, *parts)
+
+    @property
+    def missing(self) -> bool:
+        """Whether there is no set: it would be about the population, which the release does not model."""
+        return self.covers == POPULATION and self.sampling is None
 
     def length(self, confidence: float) -> float:
         """The Euclidean distance all parts together stay within; learned variances count at their expectation."""
-        if math.isinf(self.clipping):
+        if self.missing:
             return math.inf
         sampling = 0.0 if self.sampling_principal is None else self.sampling_principal
         return length_quantile(self.noise_principal * (1 + self.clipping**2) + sampling, confidence)
@@ -76,7 +91,7 @@ class Uncertainty:
     def reach(self, confidence: float, *, simultaneous: bool) -> Floats:
         """The distance every coordinate stays within; a coordinate's learned variance counts with its uncertainty.
 
-        Infinite where a coordinate looks like one value, and everywhere if the tail of the records was not seen.
+        Infinite where a coordinate looks like one value, and everywhere if there is no set.
         """
         reach = self._finite_reach(confidence, len(self.noise) if simultaneous else 1)
         return reach if self.one_value is None else np.where(self.one_value, np.inf, reach)
@@ -87,7 +102,7 @@ class Uncertainty:
         return 0 if self.one_value is None else int(self.one_value.sum())
 
     def _finite_reach(self, confidence: float, coordinates: int) -> Floats:
-        if math.isinf(self.clipping):
+        if self.missing:
             return np.full_like(self.noise, np.inf)
         noise = self.noise * math.hypot(1.0, self.clipping)
         sampling = np.zeros_like(noise) if self.sampling is None else self.sampling
@@ -136,15 +151,17 @@ class ConfidenceBall:
     covers: str
     learned: bool
     parts: BallParts
-    clipping: float = 0.0  # allowed for, in deviations of the noise; infinite: no ball is claimed
+    clipping: float = 0.0  # allowed for, in deviations of the noise
     uncovered: int = 0  # columns that look like one value
+    unmeasured: bool = False  # whether some records may lie farther out than was measured
 
     @classmethod
     def about(cls, centre: Floats, parts: Uncertainty, confidence: float) -> Self:
         confidence = check_probability("confidence", confidence)
         radius, middle = parts.length(confidence), frozen_numbers("centre", centre, len(centre))
         learned, made_of = parts.log_stddev is not None, BallParts.of(parts, confidence)
-        return cls(middle, radius, confidence, parts.covers, learned, made_of, parts.clipping, parts.uncovered)
+        left_out = (parts.clipping, parts.uncovered, parts.unmeasured)
+        return cls(middle, radius, confidence, parts.covers, learned, made_of, *left_out)
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether a point lies in the ball, its surface included."""
@@ -154,22 +171,24 @@ class ConfidenceBall:
         """What the ball covers, and which part of its radius is noise and which is sampling, in plain sentences."""
         parts, of = self.parts, "of the mean squared distance"
         sampling = None if parts.sampling is None else f"{parts.sampling:.4g} alone, {parts.sampling_share:.0%} {of}"
-        if math.isinf(self.clipping):
-            return NO_BARS
+        if math.isinf(self.radius):
+            return NO_POPULATION
         return " ".join([
             f"With confidence {self.confidence:g}, {self.covers} lies within {self.radius:.4g} of the ball's centre.",
             _noise_sentence(f"radius {parts.noise:.4g} alone, {parts.noise_share:.0%} {of}"),
             *_clipping_sentences(self.clipping),
             _sampling_sentence("radius", sampling, learned=self.learned),
+            *([UNMEASURED] if self.unmeasured else []),
             *_uncovered_sentences(self.uncovered),
         ])  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words, for JSON."""
         shown = {"kind": "ball", "confidence": self.confidence, "covers": self.covers, "learned": self.learned}
-        radius, clipping = (each if math.isfinite(each) else None for each in (self.radius, self.clipping))
+        radius = self.radius if math.isfinite(self.radius) else None
         middle = {"centre": self.centre.tolist(), "radius": radius, "parts": asdict(self.parts)}
-        return shown | middle | {"clipping": clipping, "uncovered": self.uncovered, "statement": self.statement()}
+        rest = {"clipping": self.clipping, "uncovered": self.uncovered, "unmeasured": self.unmeasured}
+        return shown | middle | rest | {"statement": self.statement()}
 
     def __repr__(self) -> str:
         within = f"within {self.radius:.4g}" if math.isfinite(self.radius) else "not claimed"
@@ -180,7 +199,7 @@ class ConfidenceBall:
 class ConfidenceBox:
     """An interval per coordinate: with the stated confidence each of them, or with `simultaneous` all, hold.
 
-    Infinite where a column looks like one value, and everywhere if the tail of the records was not seen: no interval.
+    Infinite where a column looks like one value, and everywhere if the population is not modelled: no interval.
     """
 
     low: Floats
@@ -190,7 +209,8 @@ class ConfidenceBox:
     covers: str
     learned: bool
     parts: BoxParts
-    clipping: float = 0.0  # allowed for, in deviations of the noise; infinite: no interval is claimed
+    clipping: float = 0.0  # allowed for, in deviations of the noise
+    unmeasured: bool = False  # whether some records may lie farther out than was measured
 
     @classmethod
     def about(cls, centre: Floats, parts: Uncertainty, confidence: float, *, simultaneous: bool) -> Self:
@@ -204,7 +224,8 @@ class ConfidenceBox:
         )
         assert noise is not None  # for the type checker
         learned, made_of = parts.log_stddev is not None, BoxParts(noise, sampling)
-        return cls(low, high, confidence, simultaneous, parts.covers, learned, made_of, parts.clipping)
+        left_out = (parts.clipping, parts.unmeasured)
+        return cls(low, high, confidence, simultaneous, parts.covers, learned, made_of, *left_out)
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether every coordinate of a point lies in its interval, the ends included."""
@@ -214,13 +235,14 @@ class ConfidenceBox:
     def statement(self) -> str:
         """What the intervals cover, and which part of their width is noise and which is sampling, in sentences."""
         sampling = None if self.parts.sampling is None else f"{self.parts.sampling.max():.4g}"
-        if math.isinf(self.clipping):
-            return NO_BARS
+        if self.covers == POPULATION and self.parts.sampling is None:
+            return NO_POPULATION
         return " ".join([
             f"With confidence {self.confidence:g}, {self.covers} lies in these intervals, {self._which}.",
             _noise_sentence(f"standard deviation up to {self.parts.noise.max():.4g}"),
             *_clipping_sentences(self.clipping),
             _sampling_sentence("standard deviation up to", sampling, learned=self.learned),
+            *([UNMEASURED] if self.unmeasured else []),
             *_uncovered_sentences(int(np.isinf(self.low).sum())),
         ])  # fmt: skip
 
@@ -229,9 +251,8 @@ class ConfidenceBox:
         low, high = ([each if math.isfinite(each) else None for each in end.tolist()] for end in (self.low, self.high))
         parts = {name: None if part is None else part.tolist() for name, part in vars(self.parts).items()}
         shown = {"kind": "box", "confidence": self.confidence, "simultaneous": self.simultaneous, "covers": self.covers}
-        clipping = self.clipping if math.isfinite(self.clipping) else None
-        ends = {"learned": self.learned, "low": low, "high": high, "clipping": clipping, "parts": parts}
-        return shown | ends | {"statement": self.statement()}
+        ends = {"learned": self.learned, "low": low, "high": high, "clipping": self.clipping, "parts": parts}
+        return shown | ends | {"unmeasured": self.unmeasured, "statement": self.statement()}
 
     @property
     def _which(self) -> str:
@@ -239,6 +260,14 @@ class ConfidenceBox:
 
     def __repr__(self) -> str:
         return f"<ConfidenceBox: {self.covers}, {self._which}, confidence {self.confidence:g}>"
+
+
+def interval_note(model: ErrorModel, target: Target = "population") -> str:
+    """What the intervals of a release cover: a footnote."""
+    if target == "population" and not model.covers_population:
+        return NO_POPULATION
+    note = SAMPLE_NOTE if target == "sample" else POPULATION_NOTE
+    return f"{note} {UNMEASURED}" if model.unmeasured else note
 
 
 def _correlated(variances: Floats, correlation: float) -> Floats:

@@ -1,13 +1,12 @@
-"""Error bars of a release: intervals, a ball or a box about its mean, and noise compared with the records' spread."""
+"""Confidence intervals, a ball or a box about a released mean, and noise compared with the records' spread."""
 
 from abc import ABC, abstractmethod
 
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree._validate import check_flag, check_probability
-from dimfree.errors import InvalidParameter
-from dimfree.results.confidence_sets import ConfidenceBall, ConfidenceBox, Uncertainty
+from dimfree._validate import check_choice, check_flag, check_probability
+from dimfree.results.confidence_sets import TARGETS, ConfidenceBall, ConfidenceBox, Target, Uncertainty
 from dimfree.results.error_model import ErrorModel, LearnedShape
 from dimfree.results.reach import Reach
 
@@ -41,84 +40,79 @@ class ErrorBars(ABC):
     @abstractmethod
     def error_model(self) -> ErrorModel: ...
 
-    def error_radius(self, confidence: float = 0.95, *, include_sampling: bool = False) -> float:
-        """The Euclidean distance that the error stays within with the given confidence.
-
-        By the exact law of the noise, a weighted chi-square, widened by what drawing in far records has likely added
-        (`error_model.clipping`); infinite where that cannot be told. Where `mean` was denoised, its distance from
-        `unbiased_mean` is added: valid, and wider than its likely error.
-
-        Parameters
-        ----------
-        confidence : float, default 0.95
-            Between 0 and 1.
-        include_sampling : bool, default False
-            False: the distance from the mean of these records, each farther than `reach.radius` drawn in to it; what
-            that has likely moved is allowed for, towards the records as they are. True: the distance from the
-            population mean, if records are independent draws with the stated or learned variances, widened and
-            correlated as their lengths tell (`error_model`).
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        RefusedRelease
-            If the release was refused.
-        InvalidParameter
-            If `include_sampling` is True and the release says nothing of the population.
-        """
-        confidence = check_probability("confidence", confidence)
-        radius = self._uncertainty(include_sampling).length(confidence)
-        return radius + float(np.linalg.norm(self.mean - self.unbiased_mean))
-
-    def interval(
-        self, confidence: float = 0.95, *, simultaneous: bool = False, include_sampling: bool = False
+    def confidence_interval(
+        self, level: float = 0.95, *, target: Target = "population", simultaneous: bool = False
     ) -> tuple[Floats, Floats]:
-        """An interval for each coordinate, centred at `unbiased_mean`, so that it is valid for any prior.
+        """A confidence interval for each coordinate, about `unbiased_mean`, so that it is valid for any prior.
 
         Parameters
         ----------
-        confidence : float, default 0.95
+        level : float, default 0.95
             Between 0 and 1.
+        target : {"population", "sample"}, default "population"
+            "population": for the population mean, if records are independent draws with the stated or learned
+            variances, widened by one factor as their lengths tell (`error_model`): sampling error, privacy noise and
+            clipping bias together. "sample": for the mean of these records, each farther than `reach.radius` drawn in
+            to it: privacy noise and clipping bias, without sampling error.
         simultaneous : bool, default False
-            True: all intervals hold at once with the given confidence. False: each one by itself.
-        include_sampling : bool, default False
-            False: for the mean of these records, each farther than `reach.radius` drawn in to it. True: for the
-            population mean, if records are independent draws with the stated or learned variances, widened as their
-            lengths tell (`error_model`): by one factor for all columns.
+            True: all intervals hold at once at the given level. False: each one separately.
 
         Returns
         -------
         low, high : ndarray of shape (d,)
-            Ends of the intervals; infinite where a column looks like one value (`one_value`), or where so few records
-            lie far out that no tail can be seen (`error_model.clipping` is infinite): no interval holds.
+            Ends of the intervals. Infinite, which means no interval, where a column looks like one value
+            (`one_value`), and everywhere for the population mean if the release does not state the standard deviation
+            and the number of the records.
 
         Raises
         ------
         RefusedRelease
             If the release was refused.
-        InvalidParameter
-            If `include_sampling` is True and the release says nothing of the population.
         """
-        confidence = check_probability("confidence", confidence)
-        uncertainty = self._uncertainty(include_sampling)
-        reach = uncertainty.reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
+        level = check_probability("level", level)
+        uncertainty = self._uncertainty(target)
+        reach = uncertainty.reach(level, simultaneous=check_flag("simultaneous", simultaneous))
         return self.unbiased_mean - reach, self.unbiased_mean + reach
 
-    def confidence_ball(self, confidence: float = 0.95) -> ConfidenceBall:
-        """A ball about `unbiased_mean` that covers the population mean, and what its radius is made of.
+    def error_radius(self, level: float = 0.95, *, target: Target = "population") -> float:
+        """The Euclidean distance that the error stays within at the given level.
 
-        Records are taken to be independent draws with the stated or learned variances, widened and correlated as
-        their lengths tell. Where the release says nothing of the population, the ball covers the mean of these
-        records, each farther than `reach.radius` drawn in to it. Its attribute `covers` says which. Columns that look
-        like one value (`one_value`) are not covered.
+        By the exact law of the noise, a weighted chi-square, widened by what drawing in far records has likely added
+        (`error_model.clipping`). Where `mean` was denoised, its distance from `unbiased_mean` is added: valid, and
+        wider than its likely error.
 
         Parameters
         ----------
-        confidence : float, default 0.95
+        level : float, default 0.95
             Between 0 and 1.
+        target : {"population", "sample"}, default "population"
+            The error against which mean, as in `confidence_interval`.
+
+        Returns
+        -------
+        float
+            Infinite if the population mean has no interval.
+
+        Raises
+        ------
+        RefusedRelease
+            If the release was refused.
+        """
+        radius = self._uncertainty(target).length(check_probability("level", level))
+        return radius + float(np.linalg.norm(self.mean - self.unbiased_mean))
+
+    def confidence_ball(self, level: float = 0.95, *, target: Target = "population") -> ConfidenceBall:
+        """A ball about `unbiased_mean` that covers the target, and what its radius is made of.
+
+        Columns that look like one value (`one_value`) are not covered.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Between 0 and 1.
+        target : {"population", "sample"}, default "population"
+            As in `confidence_interval`. About the population, columns are taken to be as correlated as the lengths of
+            the records tell.
 
         Returns
         -------
@@ -129,17 +123,21 @@ class ErrorBars(ABC):
         RefusedRelease
             If the release was refused.
         """
-        return ConfidenceBall.about(self.unbiased_mean, self._uncertainty(self._records_modelled), confidence)
+        return ConfidenceBall.about(self.unbiased_mean, self._uncertainty(target), check_probability("level", level))
 
-    def confidence_box(self, confidence: float = 0.95, *, simultaneous: bool = True) -> ConfidenceBox:
-        """An interval per coordinate about `unbiased_mean`. They cover what `confidence_ball` covers.
+    def confidence_box(
+        self, level: float = 0.95, *, target: Target = "population", simultaneous: bool = True
+    ) -> ConfidenceBox:
+        """The intervals of `confidence_interval`, and what their width is made of.
 
         Parameters
         ----------
-        confidence : float, default 0.95
+        level : float, default 0.95
             Between 0 and 1.
+        target : {"population", "sample"}, default "population"
+            As in `confidence_interval`.
         simultaneous : bool, default True
-            True: all intervals hold at once with the given confidence. False: each one by itself.
+            True: all intervals hold at once at the given level. False: each one separately.
 
         Returns
         -------
@@ -150,8 +148,8 @@ class ErrorBars(ABC):
         RefusedRelease
             If the release was refused.
         """
-        uncertainty = self._uncertainty(self._records_modelled)
-        return ConfidenceBox.about(self.unbiased_mean, uncertainty, confidence, simultaneous=simultaneous)
+        level, uncertainty = check_probability("level", level), self._uncertainty(target)
+        return ConfidenceBox.about(self.unbiased_mean, uncertainty, level, simultaneous=simultaneous)
 
     def spread_bounds(self) -> tuple[Floats, Floats] | None:
         """Bounds on the standard deviation of one record in each column.
@@ -187,16 +185,6 @@ class ErrorBars(ABC):
         with np.errstate(divide="ignore"):
             return self.noise_stddev / low
 
-    @property
-    def _records_modelled(self) -> bool:
-        model = self.error_model
-        return model.record_stddev is not None and model.records is not None
-
-    def _uncertainty(self, include_sampling: bool) -> Uncertainty:
-        if check_flag("include_sampling", include_sampling) and not self._records_modelled:
-            raise InvalidParameter(
-                "Expected include_sampling=False: this release says nothing of the population, only of these records."
-                " Their spread or number was not released, or some lie so far out that their mean square is not known."
-            )
-        model, learned = self.error_model, self.shape
-        return Uncertainty.of(self.noise_stddev, model, learned, self.reach, include_sampling=include_sampling)
+    def _uncertainty(self, target: Target) -> Uncertainty:
+        check_choice("target", target, TARGETS)
+        return Uncertainty.of(self.noise_stddev, self.error_model, self.shape, self.reach, target)

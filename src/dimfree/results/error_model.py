@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import as_array, check_between, check_count, check_kind, check_positive
+from dimfree._validate import as_array, check_between, check_count, check_flag, check_kind, check_positive
 from dimfree.errors import InvalidParameter
 from dimfree.geometry.shape import Diagonal
 
@@ -37,7 +37,7 @@ class ErrorModel:
     they have no interval; None: no such column.
     `clipping` is how far records drawn in to the reach have likely moved the mean from that of the records as they are,
     at most, in standard deviations of the noise, all coordinates together; error bars allow for it like for that much
-    more noise. Infinite: so few records lie far out that this cannot be told, and no error bars are claimed.
+    more noise. `unmeasured`: some records may lie farther out than was measured; they count at the edge of what was.
     """
 
     noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
@@ -49,6 +49,12 @@ class ErrorModel:
     present: NDArray[np.float64] | None = None
     one_value: NDArray[np.bool_] | None = None
     clipping: float = 0.0
+    unmeasured: bool = False
+
+    @property
+    def covers_population(self) -> bool:
+        """Whether sampling is modelled, so that there are intervals for the population mean."""
+        return self.record_stddev is not None and self.records is not None
 
     def frozen(self, dimension: int) -> "ErrorModel":
         """A checked, read-only copy for records of this many columns."""
@@ -65,14 +71,14 @@ class ErrorModel:
             correlation=check_between("correlation", self.correlation, 0.0, 1.0),
             present=_frozen_shares(self.present, dimension),
             one_value=_frozen_flags(self.one_value, dimension),
-            clipping=_frozen_bias(self.clipping),
+            clipping=check_between("clipping", self.clipping, 0.0, 1e100),
+            unmeasured=check_flag("unmeasured", self.unmeasured),
         )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "ErrorModel":
         """The model that `to_dict` wrote."""
-        clipping = data.get("clipping", 0.0)
-        return cls(**data | {"clipping": math.inf if clipping is None else clipping})
+        return cls(**data)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
@@ -85,9 +91,10 @@ class ErrorModel:
             "records": self.records,
             "widening": self.widening,
             "correlation": self.correlation,
-            "clipping": self.clipping if math.isfinite(self.clipping) else None,
+            "clipping": self.clipping,
             **present,
             **one_value,
+            **({"unmeasured": True} if self.unmeasured else {}),
         }
 
 
@@ -274,11 +281,6 @@ class LearnedShape:
     def __repr__(self) -> str:
         known = f"{int(self.learned.sum())} of {len(self.variances)} coordinates learned"
         return f"<LearnedShape: variances and log_stddev, {known}>"
-
-
-def _frozen_bias(value: float) -> float:
-    """Checked: at least 0, or infinite."""
-    return math.inf if value == math.inf else check_between("clipping", value, 0.0, 1e100)
 
 
 def _frozen_shares(value: NDArray[np.float64] | None, dimension: int) -> NDArray[np.float64] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree._validate import check_choice, install_command
 from dimfree.errors import InvalidParameter, RefusedRelease
+from dimfree.results.confidence_sets import Target
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 _EXTRAS = {"pandas": "frames", "polars": "polars", "pyarrow": "files"}
@@ -33,27 +34,27 @@ class ReleaseLike(Protocol):
     @property
     def present(self) -> Floats | None: ...
     def noise_over_spread(self) -> Floats: ...
-    def interval(
-        self, confidence: float = ..., *, simultaneous: bool = ..., include_sampling: bool = ...
+    def confidence_interval(
+        self, level: float = ..., *, target: Target = ..., simultaneous: bool = ...
     ) -> tuple[Floats, Floats]: ...
 
 
-def release_frame(release: ReleaseLike, library: str, confidence: float, **bars: bool) -> Any:
-    """The table of one release; `bars` are those of `Release.interval`."""
+def release_frame(release: ReleaseLike, library: str, **intervals: Any) -> Any:
+    """The table of one release; `intervals` are the parameters of `Release.confidence_interval`."""
     make = _maker(library)
-    return make(release_columns(release, confidence, **bars))
+    return make(release_columns(release, **intervals))
 
 
-def means_frame(releases: Mapping[Any, ReleaseLike], library: str, confidence: float, **bars: bool) -> Any:
+def means_frame(releases: Mapping[Any, ReleaseLike], library: str, **intervals: Any) -> Any:
     """The same for every group, behind the column `group`; groups that were refused have no rows."""
     make = _maker(library)
-    return make(means_columns(releases, confidence, **bars))
+    return make(means_columns(releases, **intervals))
 
 
-def means_columns(releases: Mapping[Any, ReleaseLike], confidence: float = 0.95, **bars: bool) -> Columns:
+def means_columns(releases: Mapping[Any, ReleaseLike], **intervals: Any) -> Columns:
     """What the table of several groups holds, column by column."""
     parts = [
-        {"group": [key] * each.dimension, **release_columns(each, confidence, **bars)}
+        {"group": [key] * each.dimension, **release_columns(each, **intervals)}
         for key, each in releases.items()
         if not each.refused
     ]
@@ -69,16 +70,22 @@ def nothing_to_show(releases: Mapping[Any, ReleaseLike]) -> str:
     return "All groups were refused, so there is no mean to show; each group's release says why."
 
 
-def release_columns(release: ReleaseLike, confidence: float = 0.95, **bars: bool) -> Columns:
-    """What the table of one release holds, column by column. NaN: the spread was not learned; no interval is given."""
-    lower, upper = release.interval(confidence, **bars)
+def release_columns(
+    release: ReleaseLike, level: float = 0.95, *, target: Target = "population", simultaneous: bool = False
+) -> Columns:
+    """What the table of one release holds, column by column. NaN: the spread was not learned; no interval is given.
+
+    `ci_covers` names the mean that the interval is for.
+    """
+    low, high = release.confidence_interval(level, target=target, simultaneous=simultaneous)
     present = {} if release.present is None else {"present": release.present.tolist()}
     return {
         "name": list(release.columns or map(str, range(release.dimension))),
         "mean": release.mean.tolist(),
         "noise_stddev": release.noise_stddev.tolist(),
-        "lower": _known(lower),
-        "upper": _known(upper),
+        "ci_low": _known(low),
+        "ci_high": _known(high),
+        "ci_covers": [f"{target} mean" if given else "no interval" for given in np.isfinite(low).tolist()],
         "noise_over_spread": _known(release.noise_over_spread()),
         **present,
     }

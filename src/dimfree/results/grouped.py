@@ -13,6 +13,7 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import AnyCosts, Runs, runs_of
 from dimfree.data.people.labels import Key, check_group_keys
 from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.results.confidence_sets import Target
 from dimfree.results.release import Release
 
 FORMAT = 1
@@ -121,9 +122,9 @@ class Means(Mapping[Key, Release]):
         self,
         library: Literal["pandas", "polars", "pyarrow"] = "pandas",
         *,
-        confidence: float = 0.95,
+        level: float = 0.95,
+        target: Target = "population",
         simultaneous: bool = False,
-        include_sampling: bool = False,
     ) -> Any:
         """One table with a row for each group and coordinate: group, then the columns of `Release.to_frame`.
 
@@ -133,12 +134,12 @@ class Means(Mapping[Key, Release]):
         ----------
         library : {"pandas", "polars", "pyarrow"}, default "pandas"
             Which library's table to make.
-        confidence : float, default 0.95
-            As in `Release.interval`.
+        level : float, default 0.95
+            As in `Release.confidence_interval`.
+        target : {"population", "sample"}, default "population"
+            As in `Release.confidence_interval`.
         simultaneous : bool, default False
-            As in `Release.interval`.
-        include_sampling : bool, default False
-            As in `Release.interval`.
+            As in `Release.confidence_interval`.
 
         Returns
         -------
@@ -151,19 +152,20 @@ class Means(Mapping[Key, Release]):
         """
         from dimfree.results.frames import means_frame
 
-        bars = {"simultaneous": simultaneous, "include_sampling": include_sampling}
-        return means_frame(self.releases, library, confidence, **bars)
+        return means_frame(self.releases, library, level=level, target=target, simultaneous=simultaneous)
 
-    def plot(self, *, confidence: float = 0.95) -> Any:
+    def plot(self, *, level: float = 0.95, target: Target = "population") -> Any:
         """A picture of the means: a panel for each column, in it a row for each group.
 
-        Bars are intervals about these records, each by itself. At most 30 groups, in their order, and 12 columns are
-        drawn; groups that were refused are left out. Nothing is spent.
+        Bars are confidence intervals, each by itself. At most 30 groups, in their order, and 12 columns are drawn;
+        groups that were refused are left out. Nothing is spent.
 
         Parameters
         ----------
-        confidence : float, default 0.95
+        level : float, default 0.95
             Of the intervals.
+        target : {"population", "sample"}, default "population"
+            As in `Release.confidence_interval`.
 
         Returns
         -------
@@ -179,7 +181,7 @@ class Means(Mapping[Key, Release]):
         """
         from dimfree.results.plot_groups import means_plot
 
-        return means_plot(self, confidence)
+        return means_plot(self, level, target)
 
     def _repr_html_(self) -> str:
         from dimfree.results.notebook import means_card

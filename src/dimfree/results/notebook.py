@@ -14,7 +14,7 @@ from dimfree.results.release import Release
 from dimfree.results.verdicts import NAMES, noise_line
 
 MOST_ROWS = 20  # columns, or groups; the others are counted
-_HEAD = ("column", "mean", "95 % interval", "noise / spread", "verdict")
+_HEAD = ("column", "mean", "95% confidence interval", "noise / spread", "verdict")
 
 
 def release_card(release: Release) -> str:
@@ -25,7 +25,7 @@ def release_card(release: Release) -> str:
     listed = range(release.dimension) if release.dimension <= MOST_ROWS else reading.foremost()[:MOST_ROWS].tolist()
     names = zip(listed, shown_names(release.columns, listed), strict=True)
     table = _table(_HEAD, [(name, *_numbers(reading, place)) for place, name in names], release.dimension, "columns")
-    return _card("Released", release.guarantee, [f"{reading.line}.", *_warned(release)], table)
+    return _card("Released", release.guarantee, [f"{reading.line}.", reading.note, *_warned(release)], table)
 
 
 def means_card(means: Means) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dimfree._validate import check_choice, check_probability, install_command
 from dimfree.errors import InvalidParameter
+from dimfree.results.confidence_sets import TARGETS, Target
 from dimfree.results.digits import with_noise_digits
 from dimfree.results.names import shown_name, shown_names
 from dimfree.results.reading import Places, Reading, drawn_places
@@ -33,17 +34,18 @@ KINDS = ("mean", "noise")
 Rows = list[dict[str, Any]]
 
 
-def release_plot(release: Release, kind: str, confidence: float) -> Any:
+def release_plot(release: Release, kind: str, level: float, target: Target) -> Any:
     """The chart of `Release.plot`."""
     check_choice("kind", kind, KINDS)
-    confidence = check_probability("confidence", confidence)
+    check_choice("target", target, TARGETS)
+    level = check_probability("level", level)
     require_altair()
-    reading = Reading.of(release, confidence)
+    reading = Reading.of(release, level, target)
     places = drawn_places(reading, MOST_DRAWN)
     names = shown_names(release.columns, places)
     said = f"{len(places)} of {reading.dimension} columns" if len(places) < reading.dimension else ""
     if kind == "mean":
-        title = f"Released mean, {100 * confidence:g} % intervals"
+        title = f"Released mean, {100 * level:g}% confidence intervals of the {target} mean"
         chart = mean_picture(reading, places, names, [shown_name(name, NAME_LENGTH) for name in names])
     else:
         if not reading.compared:
@@ -205,7 +207,7 @@ def _axis(scale: Any, rows: Rows, ticks: int) -> Any:
 
     if scale.type != "symlog":
         return alt.Axis(tickCount=ticks, labelFlush=False)
-    largest = max(max(abs(row["all_low"]), abs(row["all_high"])) for row in rows)
+    largest = max(scale.constant, *(max(abs(row["all_low"]), abs(row["all_high"])) for row in rows))
     exponents = range(math.ceil(math.log10(scale.constant)), math.floor(math.log10(largest)) + 1)
     powers = [10.0**exponent for exponent in list(exponents)[:: max(1, math.ceil(len(exponents) / 5))]]
     return alt.Axis(

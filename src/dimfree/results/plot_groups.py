@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from dimfree._validate import check_probability
+from dimfree._validate import check_choice, check_probability
 from dimfree.errors import RefusedRelease
+from dimfree.results.confidence_sets import TARGETS, Target
 from dimfree.results.frames import nothing_to_show
 from dimfree.results.grouped import Means
 from dimfree.results.names import shown_name, shown_names
@@ -15,9 +16,10 @@ MOST_PANELS = 12
 _PANEL = WIDE // 2 - 60
 
 
-def means_plot(means: Means, confidence: float) -> Any:
+def means_plot(means: Means, level: float, target: Target) -> Any:
     """The chart of `Means.plot`."""
-    confidence = check_probability("confidence", confidence)
+    check_choice("target", target, TARGETS)
+    level = check_probability("level", level)
     done = {key: each for key, each in means.items() if not each.refused}
     if not done:
         raise RefusedRelease(nothing_to_show(means))
@@ -25,14 +27,16 @@ def means_plot(means: Means, confidence: float) -> Any:
     import altair as alt
 
     labels = _labels([shown_name(key, NAME_LENGTH) for key in done])[:NAMED]
-    readings = dict(zip(labels, [Reading.of(each, confidence) for each in list(done.values())[:NAMED]], strict=True))
+    shown_releases = list(done.values())[:NAMED]
+    readings = dict(zip(labels, [Reading.of(each, level, target) for each in shown_releases], strict=True))
     first = next(iter(done.values()))
     places = drawn_places(next(iter(readings.values())), MOST_PANELS)
     names = shown_names(first.columns, places)
     panels = [_panel(readings, int(place), name) for place, name in zip(places, names, strict=True)]
     counts = [(len(readings), len(means), "groups"), (len(panels), first.dimension, "columns")]
     said = ", ".join(f"{shown} of {every} {what}" for shown, every, what in counts if shown < every)
-    title = {"text": f"Means of groups, {100 * confidence:g} % intervals", "subtitle": said, "anchor": "start"}
+    text = f"Means of groups, {100 * level:g}% confidence intervals of the {target} mean"
+    title = {"text": text, "subtitle": said, "anchor": "start"}
     return styled(alt.concat(*panels, columns=2).properties(title=title))
 
 

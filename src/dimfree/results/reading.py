@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
+from dimfree.results.confidence_sets import Target, interval_note
 from dimfree.results.quantiles import coordinate_quantile
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NAMES, NO_INTERVAL, NO_TAIL, PRECISE, noise_line, verdicts
+from dimfree.results.verdicts import NAMES, NO_INTERVAL, NO_MODEL, PRECISE, noise_line, verdicts
 
 MIXED_UNITS = 100.0  # ratio of spreads above which columns do not share an axis
 
@@ -23,9 +24,8 @@ Places = NDArray[np.intp]
 class Reading:
     """The mean, its error bars and a verdict for each coordinate.
 
-    `low`, `high`: noise, each coordinate by itself. `all_low`, `all_high`: all coordinates at once, and with sampling
-    where the release models its records (`covers` says of what). Where a coordinate has no interval all four are its
-    unbiased mean, so that no bar is drawn.
+    `low`, `high`: confidence intervals of the target, each coordinate separately. `all_low`, `all_high`: all
+    coordinates at once. Where a coordinate has no interval all four are its unbiased mean, so that no bar is drawn.
     """
 
     mean: Floats
@@ -41,21 +41,21 @@ class Reading:
     bounded: bool  # the spread is known up to a factor only
     line: str  # noise compared with the spread, in one sentence
     shrunk: bool  # the error bars are not centred at the mean
-    covers: str
+    note: str  # what the intervals cover
     verdicts: Places
     without: NDArray[np.bool_]  # coordinates without an interval
     why_without: str
     clear: int  # how many means have a certain sign, all at once
-    threshold: float  # the strength above which a sign is certain; infinite: no sign is
+    threshold: float  # the strength above which the sign of the sample mean is certain
 
     @classmethod
-    def of(cls, release: Release, confidence: float) -> Self:
+    def of(cls, release: Release, level: float, target: Target = "population") -> Self:
         """Of a release that was not refused."""
-        together, box = release.interval(confidence, simultaneous=True), release.confidence_box(confidence)
-        ends = (*release.interval(confidence), box.low, box.high)
-        clipping = release.error_model.clipping
-        without = release.one_value | np.isinf(clipping)
+        together = release.confidence_interval(level, target=target, simultaneous=True)
+        ends = (*release.confidence_interval(level, target=target), *together)
+        without = np.isinf(ends[0])
         low, high, all_low, all_high = (np.where(without, release.unbiased_mean, end) for end in ends)
+        clipping = release.error_model.clipping
         return cls(
             mean=release.mean,
             noise=release.noise_stddev,
@@ -70,12 +70,12 @@ class Reading:
             bounded=release.shape is not None,
             line=noise_line([release]),
             shrunk=release.denoised,
-            covers=box.covers,
+            note=interval_note(release.error_model, target),
             verdicts=verdicts(release),
             without=without,
-            why_without=NO_TAIL if np.isinf(clipping) else NO_INTERVAL,
+            why_without=NO_MODEL if without.all() and not release.one_value.all() else NO_INTERVAL,
             clear=int(((together[0] > 0) | (together[1] < 0)).sum()),
-            threshold=coordinate_quantile(confidence, release.dimension) * float(np.hypot(1.0, clipping)),
+            threshold=coordinate_quantile(level, release.dimension) * float(np.hypot(1.0, clipping)),
         )
 
     @property

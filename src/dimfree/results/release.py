@@ -16,6 +16,7 @@ from dimfree._validate import check_kind
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import AnyCosts
 from dimfree.errors import InvalidParameter, RefusedRelease
+from dimfree.results.confidence_sets import Target
 from dimfree.results.error_bars import ErrorBars
 from dimfree.results.error_model import ErrorModel, LearnedShape
 from dimfree.results.reach import Reach
@@ -211,6 +212,7 @@ class Release(ErrorBars):
         shape = replace(shape, variances=model.record_stddev**2, directions=None)
         records = None if before.records is None else model.records
         model = replace(model, records=records, widening=before.widening, correlation=before.correlation)
+        model = replace(model, unmeasured=before.unmeasured)
         return replace(self, _shape=shape, _error_model=model)
 
     def _refuse(self, name: str) -> NoReturn:
@@ -220,26 +222,26 @@ class Release(ErrorBars):
         self,
         library: Literal["pandas", "polars", "pyarrow"] = "pandas",
         *,
-        confidence: float = 0.95,
+        level: float = 0.95,
+        target: Target = "population",
         simultaneous: bool = False,
-        include_sampling: bool = False,
     ) -> Any:
         """A table with a row for each column of the data, as `mean.csv` holds it.
 
-        Its columns are name, mean, noise_stddev, lower and upper (as from `interval`), and noise_over_spread, which is
-        missing where the spread was not learned; with on_missing="column" also `present`. lower and upper are missing
-        where a column looks like one value.
+        Its columns are name, mean, noise_stddev, ci_low and ci_high (from `confidence_interval`), ci_covers (the mean
+        that the interval is for), and noise_over_spread, which is missing where the spread was not learned; with
+        on_missing="column" also `present`. ci_low and ci_high are missing where there is no interval.
 
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}, default "pandas"
             Which library's table to make.
-        confidence : float, default 0.95
-            As in `interval`.
+        level : float, default 0.95
+            As in `confidence_interval`.
+        target : {"population", "sample"}, default "population"
+            As in `confidence_interval`.
         simultaneous : bool, default False
-            As in `interval`.
-        include_sampling : bool, default False
-            As in `interval`.
+            As in `confidence_interval`.
 
         Returns
         -------
@@ -252,9 +254,11 @@ class Release(ErrorBars):
         """
         from dimfree.results.frames import release_frame
 
-        return release_frame(self, library, confidence, simultaneous=simultaneous, include_sampling=include_sampling)
+        return release_frame(self, library, level=level, target=target, simultaneous=simultaneous)
 
-    def plot(self, kind: Literal["mean", "noise"] = "mean", *, confidence: float = 0.95) -> Any:
+    def plot(
+        self, kind: Literal["mean", "noise"] = "mean", *, level: float = 0.95, target: Target = "population"
+    ) -> Any:
         """A picture of the release: its means with intervals, or the noise of each column against its spread.
 
         Up to 30 columns are named beside their rows; of more than 300 the noisiest or strongest are drawn, and others
@@ -264,10 +268,12 @@ class Release(ErrorBars):
         Parameters
         ----------
         kind : {"mean", "noise"}, default "mean"
-            "mean": thick bars are intervals about these records, each column by itself; thin bars are for all at once,
-            and with sampling where it is known. "noise": columns whose spread was not learned are left out.
-        confidence : float, default 0.95
+            "mean": thick bars are confidence intervals, each column separately; thin bars are for all columns at once.
+            "noise": columns whose spread was not learned are left out.
+        level : float, default 0.95
             Of the intervals.
+        target : {"population", "sample"}, default "population"
+            As in `confidence_interval`.
 
         Returns
         -------
@@ -283,7 +289,7 @@ class Release(ErrorBars):
         """
         from dimfree.results.plot import release_plot
 
-        return release_plot(self, kind, confidence)
+        return release_plot(self, kind, level, target)
 
     def _repr_html_(self) -> str:
         from dimfree.results.notebook import release_card

@@ -14,7 +14,7 @@ from dimfree.results.release import Release
 PRECISE, ROUGH, LOST, UNLEARNED = range(4)
 NAMES = ("precise", "rough", "lost in noise", "spread not learned")
 NO_INTERVAL = "looks like one value; no interval"  # of a column whose `one_value` is True
-NO_TAIL = "no interval: too few records lie far out"  # where `error_model.clipping` is infinite
+NO_MODEL = "no interval: the population is not modelled"
 PRECISION = 0.1  # of one record's standard deviation: noise below it is small
 
 Verdicts = NDArray[np.intp]

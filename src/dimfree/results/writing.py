@@ -82,12 +82,12 @@ def draft_bytes(path: PathLike, content: bytes, *, force: bool = False) -> Draft
 
 
 def mean_csv(release: Release | Means) -> str:
-    """The table of `to_frame` as text: name, mean, noise_stddev, lower, upper, noise_over_spread.
+    """The table of `to_frame` as text: name, mean, noise_stddev, ci_low, ci_high, ci_covers, noise_over_spread.
 
-    One line per column of the data, after its `group` if there are several; lower and upper are 95 % intervals for the
-    noise. The numbers read back bit for bit; where the spread was not learned, that cell is empty, and so
-    are lower and upper where a column looks like one value. With
-    on_missing="column" a last column is `present`.
+    One line per column of the data, after its `group` if there are several; ci_low and ci_high are 95% confidence
+    intervals of the population mean. The numbers read back bit for bit; where the spread was not learned, that cell is
+    empty, and so are ci_low and ci_high where there is no interval. With on_missing="column" the last column is
+    `present`.
     """
     columns = _columns(release)
     rows = [columns, *zip(*columns.values(), strict=True)]

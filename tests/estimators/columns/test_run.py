@@ -218,14 +218,14 @@ def test_noise_over_spread_does_not_depend_on_the_units(objective):
 
 
 @both
-@pytest.mark.parametrize("sampling", [False, True])
-def test_a_column_that_looks_like_one_value_has_no_interval(table, relation, sampling):
+@pytest.mark.parametrize("target", ["population", "sample"])
+def test_a_column_that_looks_like_one_value_has_no_interval(table, relation, target):
     """Some people have another value than 5; they are too few to be seen, and lie beyond the reach."""
     rare = np.where(np.arange(COUNT) % 100 == 0, 8.0, 5.0)
     found = release(np.column_stack([table, rare, np.zeros(COUNT)]), relation, noise=SeededNoise(4))
     assert found.one_value.tolist() == [False] * 6 + [True, False]
     assert not found.resolved[6:].any()
-    low, high = found.interval(0.95, include_sampling=sampling)
+    low, high = found.confidence_interval(0.95, target=target)
     assert (low[6], high[6]) == (-np.inf, np.inf)
     others = ~found.one_value
     assert (np.isfinite(low) & np.isfinite(high) & (low < high))[others].all()
@@ -234,10 +234,19 @@ def test_a_column_that_looks_like_one_value_has_no_interval(table, relation, sam
     assert Release.from_json(found.to_json()).one_value.tolist() == found.one_value.tolist()
 
 
+def test_records_beyond_the_last_edge_leave_the_other_columns_their_population_intervals(table):
+    far = table[:, 0] + np.where(np.arange(COUNT) % 25 == 0, 1e3, 0.0)
+    found = release(np.column_stack([far, table]), noise=SeededNoise(4))
+    assert found.error_model.unmeasured
+    (low, high), (least, most) = (found.confidence_interval(target=target) for target in ("population", "sample"))
+    assert (np.isfinite(low) & (low < least) & (most < high))[~found.one_value].all()
+    assert Release.from_json(found.to_json()) == found
+
+
 def test_a_column_whose_spread_is_learned_has_an_interval_however_narrow(table):
     found = release(np.column_stack([table, 1e6 + 1e-3 * np.arange(COUNT)]), noise=SeededNoise(4))
     assert not found.one_value.any()
-    assert np.isfinite(found.interval()[0]).all()
+    assert np.isfinite(found.confidence_interval()[0]).all()
     assert "one_value" not in found.error_model.to_dict()
 
 

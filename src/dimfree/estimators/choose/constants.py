@@ -266,7 +266,7 @@ LENGTH_STEP_GROWTH, LENGTH_STEP_MOST = 1.3, 0.5
 TAIL_DEVIATIONS = 10.0
 # [share of records; rank] A tail is fitted to these at most; at low rank to fewer: many lengths may be equal.
 TAIL_SHARE, TAIL_SHARE_RANK = 0.5, 2.5
-# [rank] Below it, so in one column, no error bars are claimed where fewer records are far out than tell a tail.
+# [rank] Below it, so in one column, the tail is not seen if fewer records are far out than tell one.
 TAIL_UNSEEN_RANK = 1.5
 # [shape of a generalised Pareto law] Candidates, 0 left out: equal lengths; bounded ones to a barely finite variance.
 TAIL_SHAPES = np.append(-20.0, np.arange(-0.25, 0.5, 0.1))
@@ -286,6 +286,8 @@ OUTER_LEVEL = 0.75
 MOST_BEYOND = 0.975
 # [deviations of the noise; power of the rank; most] Target bias of clipping at the outer radius.
 OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
+# [deviations of the noise] Clipping bias that intervals allow for if the tail is not seen: twice the largest target.
+UNSEEN_BIAS = 2 * OUTER_BIAS_MOST
 
 # --- Error bars about the population (learn/population.py) ------------------------------------------------------------
 

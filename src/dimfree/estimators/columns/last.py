@@ -29,7 +29,7 @@ class Answer:
     variance: Floats
     ball: Ball
     beyond: float | None  # how many records may lie outside the ball, or beyond its cap in some column
-    bias: float  # of clipping, in deviations of the noise; infinite: no tail was seen
+    bias: float  # of clipping, in deviations of the noise
 
     def reach(self) -> Reach:
         """How far from the centre records counted in full."""

@@ -24,15 +24,21 @@ class Lengths:
 
     tail: Tail
     ball: Ball
-    bias: float = 0.0  # of clipping, in deviations of the noise of the answer; infinite: no tail was seen
+    bias: float = 0.0  # of clipping, in deviations of the noise of the answer
 
 
 @dataclass(frozen=True)
 class Population:
-    """`widening`: factor of the learned variances, at least 1. `correlation`: of any two coordinates, at least 0."""
+    """`widening`: factor of the learned variances, at least 1. `correlation`: of any two coordinates, at least 0.
+    `unmeasured`: some records may lie farther out than the lengths measure."""
 
-    widening: float
-    correlation: float
+    widening: float = 1.0
+    correlation: float = 0.0
+    unmeasured: bool = True
+
+
+# The learned variances as they are; columns may all move together.
+NOT_MEASURED = Population(correlation=1.0)
 
 
 @dataclass(frozen=True)
@@ -55,11 +61,12 @@ class LengthMoments:
         return cls(float(beyond[0]), square, excess, drawn, fourth - second**2)
 
 
-def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floats | None = None) -> Population | None:
-    """What the lengths add to these variances; None where records stand out beyond the last edge, or beyond the cap of
-    the ball, where their entries may have been held: how far out they lie is not known.
+def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floats | None = None) -> Population:
+    """What the lengths add to these variances.
 
-    None as well where squares leave the range of floats.
+    `unmeasured` if records stand out beyond the last edge, or beyond the cap of the ball, where their entries may have
+    been held, or if too few lie far out to see a tail: how far out they lie is not known, and they count at the edge.
+    Nothing is added if squares leave the range of floats.
     Records that are drawn in move the mean. The square of that is added to its variance: an interval so widened is wide
     enough for a shift. `own`: learned variances of the columns, which are widened instead, where the coordinates were
     turned to; what looks like correlation is then likely their widest one, learned too narrow.
@@ -70,8 +77,8 @@ def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floa
     with np.errstate(all="ignore"):
         v, offset = variances / stretch**2, float((((mean - ball.centre)[block] / stretch) ** 2).sum())
     known = float(v.sum())
-    if some_unmeasured(seen) or not (0 < known < math.inf and math.isfinite(offset)):
-        return None
+    if not (0 < known < math.inf and math.isfinite(offset)):
+        return NOT_MEASURED
     found = LengthMoments.of(seen, max(1.0, FAR_LENGTH * math.sqrt(known)))
     trace = max(found.square - offset, known)
     together = correlation(v * (trace / known), found.spread)
@@ -79,7 +86,9 @@ def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floa
     if own is not None:
         likely, most = float(variances.sum()), float(stretch.max()) ** 2 * known
         widening *= ((1 - together) * likely + together * most) / float(own.sum())
-    return Population(max(widening, 1.0), together) if math.isfinite(widening) else None
+    if not math.isfinite(widening):
+        return NOT_MEASURED
+    return Population(max(widening, 1.0), together, some_unmeasured(seen) or not seen.tail.told)
 
 
 def some_unmeasured(seen: Lengths) -> bool:

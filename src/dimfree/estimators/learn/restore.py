@@ -11,7 +11,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.data.blocks import Mask
-from dimfree.estimators.learn.population import Population, learned_population
+from dimfree.estimators.learn.population import NOT_MEASURED, Population, learned_population
 from dimfree.estimators.learn.principal_directions import without_offset
 from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import VarianceRelease, learned_shape
@@ -33,10 +33,10 @@ class Answer:
     noise_principal: Floats | None = None
     record_principal: Floats | None = None
     reach: Reach | None = None
-    population: Population | None = None  # None: error bars are about these records only
+    population: Population = NOT_MEASURED
     one_value: Mask | None = None  # columns that look like one value; None: no such column
     present: Floats | None = None  # share of the records that have an entry; None: all of them
-    bias: float = 0.0  # of clipping, in deviations of the noise; infinite: not known
+    bias: float = 0.0  # of clipping, in deviations of the noise
 
 
 def restored(state: State) -> Answer:
@@ -58,10 +58,10 @@ def restored(state: State) -> Answer:
     return Answer(value, shrunk, variance, shape, noise, records, population=population, bias=_bias(state))
 
 
-def _population(state: State, value: Floats, shape: LearnedShape) -> Population | None:
-    """What the lengths say, in the coordinates that the stages worked in."""
+def _population(state: State, value: Floats, shape: LearnedShape) -> Population:
+    """What the lengths say, in the coordinates that the stages worked in; with few records nothing."""
     own = None if state.setting.space.basis is None else shape.variances
-    return None if state.lengths is None else learned_population(state.lengths, value, state.stddev**2, own)
+    return NOT_MEASURED if state.lengths is None else learned_population(state.lengths, value, state.stddev**2, own)
 
 
 def _bias(state: State) -> float:

@@ -207,9 +207,9 @@ def likely_bias(tail: Tail, radius: float, rank: float, mu: float) -> float:
 
 
 def bias_in_bars(tail: Tail, radius: float, rank: float, mu: float) -> float:
-    """What error bars allow for: the likely bias of clipping, in deviations of the noise; infinite if no tail was seen.
+    """What intervals allow for: the likely bias of clipping, in deviations of the noise; a constant if no tail is seen.
 
-    No more than a radius is chosen for: the rest is that of records beyond the last edge. How many they may be is said
-    beside the bars; how far out they lie nobody can tell.
+    No more than a radius is chosen for: the rest is that of records beyond the last edge. `Reach.beyond` bounds their
+    number; how far out they lie is not measured.
     """
-    return min(likely_bias(tail, radius, rank, mu), c.OUTER_BIAS_MOST) if tail.told else math.inf
+    return min(likely_bias(tail, radius, rank, mu), c.OUTER_BIAS_MOST) if tail.told else c.UNSEEN_BIAS
