@@ -237,9 +237,9 @@ def test_a_column_of_nearly_one_value_is_covered_or_marked(relation, columns, co
         rng = np.random.default_rng(100 + seed)
         rows = 10 + 3 * rng.normal(size=(count, columns))
         rows[:, 0] = nearly_all(value, other)(rng, count)
-        found = release(rows, relation, noise=SeededNoise(seed))
+        found = release(rows, relation, epsilon=1.0, noise=SeededNoise(seed))
         mean, spread = rows[:, 0].mean(), rows[:, 0].std()
-        low, high = (ends[0] for ends in found.interval())
+        low, high = (ends[0] for ends in found.interval(0.99))
         assert found.noise_stddev[0] > 1e-4 * spread
         assert low <= mean <= high or not found.resolved[0] or abs(found.mean[0] - mean) < 0.1 * spread
         assert not found.one_value[0]
@@ -265,7 +265,7 @@ def test_a_far_group_is_covered_or_marked(relation, columns, count, share):
     """Entries 50 times larger than the others. Smaller groups, among fewer people, are below what any look can see."""
     for seed in range(5):
         rows = with_far_group(np.random.default_rng(100 + seed), count, columns, share)
-        found = release(rows, relation, noise=SeededNoise(seed))
+        found = release(rows, relation, epsilon=1.0, noise=SeededNoise(seed))
         low, high = (ends[0] for ends in found.interval(0.99))
         assert low <= rows[:, 0].mean() <= high or not found.resolved[0]
 
@@ -274,7 +274,7 @@ def test_a_far_group_that_only_the_lengths_show_marks_the_column_that_has_it():
     """Too small a group for its column's histogram; records lie farther out than lengths are looked at."""
     for seed in (0, 1, 3, 5):
         rows = with_far_group(np.random.default_rng(100 + seed), 2870, 6, 0.05)
-        found = release(rows, noise=SeededNoise(seed))
+        found = release(rows, epsilon=1.0, noise=SeededNoise(seed))
         assert found.resolved.tolist() == [False] + 5 * [True]
 
 
@@ -282,7 +282,7 @@ def test_a_far_group_that_only_the_lengths_show_marks_the_column_that_has_it():
 def test_a_far_group_that_is_seen_enters_the_scale(relation):
     for seed in range(5):
         rows = with_far_group(np.random.default_rng(seed), 2870, 2, 0.2)
-        found = release(rows, relation, noise=SeededNoise(seed))
+        found = release(rows, relation, epsilon=1.0, noise=SeededNoise(seed))
         assert 0.5 < found.reach.scale[0] / rows[:, 0].std() < 2
         assert abs(found.mean[0] - rows[:, 0].mean()) < 0.1 * rows[:, 0].std()
 

@@ -349,8 +349,7 @@ NONZERO_SHARES = (1.0, 0.4, 0.15)
 STANDS_OUT = 3.0
 # [magnitude] Entries of the bulk lie within this factor above its magnitude, but for few of them.
 BULK_REACH = 4.0
-# [log odds] A group of entries far beyond the bulk is believed from here on, at 4.2 deviations of its share or more;
-# between the two, at 2.4 deviations, the column is looked at again.
+# [log odds] A far group is believed at the first (4.2 deviations of its share), looked for again at the second (2.4).
 FAR_ODDS, DOUBTFUL_ODDS = 9.0, 3.0
 # [log prior] A column with some zeros, and one of zeros alone.
 SOME_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
@@ -364,10 +363,11 @@ NARROW, CLOSER = 0.6, 0.8
 AWAY = 1.5
 # [variance of ln σ] A column less certain than this is looked at again.
 UNCERTAIN_LOG_VARIANCE = 0.25
+# [odds] A column that is one value with at least these odds, after a closer look, is looked at again.
+DOUBTFUL_ONE_VALUE = 0.2
 # [|centre|] Cells are never narrower: there the numbers of a column end.
 FLOAT_RESOLUTION = 1e-13
-# [noise of a cell; share of records] Records left behind by closer looks are believed from here on: noise (one false
-# alarm in 30 000 cells); odd tails.
+# [noise of a cell; share of records] Far records are believed from here on: 1 false alarm in 30 000 cells; odd tails.
 STAYED_BEHIND, LEAST_BEHIND = 4.0, 0.025
 # [units of the column] Columns as large as this may lie beyond the cells; they are taken for as large as the second.
 LARGEST_MAGNITUDE, FAR_MAGNITUDE = 2.0**86, 1e150

@@ -18,6 +18,7 @@ from dimfree.estimators.choose.constants import (
     CLOSER,
     CLOSER_SHARE,
     DOUBTFUL_ODDS,
+    DOUBTFUL_ONE_VALUE,
     FAR_MAGNITUDE,
     FAR_ODDS,
     FLOAT_RESOLUTION,
@@ -135,9 +136,10 @@ def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState
         state = _moved(state, which, width[which], seen)
         width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
         away = np.abs(state.centre[which]) > AWAY * width[which]
-        again = away & ((seen.spread < NARROW) | (seen.log_variance > UNCERTAIN_LOG_VARIANCE))
-        odds = seen.one_value / np.maximum(1 - seen.one_value, 1e-300)  # few columns are narrower by many decades
-        atoms[which] = away & (odds * (1 + decades ** np.where(again, 2, 1)) > 1)
+        odds = seen.one_value / np.maximum(1 - seen.one_value, 1e-300) * (1 + decades**2)  # few columns are so narrow
+        atoms[which] = away & (odds > 1)
+        unclear = (seen.log_variance > UNCERTAIN_LOG_VARIANCE) | (closer & (odds > DOUBTFUL_ONE_VALUE))
+        again = away & ((seen.spread < NARROW) | unclear)
         inside = again & closer & (np.abs(seen.centre) + 2 * seen.spread < Offsets.middle - 1)  # not in the end cells
         looks[which[inside]] += 1
         behind[which[inside]] += shares[inside][:, [0, -1]]
