@@ -23,7 +23,7 @@ def test_no_column_with_more_noise_than_spread_is_called_usable(cancer, epsilon,
     """Thirty columns from 0.003 to 570 wide. It was '30 of 30 usable', with noise of up to 300 standard deviations."""
     release = release_mean(cancer, epsilon=epsilon, delta=1e-6, noise=SeededNoise(seed))
     truth, found = release.noise_stddev / cancer.std(axis=0), verdicts(release)
-    assert (truth > 1).sum() >= 15
+    assert (truth > 1).sum() >= 10  # otherwise this tests little
     assert (truth[found == PRECISE] <= 0.1).all()
     assert (truth[found == ROUGH] <= 1).all()
     assert np.isin(found, (PRECISE, ROUGH)).any()

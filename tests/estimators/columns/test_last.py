@@ -12,7 +12,6 @@ from dimfree import SeededNoise
 from dimfree.estimators.choose.constants import LENGTH_LOOK_SHARES
 from dimfree.estimators.columns.last import clipping_radius, last_mean, look_at_lengths
 from dimfree.estimators.columns.run import learned
-from dimfree.estimators.columns.state import ColumnState
 from dimfree.estimators.learn.tail import length_edges
 
 COUNT = 2000
@@ -129,18 +128,19 @@ def test_a_public_number_of_records_adds_no_noise(relation):
     )
 
 
-def test_columns_that_hardly_ever_leave_one_value_are_held_and_do_not_draw_the_others_in(monkeypatch):
-    """Without the cap a record that leaves such a value is drawn in with all its columns, or makes the reach long."""
-    rows, off, radii = TABLES["nearly constant"](np.random.default_rng(1)), [], []
-    for cap in (None, math.inf):
-        if cap:
-            monkeypatch.setattr(ColumnState, "cap", cap)
-        state = with_noise(before_lengths("nearly constant", SeededNoise(2)), RecordingNoise())
+@weighed
+def test_columns_that_hardly_ever_leave_one_value_do_not_draw_the_others_in(relative):
+    """Other values are within reach, and the noise of the other columns is about what it is without these columns."""
+    rows = TABLES["nearly constant"](np.random.default_rng(1))
+    noise = []
+    for some in (rows, rows[:, 16:]):
+        strength = 150.0 * math.sqrt(rows.shape[1] / some.shape[1])  # the same budget
+        state = learned(at_start(some, strength, SeededNoise(2), relative=relative))
         answer = last_mean(*look_at_lengths(state))[1]
-        off.append(np.abs(answer.mean - rows.mean(axis=0))[16:].max())
-        radii.append(answer.ball.radius)
-    assert radii[0] < 0.8 * radii[1]
-    assert 10 * off[0] < off[1]
+        noise.append(np.median(np.sqrt(answer.variance)[-34:]))
+        off = np.abs(answer.mean - some.mean(axis=0)) / some.std(axis=0)
+        assert off.max() < 0.5
+    assert noise[0] < 1.4 * noise[1]
 
 
 @weighed

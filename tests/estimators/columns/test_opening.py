@@ -71,8 +71,14 @@ def test_skewed_columns_and_indicators_are_found_within_a_spread(learned):
 def test_constant_columns_are_looked_at_until_numbers_end(learned):
     _, state, missed = learned
     constant, values = places(CONSTANT), np.array(list(CONSTANT.values()))
-    far, wide = np.abs(state.centre[constant] - values), state.stddev[constant]
-    assert np.count_nonzero(np.maximum(far, wide) > 1e-11 * np.abs(values)) <= missed
+    assert np.count_nonzero(np.abs(state.centre[constant] - values) > 1e-11 * np.abs(values)) <= missed
+
+
+def test_a_constant_column_keeps_the_scale_at_which_other_values_would_have_been_seen(learned):
+    _, state, missed = learned
+    constant, values = places(CONSTANT), np.abs(list(CONSTANT.values()))
+    scale = state.stddev[constant]
+    assert np.count_nonzero((scale < 0.1 * values) | (scale > values) | ~state.narrow[constant]) <= missed
 
 
 def test_only_the_rarer_indicator_may_be_taken_for_zeros(learned):

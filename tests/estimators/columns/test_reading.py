@@ -1,5 +1,7 @@
 """What noisy histograms say of columns: magnitudes over 45 decades, zeros, places; exact and with seeded noise."""
 
+import math
+
 import numpy as np
 import pytest
 from column_states import at_start
@@ -7,14 +9,14 @@ from scipy.special import ndtri
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.estimators.choose.constants import (
-    LEAST_BEHIND,
+    FAR_ODDS,
     MAGNITUDE_SPREAD,
     NARROW,
     NONZERO_SHARES,
     SURE_MAGNITUDE,
     TEMPLATE_POINTS,
 )
-from dimfree.estimators.columns.reading import magnitude_templates, read_magnitudes, read_places, read_rare
+from dimfree.estimators.columns.reading import magnitude_templates, read_magnitudes, read_places
 from dimfree.mechanisms.soft_histogram import Magnitudes, Offsets, noisy_histograms, weights_of
 
 DECADES = 10.0 ** np.arange(-17, 27)
@@ -47,7 +49,7 @@ def mostly_zeros(nonzero, rng):
 @pytest.mark.parametrize("law", LAWS)
 def test_the_magnitude_is_found_in_every_decade(law, noise):
     values = LAWS[law](np.random.default_rng(1)) * DECADES
-    found, sure = read_magnitudes(shares_of(Magnitudes(), values, noise), noise)
+    found, sure = read_magnitudes(shares_of(Magnitudes(), values, noise), noise)[:2]
     middle = np.array([np.median(column[column > 0]) for column in np.abs(values).T])
     assert (np.abs(np.log(found / middle)) < np.log(3)).all()
     assert (sure > SURE_MAGNITUDE).all()
@@ -56,7 +58,7 @@ def test_the_magnitude_is_found_in_every_decade(law, noise):
 @pytest.mark.parametrize("noise", [0.0, 0.005, 0.01])
 def test_few_entries_that_are_not_zero_are_found_at_high_precision(noise):
     values = mostly_zeros(0.15, np.random.default_rng(2))
-    found, sure = read_magnitudes(shares_of(Magnitudes(), values, noise), noise)
+    found, sure = read_magnitudes(shares_of(Magnitudes(), values, noise), noise)[:2]
     assert (np.abs(np.log(found / DECADES)) < np.log(3)).all()
     assert (sure > 0.9).all()
 
@@ -64,7 +66,7 @@ def test_few_entries_that_are_not_zero_are_found_at_high_precision(noise):
 def test_few_entries_in_much_noise_are_in_doubt_or_taken_for_zeros():
     """Never surely at a wrong magnitude."""
     values = mostly_zeros(0.15, np.random.default_rng(2))
-    found, sure = read_magnitudes(shares_of(Magnitudes(), values, 0.03), 0.03)
+    found, sure = read_magnitudes(shares_of(Magnitudes(), values, 0.03), 0.03)[:2]
     wrong = (found > 0) & ((found > 8 * DECADES) | (found * 8 < DECADES))
     assert (found == 0).any()
     assert not (wrong & (sure > SURE_MAGNITUDE)).any()
@@ -74,22 +76,48 @@ def test_few_entries_in_much_noise_are_in_doubt_or_taken_for_zeros():
 def test_rare_entries_are_found_where_no_template_has_so_few(nonzero):
     values = mostly_zeros(nonzero, np.random.default_rng(2))
     shares, noise = shares_of(Magnitudes(), values, 0.001), np.full(len(DECADES), 0.001)
-    assert (read_magnitudes(shares, 0.001)[0] == 0).any()
-    found, share = read_rare(shares, noise)
-    assert (np.abs(np.log(found / DECADES)) < np.log(4)).all()
-    assert (np.abs(share / nonzero - 1) < 0.5).all()
+    seen = read_magnitudes(shares, noise)
+    zeros = seen.magnitude == 0
+    assert zeros.any()
+    assert (seen.far_odds[zeros] >= FAR_ODDS).all()
+    assert (np.abs(np.log(seen.far_magnitude / DECADES)) < np.log(4))[zeros].all()
+    assert (np.abs(seen.far_share / nonzero - 1) < 0.5)[zeros].all()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+@pytest.mark.parametrize("times", [120.0, 3000.0])
+def test_a_group_far_beyond_the_bulk_is_found(share, times):
+    """In every decade; its second moment within a factor of ten, most often of two."""
+    rng = np.random.default_rng(6)
+    values = rng.lognormal(0.0, 0.3, (20 * COUNT, 1)) * np.where(rng.random((20 * COUNT, 1)) < share, times, 1.0)
+    decades = DECADES[: -math.ceil(math.log10(times))]
+    seen = read_magnitudes(shares_of(Magnitudes(), values * decades, 0.005, seed=1), 0.005)
+    assert (seen.far_odds >= FAR_ODDS).all()
+    assert (np.abs(np.log(seen.magnitude / decades)) < np.log(3)).all()
+    moment = seen.far_share * (seen.far_magnitude / decades) ** 2 / (share * times**2)
+    assert (np.abs(np.log(moment)) < np.log(10)).all()
+
+
+@pytest.mark.parametrize("noise", [1e-4, 0.01, 0.05])
+@pytest.mark.parametrize("law", ["normal", "negative", "constant", "uniform"])
+def test_no_group_is_found_beyond_an_ordinary_bulk(law, noise):
+    """However little noise there is: what a template misses of a law is no group far away."""
+    rng = np.random.default_rng(9)
+    values = LAWS[law](rng) if law in LAWS else rng.uniform(1, 2, (COUNT, 1))
+    scales = 10.0 ** rng.uniform(-15, 24, 300)
+    assert (read_magnitudes(shares_of(Magnitudes(), values * scales, noise), noise).far_odds < FAR_ODDS).all()
 
 
 @pytest.mark.parametrize("noise", [1e-4, 0.01, 0.05])
 def test_nothing_rare_is_found_in_noise(noise):
     """False alarms: about one in 10 000 columns of zeros; none in 2000 draws of one seed."""
     shares = shares_of(Magnitudes(), np.zeros((1, 2000)), noise, seed=4)
-    assert (np.concatenate(read_rare(shares, np.full(2000, noise))) == 0).all()
+    assert (read_magnitudes(shares, noise).far_odds < FAR_ODDS).all()
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.005, 0.03, 0.05, 0.11])
 def test_a_column_of_zeros_has_no_magnitude(noise):
-    found, sure = read_magnitudes(shares_of(Magnitudes(), np.zeros((COUNT, 50)), noise), noise)
+    found, sure = read_magnitudes(shares_of(Magnitudes(), np.zeros((COUNT, 50)), noise), noise)[:2]
     assert (found == 0).all()
     assert (sure > 0.5).all()
 
@@ -97,7 +125,7 @@ def test_a_column_of_zeros_has_no_magnitude(noise):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("value", [1e27, 1e40, 1e200, 1.7e308, -1.7e308])
 def test_columns_beyond_the_range_are_read_as_the_largest_magnitude(value):
-    found, sure = read_magnitudes(shares_of(Magnitudes(), np.full((COUNT, 1), value)), 0.01)
+    found, sure = read_magnitudes(shares_of(Magnitudes(), np.full((COUNT, 1), value)), 0.01)[:2]
     assert found[0] == magnitude_templates().magnitudes.max()
     assert 0 <= sure[0] <= 1 + 1e-12
 
@@ -105,14 +133,14 @@ def test_columns_beyond_the_range_are_read_as_the_largest_magnitude(value):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("value", [0.0, -0.0, 5e-324, 1e-300, -1e-20])
 def test_columns_below_the_range_are_read_as_zeros(value):
-    found, sure = read_magnitudes(shares_of(Magnitudes(), np.full((COUNT, 1), value)), 0.01)
+    found, sure = read_magnitudes(shares_of(Magnitudes(), np.full((COUNT, 1), value)), 0.01)[:2]
     assert found[0] == 0
     assert sure[0] > SURE_MAGNITUDE
 
 
 @pytest.mark.filterwarnings("error")
 def test_noise_alone_gives_finite_numbers():
-    found, sure = read_magnitudes(np.random.default_rng(3).normal(size=(200, Magnitudes.cells)) * 5.0, 5.0)
+    found, sure = read_magnitudes(np.random.default_rng(3).normal(size=(200, Magnitudes.cells)) * 5.0, 5.0)[:2]
     assert np.isfinite(found).all()
     assert ((sure >= 0) & (sure <= 1 + 1e-12)).all()
 
@@ -163,11 +191,13 @@ def test_places_are_found_within_a_cell_and_within_their_uncertainty(noise, most
     assert (seen.spread < NARROW)[SPREADS < 0.1].all()
 
 
-def test_records_aside_are_those_that_no_template_expects_in_the_end_cells():
-    """A tenth of the records far away, on either side; and none in columns that templates describe."""
-    far = np.where(np.arange(COUNT)[:, None] % 10 == 0, [-500.0, 500.0], 0.3 * NORMAL)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3])
+def test_one_value_is_told_from_a_narrow_column_whatever_lies_behind(share):
+    """A tenth of the records far away looks like a wide column to templates that expect all of them in one place."""
+    far = np.arange(COUNT)[:, None] % 10 < 10 * share
     cells = Offsets(np.zeros(2), 1.0)
-    assert read_places(shares_of(cells, far), 0.001).aside == pytest.approx([0.1, 0.1], abs=0.02)
-    seen = read_places(shares_of(Offsets(np.zeros(len(CENTRES)), 1.0), CENTRES + SPREADS * NORMAL), 0.001)
-    counted = (np.abs(CENTRES) < 1) & (SPREADS < NARROW)  # wider columns are not looked at more closely
-    assert np.abs(seen.aside[counted]).max() < LEAST_BEHIND
+    values = np.where(far, -500.0, np.column_stack([np.full(COUNT, -0.3), -0.3 + 0.8 * NORMAL[:, 0]]))
+    seen = read_places(shares_of(cells, values, 0.03), 0.03)
+    assert seen.one_value[0] > 0.2  # the next wider templates are almost as likely
+    assert seen.one_value[1] < 1e-3
+    assert (seen.one_value >= seen.narrowest - 1e-9)[0]

@@ -349,8 +349,10 @@ MAGNITUDE_SPREAD = 0.6
 NONZERO_SHARES = (1.0, 0.4, 0.15)
 # [noise of a cell] A share of entries that stands out less cannot be told from none.
 STANDS_OUT = 3.0
-# [log odds] From here on entries other than zero are believed, fewer than in any template: 4.2 deviations of a share.
-RARE_ODDS = 9.0
+# [magnitude] Entries of the bulk lie within this factor above its magnitude, but for few of them.
+BULK_REACH = 4.0
+# [log odds] A far group is believed at the first (4.2 deviations of its share), looked for again at the second (2.4).
+FAR_ODDS, DOUBTFUL_ODDS = 9.0, 3.0
 # [log prior] A column with some zeros, and one of zeros alone.
 SOME_ZEROS_PRIOR, ALL_ZEROS_PRIOR = -3.0, 3.0
 # [factor; probability] A magnitude is doubtful if it lies within this factor with less than this probability.
@@ -363,16 +365,18 @@ NARROW, CLOSER = 0.6, 0.8
 AWAY = 1.5
 # [variance of ln σ] A column less certain than this is looked at again.
 UNCERTAIN_LOG_VARIANCE = 0.25
+# [odds] A column that is one value with at least these odds, after a closer look, is looked at again.
+DOUBTFUL_ONE_VALUE = 0.2
 # [|centre|] Cells are never narrower: there the numbers of a column end.
 FLOAT_RESOLUTION = 1e-13
-# [noise of a cell; share of records] Records left behind by closer looks are believed from here on: noise; odd tails.
-STAYED_BEHIND, LEAST_BEHIND = 5.0, 0.025
+# [noise of a cell; share of records] Far records are believed from here on: 1 false alarm in 30 000 cells; odd tails.
+STAYED_BEHIND, LEAST_BEHIND = 4.0, 0.025
 # [units of the column] Columns as large as this may lie beyond the cells; they are taken for as large as the second.
 LARGEST_MAGNITUDE, FAR_MAGNITUDE = 2.0**86, 1e150
-# [σ] A column of ones with less spread than this shows nothing but ones.
-NOTHING_BUT = 1e-3
-# [σ] Of a column in which only zeros were seen, and of one of nearly all ones: both may be rare events.
-RARE_STDDEV, NEARLY_ONE_STDDEV = 0.2, 0.15
+# [σ] Of a column in which only zeros were seen: other entries may be rare ones.
+RARE_STDDEV = 0.2
+# [squared length of the other columns] What all columns of one value add to it, at most: 5 % more noise.
+ONE_VALUE_PART = 0.1
 # [expected length; share of P; σ] The clipped mean that improves the centre: its radius, its share, its bias.
 MIDDLE_RADIUS, MIDDLE_SHARE, MIDDLE_BIAS = 1.5, 0.05, 0.1
 # [1/strength²; share of P: least and most] The scores of the columns.

@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
+from dimfree.data.blocks import Mask
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import (
     AWAY,
     CLOSER,
     CLOSER_SHARE,
+    DOUBTFUL_ODDS,
+    DOUBTFUL_ONE_VALUE,
     FAR_MAGNITUDE,
+    FAR_ODDS,
     FLOAT_RESOLUTION,
     LARGEST_MAGNITUDE,
     LEAST_BEHIND,
@@ -26,8 +30,6 @@ from dimfree.estimators.choose.constants import (
     MOST_LOOKS,
     MOST_MAGNITUDE_LOOKS,
     NARROW,
-    NEARLY_ONE_STDDEV,
-    NOTHING_BUT,
     RARE_STDDEV,
     SPREAD_TAIL,
     STAYED_BEHIND,
@@ -35,7 +37,7 @@ from dimfree.estimators.choose.constants import (
     UNCERTAIN_LOG_VARIANCE,
     VALID_COUNT_SHARE,
 )
-from dimfree.estimators.columns.reading import Places, read_magnitudes, read_places, read_rare
+from dimfree.estimators.columns.reading import Places, read_magnitudes, read_places
 from dimfree.estimators.columns.state import ColumnState
 from dimfree.mechanisms.count import noisy_valid_count
 from dimfree.mechanisms.soft_histogram import Cells, Magnitudes, Offsets, noisy_histograms
@@ -56,16 +58,18 @@ def count_valid(state: ColumnState) -> ColumnState:
 @during("columns")
 def learn_columns(state: ColumnState) -> ColumnState:
     """Centre, spread and their uncertainty, of every column (P19)."""
-    state, magnitudes, rare = _magnitudes(state)
-    off = (magnitudes == 0) | (magnitudes >= LARGEST_MAGNITUDE)
-    magnitudes[off & (magnitudes > 0)] = FAR_MAGNITUDE  # so that such a column leaves the length of a record alone
+    state, magnitudes, far = _magnitudes(state)
+    large = magnitudes >= LARGEST_MAGNITUDE
+    off, far = (magnitudes == 0) | large, np.where(large, 0.0, far)
+    magnitudes[large] = FAR_MAGNITUDE  # so that such a column leaves the length of a record alone
     state = replace(
         state,
-        stddev=np.where(magnitudes > 0, magnitudes * np.sqrt(np.where(rare > 0, rare, 1.0)), RARE_STDDEV),
+        stddev=np.where(magnitudes > 0, magnitudes, np.where(far > 0, 0.0, RARE_STDDEV)),
         log_variance=np.full(len(magnitudes), 2 * UNCERTAIN_LOG_VARIANCE),
-        unseen=off,
+        unseen=off & (far == 0),
     )
-    return _places(state, magnitudes, np.flatnonzero(~off & (rare == 0)))
+    state = _places(state, magnitudes, np.flatnonzero(~off))
+    return replace(state, stddev=np.hypot(state.stddev, far))
 
 
 def look_share(state: ColumnState) -> float:
@@ -87,36 +91,40 @@ def _look(
 
 
 def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
-    """Of every column, 0 where only zeros were seen; and where few other entries were, their share of the records.
+    """Of every column the magnitude of its bulk, 0 where that is zeros; and the root mean square, over all records, of
+    the entries that are seen far beyond the bulk, 0 where none are.
 
     Columns in doubt, and those that show hardly anything but zeros, are looked at again, with the most that a look may
     cost: they are few. It ends when a share of P is spent. Looks count by their precision.
     """
     d, share = state.setting.space.dimension, look_share(state)
-    which, magnitudes, rare = np.arange(d), np.zeros(d), np.zeros(d)
+    which, magnitudes, far = np.arange(d), np.zeros(d), np.zeros(d)
     total, weight = np.zeros((d, Magnitudes.cells)), np.zeros(d)
     least = state.left - MAGNITUDE_SHARE * state.precision
     for look in range(1, MOST_MAGNITUDE_LOOKS + 1):
         part = share * len(which) / d
         if not len(which) or state.left - part * state.precision < least:
             break
-        state, seen, noise = _look(state, Magnitudes(), which, part, "magnitudes of the columns")
-        total[which] += seen / noise[:, None] ** 2
+        state, counts, noise = _look(state, Magnitudes(), which, part, "magnitudes of the columns")
+        total[which] += counts / noise[:, None] ** 2
         weight[which] += 1 / noise**2
-        mean, noise = total[which] / weight[which, None], 1 / np.sqrt(weight[which])
-        found, sureness = read_magnitudes(mean, noise, state.miscount[which])
-        zeros, (others, few) = found == 0, read_rare(mean, noise)
-        magnitudes[which], rare[which] = np.where(zeros, others, found), np.where(zeros, few, 0.0)
-        which = which[(sureness < SURE_MAGNITUDE) | (zeros & (look == 1))]
+        seen = read_magnitudes(total[which] / weight[which, None], 1 / np.sqrt(weight[which]), state.miscount[which])
+        group = seen.far_magnitude * np.sqrt(seen.far_share)
+        magnitudes[which], far[which] = seen.magnitude, np.where(seen.far_odds >= FAR_ODDS, group, 0.0)
+        doubtful = (seen.far_odds > DOUBTFUL_ODDS) & (seen.far_odds < FAR_ODDS)
+        which = which[(seen.sureness < SURE_MAGNITUDE) | doubtful | ((seen.magnitude == 0) & (look == 1))]
         share = LOOK_SHARES[1]
-    return state, magnitudes, rare
+    return state, magnitudes, far
 
 
 def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState:
-    """Look after look, each closer, at narrow columns away from zero, until a share of P is spent."""
+    """Look after look, each closer, at narrow columns away from zero, until a share of P is spent.
+
+    Columns that are likely one value, and what closer looks left behind, are found on the way.
+    """
     d, share, width = len(magnitudes), look_share(state), magnitudes.copy()
-    behind, looks, least = np.zeros(d), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
-    noise = np.full(d, np.inf)
+    behind, looks, least = np.zeros((d, 2)), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
+    noise, atoms = np.full(d, np.inf), np.zeros(d, dtype=np.bool_)
     while len(which) and len(state.events) < MOST_LOOKS:
         part = share * len(which) / d
         if state.left - part * state.precision < least:
@@ -124,16 +132,22 @@ def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState
         cells = Offsets(state.centre[which], width[which])
         state, shares, noise[which] = _look(state, cells, which, part, "places of the columns")
         seen = read_places(shares, noise[which], state.miscount[which])
+        closer, decades = width[which] < magnitudes[which], np.log10(magnitudes[which] / width[which])
         state = _moved(state, which, width[which], seen)
         width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
         away = np.abs(state.centre[which]) > AWAY * width[which]
-        narrow = away & (seen.spread < NARROW)
-        looks[which[narrow]] += 1
-        behind[which[narrow]] += seen.aside[narrow]
-        again = away & ((seen.spread < NARROW) | (seen.log_variance > UNCERTAIN_LOG_VARIANCE))
-        which = which[again & (width[which] > FLOAT_RESOLUTION * np.abs(state.centre[which]))]
-    state = replace(state, one_value=state.narrow & (np.abs(state.centre) > AWAY * width))
-    return _with_rare(_with_atoms(state, behind / np.maximum(looks, 1), looks, noise, magnitudes))
+        odds = seen.one_value / np.maximum(1 - seen.one_value, 1e-300) * (1 + decades**2)  # few columns are so narrow
+        atoms[which] = away & (odds > 1)
+        unclear = (seen.log_variance > UNCERTAIN_LOG_VARIANCE) | (closer & (odds > DOUBTFUL_ONE_VALUE))
+        again = away & ((seen.spread < NARROW) | unclear)
+        inside = again & closer & (np.abs(seen.centre) + 2 * seen.spread < Offsets.middle - 1)  # not in the end cells
+        looks[which[inside]] += 1
+        behind[which[inside]] += shares[inside][:, [0, -1]]
+        which = which[again]
+        finest = width[which] <= FLOAT_RESOLUTION * np.abs(state.centre[which])
+        atoms[which[finest]] = True
+        which = which[~finest]
+    return _with_hidden(state, behind / np.maximum(looks, 1)[:, None], atoms, looks, noise, magnitudes)
 
 
 def _moved(state: ColumnState, which: Which, width: Floats, seen: Places) -> ColumnState:
@@ -149,22 +163,18 @@ def _moved(state: ColumnState, which: Which, width: Floats, seen: Places) -> Col
     return replace(state, stddev=stddev, log_variance=log_variance)
 
 
-def _with_atoms(state: ColumnState, share: Floats, looks: Floats, noise: Floats, magnitudes: Floats) -> ColumnState:
-    """Where a share of the records was left behind while looking closer, they may lie a whole magnitude away."""
-    noise_of_mean = noise / np.sqrt(np.maximum(looks, 1))
-    left = (looks > 0) & (share > np.hypot(STAYED_BEHIND * noise_of_mean, LEAST_BEHIND))
-    wide = np.maximum(state.stddev, np.sqrt(np.maximum(share, 0.0)) * magnitudes)
-    return replace(state, stddev=np.where(left, wide, state.stddev))
+def _with_hidden(
+    state: ColumnState, shares: Floats, atoms: Mask, looks: Floats, noise: Floats, magnitudes: Floats
+) -> ColumnState:
+    """Add the second moment of records that closer looks left behind: they may lie a whole magnitude away.
 
-
-def _with_rare(state: ColumnState) -> ColumnState:
-    """A column that shows nothing but ones may be an indicator whose few zeros were not seen."""
-    error = np.sqrt(state.centre_variance)
-    ones = (np.abs(state.centre - 1) < np.maximum(4 * error, 0.02)) & (state.stddev < NOTHING_BUT)
-    return replace(
-        state,
-        stddev=np.where(ones, NEARLY_ONE_STDDEV, state.stddev),
-        narrow=state.narrow | ones,
-        one_value=state.one_value | ones,
-        centre_variance=np.where(ones, np.minimum(state.centre_variance, 0.02**2), state.centre_variance),
-    )
+    `shares`: of the records in the first and last cell, a mean over closer looks. They count if they stand out of the
+    noise. A column that is likely one value, as far as the looks resolve it, may have other values that the noise
+    hides: its scale covers as many of them as the noise of that mean.
+    """
+    noise = noise / np.sqrt(np.maximum(looks, 1))
+    seen = np.where(shares > np.hypot(STAYED_BEHIND * noise, LEAST_BEHIND)[:, None], shares, 0.0).sum(axis=1)
+    away = np.where((looks > 0) & (seen > 0), seen, np.where(atoms, np.hypot(noise, LEAST_BEHIND), 0.0))
+    wide = np.sqrt(np.minimum(away, 1.0)) * magnitudes
+    state = replace(state, stddev=np.maximum(state.stddev, np.where(away > 0, wide, 0.0)))
+    return replace(state, narrow=state.narrow | atoms, one_value=atoms)

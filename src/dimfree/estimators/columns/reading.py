@@ -17,10 +17,11 @@ from scipy.special import ndtri
 from dimfree._types import Floats
 from dimfree.estimators.choose.constants import (
     ALL_ZEROS_PRIOR,
+    BULK_REACH,
+    LEAST_BEHIND,
     MAGNITUDE_SPREAD,
     NEAR_MAGNITUDE,
     NONZERO_SHARES,
-    RARE_ODDS,
     SOME_ZEROS_PRIOR,
     STANDS_OUT,
     TEMPLATE_ERROR,
@@ -97,31 +98,48 @@ def magnitude_templates() -> MagnitudeTemplates:
     )
 
 
-def read_magnitudes(shares: Floats, noise: Floats | float, miscount: Floats | float = 0.0) -> tuple[Floats, Floats]:
-    """The likeliest magnitude of each column, 0 if only zeros were seen, and the probability that it is near that."""
+class Seen(NamedTuple):
+    """What a histogram of magnitudes shows of each column."""
+
+    magnitude: Floats  # of the bulk of the entries; 0: that is zeros
+    sureness: Floats  # probability that the magnitude is near that
+    far_magnitude: Floats  # of the likeliest group of entries far beyond the bulk
+    far_share: Floats  # share of the records in that group
+    far_odds: Floats  # log odds of that group
+
+
+def read_magnitudes(shares: Floats, noise: Floats | float, miscount: Floats | float = 0.0) -> Seen:
+    """The likeliest template is the bulk; what the histogram shows beyond it may be a group far outside."""
     known, noise, miscount = magnitude_templates(), *_of_columns(len(shares), noise, miscount)
     posterior = known.seen_with(noise).posterior(shares, noise, miscount)
-    likeliest = known.magnitudes[posterior.argmax(axis=1)][:, None]
-    near = (known.magnitudes <= NEAR_MAGNITUDE * likeliest) & (known.magnitudes * NEAR_MAGNITUDE >= likeliest)
-    return likeliest[:, 0], (posterior * near).sum(axis=1)
+    best = posterior.argmax(axis=1)
+    bulk = known.magnitudes[best][:, None]
+    near = (known.magnitudes <= NEAR_MAGNITUDE * bulk) & (known.magnitudes * NEAR_MAGNITUDE >= bulk)
+    group = _far_group(shares, noise, bulk)
+    return Seen(bulk[:, 0], (posterior * near).sum(axis=1), *group)
 
 
-def read_rare(shares: Floats, noise: Floats) -> tuple[Floats, Floats]:
-    """Of columns that show hardly anything but zeros: magnitude of the other entries, and their share of the records.
+def _far_group(shares: Floats, noise: Floats, bulk: Floats) -> tuple[Floats, Floats, Floats]:
+    """(magnitude, share of the records, log odds) of the likeliest group of entries beyond the bulk.
 
-    For each magnitude the share that fits best, by least squares; the likeliest magnitude. Both are 0 where no share
-    stands out of its noise. No template has so few entries: the error allowed to templates is larger than they are.
+    For each magnitude the share that fits best, by least squares. The prior falls with the distance from the bulk, and
+    from 1 if the bulk is zeros. No template has so few entries: the error allowed to templates is larger than they are.
     """
-    known = magnitude_templates()
+    known, cells = magnitude_templates(), Magnitudes()
     whole = known.shares == 1
-    histograms, prior = known.templates.histograms[whole, 1:], known.templates.prior[whole]  # without the zeros' cell
-    lengths = np.linalg.norm(histograms, axis=1)
-    heights = np.maximum(shares[:, 1:] @ (histograms / lengths[:, None]).T / noise[:, None], 0.0)
-    odds = 0.5 * heights**2 + prior
-    best = odds.argmax(axis=1)
-    found = odds.max(axis=1) >= RARE_ODDS
-    share = heights[np.arange(len(best)), best] * noise / lengths[best]
-    return np.where(found, known.magnitudes[whole][best], 0.0), np.where(found, share, 0.0)
+    histograms, magnitudes = known.templates.histograms[whole], known.magnitudes[whole]
+    middles = np.append(-1.0, 2.0 ** (cells.lowest + cells.octaves * np.arange(cells.cells - 1)))
+    outside = middles > BULK_REACH * 2**cells.octaves * bulk  # cells that no entry of the bulk is divided between
+    lengths = np.sqrt(outside @ (histograms**2).T)
+    noise = np.maximum(noise, 1e-12)  # histograms without noise
+    heights = np.maximum((shares * outside) @ histograms.T / np.maximum(lengths, 0.5) / noise[:, None], 0.0)
+    decades = np.log10(magnitudes / np.where(bulk > 0, bulk, 1.0))
+    odds = np.where(lengths > 0.5, 0.5 * heights**2 - np.log1p(decades**2), -np.inf)
+    found = heights * noise[:, None] / np.maximum(lengths, 0.5)
+    odds = np.where((found >= LEAST_BEHIND) | (bulk == 0), odds, -np.inf)
+    best = odds.argmax(axis=1)[:, None]
+    share, odds = (np.take_along_axis(each, best, axis=1)[:, 0] for each in (found, odds))
+    return magnitudes[best[:, 0]], share, odds
 
 
 # --- centre and spread ------------------------------------------------------------------------------------------------
@@ -132,33 +150,49 @@ _STEP_VARIANCE = 0.25**2 / 12  # of a place between two grid points
 
 
 class Places(NamedTuple):
-    """Of each column, in cells: centre and its variance, spread, variance of ln spread, the share of records in the
-    first and last cell that the likeliest template does not expect there, and the probability that the column is as
-    narrow as the narrowest template or narrower."""
+    """Of each column, in cells: centre and its variance, spread, variance of ln spread, the probability that the
+    column is as narrow as the narrowest template or narrower; the same if some records may lie at one end besides."""
 
     centre: Floats
     variance: Floats
     spread: Floats
     log_variance: Floats
-    aside: Floats
     narrowest: Floats
+    one_value: Floats
+
+
+_BEHIND = (0.1, 0.3)  # shares of the records in the first or last cell, beside the narrowest templates
+
+
+class PlaceTemplates(NamedTuple):
+    """Normal columns on a grid of centres and spreads; after them the narrowest ones, with records left behind."""
+
+    centres: Floats
+    spreads: Floats
+    templates: Templates
 
 
 @lru_cache(maxsize=1)
-def _place_templates() -> tuple[Floats, Floats, Templates]:
+def _place_templates() -> PlaceTemplates:
     centres, spreads = (grid.ravel() for grid in np.meshgrid(_CENTRES, _SPREADS, indexing="ij"))
     cells = Offsets(np.zeros(len(centres)), 1.0)
-    return centres, spreads, Templates(_template(cells, centres + spreads * _law()[:, None]), np.zeros(len(centres)))
+    normal = _template(cells, centres + spreads * _law()[:, None])
+    narrowest = normal[spreads == spreads.min()]
+    ends = [share * np.eye(cells.cells)[end] for share in _BEHIND for end in (0, -1)]
+    behind = np.concatenate([(1 - end.sum()) * narrowest + end for end in ends])
+    prior = np.concatenate([np.zeros(len(normal)), np.full(len(behind), -np.log(len(ends)))])
+    return PlaceTemplates(centres, spreads, Templates(np.concatenate([normal, behind]), prior))
 
 
 def read_places(shares: Floats, noise: Floats | float, miscount: Floats | float = 0.0) -> Places:
     """Normal columns on a grid of centres and spreads: posterior means."""
     centres, spreads, templates = _place_templates()
-    posterior, logs = templates.posterior(shares, *_of_columns(len(shares), noise, miscount)), np.log(spreads)
+    both, logs = templates.posterior(shares, *_of_columns(len(shares), noise, miscount)), np.log(spreads)
+    normal, narrow = both[:, : len(centres)], spreads == spreads.min()
+    one_value = normal @ narrow + both[:, len(centres) :].sum(axis=1)
+    posterior = normal / normal.sum(axis=1, keepdims=True)
     centre, log_spread = posterior @ centres, posterior @ logs
     variance = posterior @ centres**2 - centre**2 + _STEP_VARIANCE
     log_variance = np.maximum(posterior @ logs**2 - log_spread**2, 0.0)
     spread = np.exp(log_spread + 0.5 * np.minimum(log_variance, 0.5))
-    unexpected = shares - templates.histograms[posterior.argmax(axis=1)]
-    narrowest = posterior @ (spreads == spreads.min())
-    return Places(centre, variance, spread, log_variance, unexpected[:, 0] + unexpected[:, -1], narrowest)
+    return Places(centre, variance, spread, log_variance, posterior @ narrow, one_value)

@@ -21,6 +21,7 @@ from dimfree.estimators.choose.constants import (
     RECENTRE_STRENGTH,
     SCORE_LENGTH,
     SCORED_TYPICAL,
+    STANDS_OUT,
     TAIL_SCORE_SHARE,
     TAIL_SCORE_UNIT,
     VARIANCE_FLOOR,
@@ -98,5 +99,6 @@ def widen_tails(state: ColumnState) -> ColumnState:
         lambda mu: noisy_scores(setting.space, scoring, unit, mu, setting.relation, noise=setting.noise),
     )
     event = state.events[-1]
-    usual = max(float(np.median(total)), 0.0) + event.stddev * event.step
-    return replace(state, stddev=state.stddev * np.maximum(total / usual, 1.0))
+    middle, noise = max(float(np.median(total)), 0.0), event.stddev * event.step
+    stddev = state.stddev * np.maximum(total / (middle + noise), 1.0)
+    return replace(state, stddev=stddev, tailed=total > middle + STANDS_OUT * noise)

@@ -165,10 +165,12 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
     assert state.scores is not None  # every path measures them
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
     constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
-    shape = replace(shape, log_stddev=np.where(state.unseen | constant, np.inf, shape.log_stddev))
     lengths = Lengths(tail, answer.ball, answer.bias)
-    zeros = state.unseen & some_unmeasured(lengths)  # some records lie far out: perhaps by what is not zero there
-    one_value = (state.one_value | zeros) & ~shape.learned  # whoever has another value may lie beyond the reach
+    far = some_unmeasured(lengths)  # some records lie so far out that it is not known how far
+    unknown = state.unseen | constant | (state.tailed & far)
+    shape = replace(shape, log_stddev=np.where(unknown, np.inf, shape.log_stddev))
+    zeros = state.unseen & far  # perhaps by what is not zero there
+    one_value = zeros & ~shape.learned  # whoever has another value may lie beyond the reach
     return restore.Answer(
         mean=answer.mean,
         denoised=_shrunk(state, answer),

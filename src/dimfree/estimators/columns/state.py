@@ -15,7 +15,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.events import Gaussian
 from dimfree.data.blocks import Mask
-from dimfree.estimators.choose.constants import ENTRY_LENGTHS, LENGTH_FARTHEST
+from dimfree.estimators.choose.constants import ENTRY_LENGTHS, LENGTH_FARTHEST, ONE_VALUE_PART
 from dimfree.estimators.choose.sample import strength
 from dimfree.estimators.learn.spreads import EarlierSpreads, VarianceRelease
 from dimfree.estimators.learn.state import StageSetting
@@ -38,7 +38,8 @@ class ColumnState:
     log_variance: Floats  # of ln stddev
     unseen: Mask  # columns in which only zeros were seen, or entries beyond all cells
     narrow: Mask  # columns that may be narrower than any look could tell, down to constant ones
-    one_value: Mask  # those of them that lie away from zero: no look kept the size of other values in view
+    one_value: Mask  # those of them that likely hold one value: their spread is what the noise may hide
+    tailed: Mask  # columns that may have entries far beyond their spread: all, until a release shows which do
     present: Floats  # share of the records that have an entry; 1 where a record without one is invalid
     present_stddev: Floats  # of that share
     events: tuple[Gaussian, ...] = ()
@@ -50,7 +51,7 @@ class ColumnState:
         """Nothing is known of any column."""
         d, precision = setting.space.dimension, mu**2 * (1 - 1e-9)
         nothing, none = np.zeros(d), np.zeros(d, dtype=np.bool_)
-        known = (nothing, nothing, nothing, nothing, none, none, none, np.ones(d), nothing)
+        known = (nothing, nothing, nothing, nothing, none, none, none, ~none, np.ones(d), nothing)
         return cls(setting, relative, precision, precision, *known)
 
     @property
@@ -82,8 +83,17 @@ class ColumnState:
 
     @property
     def scale(self) -> Floats:
-        """What each column is divided by before records are clipped to a ball."""
-        return self.about_centre if self.relative else np.sqrt(self.about_centre)
+        """What each column is divided by before records are clipped to a ball.
+
+        Where columns count by their own units, those of one value together add at most a tenth to the squared length:
+        values that may not exist do not make the noise of the others larger.
+        """
+        about, hidden = self.about_centre, self.one_value
+        if self.relative:
+            return about
+        rest = float(about[~hidden].sum())
+        most = ONE_VALUE_PART * rest / hidden.sum() if hidden.any() and rest > 0 else np.inf
+        return np.asarray(about / np.sqrt(np.where(hidden, np.minimum(about, most), about)))
 
     @property
     def parts(self) -> Floats:
