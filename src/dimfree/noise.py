@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from dimfree._validate import check_count, quoted
 from dimfree.data.threads import cores, in_order
-from dimfree.errors import InvalidParameter, NoiseMisuse
+from dimfree.errors import DimfreeError, InstallationError, InvalidParameter, NoiseMisuse
 
 LARGEST_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
 LARGEST_LAPLACE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
-
+_TRIED_SCALE = 1.0  # of draws that are thrown away
 
 _FEW_DRAWS = 2**10  # are made before a thread is started
 
@@ -101,12 +101,32 @@ class Noise(Protocol):
 
 
 def opened(noise: Noise | None) -> Noise:
-    """The noise of a release: the system's own where none was given; another must say whether it is private."""
-    if noise is None:
-        return SystemNoise()
+    """The noise of a release: the system's own where none was given; another must say whether it is private.
+
+    System noise is tried out here, before a release is charged. Seeded noise is not: its draws are in order.
+    """
+    noise = SystemNoise() if noise is None else noise
     if not isinstance(getattr(noise, "private", None), bool):
         raise InvalidParameter(f"Expected noise to be None, or SeededNoise(seed) for a test, got {quoted(noise)}.")
+    if isinstance(noise, SystemNoise):
+        _require_draws(noise)
     return noise
+
+
+def _require_draws(noise: Noise) -> None:
+    """Raise what the first draw of each kind would raise. The draws are thrown away; none is added to a statistic."""
+    try:
+        noise.gaussian(_TRIED_SCALE, 1)
+        noise.laplace(_TRIED_SCALE, 1)
+        noise.below(3, 1)
+        noise.coin(1, 3)
+    except DimfreeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - missing, or whatever a broken library raises
+        raise InstallationError(
+            f"The noise source does not work ({type(error).__name__}): OpenDP cannot be loaded, or cannot draw. Run "
+            "'dimfree doctor' and reinstall opendp. No budget was charged."
+        ) from None
 
 
 def check_noise(noise: Noise, draw: str) -> Noise:

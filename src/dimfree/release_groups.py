@@ -38,7 +38,7 @@ from dimfree.ledger.spending import Charge
 from dimfree.noise import Noise
 from dimfree.options import AUTO, Options, Scale
 from dimfree.release import charged, stated
-from dimfree.request import Objective, OnMissing, Request
+from dimfree.request import Objective, OnMissing, Request, require_fine_noise
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
@@ -172,6 +172,7 @@ def release_means(
         warn_of_identifiers(None if isinstance(X, Records) else records.columns, request.selection)
     plan = _Plan.of(request, options.scale, named=records.columns is not None, listed=listed is not None)
     whole, budgets, overall = plan.request, plan.budgets, None
+    require_fine_noise(whole.budget, *budgets, *([] if plan.keys is None else [plan.keys]))
     first = Run.of(replace(whole, budget=budgets[0]), records)  # before anything is charged: all fits the columns
     paid = None if ledger is None else _paid(ledger, plan, whose, first, listed)
     own = replace(whole, budget=budgets[-1], options=replace(options, scale=plan.scale))

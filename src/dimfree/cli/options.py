@@ -135,7 +135,9 @@ Encoding = Annotated[
 Yes = Annotated[
     bool,
     typer.Option(
-        "--yes", help="Do not ask or warn about columns that are named as identifiers.", rich_help_panel=TABLE
+        "--yes",
+        help="Do not ask about a weak guarantee or about columns that are named as identifiers.",
+        rich_help_panel=TABLE,
     ),
 ]
 Epsilon = Annotated[float, typer.Option(help="Total privacy loss you agree to; 1 is common.", rich_help_panel=DATA)]
