@@ -108,25 +108,9 @@ def opened(noise: Noise | None) -> Noise:
     noise = SystemNoise() if noise is None else noise
     if not isinstance(getattr(noise, "private", None), bool):
         raise InvalidParameter(f"Expected noise to be None, or SeededNoise(seed) for a test, got {quoted(noise)}.")
-    if isinstance(noise, SystemNoise):
-        _require_draws(noise)
+    if hasattr(noise, "_require_draws"):
+        noise._require_draws()
     return noise
-
-
-def _require_draws(noise: Noise) -> None:
-    """Raise what the first draw of each kind would raise. The draws are thrown away; none is added to a statistic."""
-    try:
-        noise.gaussian(_TRIED_SCALE, 1)
-        noise.laplace(_TRIED_SCALE, 1)
-        noise.below(3, 1)
-        noise.coin(1, 3)
-    except DimfreeError:
-        raise
-    except Exception as error:  # noqa: BLE001 - missing, or whatever a broken library raises
-        raise InstallationError(
-            f"The noise source does not work ({type(error).__name__}): OpenDP cannot be loaded, or cannot draw. Run "
-            "'dimfree doctor' and reinstall opendp. No budget was charged."
-        ) from None
 
 
 def check_noise(noise: Noise, draw: str) -> Noise:
@@ -194,6 +178,21 @@ class SystemNoise:
             words = np.frombuffer(secrets.token_bytes(8 * int(size)), dtype=np.uint64)
             return (words & np.uint64(bound - 1)).astype(np.int64)
         return np.array([secrets.randbelow(int(bound)) for _ in range(size)], dtype=np.int64)
+
+    def _require_draws(self) -> None:
+        """Raise what the first draw of each kind would raise. The draws are thrown away: added to no statistic."""
+        try:
+            self.gaussian(_TRIED_SCALE, 1)
+            self.laplace(_TRIED_SCALE, 1)
+            self.below(3, 1)
+            self.coin(1, 3)
+        except DimfreeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - missing, or whatever a broken library raises
+            raise InstallationError(
+                f"The noise source does not work ({type(error).__name__}): OpenDP cannot be loaded, or cannot draw. "
+                "Run 'dimfree doctor' and reinstall opendp. No budget was charged."
+            ) from None
 
     def _check_owner(self) -> None:
         if os.getpid() != self._owner:

@@ -340,8 +340,8 @@ PlanObjective = Annotated[
     str,
     typer.Option(
         "--objective",
-        help="total: Euclidean error; relative: the error of every column in its own standard deviations, for which "
-        "no --spectrum is needed.",
+        help="relative: the error of every column in its own standard deviations, without --spectrum; total: Euclidean "
+        "error; auto: as dimfree mean does for named columns, relative, unless --spectrum or another spread is given.",
         rich_help_panel=RULES,
     ),
 ]
