@@ -22,7 +22,7 @@ from dimfree.errors import DimfreeError, InstallationError, InvalidParameter, No
 
 LARGEST_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
 LARGEST_LAPLACE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
-_TRIED_SCALE = 1.0  # of draws that are thrown away
+_TRIED = (("gaussian", 1.0, 1), ("laplace", 1.0, 1), ("below", 3, 1), ("coin", 1, 3))  # and thrown away
 
 _FEW_DRAWS = 2**10  # are made before a thread is started
 
@@ -182,10 +182,8 @@ class SystemNoise:
     def _require_draws(self) -> None:
         """Raise what the first draw of each kind would raise. The draws are thrown away: added to no statistic."""
         try:
-            self.gaussian(_TRIED_SCALE, 1)
-            self.laplace(_TRIED_SCALE, 1)
-            self.below(3, 1)
-            self.coin(1, 3)
+            for draw, *asked in _TRIED:
+                getattr(self, draw)(*asked)
         except DimfreeError:
             raise
         except Exception as error:  # noqa: BLE001 - missing, or whatever a broken library raises
