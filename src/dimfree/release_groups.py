@@ -139,6 +139,8 @@ def release_means(
         X is no table of numbers, or, with on_missing="raise", a row is invalid. Nothing is charged.
     BudgetExceeded
         Not enough is left in `ledger`.
+    InstallationError
+        OpenDP or SciPy cannot be loaded, or the noise source does not work. Nothing is charged.
     """
     listed = None if is_word(keys, "private") else check_group_keys(keys)
     if isinstance(shape, str):
