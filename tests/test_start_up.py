@@ -23,7 +23,6 @@ HEAVY = {
     "polars",
     "pyarrow",
     "rich",
-    "scipy.linalg",
     "scipy.sparse",
     "scipy.stats",
     "sklearn",

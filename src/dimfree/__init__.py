@@ -39,6 +39,9 @@ if TYPE_CHECKING:
         DimfreeError as DimfreeError,
     )
     from dimfree.errors import (
+        InstallationError as InstallationError,
+    )
+    from dimfree.errors import (
         InvalidFile as InvalidFile,
     )
     from dimfree.errors import (
@@ -112,6 +115,7 @@ _MODULES = {
     "Neighbours": "accounting.budget",
     "BudgetExceeded": "errors",
     "DimfreeError": "errors",
+    "InstallationError": "errors",
     "InvalidFile": "errors",
     "InvalidParameter": "errors",
     "InvalidRecords": "errors",

@@ -37,6 +37,14 @@ class NoiseMisuse(DimfreeError, RuntimeError):
     """Noise was drawn by a process that does not own the release."""
 
 
+class InstallationError(DimfreeError, RuntimeError):
+    """A library that every release needs cannot be loaded or used. Raised before anything is charged."""
+
+
+class AccountingError(DimfreeError, ValueError):
+    """The charges of a run contradict its budget. By calibration this never happens; nothing is released if it does."""
+
+
 class OutOfMemory(DimfreeError, MemoryError):
     """There is not enough memory. The message is the same for every table."""
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from dimfree._validate import check_count, quoted
 from dimfree.data.threads import cores, in_order
-from dimfree.errors import InvalidParameter, NoiseMisuse
+from dimfree.errors import DimfreeError, InstallationError, InvalidParameter, NoiseMisuse
 
 LARGEST_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
 LARGEST_LAPLACE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
-
+_TRIED = (("gaussian", 1.0, 1), ("laplace", 1.0, 1), ("below", 3, 1), ("coin", 1, 3))  # and thrown away
 
 _FEW_DRAWS = 2**10  # are made before a thread is started
 
@@ -101,11 +101,15 @@ class Noise(Protocol):
 
 
 def opened(noise: Noise | None) -> Noise:
-    """The noise of a release: the system's own where none was given; another must say whether it is private."""
-    if noise is None:
-        return SystemNoise()
+    """The noise of a release: the system's own where none was given; another must say whether it is private.
+
+    System noise is tried out here, before a release is charged. Seeded noise is not: its draws are in order.
+    """
+    noise = SystemNoise() if noise is None else noise
     if not isinstance(getattr(noise, "private", None), bool):
         raise InvalidParameter(f"Expected noise to be None, or SeededNoise(seed) for a test, got {quoted(noise)}.")
+    if hasattr(noise, "_require_draws"):
+        noise._require_draws()
     return noise
 
 
@@ -174,6 +178,19 @@ class SystemNoise:
             words = np.frombuffer(secrets.token_bytes(8 * int(size)), dtype=np.uint64)
             return (words & np.uint64(bound - 1)).astype(np.int64)
         return np.array([secrets.randbelow(int(bound)) for _ in range(size)], dtype=np.int64)
+
+    def _require_draws(self) -> None:
+        """Raise what the first draw of each kind would raise. The draws are thrown away: added to no statistic."""
+        try:
+            for draw, *asked in _TRIED:
+                getattr(self, draw)(*asked)
+        except DimfreeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - missing, or whatever a broken library raises
+            raise InstallationError(
+                f"The noise source does not work ({type(error).__name__}): OpenDP cannot be loaded, or cannot draw. "
+                "Run 'dimfree doctor' and reinstall opendp. No budget was charged."
+            ) from None
 
     def _check_owner(self) -> None:
         if os.getpid() != self._owner:

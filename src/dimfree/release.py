@@ -84,9 +84,10 @@ def release_mean(
         array or frame, a tensor, a polars LazyFrame, a DuckDB relation or another Arrow stream, the path of a file, or
         what `read_table` returns (docs/formats.md). X is never written to.
     epsilon : float
-        The total privacy loss of this release.
+        The total privacy loss of this release. A `WeakGuaranteeWarning` is issued above 10, before anything is read.
     delta : float
-        The slack in that promise; far below 1 / n.
+        The slack in that promise; far below 1 / n. A `WeakGuaranteeWarning` is issued above 1e-3, or, with
+        neighbours="replace-one", above a tenth of 1 / n. Nothing is charged before it.
     objective : {"auto", "relative", "total"}
         What "accurate" means. "relative": the error of every column is small beside that column's own spread, whatever
         the units; every column is read by itself, with Gaussian noise alone. Refused, by public numbers, where the
@@ -156,6 +157,8 @@ def release_mean(
         X is no table of numbers, or, with on_missing="raise", a row is invalid. Nothing is charged.
     BudgetExceeded
         Not enough is left in `ledger`.
+    InstallationError
+        OpenDP or SciPy cannot be loaded, or the noise source does not work. Nothing is charged.
 
     Notes
     -----
@@ -190,6 +193,8 @@ def release_mean(
     )
     check_ledger(ledger)
     records, whose = open_records(X, request)
+    if request.relation is Neighbours.REPLACE_ONE:
+        request.warn_of_weak_guarantee(records.count)
     return charged(Run.of(request, records), request, whose, ledger)
 
 

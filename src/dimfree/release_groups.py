@@ -38,7 +38,7 @@ from dimfree.ledger.spending import Charge
 from dimfree.noise import Noise
 from dimfree.options import AUTO, Options, Scale
 from dimfree.release import charged, stated
-from dimfree.request import Objective, OnMissing, Request
+from dimfree.request import Objective, OnMissing, Request, require_fine_noise
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
@@ -139,6 +139,8 @@ def release_means(
         X is no table of numbers, or, with on_missing="raise", a row is invalid. Nothing is charged.
     BudgetExceeded
         Not enough is left in `ledger`.
+    InstallationError
+        OpenDP or SciPy cannot be loaded, or the noise source does not work. Nothing is charged.
     """
     listed = None if is_word(keys, "private") else check_group_keys(keys)
     if isinstance(shape, str):
@@ -170,6 +172,7 @@ def release_means(
         records, labels, names, whose = _opened(X, groups, listed, request)
     plan = _Plan.of(request, options.scale, named=records.columns is not None, listed=listed is not None)
     whole, budgets, overall = plan.request, plan.budgets, None
+    require_fine_noise(whole.budget, *budgets, *([] if plan.keys is None else [plan.keys]))
     first = Run.of(replace(whole, budget=budgets[0]), records)  # before anything is charged: all fits the columns
     paid = None if ledger is None else _paid(ledger, plan, whose, first, listed)
     own = replace(whole, budget=budgets[-1], options=replace(options, scale=plan.scale))

@@ -20,7 +20,14 @@ from dimfree._validate import (
     is_word,
     reject_shape,
 )
-from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.budget import (
+    SMALLEST_DELTA,
+    SMALLEST_EPSILON,
+    Budget,
+    Neighbours,
+    warn_of_weak_guarantee,
+)
+from dimfree.accounting.events import has_fine_noise
 from dimfree.data.columns import Selection, warn_of_identifiers
 from dimfree.data.gpu.device import Place, device_memory_unspoken, place_of
 from dimfree.data.people.person_records import person_records, split_unit
@@ -86,6 +93,7 @@ class Request:
         budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
         check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
         check_at_least("delta", budget.delta, SMALLEST_DELTA)
+        require_fine_noise(budget)
         check_kind("options", options, Options)
         check_basis(basis)
         check_choice("on_missing", on_missing, ON_MISSING)
@@ -107,7 +115,16 @@ class Request:
             options=options,
         )
         request._check_together()
+        request.warn_of_weak_guarantee()
         return request
+
+    def warn_of_weak_guarantee(self, records: int | None = None) -> None:
+        """Warn of an epsilon or delta that protects little; seeded noise protects nobody anyway.
+
+        `records`: their number, if it is public.
+        """
+        if self.noise.private:
+            warn_of_weak_guarantee(self.budget, records, stacklevel=4 if records else 5)
 
     @property
     def learned(self) -> str | None:
@@ -176,6 +193,16 @@ class Request:
                 "Expected basis to be left out: it is for shape='auto', where the shape of the noise is learned; "
                 "a known covariance has its own directions, and shape='paper' knows the records' axes only."
             )
+
+
+def require_fine_noise(whole: Budget, *parts: Budget) -> None:
+    """Raise InvalidParameter if the discrete noise would be too coarse for a budget, or for parts of it. Public."""
+    if not all(map(has_fine_noise, (whole, *parts))):
+        raise InvalidParameter(
+            f"Expected a smaller delta at epsilon={whole.epsilon!r}, got {whole.delta!r}: the discrete noise of so "
+            "large a delta is too coarse for so small an epsilon. Lower delta far below 1 / n, or raise epsilon. No "
+            "budget was charged."
+        )
 
 
 def _is_learned(shape: object) -> bool:

@@ -257,7 +257,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path, where, name, monkeypatch):
     [
         (("--spectrum", "S1", *PROMISE), "--n and --d and --accuracy: give two of them"),
         (("--n", "9", "--d", "6", "--spectrum", "S1", "--delta", "1e-6"), "--epsilon and --accuracy: give one of them"),
-        (("--n", "9", "--d", "6", *PROMISE), "--spectrum NAME"),
+        (("--n", "9", "--d", "6", "--objective", "total", *PROMISE), "--spectrum NAME"),
         ((*ASKED, "--accuracy", "0.1"), "to be left out"),
         ((*ASKED, "--spectrum-file", "spread.npy"), "--spectrum and --spectrum-file"),
         ((*ASKED, "--public"), "--like FILE with --public"),

@@ -1,6 +1,7 @@
 """`dimfree mean` and its table: columns, text of all kinds, standard input, the schema file, and the question."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from dimfree.noise import SeededNoise
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
-BUDGET = ["--epsilon", "50", "--delta", "1e-3"]
+BUDGET = ["--epsilon", "10", "--delta", "1e-3"]
 SECRET = 271828.25
 
 
@@ -123,6 +124,44 @@ def test_a_terminal_is_asked(monkeypatch):
                 table.confirm(suspicious)
         table.confirm(plain)
         reading_module.DataOptions.of("people.csv", None, yes=True).confirm(suspicious)
+
+
+# ------------------------------------------------------------------------------------------------ weak guarantees
+
+STRICT = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (["--epsilon", "500", "--delta", "1e-6"], "Warning: epsilon = 500 protects hardly anybody"),
+        (["--epsilon", "1", "--delta", "0.1"], "Warning: delta = 0.1 is large: "),
+        ([*STRICT[:3], "0.0009", "--neighbours", "replace-one"], "Warning: delta = 0.0009 is large for the public"),
+    ],
+)
+def test_a_weak_guarantee_is_told_of_once_and_first(budget, said):
+    Path("many.csv").write_text("age\n" + "41.5\n" * 400)
+    done = CliRunner().invoke(app, ["mean", "many.csv", *budget])
+    assert done.stderr.startswith(said)
+    assert done.stderr.split("Released")[0].count("Warning") == 1
+
+
+def test_a_weak_guarantee_is_told_of_before_the_table_is_read():
+    done = CliRunner().invoke(app, ["mean", "no_such_file.csv", "--epsilon", "500", "--delta", "1e-6"])
+    assert done.stderr.startswith("Warning: epsilon = 500")
+    assert done.exit_code == 2
+
+
+def test_a_terminal_is_asked_whether_to_release_with_a_weak_guarantee(monkeypatch):
+    asked = []
+    monkeypatch.setattr(sys.modules["dimfree.cli.mean"], "confirmed", asked.append)  # answers no
+    weak = ["mean", "people.csv", "--exclude", "patient_id", "--epsilon", "500", "--delta", "1e-6"]
+    done = CliRunner().invoke(app, weak)
+    assert (done.exit_code, len(asked)) == (2, 1)
+    assert "No budget was charged" in done.stderr
+    assert CliRunner().invoke(app, [*weak, "--yes"]).exit_code == 0
+    assert CliRunner().invoke(app, [*weak[:4], *STRICT]).exit_code == 0
+    assert len(asked) == 1
 
 
 # ------------------------------------------------------------------------------------------------ the schema file

@@ -226,7 +226,7 @@ def test_bad_input_is_one_sentence_and_exit_2(asked, args, words):
 
 @pytest.mark.parametrize("missing", ["d", "spectrum"])
 def test_what_is_missing_is_said_in_options(asked, missing):
-    done = invoke(*options(**{missing: None}))
+    done = invoke(*options(**{missing: None}), "--objective", "total")
     assert done.exit_code == 2
     assert f"--{missing}" in done.stderr
     assert asked == []

@@ -1,5 +1,6 @@
 """The table of record numbers in docs/choosing.md is what the code asks for."""
 
+import inspect
 import math
 import re
 from pathlib import Path
@@ -7,12 +8,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from recording import RecordingNoise
 
-from dimfree import SeededNoise, release_mean
+from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian
+from dimfree.errors import InvalidParameter
 from dimfree.estimators.choose.constants import LEAST_STRENGTH
 from dimfree.estimators.choose.sample import strength
+from dimfree.estimators.columns.run import records_needed
+from dimfree.planning.course import course
+from dimfree.planning.plan import plan
+from dimfree.planning.question import Question
+from dimfree.planning.tradeoff import tradeoff
 
 PAGE = (Path(__file__).parents[2] / "docs/choosing.md").read_text(encoding="utf-8")
 ROWS = re.findall(
@@ -21,10 +29,9 @@ ROWS = re.findall(
 DELTA = 1e-6
 
 
-def least_records(columns: int, epsilon: float) -> int:
-    """The smallest number of records that objective="relative" accepts."""
-    branch = calibrate_gaussian(Budget(epsilon, DELTA), private_count=True).untested
-    return math.ceil(LEAST_STRENGTH / strength(1.0, Neighbours.ADD_REMOVE, branch.mu**2, columns))
+def least_records(columns: int, epsilon: float, failure: float = Options().failure_probability) -> int:
+    """The smallest number of records that objective="relative" accepts, but for a small probability."""
+    return records_needed(Budget(epsilon, DELTA), Neighbours.ADD_REMOVE, columns, failure)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
@@ -47,6 +54,53 @@ def test_a_table_with_names_is_read_by_columns_wherever_that_is_not_refused():
     frame.columns = [f"column {place}" for place in range(30)]
     release = release_mean(frame, epsilon=1.0, delta=DELTA, noise=SeededNoise(0))
     assert release.parameters["objective"] == "relative"
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize(("columns", "epsilon"), [(1, 0.3), (5, 1.0), (20, 4.0), (100, 1.0)])
+def test_plan_and_refusal_state_the_same_number(relation, columns, epsilon):
+    few = release_mean(
+        np.zeros((9, columns)),
+        epsilon=epsilon,
+        delta=DELTA,
+        objective="relative",
+        neighbours=str(relation),
+        noise=RecordingNoise(),
+    )
+    planned = plan(n=9, d=columns, epsilon=epsilon, delta=DELTA, neighbours=str(relation))
+    assert planned.objective == "relative"
+    least = planned.course.smallest_count
+    assert f"about {least} are needed" in few.refusal
+    assert f"about {least} would do" in planned.course.why
+    question = Question(least, np.ones(columns), Budget(epsilon, DELTA), relation, objective="relative")
+    accepted = 0.99 if relation is Neighbours.ADD_REMOVE else 1.0
+    assert course(question).pass_probability == pytest.approx(accepted, abs=0.002)
+
+
+@pytest.mark.parametrize("columns", [1, 12, 300])
+def test_the_epsilon_that_a_refusal_names_would_do(columns):
+    asked = {"delta": DELTA, "objective": "relative", "noise": RecordingNoise()}
+    refusal = release_mean(np.zeros((150, columns)), epsilon=0.05, **asked).refusal
+    epsilon = float(re.search(r"an epsilon of about ([\d.]+\d)", refusal)[1])
+    assert least_records(columns, epsilon * 1.01) <= 150 < least_records(columns, epsilon / 1.02)
+
+
+def test_mean_and_plan_have_one_default():
+    defaults = {inspect.signature(door).parameters["objective"].default for door in (release_mean, plan, tradeoff)}
+    assert defaults == {"auto"}
+
+
+@pytest.mark.parametrize(
+    ("given", "planned"),
+    [({}, "relative"), ({"spectrum": "S1"}, "total"), ({"spectrum": "S1", "objective": "relative"}, "relative")],
+)
+def test_auto_plans_named_columns_unless_their_spread_is_given(given, planned):
+    assert plan(n=2000, d=4, epsilon=1.0, delta=DELTA, **given).objective == planned
+
+
+def test_a_known_covariance_is_planned_for_the_total_error():
+    with pytest.raises(InvalidParameter, match="spectrum"):
+        plan(n=2000, d=4, epsilon=1.0, delta=DELTA, knowledge="covariance")
 
 
 def test_one_record_fewer_is_refused():

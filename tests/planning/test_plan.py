@@ -99,11 +99,11 @@ def test_too_much_or_too_little_says_what_is_needed(given, message):
         plan(**given, **KNOWN, delta=1e-6)
 
 
-def test_delta_and_spectrum_are_always_needed():
+def test_delta_is_always_needed_and_the_spectrum_for_the_total_error():
     with pytest.raises(InvalidParameter, match="delta"):
         plan(n=100, d=5, spectrum="S1", epsilon=1.0)
     with pytest.raises(InvalidParameter, match="spectrum"):
-        plan(n=100, d=5, epsilon=1.0, delta=1e-6)
+        plan(n=100, d=5, epsilon=1.0, delta=1e-6, objective="total")
 
 
 def test_records_for_an_error():

@@ -142,7 +142,7 @@ def test_a_row_is_what_a_plan_says():
         ({"n": 0}, "n=0"),
         ({"delta": 2.0}, "delta=2.0"),
         ({"spectrum": "S7"}, "spectrum='S7'"),
-        ({"spectrum": None}, "the spread of the records"),
+        ({"spectrum": None, "objective": "total"}, "the spread of the records"),
         ({"d": None}, "together with d"),
         ({"spectrum": [1.0, 2.0]}, "for 6 dimension"),
         ({"spectrum": [1.0, -2.0], "d": 2}, "every entry of spectrum above 0"),

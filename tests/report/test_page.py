@@ -149,7 +149,7 @@ def test_refusal_says_why_what_it_cost_and_what_next(reason):
 
 
 def test_every_reason_for_a_refusal_has_its_own_remedies():
-    modules = {run: ("TOO_FEW", "UNSTABLE", "NO_SCALE", "LOW_WEIGHT"), release_groups: ("NO_SHAPE",)}
+    modules = {run: ("TOO_FEW", "UNSTABLE", "NO_SCALE", "LOW_WEIGHT", "OUT_OF_RANGE"), release_groups: ("NO_SHAPE",)}
     modules[algorithm2] = ("NO_VOTE", "NO_SCALE", "LOW_WEIGHT", "FAR")
     assert {getattr(module, name) for module, names in modules.items() for name in names} == set(REMEDIES)
     assert "What to do next" in page_of(refused("Something unheard of.")).text

@@ -1,5 +1,6 @@
-"""The total (epsilon, delta) of a release, and the neighbouring relation it holds for."""
+"""The total (epsilon, delta) of a release, the neighbouring relation it holds for, and how weak a guarantee may be."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +12,11 @@ from dimfree.errors import InvalidParameter
 LARGEST_EPSILON = 100.0
 SMALLEST_EPSILON = 1e-3  # below it no table that fits a machine is released
 SMALLEST_DELTA = 1e-12  # the accounting rounds up by 1e-13
+LARGE_EPSILON = 10.0  # above it a warning: who guesses whether a person is in the data may be right 99.995% of the time
+LARGE_EXPECTED_ROWS = (
+    0.1  # delta·n from which a warning: records published in full, on average, under the same guarantee
+)
+FEW_RECORDS = 100.0  # stands for n where n is private: with fewer there is hardly a release. So above delta = 1e-3
 
 
 class Neighbours(StrEnum):
@@ -112,6 +118,62 @@ class Budget:
         while _sum(part.epsilon for part in parts) > self.epsilon or _sum(part.delta for part in parts) > self.delta:
             parts = [Budget(part.epsilon * (1 - 1e-15), part.delta * (1 - 1e-15)) for part in parts]  # sum rounded up
         return tuple(parts)
+
+
+_LARGE_DELTA = (
+    "delta = {delta:g} is large{what}: publishing each record in full with that probability would keep the same "
+    "guarantee. Choose delta far below 1 / n, such as 1e-6."
+)
+
+
+class WeakGuaranteeWarning(UserWarning):
+    """Epsilon or delta is so large that the guarantee protects little. Raised before anything is read or charged."""
+
+
+def weak_guarantee(epsilon: float, delta: float, records: float | None = None) -> list[str]:
+    """Sentences about an epsilon or delta that is too large to protect much; none if all is well.
+
+    By public numbers. `records`: a public or released number of records; None where it is private.
+    """
+    return [found for found in (_large_epsilon(epsilon), large_delta(delta, records)) if found]
+
+
+def large_delta(delta: float, records: float | None = None) -> str | None:
+    """A sentence if delta is not far below 1 / records; None: below 1 / FEW_RECORDS."""
+    if records is None:
+        if delta <= LARGE_EXPECTED_ROWS / FEW_RECORDS:
+            return None
+        return _LARGE_DELTA.format(delta=delta, what="")
+    rows = delta * max(records, 1.0)
+    if rows < LARGE_EXPECTED_ROWS:
+        return None
+    return (
+        f"delta = {delta:g} is large for about {max(records, 1.0):.3g} records: publishing each record in full with "
+        f"that probability, {rows:.2g} records on average, would keep the same guarantee. Choose delta far "
+        "below 1 / records."
+    )
+
+
+def _large_epsilon(epsilon: float) -> str | None:
+    if epsilon <= LARGE_EPSILON:
+        return None
+    return (
+        f"epsilon = {epsilon:g} protects hardly anybody: a guess whether one person is in the data may be right more "
+        f"than 99.99% of the time. Choose epsilon of about 1, at most {LARGE_EPSILON:g}."
+    )
+
+
+def warn_of_weak_guarantee(budget: Budget, records: float | None = None, *, stacklevel: int = 4) -> None:
+    """Issue a WeakGuaranteeWarning for each sentence of `weak_guarantee`.
+
+    With a public number of records: for what that number adds to the warnings given without it.
+    """
+    found = weak_guarantee(budget.epsilon, budget.delta)
+    if records is not None:
+        is_new = large_delta(budget.delta, records) and not large_delta(budget.delta)
+        found = [_LARGE_DELTA.format(delta=budget.delta, what=" for the public number of records")] if is_new else []
+    for sentence in found:
+        warnings.warn(sentence, WeakGuaranteeWarning, stacklevel=stacklevel)
 
 
 _SHARES = "Expected shares to be a whole number of parts, or a list of positive numbers."

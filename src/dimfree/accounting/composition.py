@@ -17,6 +17,7 @@ from dimfree.accounting.dots import Dots, around, between
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.losses import Approximate, Failure, Loss, Pure
 from dimfree.accounting.precision import compose, hockey_stick
+from dimfree.errors import AccountingError
 
 _KINDS: dict[str, type[Gaussian | Loss]] = {
     "gaussian": Gaussian,
@@ -57,7 +58,7 @@ class Composition:
         """The extra cost of each discrete Gaussian over the continuous one (M8)."""
         gaussians = [loss for loss in self.losses if isinstance(loss, Gaussian)]
         if len(gaussians) > MOST_RELEASES or any(g.stddev < 1 for g in gaussians):
-            raise ValueError("More Gaussian releases, or coarser ones, than the discrete noise was charged for.")
+            raise AccountingError("More Gaussian releases, or coarser ones, than the discrete noise was charged for.")
         return [slack(g.stddev, g.sensitivity, g.dimension, self.budget.delta) for g in gaussians]
 
     def _failed(self) -> float:

@@ -17,11 +17,13 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, Slack, idealised, slack
 from dimfree.accounting.ladder import Ladder, tested_profile
 from dimfree.accounting.lifting import after_lifting, before_lifting
-from dimfree.accounting.precision import compose, hockey_stick
+from dimfree.accounting.precision import compose, hockey_stick, largest_mu
 from dimfree.accounting.profile import after_gaussians, total_delta
+from dimfree.errors import AccountingError
 
 LEAST_STDDEV = 2.0**24  # in steps of a refined grid: there the extra cost of discrete noise is negligible (M8)
 COUNT_STEPS = 2**14  # grid steps to one record, in a noisy count
+COARSE_SHARE = 0.25  # of the extra cost of one noisy count with all of the precision: more than the counts of any run
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,17 @@ def refining_bits(sensitivity: float, mu: float) -> int:
     `sensitivity` in steps of the unrefined grid.
     """
     return max(0, math.ceil(math.log2(LEAST_STDDEV * mu / sensitivity)))
+
+
+def has_fine_noise(budget: Budget) -> bool:
+    """Whether the discrete noise of every run of this budget fits the part of epsilon that is reserved for it (M8).
+
+    Grids of records are refined (`refining_bits`). Those of counts and totals are not: a run has two or three of them,
+    with 1/64, 3/10 or, at twice the sensitivity, half of the precision. Fails if delta is large and epsilon small.
+    """
+    mu = largest_mu(budget.usable_epsilon, budget.delta)
+    coarse = slack(COUNT_STEPS / mu, COUNT_STEPS, 1, budget.delta).epsilon
+    return COARSE_SHARE * coarse <= EPSILON_SHARE * budget.usable_epsilon
 
 
 def counted_records(stddev: float) -> Gaussian:
@@ -140,15 +153,19 @@ class Costs:
 
     def __post_init__(self) -> None:
         if self.filtered and self.before:
-            raise ValueError("The lifting of P1 covers only what follows the filter; nothing may be released before.")
+            raise AccountingError(
+                "The lifting of P1 covers only what follows the filter; nothing may be released before."
+            )
         branch = None if self.chosen is None else self.menu[self.chosen]
         for events, limit in ((self.searches, branch and branch.search_mu), (self.after, branch and branch.mu)):
             if compose(event.mu for event in events) > (limit or 0.0) * (1 + 1e-12):
-                raise ValueError("The releases after the choice exceed the precision that the chosen branch declares.")
+                raise AccountingError(
+                    "The releases after the choice exceed the precision that the chosen branch declares."
+                )
         if len(self._gaussians) > MOST_RELEASES:
-            raise ValueError("More Gaussian releases than the discrete noise was charged for.")
+            raise AccountingError("More Gaussian releases than the discrete noise was charged for.")
         if sum(loss.epsilon for loss in self._slacks()) > EPSILON_SHARE * self._inner[0]:
-            raise ValueError("The discrete noise is too coarse for this epsilon.")
+            raise AccountingError("The discrete noise is too coarse for this epsilon.")
 
     @property
     def events(self) -> tuple[Gaussian | Branch, ...]:

@@ -16,9 +16,9 @@ Tell = Callable[[str, int, int], None]
 
 
 def spread(
-    spectrum: str | None, spectrum_file: Path | None, like: Path | None, public: bool, objective: str
+    spectrum: str | None, spectrum_file: Path | None, like: Path | None, public: bool
 ) -> "str | NDArray[np.float64] | None":
-    """The spectrum by its name, or the standard deviations of a file. A table not declared public is not opened."""
+    """A spectrum by its name, the standard deviations of a file, or None. Opens no table not declared public."""
     given = {"--spectrum": spectrum, "--spectrum-file": spectrum_file, "--like": like}
     several = [name for name, value in given.items() if value is not None]
     if len(several) > 1:
@@ -29,7 +29,14 @@ def spread(
         return _stddevs_in(spectrum_file)
     if like is not None:
         return _stddevs_like(like, public)
-    return "any units" if spectrum is None and objective == "relative" else spectrum
+    return spectrum
+
+
+def needs_spread(about: object, objective: str, knowledge: str) -> bool:
+    """Whether the spread has to be given and is not."""
+    from dimfree.planning.question import planned_objective
+
+    return about is None and planned_objective(objective, knowledge, about) == "total"
 
 
 def _stddevs_in(path: Path) -> "NDArray[np.float64]":

@@ -1,6 +1,8 @@
 """`dimfree mean`: its options, and what can fail before a file is opened; then `mean_one` or `mean_groups`."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -13,7 +15,7 @@ from dimfree.cli.mean_groups import GroupTask, check_group_options, release_grou
 from dimfree.cli.mean_one import MeanTask, release_one
 from dimfree.cli.output import Places
 from dimfree.cli.public import check_public
-from dimfree.cli.reading import DataOptions
+from dimfree.cli.reading import DataOptions, confirmed
 from dimfree.cli.report import command_text, page_words
 from dimfree.errors import InvalidParameter
 
@@ -130,6 +132,7 @@ def mean(
     """
     current().spends = True
     _check_promise(data, epsilon, delta, unit, unit_rows)
+    told = _confirm_guarantee(epsilon, delta, yes)
     _check_device(device)
     table = DataOptions.of(
         data,
@@ -175,7 +178,8 @@ def mean(
         elsewhere = {"--neighbours": neighbours, "--shape": shape, "--core": core, "--stages": stages}
         elsewhere |= {"--device": device}
         group_by, groups = check_group_options(group_by, groups, unit, elsewhere, private=private_groups)
-        release_groups(GroupTask(table, group_by, groups, unit, covariance, places, command, ledger, about), given)
+        with _showing_warnings(told):
+            release_groups(GroupTask(table, group_by, groups, unit, covariance, places, command, ledger, about), given)
         return
     task = MeanTask(
         table=table,
@@ -191,7 +195,8 @@ def mean(
         command=command,
         about=about,
     )
-    release_one(task, {**given, "neighbours": neighbours, "device": device})
+    with _showing_warnings(told):
+        release_one(task, {**given, "neighbours": neighbours, "device": device})
 
 
 def _check_promise(data: str, epsilon: float, delta: float, unit: str | None, unit_rows: int | None) -> None:
@@ -203,6 +208,37 @@ def _check_promise(data: str, epsilon: float, delta: float, unit: str | None, un
     check_unit_rows(unit, unit_rows)
     if unit == "":
         raise InvalidParameter(f"Expected --unit to name a column of {data!r}, got an empty name.")
+
+
+def _confirm_guarantee(epsilon: float, delta: float, yes: bool) -> list[str]:
+    """Print the warnings about a weak guarantee, before anything is read; ask on a terminal, unless --yes is given."""
+    from dimfree.accounting.budget import weak_guarantee
+
+    found = weak_guarantee(epsilon, delta)
+    for sentence in found:
+        typer.echo(f"Warning: {sentence}", err=True)
+    if found and not yes and not confirmed("Release with this guarantee anyway?"):
+        raise InvalidParameter("No budget was charged: choose a smaller --epsilon or --delta.")
+    return found
+
+
+@contextmanager
+def _showing_warnings(told: Collection[str]) -> Iterator[None]:
+    """Print the warnings about a weak guarantee that come before the charge, but for those that were printed."""
+    from dimfree.accounting.budget import WeakGuaranteeWarning
+
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, WeakGuaranteeWarning):
+            before(message, category, *where, **more)
+        elif str(message) not in told:
+            typer.echo(f"Warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", WeakGuaranteeWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _check_device(device: str | None) -> None:

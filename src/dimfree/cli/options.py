@@ -135,7 +135,9 @@ Encoding = Annotated[
 Yes = Annotated[
     bool,
     typer.Option(
-        "--yes", help="Do not ask or warn about columns that are named as identifiers.", rich_help_panel=TABLE
+        "--yes",
+        help="Do not ask about a weak guarantee or about columns that are named as identifiers.",
+        rich_help_panel=TABLE,
     ),
 ]
 Epsilon = Annotated[float, typer.Option(help="Total privacy loss you agree to; 1 is common.", rich_help_panel=DATA)]
@@ -338,8 +340,8 @@ PlanObjective = Annotated[
     str,
     typer.Option(
         "--objective",
-        help="total: Euclidean error; relative: the error of every column in its own standard deviations, for which "
-        "no --spectrum is needed.",
+        help="relative: the error of every column in its own standard deviations, without --spectrum; total: Euclidean "
+        "error; auto: as dimfree mean does for named columns, relative, unless --spectrum or another spread is given.",
         rich_help_panel=RULES,
     ),
 ]

@@ -33,12 +33,12 @@ def plan(
     accuracy: Annotated[
         float | None,
         typer.Option(
-            help="Error (RMS) that you can live with: Euclidean, in the records' units; with --objective relative, "
-            "over the columns, in each one's standard deviation."
+            help="Error (RMS) that you can live with: over the columns, in each one's standard deviation; with "
+            "--objective total, Euclidean, in the records' units."
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="With which the error is also stated.")] = 0.95,
-    objective: options.PlanObjective = "total",
+    objective: options.PlanObjective = "auto",
     knowledge: options.Knowledge = "nothing",
     neighbours: options.Neighbours = "add-remove",
     outliers: options.Outliers = 0.03,
@@ -73,8 +73,7 @@ def plan(
 
     Example: columns in any units, each to a tenth of its own spread.
 
-      dimfree plan --objective relative --accuracy 0.1 --d 20 \\
-          --epsilon 1 --delta 1e-6
+      dimfree plan --accuracy 0.1 --d 20 --epsilon 1 --delta 1e-6
 
     Exit code 0: planned, even where a release would be refused. 2: bad input.
     """
@@ -82,9 +81,11 @@ def plan(
         from dimfree.results.writing import check_target
 
         check_target(out, force=force, endings=(".json",))
-    about = asked.spread(spectrum, spectrum_file, like, public, objective)
+    about = asked.spread(spectrum, spectrum_file, like, public)
     columns = d if about is None or isinstance(about, str) else len(about)
-    _check_enough(about, {"n": n, "d": columns, "epsilon": epsilon, "accuracy": accuracy})
+    if asked.needs_spread(about, objective, knowledge):
+        raise InvalidParameter("Expected --spectrum NAME as well, or --spectrum-file FILE, or --like FILE --public.")
+    _check_enough({"n": n, "d": columns, "epsilon": epsilon, "accuracy": accuracy})
     found = _run(
         {
             "n": n,
@@ -110,10 +111,8 @@ def plan(
     _show(found, json)
 
 
-def _check_enough(about: object, given: dict[str, Any]) -> None:
+def _check_enough(given: dict[str, Any]) -> None:
     """One figure is left out, no more and no less; in the words of the command line."""
-    if about is None:
-        raise InvalidParameter("Expected --spectrum NAME as well, or --spectrum-file FILE, or --like FILE --public.")
     every, missing = [f"--{name}" for name in _UNKNOWNS], [f"--{name}" for name in _UNKNOWNS if given[name] is None]
     if not missing:
         raise InvalidParameter(f"Expected one of {', '.join(every)} to be left out: it is what a plan finds.")

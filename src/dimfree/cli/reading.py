@@ -88,8 +88,7 @@ class DataOptions:
         if not suspects or self.yes:
             return
         typer.echo(f"Warning: {identifier_words(suspects)}", err=True)
-        asks = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-        if asks and not typer.confirm("Release them all the same?", default=False, err=True):
+        if not confirmed("Release them all the same?"):
             raise InvalidParameter("Nothing was spent: say which columns you want with --columns or --exclude.")
 
     def rows(self, table: "Opened") -> Iterator[tuple[str, str]]:
@@ -102,6 +101,12 @@ class DataOptions:
 
     def _identifiers(self, table: "Opened") -> list[str]:
         return self.how.selection.identifiers(table.records.columns, table.texts)
+
+
+def confirmed(question: str) -> bool:
+    """The answer on a terminal; elsewhere nobody is asked."""
+    asks = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    return not asks or typer.confirm(question, default=False, err=True)
 
 
 def read_schema(path: Path) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def tradeoff(
     spectrum_file: options.SpectrumFile = None,
     like: options.Like = None,
     public: options.Public = False,
-    objective: options.PlanObjective = "total",
+    objective: options.PlanObjective = "auto",
     knowledge: options.Knowledge = "nothing",
     neighbours: options.Neighbours = "add-remove",
     outliers: options.Outliers = 0.03,
@@ -65,8 +65,8 @@ def tradeoff(
     Exit code 0: shown. 2: bad input.
     """
     along.check_places(chart, out, force)
-    about = asked.spread(spectrum, spectrum_file, like, public, objective)
-    if about is None or (isinstance(about, str) and d is None):
+    about = asked.spread(spectrum, spectrum_file, like, public)
+    if asked.needs_spread(about, objective, knowledge) or (not hasattr(about, "shape") and d is None):
         raise InvalidParameter(
             "Expected --spectrum NAME together with --d, or --spectrum-file FILE, or --like FILE with --public."
         )

@@ -1,5 +1,6 @@
 """One run of an estimator: what it works on, and how its outcome is written down."""
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from dimfree.accounting.events import Branch, Costs, Gaussian
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import AnyCosts
 from dimfree.data.records import Records
+from dimfree.errors import AccountingError, InstallationError
 from dimfree.estimators.choose.core import HonestModel, Size
 from dimfree.estimators.learn.knowledge import Knowledge
 from dimfree.estimators.learn.restore import Answer
@@ -38,6 +40,13 @@ UNSTABLE = (
 NO_SCALE = "The scale of the records was not found within the public window."
 LOW_WEIGHT = (
     "Too few records agree with each other at the given covariance and budget, or they lie too far from zero for it."
+)
+
+_LOADED_LATE = ("scipy.fft", "scipy.linalg")  # when coordinates are chosen: by then the budget is charged
+
+OUT_OF_RANGE = (
+    "The released numbers left the range of the arithmetic: the noise was extraordinarily large, or the records lie"
+    " extremely far apart."
 )
 
 DROPPED = " Rows with a missing entry, if there are any, do not count, since on_missing='drop'."
@@ -68,9 +77,12 @@ class Run:
     def of(cls, request: Request, records: Records) -> "Run":
         """The run that a request asks for. Covariance, shape and basis must fit the columns: InvalidParameter if not.
 
-        Looks at the width and the names of the columns alone, never at a value.
+        Looks at the width and the names of the columns alone, never at a value. What a run may need of SciPy is loaded
+        here, before anything is charged.
         """
         options = request.options
+        if request.chooses_basis:
+            _require_scipy()
         check_columns(records.dimension, request.budget.epsilon)
         space, model, spectrum = _believed(request, records)
         return cls(
@@ -203,7 +215,7 @@ class Run:
 
     def _common(self, method: str, ledger: AnyCosts, public: dict[str, Any]) -> dict[str, Any]:
         if not ledger.delta() <= self.budget.delta:  # by calibration it never happens; nothing leaves if it does
-            raise ValueError("The ledger of this run exceeds its budget.")
+            raise AccountingError("The ledger of this run exceeds its budget.")
         promise = Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.noise.private)
         dimension, columns = self.records.dimension, self.records.columns
         return {
@@ -214,6 +226,17 @@ class Run:
             "columns": columns,
             "parameters": public,
         }
+
+
+def _require_scipy() -> None:
+    """Load the parts of SciPy that load when they are first used."""
+    for name in _LOADED_LATE:
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # noqa: BLE001 - missing, or whatever a broken library raises
+            raise InstallationError(
+                f"{name} cannot be loaded ({type(error).__name__}): reinstall scipy. No budget was charged."
+            ) from None
 
 
 def _believed(request: Request, records: Records) -> tuple[Space, HonestModel, Floats]:

@@ -12,17 +12,21 @@ import numpy as np
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_gaussian
+from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Costs, counted_records
-from dimfree.errors import InvalidParameter
+from dimfree.accounting.losses import Approximate
+from dimfree.errors import DimfreeError, InvalidParameter
 from dimfree.estimators.choose.constants import SCALE_SEARCH_SHARE
 from dimfree.estimators.opening import UNKNOWN, calibrated
-from dimfree.estimators.run import Run
+from dimfree.estimators.run import OUT_OF_RANGE, Run
 from dimfree.geometry.bases.basis import Basis
 from dimfree.ledger.chain import digest_of
 from dimfree.ledger.ledger import Ledger
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.terms import Terms
 from dimfree.results.release import Release
+
+_METHODS = {"auto": "stable", "unknown": "auto"}  # of estimators that are named otherwise in a release
 
 
 def charged_run(
@@ -32,19 +36,42 @@ def charged_run(
     whose: Mapping[str, Any],
     release: Callable[[Run], Release],
 ) -> Release:
-    """Charge a release, then run it. The debit is on disk before the run draws anything, and stays whatever happens."""
+    """Charge a release, then run it. The debit is on disk before the run draws anything, and stays whatever happens.
+
+    What public numbers forbid is an error here, with a ledger and without one: before the debit.
+    """
+    charge = charge_of(estimator, run)
     if ledger is None:
-        return release(run)
+        return _completed(estimator, run, release)
     charged = ledger.charge(
-        charge_of(estimator, run),
+        charge,
         terms=terms_of(run.budget, run.relation, whose),
         private=run.noise.private,
         what=f"mean, {estimator}",
         parameters=public_digest(estimator, run),
     )
-    found = release(run)
+    found = _completed(estimator, run, release)
     charged.noted(refused=found.refused)
     return found
+
+
+def _completed(estimator: str, run: Run, release: Callable[[Run], Release]) -> Release:
+    """The release; a refusal where what was released leads out of the range of the arithmetic.
+
+    Mechanisms raise nothing that depends on a record, so where this happens is a function of released numbers.
+    """
+    try:
+        return release(run)
+    except InvalidParameter:  # a number of the release is not finite; whatever a caller can get wrong was checked
+        pass
+    except DimfreeError:
+        raise
+    except (ArithmeticError, IndexError, ValueError):
+        pass
+    runs = _runs(estimator, run)
+    whole = Approximate("all of the release", run.budget.epsilon, run.budget.delta)
+    costs = runs[0] if runs else Composition(run.budget, run.relation, (whole,))
+    return run.refused(OUT_OF_RANGE, _METHODS.get(estimator, estimator), costs)
 
 
 def terms_of(budget: Budget, relation: Neighbours, whose: Mapping[str, Any]) -> Terms:

@@ -19,6 +19,7 @@ from dimfree.core import basic, soft
 from dimfree.core.friends import all_counts
 from dimfree.data.blocks import Mask
 from dimfree.data.records import Records
+from dimfree.errors import AccountingError
 from dimfree.estimators.choose.constants import PAPER_BOUND_SHARE
 from dimfree.estimators.choose.core import BoundedChoice
 from dimfree.geometry.grid import EDGE, RADIUS, IntegerRecords, to_steps
@@ -85,4 +86,4 @@ def _charge(budget: Budget, choice: BoundedChoice, *events: Gaussian) -> None:
     """What was drawn costs at most the budget, discrete noise and lifting included (P1, M8); by calibration always."""
     ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (choice.branch,), chosen=0, after=events, filtered=True)
     if not ledger.delta() <= budget.delta:
-        raise ValueError("An average exceeds its share of the budget.")
+        raise AccountingError("An average exceeds its share of the budget.")

@@ -15,7 +15,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree._validate import check_at_least, check_choice
-from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours, warn_of_weak_guarantee
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import Costs, Gaussian, branches_profile
 from dimfree.accounting.guarantee import Guarantee
@@ -128,10 +128,13 @@ def variance_profile(
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
     check_choice("on_missing", on_missing, BY_ROW)
+    noise = opened(noise)
+    if noise.private:
+        warn_of_weak_guarantee(budget, stacklevel=3)
     with memory_unspoken():
         records = as_records(X, on_missing=on_missing)
     plan = _Plan.of(budget, relation, records.dimension)
-    outcome = _Outcome(budget, relation, records.dimension, (noise := opened(noise)).private)
+    outcome = _Outcome(budget, relation, records.dimension, noise.private)
     if relation is Neighbours.REPLACE_ONE and not plan.suffices(records.dimension, full_groups(records.count, GROUP)):
         return outcome.refused(TOO_FEW)  # before any value is looked at
     with memory_unspoken():

@@ -68,7 +68,8 @@ def course(question: Question) -> Course:
 def _why_refused(question: Question, least: int) -> str:
     needed = f"about {least} would do" if least else "no number of them would do at this budget"
     purpose = "to read so many columns one by one" if question.objective == "relative" else "for the stability test"
-    return f"There are too few records {purpose} at this budget; {needed}."
+    other = " objective='total' may work." if question.objective == "relative" else ""
+    return f"There are too few records {purpose} at this budget; {needed}.{other}"
 
 
 def _method(choice: Choice) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from dimfree.estimators.choose.core import (
     stable_choices,
 )
 from dimfree.estimators.choose.stages import Schedule
-from dimfree.estimators.columns.run import untested_branch
+from dimfree.estimators.columns.run import records_needed, untested_branch
 from dimfree.estimators.known import choose_known
 from dimfree.estimators.opening import UNKNOWN, calibrated
 from dimfree.estimators.run import Run
@@ -75,6 +75,8 @@ def smallest_count(question: Question) -> int:
     Under add/remove n̂ may fall below n by some deviations, and is then not refused as long as there may be enough
     records (P14); but the test asks for the records themselves.
     """
+    if question.objective == "relative":
+        return records_needed(question.budget, question.relation, question.dimension, question.failure_probability)
     run, menu = _opened(question)
     sample = default_core_sample(menu)
     short = -float(ndtri(question.failure_probability)) * (menu.count_stddev or 0.0)

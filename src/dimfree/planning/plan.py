@@ -16,7 +16,7 @@ from dimfree.planning.paper_bounds.stated import limits_of, needs_of
 from dimfree.planning.peers import predict_peers
 from dimfree.planning.plan_card import Plan
 from dimfree.planning.predict import Prediction, predict
-from dimfree.planning.question import MOST_RECORDS, Question
+from dimfree.planning.question import MOST_RECORDS, Objective, Question, planned_objective
 from dimfree.planning.solve import MOST_SOLVED, least_epsilon, least_records, most_columns
 from dimfree.planning.spread import ANY_UNITS, spread_of
 
@@ -39,7 +39,7 @@ def plan(
     epsilon: float | None = None,
     delta: float | None = None,
     accuracy: float | None = None,
-    objective: Literal["total", "relative"] = "total",
+    objective: Objective = "auto",
     knowledge: Literal["nothing", "covariance"] = "nothing",
     neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
     outliers: float = 0.03,
@@ -62,7 +62,7 @@ def plan(
         Number of columns. Where `spectrum` is an array, d is its length.
     spectrum : str or array_like
         Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1". It may
-        be left out with objective="relative", for which units do not matter.
+        be left out unless objective is "total": to "relative" units do not matter.
     epsilon : float, optional
         Budget of the release.
     delta : float
@@ -70,9 +70,9 @@ def plan(
     accuracy : float, optional
         Root mean square of the Euclidean distance between the released mean and the population mean. With
         objective="relative": root mean square of the errors of all columns, each in its own standard deviations.
-    objective : {"total", "relative"}, default "total"
-        As in `release_mean`, which by itself takes "relative" for a table with named columns if there are records
-        enough.
+    objective : {"auto", "relative", "total"}, default "auto"
+        As in `release_mean`. "auto" is "relative", the default for a table with named columns, unless `spectrum` or
+        knowledge="covariance" is given; then it is "total", the default for an array without names.
     knowledge : {"nothing", "covariance"}, default "nothing"
         What the release will be given beforehand: nothing, or the covariance.
     neighbours : {"add-remove", "replace-one"}, default "add-remove"
@@ -107,6 +107,7 @@ def plan(
     """
     if delta is None:
         raise InvalidParameter("Expected delta=… as well: a plan is made for a whole promise (epsilon, delta).")
+    objective = planned_objective(objective, knowledge, spectrum)  # type: ignore[assignment]
     if spectrum is None and objective != "relative":
         raise InvalidParameter("Expected spectrum=… as well: a name such as 'S1', or an array of standard deviations.")
     confidence = check_probability("confidence", confidence)

@@ -5,11 +5,11 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dimfree.accounting.budget import weak_guarantee
 from dimfree.planning.course import Course
 from dimfree.planning.paper_bounds.lower_bound import Limit
 from dimfree.planning.paper_bounds.sample_size import Need
 from dimfree.planning.question import Prediction
-from dimfree.results.large_delta import large_delta
 
 FORMAT = 2
 
@@ -121,8 +121,7 @@ class Plan:
     def _promise(self) -> list[tuple[str, str]]:
         known = "the covariance" if self.knowledge == "covariance" else "nothing"
         promise = [("delta", f"{self.delta:g}"), ("neighbours", self.neighbours)]
-        large = large_delta(self.delta, self.n)
-        promise += [("warning", large)] if large else []
+        promise += [("warning", weak) for weak in weak_guarantee(self.epsilon, self.delta, self.n)]
         return [*promise, ("objective", self.objective), ("known beforehand", known)]
 
     def _expected(self) -> list[tuple[str, str]]:

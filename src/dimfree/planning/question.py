@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,9 +19,21 @@ from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, 
 from dimfree.errors import InvalidParameter
 from dimfree.options import Options, Tails
 
+Objective = Literal["auto", "relative", "total"]
 KNOWLEDGE = ("nothing", "covariance")
 OBJECTIVES = ("total", "relative")
 MOST_RECORDS = 10**10
+
+
+def planned_objective(objective: str, knowledge: str, spectrum: object) -> str:
+    """What "auto" stands for: "relative", as for a table with named columns, unless something is said of the spread.
+
+    Such a release needs no spectrum. Standard deviations, or a known covariance, ask for the Euclidean error, as an
+    array without names has it.
+    """
+    if check_choice("objective", objective, get_args(Objective)) != "auto":
+        return objective
+    return "relative" if spectrum is None and knowledge == "nothing" else "total"
 
 
 @dataclass(frozen=True, eq=False)

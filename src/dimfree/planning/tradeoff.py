@@ -13,7 +13,7 @@ from dimfree._validate import check_callable, check_count, check_each, check_pos
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning.predict import predict
-from dimfree.planning.question import Question
+from dimfree.planning.question import Objective, Question, planned_objective
 from dimfree.planning.spread import ANY_UNITS, spread_of
 
 FORMAT = 2
@@ -194,7 +194,7 @@ def tradeoff(
     delta: float,
     spectrum: object = None,
     d: int | None = None,
-    objective: Literal["total", "relative"] = "total",
+    objective: Objective = "auto",
     knowledge: Literal["nothing", "covariance"] = "nothing",
     neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
     outliers: float = 0.03,
@@ -216,10 +216,10 @@ def tradeoff(
         Budget of the release.
     spectrum : str or array_like
         Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1". It may
-        be left out with objective="relative", for which units do not matter.
+        be left out unless objective is "total": to "relative" units do not matter.
     d : int, optional
         Number of columns, where `spectrum` is a name or left out.
-    objective : {"total", "relative"}, default "total"
+    objective : {"auto", "relative", "total"}, default "auto"
         As in `plan`. With "relative", errors are root mean squares over the columns, each in its standard deviations.
     knowledge : {"nothing", "covariance"}, default "nothing"
         What the release will be given beforehand: nothing, or the covariance.
@@ -251,6 +251,7 @@ def tradeoff(
     """
     check_callable("tell", tell)
     axis, values = _axis_and_values({"n": n, "epsilon": epsilon})
+    objective = planned_objective(objective, knowledge, spectrum)  # type: ignore[assignment]
     units = ANY_UNITS if spectrum is None and objective == "relative" else spectrum
     stddevs, name = _spread(units, d)
     relation = Neighbours.parse(neighbours)

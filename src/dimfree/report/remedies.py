@@ -3,7 +3,7 @@
 import numpy as np
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.estimators.run import LOW_WEIGHT, NO_SCALE, TOO_FEW, UNSTABLE
+from dimfree.estimators.run import LOW_WEIGHT, NO_SCALE, OUT_OF_RANGE, TOO_FEW, UNSTABLE
 from dimfree.paper import algorithm2 as paper
 from dimfree.planning.outlook import smallest_count
 from dimfree.planning.question import Question
@@ -35,6 +35,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     UNSTABLE: (_MORE, _UNITS, _OUTLIERS, _WIDER, _CENTRE),
     NO_SCALE: (_WINDOW, _UNITS, _MORE),
     LOW_WEIGHT: (_WIDER, _MORE, _OUTLIERS, _CENTRE),
+    OUT_OF_RANGE: (_UNITS, _MORE, _CENTRE),
     NO_SHAPE: (_MORE, "Give the shape of all groups (`covariance=`, `--covariance`) if it is public."),
     paper.NO_VOTE: (_OTHER_WAY, _MORE, _TAILS),
     paper.NO_SCALE: (_UNITS, _OTHER_WAY),
@@ -46,7 +47,7 @@ _ANY = (_MORE, _UNITS, _KNOWN)
 
 def next_steps(release: Release) -> list[str]:
     """What makes a release more likely, the most helpful first."""
-    if release.method == "columns":
+    if release.method == "columns" and release.refusal != OUT_OF_RANGE:
         return list(_BY_COLUMNS)
     return [*_needed(release), *REMEDIES.get(release.refusal or "", _ANY)]
 

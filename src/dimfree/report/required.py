@@ -1,15 +1,15 @@
-"""What a report needs beyond dimfree itself. Nothing of it is imported here, so that its absence can be told."""
+"""What a report loads beyond a release. Nothing of it is imported here, so that its absence can be told."""
 
 import importlib
 
 from dimfree._validate import install_command
 from dimfree.errors import InvalidParameter
 
-_NEEDED = ("jinja2", "altair", "vl_convert")
+_NEEDED = ("jinja2", "altair", "vl_convert", "scipy.optimize")  # the last for intervals; it loads when first used
 
 
 def require_report() -> None:
-    """Load whatever a report needs beyond dimfree itself; call it before any budget is spent."""
+    """Load whatever a report needs beyond a release; call it before any budget is spent."""
     try:
         for name in _NEEDED:
             importlib.import_module(name)

@@ -22,7 +22,7 @@ from dimfree.paper import algorithm2 as paper
 from dimfree.paper import variance_profile as profile_of_variances
 
 SENTENCES = {
-    *(run.TOO_FEW, run.UNSTABLE, run.NO_SCALE, run.LOW_WEIGHT),
+    *(run.TOO_FEW, run.UNSTABLE, run.NO_SCALE, run.LOW_WEIGHT, run.OUT_OF_RANGE),
     *(paper.NO_VOTE, paper.NO_SCALE, paper.LOW_WEIGHT, paper.FAR),
     *(profile_of_variances.NO_SCALE, profile_of_variances.INCOMPLETE),
 }  # all the reasons there are, written down before any record was seen

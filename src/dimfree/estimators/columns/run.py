@@ -9,12 +9,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtri
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import LARGEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
 from dimfree.accounting.events import Branch, Costs, OnlyGaussian
-from dimfree.accounting.precision import largest_mu
 from dimfree.estimators.choose.constants import (
     FLOAT_RESOLUTION,
     LEAST_STRENGTH,
@@ -37,7 +37,7 @@ from dimfree.estimators.learn.spreads import learned_shape
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import Tail
 from dimfree.estimators.opening import early_sample, released_size
-from dimfree.estimators.run import Run
+from dimfree.estimators.run import CAUTION, Run
 from dimfree.results.release import Release
 
 METHOD = "columns"
@@ -130,14 +130,25 @@ def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> R
     found = strength(size.count, run.relation, calibration.menu[0].mu ** 2, run.space.dimension)
     if found >= LEAST_STRENGTH and _certain(size):
         return None
-    needed = LEAST_STRENGTH / strength(1.0, run.relation, calibration.menu[0].mu ** 2, run.space.dimension)
-    needed = max(needed, SURE_COUNT * (size.stddev or 0.0))
+    failure, dimension = run.failure / CAUTION, run.space.dimension
     reason = (
-        f"Too few records for {_asked(run)} with {run.space.dimension} columns at this budget: about "
-        f"{math.ceil(needed)} are needed{_or_epsilon(run.budget, found)}."
+        f"Too few records for {_asked(run)} with {dimension} columns at this budget: about "
+        f"{records_needed(run.budget, run.relation, dimension, failure)} are needed{_or_epsilon(run, size, failure)}."
     )
     reason += "" if run.on_missing == "column" else " objective='total' may work."
     return run.refused(reason, METHOD, ledger, count=size.count)
+
+
+def records_needed(budget: Budget, relation: Neighbours, dimension: int, failure: float) -> int:
+    """The fewest records that objective="relative" accepts, but for the probability `failure`. Public.
+
+    Under add/remove the released number of records decides, and may fall below their number by chance. The refusal,
+    `dimfree.plan` and docs/choosing.md state this number.
+    """
+    calibration = calibrate_gaussian(budget, private_count=relation is Neighbours.ADD_REMOVE)
+    stddev = calibration.count_stddev or 0.0
+    enough = LEAST_STRENGTH / strength(1.0, relation, calibration.menu[0].mu ** 2, dimension)
+    return math.ceil(max(enough, SURE_COUNT * stddev) - float(ndtri(failure)) * stddev)
 
 
 def _asked(run: Run) -> str:
@@ -145,15 +156,19 @@ def _asked(run: Run) -> str:
     return "on_missing='column'" if run.on_missing == "column" else "objective='relative'"
 
 
-def _or_epsilon(budget: Budget, found: float) -> str:
-    """With which epsilon as many records would do; nothing where none would. mu grows more slowly than epsilon."""
-    least = largest_mu(budget.usable_epsilon, budget.delta) * LEAST_STRENGTH / max(found, 1e-300)
-    low, high = math.log(budget.usable_epsilon), math.log(LARGEST_EPSILON)
-    if largest_mu(LARGEST_EPSILON, budget.delta) < least:
+def _or_epsilon(run: Run, size: Size, failure: float) -> str:
+    """With which epsilon as many records would do; nothing where none would."""
+
+    def suffices(epsilon: float) -> bool:
+        budget = Budget(epsilon, run.budget.delta)
+        return records_needed(budget, run.relation, run.space.dimension, failure) <= size.count
+
+    if not suffices(LARGEST_EPSILON):
         return ""
+    low, high = math.log(run.budget.usable_epsilon), math.log(LARGEST_EPSILON)
     for _ in range(12):
         middle = (low + high) / 2
-        low, high = (low, middle) if largest_mu(math.exp(middle), budget.delta) >= least else (middle, high)
+        low, high = (low, middle) if suffices(math.exp(middle)) else (middle, high)
     return f", or for as many an epsilon of about {math.exp(high):.3g}"
 
 

@@ -1,0 +1,136 @@
+"""Whatever is released, the outcome is a release or a refusal: noise thousands of deviations out raises no error."""
+
+import numpy as np
+import pytest
+from flat_options import with_options
+
+from dimfree.estimators.run import OUT_OF_RANGE
+from dimfree.ledger.ledger import Ledger
+from dimfree.paper.variance_profile import variance_profile
+from dimfree.release import release_mean
+from dimfree.release_groups import release_means
+from dimfree.results.release import Release
+
+BUDGET = {"epsilon": 4.0, "delta": 1e-3}
+VARIANCES = np.array([1.0, 0.5, 0.1])
+RELATIONS = ("add-remove", "replace-one")
+
+
+class FarNoise:
+    """Draws so many deviations out: all above, all below, by turns, at random, or only those of one request."""
+
+    private = False
+
+    def __init__(self, signs: str, deviations: float, at: int = 0) -> None:
+        self.signs, self.deviations, self.at = signs, deviations, at
+        self.asked, self.generator = 0, np.random.default_rng(7)
+
+    def gaussian(self, stddev: float, size: int) -> np.ndarray:
+        drawn = np.rint(self._signs(size) * self.deviations * stddev)
+        self.asked += 1
+        return np.clip(drawn, -(2.0**62), 2.0**62).astype(np.int64)
+
+    laplace = gaussian
+
+    def coin(self, numerator: int, denominator: int) -> bool:
+        return numerator > 0
+
+    def below(self, bound: int, size: int) -> np.ndarray:
+        return self.generator.integers(0, bound, size, dtype=np.int64)
+
+    def _signs(self, size: int) -> np.ndarray:
+        if self.signs == "random":
+            return self.generator.choice([-1.0, 1.0], size)
+        if self.signs == "by turns":
+            return np.where((np.arange(size) + self.asked) % 2, -1.0, 1.0)
+        if self.signs == "once":
+            return np.full(size, float(self.asked == self.at))
+        return np.full(size, 1.0 if self.signs == "above" else -1.0)
+
+
+STEADY = [(signs, far, 0) for signs in ("above", "below", "by turns", "random") for far in (5e3, 1e9)]
+SIZED_BY_THE_COUNT = 1e4  # deviations: groups are made of as many records as are released to be there
+ONCE = [("once", far, at) for far in (5e3, -5e3, 1e12) for at in (0, 1, 4)]
+
+
+def table(rows: int, columns: int) -> np.ndarray:
+    normal = np.random.default_rng(1).normal(size=(rows, columns))
+    return 3.0 + normal * np.geomspace(1.0, 0.1, columns)
+
+
+def gapped() -> np.ndarray:
+    found = table(1500, 3)
+    found[::7, 1] = np.nan
+    return found
+
+
+TABLE = table(1500, 3)
+WAYS = {
+    "unknown": (TABLE, {"core": "stable", "denoise": True}),
+    "unknown, one column": (table(1500, 1), {"core": "stable"}),
+    "unknown, own axes": (TABLE, {"core": "stable", "basis": None}),
+    "unknown, smooth": (np.cumsum(table(500, 24) - 3.0, axis=1), {"core": "stable"}),
+    "ring": (table(500, 300), {"core": "stable"}),
+    "relative": (TABLE, {"objective": "relative", "denoise": True}),
+    "columns, total": (TABLE, {"objective": "total"}),
+    "columns, missing entries": (gapped(), {"on_missing": "column"}),
+    "columns, complete rows": (gapped(), {"on_missing": "drop", "objective": "relative"}),
+    "known": (TABLE, {"covariance": VARIANCES, "core": "stable", "denoise": True}),
+    "known, learned scale": (TABLE, {"covariance": VARIANCES, "core": "stable", "scale": "learn"}),
+    "cheapest core": (table(300, 3), {"covariance": VARIANCES}),
+    "soft": (table(300, 3), {"covariance": VARIANCES, "core": "soft"}),
+    "basic": (table(300, 3), {"covariance": VARIANCES, "core": "basic"}),
+    "paper": (table(400, 3), {"shape": "paper"}),
+}
+ADDED = ("soft", "basic")
+CALLS = [(way, relation) for way in WAYS for relation in RELATIONS if relation == "add-remove" or way not in ADDED]
+
+
+def check(release: Release) -> None:
+    """Finite or refused, its charges within the budget, and every reader can use it."""
+    assert release.ledger.delta() <= release.guarantee.delta
+    assert Release.from_json(release.to_json()).to_json() == release.to_json()
+    repr(release), release._repr_html_()
+    if not release.refused:
+        assert np.isfinite(release.mean).all()
+        assert np.isfinite(release.noise_stddev).all()
+        release.to_frame()
+
+
+@pytest.mark.parametrize(("way", "relation"), CALLS)
+def test_any_released_numbers_end_in_a_release_or_a_refusal(way: str, relation: str) -> None:
+    X, asked = WAYS[way]
+    for signs, deviations, at in (*STEADY, *ONCE):
+        if way == "paper" and abs(deviations) > SIZED_BY_THE_COUNT:
+            continue
+        noise = FarNoise(signs, deviations, at)
+        check(release_mean(X, neighbours=relation, **with_options(**BUDGET, **asked, noise=noise)))
+
+
+@pytest.mark.parametrize("keys", [[0, 1], "private"])
+@pytest.mark.parametrize("objective", ["relative", "total"])
+def test_so_do_those_of_groups(keys: object, objective: str) -> None:
+    X = table(800, 2)
+    for signs, deviations, at in (*STEADY, *ONCE):
+        noise = FarNoise(signs, deviations, at)
+        means = release_means(X, groups=np.arange(800) % 2, keys=keys, objective=objective, **BUDGET, noise=noise)
+        means.to_json(), repr(means)
+        for release in means.values():
+            check(release)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_so_do_those_of_a_variance_profile(relation: str) -> None:
+    for signs, deviations, at in (*STEADY, *ONCE):
+        if abs(deviations) > SIZED_BY_THE_COUNT:
+            continue
+        noise = FarNoise(signs, deviations, at)
+        variance_profile(table(3000, 3), neighbours=relation, **BUDGET, noise=noise).to_json()
+
+
+def test_numbers_out_of_range_are_a_refusal_that_is_charged(tmp_path) -> None:
+    ledger = Ledger(tmp_path / "study.db", dataset="d", epsilon=10.0, delta=1e-2, neighbours="replace-one")
+    noise = FarNoise("by turns", 1e9)
+    release = release_mean(TABLE, objective="relative", neighbours="replace-one", ledger=ledger, **BUDGET, noise=noise)
+    assert release.refusal == OUT_OF_RANGE
+    assert ledger.entries()[-1].content["outcome"] == "refused"
