@@ -59,7 +59,7 @@ def released(mean, noise=0.25, columns=None, *, spread=None, records=None, denoi
 
 def by_columns(spread, over=0.05, columns=None, unresolved=(), mean=None, one_value=(), **rest):
     """A release that read every column by itself: spreads, noise over spread, places of unresolved columns, and of
-    those that look like one value."""
+    those without an interval."""
     spread = np.asarray(spread, dtype=float)
     log_stddev = np.full(len(spread), 0.1)
     log_stddev[[*unresolved, *one_value]] = np.inf

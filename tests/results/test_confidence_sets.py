@@ -225,9 +225,9 @@ def test_sets_say_which_columns_they_do_not_cover():
     json.dumps(box.to_dict(), allow_nan=False)
     assert ball.uncovered == ball.to_dict()["uncovered"] == 1
     for region in (box, ball):
-        assert "Columns that look like one value are not covered: 1." in region.statement()
+        assert "Columns without an interval are not covered: 1." in region.statement()
     bare = sampled()
-    assert "look like one value" not in bare.confidence_ball().statement() + bare.confidence_box().statement()
+    assert "without an interval" not in bare.confidence_ball().statement() + bare.confidence_box().statement()
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])

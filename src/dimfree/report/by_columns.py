@@ -16,7 +16,6 @@ OBJECTIVES = {
     "total": "total: the error over all columns together, in their units, is kept small",
 }
 UNRESOLVED = "spread not learned, or only zeros seen; rare large entries may shift the mean beyond its error bars"
-UNSEEN = "as records with another value may lie beyond the reach, unseen"
 MOST_NAMED = 8  # columns in one line
 
 Rows = list[tuple[str, str]]
@@ -32,7 +31,7 @@ def column_rows(release: Release) -> Rows:
         ("objective", OBJECTIVES.get(objective, objective)),
         ("present", present_words(release)),
         ("unresolved", unresolved_words(release)),
-        ("one value", one_value_words(release)),
+        ("no interval", one_value_words(release)),
         ("intervals", interval_note(release.error_model).rstrip(".")),
         ("reach", reach_words(release)),
     ]
@@ -72,7 +71,7 @@ def unresolved_words(release: Release, most: int = MOST_NAMED) -> str:
 def one_value_words(release: Release, most: int = MOST_NAMED) -> str:
     """The names of the columns without an interval, and why; nothing where all have one."""
     which = np.flatnonzero(release.one_value)
-    return f"{_named(release, which, most, 'one_value')}: {NO_INTERVAL}, {UNSEEN}" if len(which) else ""
+    return f"{_named(release, which, most, 'one_value')}: {NO_INTERVAL}" if len(which) else ""
 
 
 def _named(release: Release, which: NDArray[np.intp], most: int, attribute: str) -> str:

@@ -91,14 +91,14 @@ class Uncertainty:
     def reach(self, confidence: float, *, simultaneous: bool) -> Floats:
         """The distance every coordinate stays within; a coordinate's learned variance counts with its uncertainty.
 
-        Infinite where a coordinate looks like one value, and everywhere if there is no set.
+        Infinite where a coordinate has no interval, and everywhere if there is no set.
         """
         reach = self._finite_reach(confidence, len(self.noise) if simultaneous else 1)
         return reach if self.one_value is None else np.where(self.one_value, np.inf, reach)
 
     @property
     def uncovered(self) -> int:
-        """How many coordinates look like one value."""
+        """How many coordinates have no interval."""
         return 0 if self.one_value is None else int(self.one_value.sum())
 
     def _finite_reach(self, confidence: float, coordinates: int) -> Floats:
@@ -152,7 +152,7 @@ class ConfidenceBall:
     learned: bool
     parts: BallParts
     clipping: float = 0.0  # allowed for, in deviations of the noise
-    uncovered: int = 0  # columns that look like one value
+    uncovered: int = 0  # columns that have no interval
     unmeasured: bool = False  # whether some records may lie farther out than was measured
 
     @classmethod
@@ -199,7 +199,7 @@ class ConfidenceBall:
 class ConfidenceBox:
     """An interval per coordinate: with the stated confidence each of them, or with `simultaneous` all, hold.
 
-    Infinite where a column looks like one value, and everywhere if the population is not modelled: no interval.
+    Infinite where a column has no interval, and everywhere if the population is not modelled: no interval.
     """
 
     low: Floats
@@ -287,8 +287,8 @@ def _point(point: ArrayLike, dimension: int) -> Floats:
 
 
 def _uncovered_sentences(uncovered: int) -> list[str]:
-    """About the columns that look like one value, if there are any."""
-    return [f"Columns that look like one value are not covered: {uncovered}."] if uncovered else []
+    """About the columns that have no interval, if there are any."""
+    return [f"Columns without an interval are not covered: {uncovered}."] if uncovered else []
 
 
 def _clipping_sentences(clipping: float) -> list[str]:

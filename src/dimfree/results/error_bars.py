@@ -60,7 +60,7 @@ class ErrorBars(ABC):
         Returns
         -------
         low, high : ndarray of shape (d,)
-            Ends of the intervals. Infinite, which means no interval, where a column looks like one value
+            Ends of the intervals. Infinite, which means no interval, where a column has no interval
             (`one_value`), and everywhere for the population mean if the release does not state the standard deviation
             and the number of the records.
 
@@ -104,7 +104,7 @@ class ErrorBars(ABC):
     def confidence_ball(self, level: float = 0.95, *, target: Target = "population") -> ConfidenceBall:
         """A ball about `unbiased_mean` that covers the target, and what its radius is made of.
 
-        Columns that look like one value (`one_value`) are not covered.
+        Columns that have no interval (`one_value`) are not covered.
 
         Parameters
         ----------

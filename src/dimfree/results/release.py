@@ -173,10 +173,10 @@ class Release(ErrorBars):
 
     @property
     def one_value(self) -> NDArray[np.bool_]:
-        """Whether a column looks like one value, (d,): its mean is released, but no interval.
+        """Whether a column has a mean but no interval, (d,).
 
-        All its entries seemed to be alike. A record with another value may lie beyond the reach, where no private
-        method could tell it from none, so the mean of these records may lie anywhere.
+        Records may lie farther out than was looked at: only zeros were seen in the column while some records lie far
+        out, or it is a single column of few records.
         """
         flags = self.error_model.one_value
         return np.zeros(self.dimension, dtype=np.bool_) if flags is None else flags

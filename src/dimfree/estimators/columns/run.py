@@ -18,6 +18,9 @@ from dimfree.accounting.events import Branch, Costs, OnlyGaussian
 from dimfree.estimators.choose.constants import (
     FLOAT_RESOLUTION,
     LEAST_STRENGTH,
+    LENGTH_FARTHEST,
+    LONE_RADIUS,
+    LONE_STRENGTH,
     RECENTRE_STRENGTH,
     SURE_COUNT,
     TOTAL_STRENGTH,
@@ -185,7 +188,7 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
     unknown = state.unseen | constant | (state.tailed & far)
     shape = replace(shape, log_stddev=np.where(unknown, np.inf, shape.log_stddev))
     zeros = state.unseen & far  # perhaps by what is not zero there
-    one_value = zeros & ~shape.learned  # whoever has another value may lie beyond the reach
+    one_value = zeros & ~shape.learned | _is_lone(state, tail, answer)  # others may lie beyond the reach
     return restore.Answer(
         mean=answer.mean,
         denoised=_shrunk(state, answer),
@@ -197,6 +200,12 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
         one_value=one_value if one_value.any() else None,
         present=state.present if state.setting.space.by_entry else None,
     )
+
+
+def _is_lone(state: ColumnState, tail: Tail, answer: Answer) -> bool:
+    """Whether nothing shows how far the records of a single column lie, so that it has no interval."""
+    lone = len(state.scale) == 1 and not tail.told
+    return lone and (state.strength < LONE_STRENGTH or answer.ball.radius >= LONE_RADIUS * LENGTH_FARTHEST)
 
 
 def _shrunk(state: ColumnState, answer: Answer) -> Floats:

@@ -34,7 +34,7 @@ class Answer:
     record_principal: Floats | None = None
     reach: Reach | None = None
     population: Population = NOT_MEASURED
-    one_value: Mask | None = None  # columns that look like one value; None: no such column
+    one_value: Mask | None = None  # columns that have no interval; None: no such column
     present: Floats | None = None  # share of the records that have an entry; None: all of them
     bias: float = 0.0  # of clipping, in deviations of the noise
 
