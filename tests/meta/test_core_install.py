@@ -75,7 +75,9 @@ def test_a_csv_needs_no_extra(tmp_path):
     (tmp_path / "people.csv").write_text("age,income\n" + "30.5,1000\n31.5,2000\n" * 1500, encoding="utf-8")
     done = without_extras(COMMAND, "mean", "people.csv", "--epsilon", "4", "--delta", "1e-6", cwd=tmp_path)
     assert done.returncode in (0, 3), done.stderr  # real noise: one in hundreds is refused
-    assert done.returncode == 3 or done.stdout.startswith("name,mean,noise_stddev,lower,upper,noise_over_spread\nage,")
+    assert done.returncode == 3 or done.stdout.startswith(
+        "name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_over_spread\nage,"
+    )
 
 
 @pytest.mark.parametrize(

@@ -288,8 +288,8 @@ MOST_BEYOND = 0.975
 OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
 # [deviations of the noise] Clipping bias that intervals allow for if the tail is not seen: twice the largest target.
 UNSEEN_BIAS = 2 * OUTER_BIAS_MOST
-# A single column whose tail is not seen has an interval from this signal-to-noise ratio on, if its clipping radius is
-# below this part of LENGTH_FARTHEST. With less, intervals of skewed laws, 0/1 columns and far groups cover .3 to .8.
+# A single column whose tail is not seen: else intervals of skewed laws, 0/1 columns and far groups cover in .3 to .8.
+# [signal-to-noise ratio; part of LENGTH_FARTHEST] It has an interval from this ratio on, below this clipping radius.
 LONE_STRENGTH, LONE_RADIUS = 110.0, 0.9
 
 # --- Error bars about the population (learn/population.py) ------------------------------------------------------------
