@@ -108,7 +108,7 @@ def opened(noise: Noise | None) -> Noise:
     noise = SystemNoise() if noise is None else noise
     if not isinstance(getattr(noise, "private", None), bool):
         raise InvalidParameter(f"Expected noise to be None, or SeededNoise(seed) for a test, got {quoted(noise)}.")
-    if isinstance(noise, SystemNoise):
+    if hasattr(type(noise), "_require_draws"):
         noise._require_draws()
     return noise
 
