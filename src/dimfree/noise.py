@@ -108,8 +108,8 @@ def opened(noise: Noise | None) -> Noise:
     noise = SystemNoise() if noise is None else noise
     if not isinstance(getattr(noise, "private", None), bool):
         raise InvalidParameter(f"Expected noise to be None, or SeededNoise(seed) for a test, got {quoted(noise)}.")
-    if hasattr(type(noise), "_require_draws"):
-        noise._require_draws()
+    if (require_draws := getattr(type(noise), "_require_draws", None)) is not None:
+        require_draws(noise)
     return noise
 
 
