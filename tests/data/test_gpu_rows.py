@@ -15,7 +15,7 @@ from flat_options import with_options
 
 import dimfree
 from dimfree.core import distances, friends, gpu_offsets, undecided
-from dimfree.core.distances import PairDistances
+from dimfree.core.distances import PairDistances, pair_distances
 from dimfree.core.friends import NEAR, friend_counts, within_radius
 from dimfree.data.blocks import densely
 from dimfree.data.gpu import device
@@ -25,7 +25,6 @@ from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, are_finite, as_records
 from dimfree.data.stream import Stream
 from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory
-from dimfree.estimators.learn.scale import pair_distances
 from dimfree.geometry import clip
 from dimfree.geometry import space as space_module
 from dimfree.geometry.grid import RADIUS, on_grid, rows_to_steps

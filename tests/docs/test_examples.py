@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SCRIPTS = ("clinical", "genotypes", "single_cell", "images", "embeddings")
+SCRIPTS = ("clinical", "genotypes", "single_cell", "images", "embeddings", "own_program")
 SECONDS = 150  # a few on an idle machine
 MOST = 1.6  # times the predicted error: that is 95 % of the noise, and clipping comes on top
 # Fixed coins instead of the system's, so that one refusal in hundreds of runs is no false alarm.

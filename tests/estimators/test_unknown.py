@@ -13,6 +13,7 @@ from dimfree import release_mean
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
 from dimfree.core import stable
+from dimfree.core.distances import pair_distances
 from dimfree.data.records import Records
 from dimfree.errors import InvalidRecords
 from dimfree.estimators import unknown
@@ -24,7 +25,7 @@ from dimfree.estimators.choose.constants import (
     SEARCH_LIKELY,
 )
 from dimfree.estimators.choose.core import Size
-from dimfree.estimators.learn.scale import LearnedRadius, learn_radius, pair_distances, radius_clearance
+from dimfree.estimators.learn.scale import LearnedRadius, learn_radius, radius_clearance
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE
 from dimfree.noise import SeededNoise
 from dimfree.release import ESTIMATORS

@@ -127,7 +127,7 @@ def test_the_twin_whose_weight_has_no_upper_end_is_caught():
 
 
 def test_the_twin_that_weighs_42_beside_the_diagonal_is_caught(monkeypatch):
-    monkeypatch.setattr(outer_sum, "_BESIDE", 42)
+    monkeypatch.setattr(outer_sum, "BESIDE", 42)
     whole = outer_sum.outer_sum(space_of([UP]), lookout_of(2))
     noisy = outer_sum.noisy_outer_sum(whole, 1.0, ADD, noise=RecordingNoise())
     (a, b), (_, c) = (noisy.value * UNIT).tolist()

@@ -9,7 +9,7 @@ from mechanisms.kept import TABLES, bits_everywhere, from_dask, odd_table, place
 
 from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
 from dimfree.mechanisms.length_histogram import length_counts
-from dimfree.mechanisms.missing import _clipped_missing, _number_missing
+from dimfree.mechanisms.missing import clipped_missing, number_missing
 from dimfree.mechanisms.scores import Scoring, total_scores
 from dimfree.mechanisms.soft_histogram import Magnitudes, Offsets, soft_histograms
 
@@ -25,8 +25,8 @@ def histograms(space):
 
 
 SUMS = {
-    "number": lambda space: space.summed(_number_missing, 1),
-    "counts": lambda space: space.summed(partial(_clipped_missing, 1.3), space.dimension),
+    "number": lambda space: space.summed(number_missing, 1),
+    "counts": lambda space: space.summed(partial(clipped_missing, 1.3), space.dimension),
     "histograms": histograms,
     "clipped sum": lambda space: clipped_sum(space, ball(space)),
     "scores": lambda space: total_scores(space, Scoring(ball(space).centre, ball(space).scale, 2.0), 0.7),

@@ -23,10 +23,12 @@ from dimfree._types import Floats, Integers
 from dimfree.core.gpu_offsets import DeviceOffsets
 from dimfree.core.products import SMALL, DenseOffsets, Offsets, about, as_slice, float32_is_whole, middle
 from dimfree.core.undecided import by_products, overwritten, partners_are_friends
-from dimfree.data.blocks import IntegerRows, Mask, Rows, Table, densely, peaks, width
+from dimfree.data.blocks import IntegerRows, Mask, Rows, Table, densely, gathered, peaks, width
 from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
+from dimfree.data.progress import during
 from dimfree.data.threads import cores, in_order
 from dimfree.geometry.grid import RADIUS, IntegerRecords, are_on_grid, rows_to_steps
+from dimfree.geometry.space import Space
 
 _ROWS = 512  # of a tile of the table
 _DEVICE_ROWS = 2048  # the same, on a GPU
@@ -265,6 +267,17 @@ class PairDistances:
             for part in (slice(start, start + chunk) for start in range(0, len(left), chunk))
         ]
         return np.concatenate([np.zeros(0, dtype=np.bool_), *found])
+
+
+@during("distances in the core's sample")
+def pair_distances(space: Space, sampled: Mask | None = None, capacity: int = 0) -> PairDistances:
+    """Return the distances among the (sampled) valid records; invalid ones are counted.
+
+    There is memory for `capacity` records, if these are more.
+    """
+    size = space.count if sampled is None else int(sampled.sum())
+    rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64, cores())
+    return PairDistances.of(rows, size - len(rows), capacity)
 
 
 def _float64_error(dimension: int) -> float:

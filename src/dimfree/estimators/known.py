@@ -13,7 +13,7 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Tested
-from dimfree.core.distances import PairDistances
+from dimfree.core.distances import PairDistances, pair_distances
 from dimfree.estimators.choose.constants import BLOCK_RULE, SCALE_SEARCH_SHARE
 from dimfree.estimators.choose.core import BoundedChoice, Size, are_few, choose_soft, stable_choices
 from dimfree.estimators.choose.sample import early_rate
@@ -23,7 +23,6 @@ from dimfree.estimators.learn.scale import (
     LearnedScale,
     factor_clearance,
     learn_scale,
-    pair_distances,
     with_likely_searches,
 )
 from dimfree.estimators.learn.stages import Honest, run_schedule

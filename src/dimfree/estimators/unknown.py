@@ -15,7 +15,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Costs, Gaussian, Tested
 from dimfree.core import stable
-from dimfree.core.distances import PairDistances
+from dimfree.core.distances import PairDistances, pair_distances
 from dimfree.core.ring import Ring
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
@@ -46,7 +46,6 @@ from dimfree.estimators.learn.rounds import learn
 from dimfree.estimators.learn.scale import (
     LearnedRadius,
     learn_radius,
-    pair_distances,
     radius_clearance,
     with_likely_searches,
 )

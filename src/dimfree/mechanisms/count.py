@@ -21,13 +21,13 @@ def noisy_count(count: int, stddev: float, *, noise: Noise) -> Measured[float]:
 
 def noisy_valid_count(space: Space, mu: float, *, noise: Noise) -> Measured[float]:
     """The number of valid records plus Gaussian noise; one record moves it by at most one, an exchange too."""
-    count = int(space.summed(_number_of, 1)[0])
+    count = int(space.summed(number_of, 1)[0])
     event = charged_gaussian(COUNT_STEPS, mu, 1, 1 / COUNT_STEPS, "number of valid records")
     drawn = int(noise.gaussian(event.stddev, 1)[0])
     return Measured((count * COUNT_STEPS + drawn) / COUNT_STEPS, event)
 
 
-def _number_of(rows: Rows) -> Integers:
+def number_of(rows: Rows) -> Integers:
     return np.array([len(rows)], dtype=np.int64)
 
 

@@ -109,8 +109,10 @@ def _weights(directions: Floats) -> Integers:
 
 def _spreads(directions: Floats, basis: Basis) -> Integers:
     """|T u|₁/√D of each direction in 1/STEPS, at most 1. Sums of integers, so their order does not matter."""
-    sums = np.abs(np.trunc(basis.rotated(directions))).sum(axis=1)
-    return np.minimum(np.floor(sums * (STEPS / (math.sqrt(basis.width) * LENGTH))), STEPS).astype(np.int64)
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
+        sums = np.abs(np.trunc(basis.rotated(directions))).sum(axis=1)
+        shares = np.floor(sums * (STEPS / (math.sqrt(basis.width) * LENGTH)))
+    return np.nan_to_num(np.minimum(shares, STEPS), copy=False).astype(np.int64)  # no number: in axes that overflow
 
 
 def noisy_unevenness(seen: Sighting, mu: float, *, noise: Noise) -> Measured[float]:

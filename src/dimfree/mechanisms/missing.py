@@ -28,7 +28,7 @@ def noisy_missing(space: Space, mu: float, *, noise: Noise) -> Measured[float]:
     Guarantee: a record has between 0 and d missing entries, so that it moves their number by at most d, an exchange
     of records too (P22).
     """
-    d, total = space.dimension, int(space.summed(_number_missing, 1)[0])
+    d, total = space.dimension, int(space.summed(number_missing, 1)[0])
     bits = refining_bits(d, mu)
     event = charged_gaussian(d * 2**bits, mu, 1, 1 / d / 2**bits, "missing entries")  # P22
     return Measured((total * 2**bits + int(noise.gaussian(event.stddev, 1)[0])) * event.step, event)
@@ -42,21 +42,21 @@ def noisy_missing_counts(
     A record with more than norm² missing entries counts less in each. Guarantee: non-negative vectors of at most this
     norm, so sensitivity `norm`, and √2 times that under replace-one (P22).
     """
-    total = space.summed(partial(_clipped_missing, norm), space.dimension)
+    total = space.summed(partial(clipped_missing, norm), space.dimension)
     moves = BALL * MOVES[relation] * (1 + 1e-15)  # P22
     bits = refining_bits(moves, mu)
     event = charged_gaussian(moves * 2**bits, mu, len(total), norm / BALL / 2**bits, "missing entries of the columns")
     return Measured((total * 2**bits + noise.gaussian(event.stddev, len(total))) * event.step, event)
 
 
-def _number_missing(rows: Rows) -> Integers:
+def number_missing(rows: Rows) -> Integers:
     if isinstance(rows, DeviceRows):
         return np.array([int(rows.tensor.isnan().sum())], dtype=np.int64)
     values = rows.values if isinstance(rows, SparseRows) else rows
     return np.array([np.count_nonzero(np.isnan(values))], dtype=np.int64)
 
 
-def _clipped_missing(norm: float, rows: Rows) -> Integers:
+def clipped_missing(norm: float, rows: Rows) -> Integers:
     return clipped_total(rows, norm, _ones_where_missing)
 
 

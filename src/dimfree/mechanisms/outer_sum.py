@@ -19,8 +19,8 @@ from dimfree.mechanisms import Measured
 from dimfree.mechanisms.directions import LENGTH, STEPS, Lookout, noisy_number, some_rows, whole_length
 from dimfree.noise import Noise
 
-_UNIT = LENGTH**2  # steps to the outer product of a direction with itself
-_DIAGONAL, _BESIDE = 29, 41  # 41² < 2·29²: so weighted, half the matrix is no longer than 29 times the whole of it
+UNIT = LENGTH**2  # steps to the outer product of a direction with itself
+DIAGONAL, BESIDE = 29, 41  # 41² < 2·29²: so weighted, half the matrix is no longer than 29 times the whole of it
 MOVES = {
     Neighbours.ADD_REMOVE: 1.0,
     Neighbours.REPLACE_ONE: math.sqrt(2) * (1 + 1e-15),
@@ -52,7 +52,7 @@ def noisy_togetherness(outer: Integers, mu: float, relation: Neighbours, *, nois
     beside = outer.copy()
     np.fill_diagonal(beside, 0)
     moves = math.ceil(STEPS * MOVES[relation])
-    value = whole_length(beside) * STEPS // _UNIT
+    value = whole_length(beside) * STEPS // UNIT
     return noisy_number(value, moves, 1 / STEPS, mu, "togetherness of the coordinates", noise=noise)
 
 
@@ -63,18 +63,18 @@ def noisy_outer_sum(outer: Integers, mu: float, relation: Neighbours, *, noise: 
     Released is the half matrix (29·A_ii, 41·A_ij), i < j, with equal noise in all its entries.
     """
     size = len(outer)
-    moves = math.ceil(_DIAGONAL * _UNIT * MOVES[relation])
-    event = charged_gaussian(moves, mu, size * (size + 1) // 2, 1 / (_DIAGONAL * _UNIT), "basis")
+    moves = math.ceil(DIAGONAL * UNIT * MOVES[relation])
+    event = charged_gaussian(moves, mu, size * (size + 1) // 2, 1 / (DIAGONAL * UNIT), "basis")
     drawn = noise.gaussian(event.stddev, event.dimension)
     noisy, start = np.zeros((size, size)), 0
     for row in range(size):
         noisy[row, row:] = _with_noise(outer[row, row:], drawn[start : start + size - row])
         start += size - row
-    return Measured((noisy + np.triu(noisy, 1).T) / _UNIT, event)
+    return Measured((noisy + np.triu(noisy, 1).T) / UNIT, event)
 
 
 def _with_noise(half_row: Integers, drawn: Integers) -> Floats:
     """In units of A's steps: whole numbers with noise, divided by their weights."""
-    weights = np.full(len(half_row), _BESIDE)
-    weights[0] = _DIAGONAL
+    weights = np.full(len(half_row), BESIDE)
+    weights[0] = DIAGONAL
     return (half_row * weights + drawn) / weights

@@ -26,8 +26,8 @@ from dimfree.audit.pairs.suites import at_stability, pairs
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.moves import Domain
 from dimfree.core import stable
+from dimfree.core.distances import pair_distances
 from dimfree.estimators.choose.core import Size, StableChoice, stable_choices
-from dimfree.estimators.learn.scale import pair_distances
 from dimfree.estimators.opening import core_mean
 from dimfree.noise import Noise
 

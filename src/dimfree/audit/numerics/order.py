@@ -27,10 +27,10 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics import calls
 from dimfree.audit.numerics.records import BALL, COLUMNS, GRID, LOOKOUT, SCORING, made_up, space_of
+from dimfree.core.distances import pair_distances
 from dimfree.core.friends import all_counts
 from dimfree.core.ring import Ring
 from dimfree.core.soft import soft_weights
-from dimfree.estimators.learn.scale import pair_distances
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.grid import on_grid
 from dimfree.mechanisms.clipped_sum import Ball, clipped_sum

@@ -21,10 +21,10 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.numerics.calls import BUDGET, Call, calls, table
 from dimfree.audit.numerics.refusals import fitted, spoiled
+from dimfree.core.distances import pair_distances
 from dimfree.data.records import as_records
 from dimfree.errors import NoiseMisuse, RefusedRelease
 from dimfree.estimators.choose.core import HonestModel
-from dimfree.estimators.learn.scale import pair_distances
 from dimfree.estimators.run import Run
 from dimfree.geometry.grid import on_grid
 from dimfree.geometry.shape import Isotropic

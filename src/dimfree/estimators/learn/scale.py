@@ -13,9 +13,6 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian, Tested
 from dimfree.core.distances import PairDistances
-from dimfree.data.blocks import Mask, gathered
-from dimfree.data.progress import during
-from dimfree.data.threads import cores
 from dimfree.estimators.choose.constants import (
     FACTOR_STEP,
     FACTOR_WINDOW,
@@ -34,7 +31,6 @@ from dimfree.estimators.choose.constants import (
 )
 from dimfree.estimators.choose.core import Size
 from dimfree.estimators.choose.friend_radius import FriendRadii
-from dimfree.geometry.space import Space
 from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_friend_radius
 from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise
@@ -131,11 +127,3 @@ def _looks(mu: float) -> tuple[float, float]:
 def radius_clearance(count: float, window: tuple[float, float], mu: float, relation: Neighbours) -> float:
     """`_clearance` of the search for the median distance. Public."""
     return _clearance(count, geometric_grid(*window, RADIUS_STEP), _looks(mu)[0], relation)
-
-
-@during("distances in the core's sample")
-def pair_distances(space: Space, sampled: Mask | None, capacity: int = 0) -> PairDistances:
-    """Distances among the (sampled) valid records; the invalid ones are counted. `capacity` as in `on_grid`."""
-    size = space.count if sampled is None else int(sampled.sum())
-    rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64, cores())
-    return PairDistances.of(rows, size - len(rows), capacity)

@@ -24,6 +24,7 @@ class LearnedAxes(Basis):
     name = "learned"
 
     def __init__(self, directions: Floats, scale: Floats, weights: Floats) -> None:
+        directions, scale, weights = (np.array(each, dtype=np.float64) for each in (directions, scale, weights))
         self.dimension = self.width = len(scale)
         self._count = directions.shape[1]
         self._scale, self._weights = scale, weights

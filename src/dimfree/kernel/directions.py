@@ -1,0 +1,93 @@
+"""Numbers about the directions of the records from a public center: three scalars, and the sum of outer products."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from dimfree._types import Floats, Integers
+from dimfree.accounting.events import charged_gaussian
+from dimfree.data.blocks import Mask
+from dimfree.data.progress import during
+from dimfree.geometry.bases.basis import Basis
+from dimfree.geometry.clip import BALL
+from dimfree.geometry.space import Space
+from dimfree.kernel.numbers import precision
+from dimfree.kernel.released import Released, Sealed
+from dimfree.kernel.session import Session
+from dimfree.mechanisms.directions import EVEN, STEPS, Lookout, Sighting, sighted, whole_length
+from dimfree.mechanisms.outer_sum import BESIDE, DIAGONAL, MOVES, UNIT, outer_sum
+
+
+class Directions(Sealed):
+    """Three numbers from one pass over the directions; each moves by at most its unit under both relations (P11)."""
+
+    __slots__ = ("_seen", "_session")
+
+    def __init__(
+        self, session: Session, records: tuple[Space, Lookout, Basis | None, Mask | None], *, spread_alone: bool
+    ) -> None:
+        self._session, self._seen = session, cache(lambda: sighted(*records, spread_alone=spread_alone))
+
+    def unevenness(self, mu: float) -> Released[float]:
+        """Release |Σ k·u∘u|₂: large if a few coordinates hold the offsets. It moves by at most 0.3.
+
+        Nothing is negative, so that the length is shortest without the record, and an exchange moves it no more.
+        """
+        purpose = "unevenness of the coordinates"
+        return self._number(lambda seen: whole_length(seen.squares), BALL, EVEN / BALL, mu, purpose)
+
+    def weight(self, mu: float) -> Released[float]:
+        """Release Σ k, the normalizer; it moves by at most 1."""
+        return self._number(lambda seen: seen.weight, STEPS, 1 / STEPS, mu, "weight of the coordinates")
+
+    def spread(self, mu: float) -> Released[float]:
+        """Release Σ |T u|₁/√D: small if directions have few large coordinates in T. It moves by at most 1."""
+        return self._number(lambda seen: seen.spread, STEPS, 1 / STEPS, mu, "spread in the basis")
+
+    def _number(
+        self, of: Callable[[Sighting], int], moves: int, step: float, mu: float, purpose: str
+    ) -> Released[float]:
+        return self._session._release_number(lambda: of(self._seen()), moves, step, mu, purpose)
+
+
+class OuterProducts(Sealed):
+    """Two releases of one exact matrix A = Σ u·uᵀ, which moves by 1 in its Frobenius norm, or by √2 (P11, P12)."""
+
+    __slots__ = ("_dimension", "_outer", "_session")
+
+    def __init__(self, session: Session, records: tuple[Space, Lookout, Mask | None]) -> None:
+        self._session, self._dimension = session, records[0].dimension
+        self._outer: Callable[[], Integers] = cache(lambda: outer_sum(*records))
+
+    def togetherness(self, mu: float) -> Released[float]:
+        """Release |A - diag A|_F; leaving the diagonal out shortens a difference of two sums (P11)."""
+
+        def number() -> int:
+            beside = self._outer().copy()
+            np.fill_diagonal(beside, 0)
+            return whole_length(beside) * STEPS // UNIT
+
+        moves = math.ceil(STEPS * MOVES[self._session.relation])
+        return self._session._release_number(number, moves, 1 / STEPS, mu, "togetherness of the coordinates")
+
+    @during("basis")
+    def matrix(self, mu: float) -> Released[Floats]:
+        """Release A with symmetric noise: variance s² on the diagonal, about s²/2 off it (P12).
+
+        Released is the half matrix (29·A_ii, 41·A_ij), i < j, with equal noise in all entries; so weighted it is no
+        longer than 29 times the whole matrix. Row by row: a second matrix would take as much memory again.
+        """
+        mu = precision(mu)
+        size, session = self._dimension, self._session
+        moves = math.ceil(DIAGONAL * UNIT * MOVES[session.relation])
+        charged = session._charge(charged_gaussian(moves, mu, size * (size + 1) // 2, 1 / (DIAGONAL * UNIT), "basis"))
+        outer, drawn = session._exact(self._outer()), charged.draw(charged.event.dimension)
+        noisy, start = np.zeros((size, size)), 0
+        for row in range(size):
+            weights = np.full(size - row, BESIDE)
+            weights[0] = DIAGONAL
+            noisy[row, row:] = (outer[row, row:] * weights + drawn[start : start + size - row]) / weights
+            start += size - row
+        return Released((noisy + np.triu(noisy, 1).T) / UNIT, charged.event)

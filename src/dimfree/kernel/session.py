@@ -1,0 +1,231 @@
+"""One run on a private table: the count, one branch, and a filter that no program of queries can exceed."""
+
+import math
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dimfree._types import Integers
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, slack
+from dimfree.accounting.events import (
+    COUNT_STEPS,
+    Branch,
+    Costs,
+    Gaussian,
+    OnlyGaussian,
+    Tested,
+    charged_gaussian,
+    counted_records,
+    refining_bits,
+)
+from dimfree.accounting.precision import compose
+from dimfree.geometry.space import Space
+from dimfree.kernel.numbers import positive, precision
+from dimfree.kernel.released import KernelError, Released, Sealed
+from dimfree.mechanisms.bit import passes
+from dimfree.noise import LARGEST_STDDEV, Noise
+
+if TYPE_CHECKING:
+    from dimfree.kernel.views import View
+
+_ROUNDING = 1 + 1e-12  # of a sum of squares
+
+
+class Phase(Enum):
+    """Where a session stands. A session never goes back."""
+
+    COUNTED = "no branch is taken"
+    SEARCHING = "the stability test has not been made"
+    SPENDING = "releases are charged to the branch"
+    CLOSED = "the stability test did not pass"
+
+
+class ChargedNoise(Sealed):
+    """The noise of one charged event. No other object draws noise, and none draws more than was charged."""
+
+    __slots__ = ("_left", "_noise", "event")
+
+    def __init__(self, event: Gaussian, noise: Noise) -> None:
+        self.event, self._noise, self._left = event, noise, event.dimension
+
+    def draw(self, size: int) -> Integers:
+        if not 0 <= size <= self._left:
+            raise KernelError("More numbers were asked for than were charged.")
+        self._left -= size
+        return self._noise.gaussian(self.event.stddev, size)
+
+
+class Session(Sealed):
+    """One run under one budget: a released count, one branch, and what has been charged to it.
+
+    Attributes
+    ----------
+    count : float
+        The released number of records; the public one under replace-one.
+    count_stddev : float or None
+        The standard deviation of its noise; None if the count is public.
+    """
+
+    __slots__ = (
+        *("_after", "_before", "_branch", "_branches", "_budget", "_count"),
+        *("_noise", "_phase", "_relation", "_searches", "_space"),
+    )
+
+    def __init__(self, space: Space, noise: Noise, budget: Budget, relation: Neighbours, branches: Calibration) -> None:
+        self._space, self._noise, self._branches = space, noise, branches
+        self._budget, self._relation = budget, relation
+        self._before: list[Gaussian] = []
+        self._searches: list[Gaussian] = []
+        self._after: list[Gaussian] = []
+        self._branch: Branch | None = None
+        self._phase = Phase.COUNTED
+        stddev = branches.count_stddev
+        self._count = self._public_count() if stddev is None else self._first_count(stddev)
+
+    @property
+    def budget(self) -> Budget:
+        return self._budget
+
+    @property
+    def relation(self) -> Neighbours:
+        return self._relation
+
+    @property
+    def count(self) -> float:
+        return self._count
+
+    @property
+    def count_stddev(self) -> float | None:
+        return self._branches.count_stddev
+
+    def take(self, branch: Branch) -> "View":
+        """Take one branch, chosen by released or public numbers, and return the view of all records (P9, P18)."""
+        from dimfree.kernel.views import View
+
+        opened = (each for each in self._branches.menu if type(each) is type(branch) and each == branch)
+        found = next(opened, None)  # its own object, not the program's
+        if self._phase is not Phase.COUNTED or found is None:
+            raise KernelError("One of the opened branches is taken, once.")
+        if not isinstance(found, Tested | OnlyGaussian):
+            raise KernelError("The kernel has no queries for a branch of this kind.")
+        self._branch = found
+        self._phase = Phase.SEARCHING if isinstance(found, Tested) else Phase.SPENDING
+        return View(self, self._space)
+
+    def count_again(self, stddev: float) -> Released[float]:
+        """Release a second count, charged to the branch: one record moves it by one (P5')."""
+        charged = self._charge(counted_records(positive("stddev", stddev)))
+        return Released(self._noisy_count(charged), charged.event)
+
+    def costs(self) -> Costs:
+        """Return what is charged: all branches that the count could have chosen, and what was drawn on the one taken.
+
+        Under replace-one a public number chooses the branch, so that only the branch taken is charged.
+        """
+        branches = self._branches.menu
+        if self.relation is Neighbours.REPLACE_ONE:
+            branches = () if self._branch is None else (self._branch,)
+        chosen = None if self._branch is None else branches.index(self._branch)
+        before, searches, after = (tuple(part) for part in (self._before, self._searches, self._after))
+        return Costs(self.budget, self.relation, before, branches, chosen, after, searches=searches)
+
+    # ---- for the kernel's own modules
+
+    def _charge(self, event: Gaussian) -> ChargedNoise:
+        """Charge an event before a record is read, or raise KernelError (the privacy filter, P17).
+
+        A program chooses which releases come, after looking at earlier ones.
+        """
+        limit, spent = self._limit()
+        self._check_fits(event, limit, spent)
+        spent.append(event)
+        return ChargedNoise(event, self._noise)
+
+    def _check_fits(self, event: Gaussian, limit: float, spent: list[Gaussian]) -> None:
+        """Refuse an event beyond the limit of its phase; every comparison is written so that a NaN fails."""
+        if not (0 < event.mu < math.inf and 1 <= event.stddev <= LARGEST_STDDEV and event.dimension >= 0):
+            raise KernelError("A release needs a positive and finite cost.")
+        if not compose(each.mu for each in (*spent, event)) <= limit * _ROUNDING:
+            raise KernelError("This release exceeds what is left of the branch.")
+        check_noise((*self._before, *self._searches, *self._after, event), self.budget)
+
+    def _limit(self) -> tuple[float, list[Gaussian]]:
+        """The precision that the phase allows, and the events that it holds so far."""
+        if self._branch is not None and self._phase is Phase.SEARCHING:
+            return self._branch.search_mu, self._searches
+        if self._branch is not None and self._phase is Phase.SPENDING:
+            return self._branch.mu, self._after
+        raise KernelError(f"Nothing can be asked: {self._phase.value}.")
+
+    def _release(
+        self, statistic: Callable[[], Any], size: int, moves: float, step: float, mu: float, purpose: str, *, bits: int
+    ) -> Released[Any]:
+        """Release whole numbers that one record moves by at most `moves` in L2, with discrete Gaussian noise.
+
+        One unrefined step of the grid is worth `step`. The event is charged, then the records are read, then noise is
+        drawn.
+        """
+        charged = self._charge(charged_gaussian(moves * 2**bits, precision(mu), size, step / 2**bits, purpose))
+        noisy = self._exact(statistic()) * 2**bits + charged.draw(size)
+        return Released(noisy * charged.event.step, charged.event)
+
+    def _release_finely(
+        self, statistic: Callable[[], Integers], size: int, moves: float, step: float, mu: float, purpose: str
+    ) -> Released[Any]:
+        """Release on a grid that is refined until the extra cost of discrete noise is negligible (M8)."""
+        mu = precision(mu)
+        return self._release(statistic, size, moves, step, mu, purpose, bits=refining_bits(moves, mu))
+
+    def _release_number(
+        self, statistic: Callable[[], int], moves: float, step: float, mu: float, purpose: str, *, refined: bool = False
+    ) -> Released[float]:
+        """Release one whole number."""
+        release = self._release_finely if refined else self._release_plainly
+        found = release(lambda: np.array([statistic()]), 1, moves, step, mu, purpose)
+        return Released(float(found.value[0]), found.event)
+
+    def _release_plainly(
+        self, statistic: Callable[[], Integers], size: int, moves: float, step: float, mu: float, purpose: str
+    ) -> Released[Any]:
+        return self._release(statistic, size, moves, step, mu, purpose, bits=0)
+
+    def _check_after_test(self, event: Gaussian) -> None:
+        """Refuse a stability test whose mean its branch could not pay for, before a record is read."""
+        if self._phase is not Phase.SEARCHING or not isinstance(self._branch, Tested):
+            raise KernelError("A branch has one stability test, before everything that follows it.")
+        self._check_fits(event, self._branch.mu, self._after)
+
+    def _test(self, statistic: int) -> bool:
+        """Make the stability test of the branch, once (P6). A session whose test does not pass is closed."""
+        assert isinstance(self._branch, Tested)  # `_check_after_test`
+        passed = passes(statistic, self._branch.ladder, noise=self._noise)
+        self._phase = Phase.SPENDING if passed else Phase.CLOSED
+        return passed
+
+    def _exact(self, statistic: Any) -> Any:
+        """The statistic itself; a simulation in which few records stand for many overrides this."""
+        return statistic
+
+    def _public_count(self) -> float:
+        return self._space.count
+
+    def _first_count(self, stddev: float) -> float:
+        event = counted_records(stddev)  # charged by the check of the branches, which includes it (P5', P9)
+        self._before.append(event)
+        return self._noisy_count(ChargedNoise(event, self._noise))
+
+    def _noisy_count(self, charged: ChargedNoise) -> float:
+        return (self._exact(self._space.count) * COUNT_STEPS + int(charged.draw(1)[0])) / COUNT_STEPS
+
+
+def check_noise(drawn: Sequence[Gaussian], budget: Budget) -> None:
+    """Refuse noise whose extra cost as discrete noise exceeds what is reserved for all of it (M8)."""
+    if not all(1 <= event.stddev <= LARGEST_STDDEV for event in drawn):
+        raise KernelError("A release needs a positive and finite cost.")
+    extra = sum(slack(g.stddev, g.sensitivity, g.dimension, budget.delta).epsilon for g in drawn)
+    if not (len(drawn) <= MOST_RELEASES and extra <= EPSILON_SHARE * budget.usable_epsilon):
+        raise KernelError("There are more releases, or coarser ones, than discrete noise was charged for.")

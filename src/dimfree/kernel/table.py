@@ -1,0 +1,90 @@
+"""The holder of records, secret coins and noise: opened once, with branches that fit the budget."""
+
+from copy import copy
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.discrete import idealised
+from dimfree.accounting.events import ideal_delta
+from dimfree.accounting.precision import compose
+from dimfree.geometry.bases.basis import Basis
+from dimfree.geometry.shape import Shape
+from dimfree.geometry.space import Space
+from dimfree.kernel.parameters import checked_branches
+from dimfree.kernel.released import KernelError, Sealed
+from dimfree.kernel.session import Session, check_noise
+from dimfree.noise import Noise
+
+
+class PrivateTable(Sealed):
+    """A table of records under one budget.
+
+    Public are its width, the shape and the basis that records are rescaled with, and under replace-one the number of
+    records.
+    """
+
+    __slots__ = ("_budget", "_noise", "_opened", "_relation", "_space")
+
+    def __init__(self, space: Space, budget: Budget, relation: Neighbours, noise: Noise) -> None:
+        self._space, self._noise, self._opened = space, noise, False
+        self._budget, self._relation = budget, relation
+
+    @property
+    def budget(self) -> Budget:
+        return self._budget
+
+    @property
+    def relation(self) -> Neighbours:
+        return self._relation
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates."""
+        return self._space.dimension
+
+    @property
+    def shape(self) -> Shape:
+        """The public covariance that records are rescaled by."""
+        return self._space.shape
+
+    @property
+    def basis(self) -> Basis | None:
+        """The public coordinates that records are rotated into; None: their own."""
+        return copy(self._space.basis)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the noise is that of the operating system, not a seeded one."""
+        return self._noise.private
+
+    @property
+    def public_count(self) -> int:
+        """The number of records under replace-one, where it is public."""
+        if self.relation is not Neighbours.REPLACE_ONE:
+            raise KernelError("The number of records is private.")
+        return self._space.count
+
+    def open(self, branches: Calibration) -> Session:
+        """Accept branches that fit the budget, and release the count (P5', P9, P18); once."""
+        if self._opened:
+            raise KernelError("A private table is opened once.")
+        branches = checked_branches(branches)
+        check_fits(branches, self.budget, self.relation)
+        self._opened = True
+        return Session(self._space, self._noise, self.budget, self.relation, branches)
+
+
+def check_fits(branches: Calibration, budget: Budget, relation: Neighbours) -> None:
+    """Refuse branches that exceed the budget (P9).
+
+    Under add/remove the released count chooses among them, so that all count together. Under replace-one the public
+    number of records chooses, so that each counts alone.
+    """
+    if (branches.count_stddev is None) != (relation is Neighbours.REPLACE_ONE):
+        raise KernelError("The count is released under add-remove, and only there.")
+    check_noise(branches.before, budget)
+    epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
+    before = compose(event.mu for event in branches.before)
+    menus = [branches.menu] if relation is Neighbours.ADD_REMOVE else [(branch,) for branch in branches.menu]
+    if not all(ideal_delta(epsilon, before, menu) <= delta for menu in menus):
+        raise KernelError("The branches exceed the budget.")

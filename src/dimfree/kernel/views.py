@@ -1,0 +1,269 @@
+"""Views of the records and the queries that may be asked of them, each with its sensitivity at its line.
+
+A view is some of the records in some public coordinates. Parameters of a query are public or released numbers, in
+instances of the kernel's own classes: a program passes no code. A query is charged to its session before a record is
+read.
+"""
+
+import math
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._types import Floats, Integers
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.accounting.events import COUNT_STEPS
+from dimfree.core.distances import pair_distances
+from dimfree.core.ring import Ring
+from dimfree.core.subsample import fixed_samples, poisson_samples
+from dimfree.data.blocks import Mask
+from dimfree.geometry.bases.basis import Basis
+from dimfree.geometry.clip import BALL
+from dimfree.geometry.shape import Diagonal, Shape
+from dimfree.geometry.space import Space
+from dimfree.kernel.counts import NoisyCounts
+from dimfree.kernel.directions import Directions, OuterProducts
+from dimfree.kernel.numbers import finite, places, positive, rising, whole
+from dimfree.kernel.pairs import Pairs
+from dimfree.kernel.parameters import (
+    checked_ball,
+    checked_basis,
+    checked_cells,
+    checked_lookout,
+    checked_scoring,
+    checked_shape,
+)
+from dimfree.kernel.released import KernelError, Released, Sealed
+from dimfree.kernel.ring import RingPairs
+from dimfree.kernel.session import Session
+from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
+from dimfree.mechanisms.count import number_of
+from dimfree.mechanisms.directions import Lookout
+from dimfree.mechanisms.length_histogram import length_counts
+from dimfree.mechanisms.missing import clipped_missing, number_missing
+from dimfree.mechanisms.scores import MOVES, Scoring, lengths_of, total_scores
+from dimfree.mechanisms.search import STEPS
+from dimfree.mechanisms.soft_histogram import STEP, Cells, soft_histograms
+
+Which = NDArray[np.intp]
+_ROUNDING = 1 + 1e-15  # of a root and a product
+
+
+class View(Sealed):
+    """Some records in some coordinates, and the queries that may be asked of them."""
+
+    __slots__ = ("_among", "_session", "_space")
+
+    def __init__(self, session: Session, space: Space, among: Mask | None = None) -> None:
+        self._session, self._space, self._among = session, space, among
+
+    # ---- public facts
+
+    @property
+    def dimension(self) -> int:
+        return self._space.dimension
+
+    @property
+    def basis(self) -> Basis | None:
+        return copy(self._space.basis)
+
+    @property
+    def by_entry(self) -> bool:
+        """Whether a missing entry is missing alone, rather than its row invalid."""
+        return self._space.by_entry
+
+    @property
+    def relation(self) -> Neighbours:
+        return self._session.relation
+
+    # ---- other views: maps of one record at a time, and secret samples
+
+    def rescaled(self, shape: Shape) -> "View":
+        """Return the records rescaled by a public shape, each by itself."""
+        shape = checked_shape(shape, self.dimension, apart=self.by_entry)
+        return self._with(replace(self._space, shape=shape, _kept=[]), self._among)
+
+    def rotated(self, basis: Basis | None, width: int) -> "View":
+        """Return the records in the coordinates of a public basis (None: their own), unscaled."""
+        own = self._space.records.dimension
+        basis = checked_basis(basis, own)
+        if width != (own if basis is None else basis.width) or (self.by_entry and basis is not None):
+            raise KernelError(
+                "The width must be that of the basis, or of the records; missing entries are not rotated."
+            )
+        space = replace(self._space, basis=basis, shape=Diagonal(np.ones(width)), _kept=[])
+        return self._with(space, self._among)
+
+    def of_all(self) -> "View":
+        """Return all records of the session in these coordinates."""
+        return self._with(replace(self._space, records=self._session._space.records, _kept=[]), None)
+
+    def nested_samples(self, rates: tuple[float, float], sizes: tuple[int, int], capacity: int) -> "tuple[View, View]":
+        """Return a secret sample, and a smaller one within it, by the same coins (P8, P16).
+
+        Parameters
+        ----------
+        rates : (float, float)
+            Of the smaller and the larger sample, under add/remove; 1 for all records.
+        sizes : (int, int)
+            The same in records, under replace-one, where the number of records is public.
+        capacity : int
+            The number of records that memory is taken for.
+        """
+        self._needs_all()
+        session, count, capacity = self._session, self._space.count, whole("capacity", capacity)
+        small, large = finite("rates", rates[0]), finite("rates", rates[1])
+        sizes = whole("sizes", sizes[0]), whole("sizes", sizes[1])
+        if small >= 1:
+            return self, self
+        if session.relation is Neighbours.REPLACE_ONE:
+            core, early = fixed_samples(count, sizes, session._noise)
+        else:
+            core, early = poisson_samples(count, (small, large), session._noise)
+        if large >= 1:
+            return self, self._with(self._space, core)
+        held = replace(self._space, records=self._space.records.held(early, capacity), _kept=[])
+        return self._with(held, None), self._with(held, core[early])
+
+    def poisson_sample(self, rate: float) -> "View":
+        """Return a secret sample with coins of its own; one more record changes it by at most itself (P16)."""
+        self._needs_all()
+        rate = finite("rate", rate)
+        if rate >= 1:
+            return self
+        (chosen,) = poisson_samples(self._space.count, (rate,), self._session._noise)
+        return self._with(self._space, chosen)
+
+    def pairs(self, capacity: int) -> Pairs:
+        """Return all distances among these records, for searches and the stability test; memory for `capacity`."""
+        return Pairs(self._session, pair_distances(self._space, self._among, whole("capacity", capacity)))
+
+    def ring(self, capacity: int) -> RingPairs:
+        """Return the differences of neighbors on a secret ring of these records (P15, P16)."""
+        size = whole("capacity", capacity)
+        return RingPairs(self._session, Ring.of(self._space, self._among, size, noise=self._session._noise))
+
+    # ---- queries
+
+    def valid_count(self, mu: float) -> Released[float]:
+        """Release the number of valid records, which moves by at most one under both relations."""
+        self._needs_all()
+
+        def number() -> int:
+            return int(self._space.summed(number_of, 1)[0]) * COUNT_STEPS
+
+        return self._session._release_number(number, COUNT_STEPS, 1 / COUNT_STEPS, mu, "number of valid records")
+
+    def clipped_sum(self, ball: Ball, mu: float, purpose: str) -> Released[Floats]:
+        """Release Σ clip((x - c)/s), every term of norm at most the radius: it moves by one radius, or two (P8)."""
+        self._needs_all()
+        ball = checked_ball(ball, self.dimension)
+        size = self.dimension if ball.block is None else len(ball.block)
+        moves, step = BALL * self._changed, ball.radius / BALL
+        return self._session._release_finely(partial(clipped_sum, self._space, ball), size, moves, step, mu, purpose)
+
+    def scores(self, scoring: Scoring, unit: float, mu: float) -> Released[Floats]:
+        """Release Σ of clipped non-negative scores: it moves by their norm, or √2 of it (P10)."""
+        self._needs_all()
+        scoring, unit = checked_scoring(scoring, self.dimension), positive("unit", unit)
+        moves, step = BALL * MOVES[self.relation] * _ROUNDING, scoring.norm / BALL
+        statistic = partial(total_scores, self._space, scoring, unit)
+        return self._session._release_finely(statistic, self.dimension, moves, step, mu, "variances")
+
+    def clipped_scores(
+        self, scoring: Scoring, share: float, count: float, grid: Floats, answers: int, mu: float
+    ) -> NoisyCounts:
+        """Return noisy answers: minus the number of scores that are clipped at a unit, which moves by one (P10).
+
+        `share`, `count` and `grid` decide what is computed ahead, and `grid` between which units answers are given.
+        """
+        self._needs_all()
+        units, clipped, space = rising("grid", grid), (1 - finite("share", share)) * finite("count", count), self._space
+        scoring = checked_scoring(scoring, self.dimension)
+
+        def read() -> Callable[[float], int]:
+            lengths = lengths_of(space, scoring, units)
+            lengths.look(lengths.likely_unit(units, clipped / max(space.count, 1)))
+            return lambda unit: -lengths.clipped(unit) * STEPS
+
+        domain = float(units[0]), float(units[-1])
+        return NoisyCounts(self._session, read, answers, 1.0, mu, "unit of the scores", domain)
+
+    def histograms(self, cells: Cells, which: Which, mu: float, purpose: str) -> Released[Floats]:
+        """Release soft histograms of k columns: an entry is a vector of norm at most 1, so √k, or √(2k) (P19)."""
+        self._needs_all()
+        which = places("which", which, self.dimension)
+        cells = checked_cells(cells, len(which))
+        moves, size = STEP * math.sqrt(len(which) * self._changed) * _ROUNDING, len(which) * cells.cells
+
+        def statistic() -> Integers:
+            return soft_histograms(self._space, cells, which).ravel()
+
+        found = self._session._release_finely(statistic, size, moves, 1 / STEP, mu, purpose)
+        return Released(found.value.reshape(len(which), cells.cells), found.event)
+
+    def lengths(self, ball: Ball, edges: Floats, mu: float) -> Released[Floats]:
+        """Release the histogram of lengths |(x - c)/s|: a record is in one cell, so 1, or √2 (P20)."""
+        self._needs_all()
+        ball, edges = checked_ball(ball, self.dimension), rising("edges", edges)
+        moves = math.sqrt(self._changed) * _ROUNDING
+        statistic = partial(length_counts, self._space, ball, edges)
+        return self._session._release_finely(statistic, len(edges) + 1, moves, 1.0, mu, "lengths of the records")
+
+    def within(self, ball: Ball, edges: Floats, answers: int, mu: float) -> NoisyCounts:
+        """Return noisy answers: the number of records no longer than an edge, which moves by one (P20)."""
+        self._needs_all()
+        ball, edges, space = checked_ball(ball, self.dimension), rising("edges", edges), self._space
+
+        def read() -> Callable[[float], int]:
+            below = np.cumsum(length_counts(space, ball, edges))
+            return lambda edge: int(below[np.searchsorted(edges, edge)]) * STEPS
+
+        return NoisyCounts(self._session, read, answers, 1.0, mu, "length of most records")
+
+    def missing(self, mu: float) -> Released[float]:
+        """Release the number of missing entries over the number of columns d: it moves by d entries (P22)."""
+        self._needs_all()
+
+        def number() -> int:
+            return int(self._space.summed(number_missing, 1)[0])
+
+        d = self.dimension
+        return self._session._release_number(number, d, 1 / d, mu, "missing entries", refined=True)
+
+    def missing_by_column(self, norm: float, mu: float) -> Released[Floats]:
+        """Release how many records miss an entry, in each column: vectors of ones, clipped to a norm (P22)."""
+        self._needs_all()
+        norm = positive("norm", norm)
+        moves = BALL * MOVES[self.relation] * _ROUNDING
+        statistic = partial(self._space.summed, partial(clipped_missing, norm), self.dimension)
+        purpose = "missing entries of the columns"
+        return self._session._release_finely(statistic, self.dimension, moves, norm / BALL, mu, purpose)
+
+    def directions(self, lookout: Lookout, basis: Basis | None, *, spread_alone: bool = False) -> Directions:
+        """Return sums over the directions of the records from a public center (P11)."""
+        lookout, basis = checked_lookout(lookout, self.dimension), checked_basis(basis, self.dimension)
+        statistic = (self._space, lookout, basis, self._among)
+        return Directions(self._session, statistic, spread_alone=bool(spread_alone))
+
+    def outer_products(self, lookout: Lookout) -> OuterProducts:
+        """Return the sum of the outer products of the directions (P11, P12)."""
+        return OuterProducts(self._session, (self._space, checked_lookout(lookout, self.dimension), self._among))
+
+    # ---- private
+
+    @property
+    def _changed(self) -> int:
+        return CHANGED_RECORDS[self._session.relation]
+
+    def _with(self, space: Space, among: Mask | None) -> "View":
+        return View(self._session, space, among)
+
+    def _needs_all(self) -> None:
+        """Sums walk over whole tables; of a sample by a mask there are pairs, ring, and directions alone."""
+        if self._among is not None:
+            raise KernelError("This query is asked of all records, or of a sample in memory.")

@@ -1,0 +1,63 @@
+"""Noise that draws a given constant and records what it was asked for; tables opened with it."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import (
+    Calibration,
+    calibrate_gaussian,
+    calibrate_private_count,
+    calibrate_public_count,
+)
+from dimfree.data.records import as_records
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
+from dimfree.kernel import PrivateTable, Session, View
+
+BUDGET = Budget(20.0, 1e-3)
+
+
+@dataclass
+class Asked:
+    """Gaussian draws are `draw`, uniform draws 0, coins heads; `log` holds (kind, scale, size) in order."""
+
+    draw: int = 0
+    private: bool = False
+    log: list[tuple[str, float, int]] = field(default_factory=list)
+
+    def gaussian(self, stddev: float, size: int) -> np.ndarray:
+        self.log.append(("gaussian", stddev, size))
+        return np.full(size, self.draw, dtype=np.int64)
+
+    def below(self, bound: int, size: int) -> np.ndarray:
+        self.log.append(("below", bound, size))
+        return np.zeros(size, dtype=np.int64)
+
+    def coin(self, numerator: int, denominator: int) -> bool:
+        self.log.append(("coin", numerator, denominator))
+        return True
+
+
+def space_of(X: np.ndarray, *, by_entry: bool = False) -> Space:
+    return replace(Space(as_records(X, on_missing="drop"), Isotropic(1.0)), by_entry=by_entry)
+
+
+def gaussian_branches(relation: Neighbours, budget: Budget = BUDGET) -> Calibration:
+    return calibrate_gaussian(budget, private_count=relation is Neighbours.ADD_REMOVE)
+
+
+def branches_with_test(relation: Neighbours, budget: Budget = BUDGET, **shares: float) -> Calibration:
+    calibrate = calibrate_private_count if relation is Neighbours.ADD_REMOVE else calibrate_public_count
+    return calibrate(budget, 0.01, **shares)
+
+
+def opened(
+    X: np.ndarray, relation: Neighbours, noise: Asked, branches: Calibration | None = None, *, by_entry: bool = False
+) -> tuple[Session, View]:
+    """A session whose first branch is taken, and the view of all records; what the count asked for is not logged."""
+    branches = gaussian_branches(relation) if branches is None else branches
+    session = PrivateTable(space_of(X, by_entry=by_entry), BUDGET, relation, noise).open(branches)
+    noise.log.clear()
+    return session, session.take(branches.menu[0])

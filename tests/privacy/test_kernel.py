@@ -1,0 +1,366 @@
+"""What the kernel refuses, and that nothing but charged noise leaves it, whatever a program does."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import settings, strategies
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from privacy.asked import BUDGET, Asked, branches_with_test, gaussian_branches, opened, space_of
+
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import calibrate_bounded
+from dimfree.accounting.events import Gaussian, OnlyGaussian
+from dimfree.accounting.precision import compose
+from dimfree.geometry.shape import Isotropic
+from dimfree.geometry.space import Space
+from dimfree.kernel import KernelError, NoisyCounts, PrivateTable, Session
+from dimfree.kernel.session import ChargedNoise
+from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.directions import Lookout
+from dimfree.mechanisms.scores import Scoring
+from dimfree.mechanisms.soft_histogram import Magnitudes, Offsets
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+RELATIONS = (ADD, REPLACE)
+X = np.random.default_rng(0).normal(size=(60, 3))
+EDGES = np.array([0.5, 1.0, 2.0])
+BALL = Ball(np.zeros(3), 1.0, 1.0)
+SCORING = Scoring(np.zeros(3), 1.0, 1.0)
+
+
+def table(relation=ADD, noise=None, budget=BUDGET):
+    return PrivateTable(space_of(X), budget, relation, Asked() if noise is None else noise)
+
+
+# ---- opening
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_table_is_opened_once_and_one_branch_is_taken(relation):
+    private, branches = table(relation), branches_with_test(relation)
+    session = private.open(branches)
+    with pytest.raises(KernelError, match="opened once"):
+        private.open(branches)
+    with pytest.raises(KernelError, match="no branch is taken"):
+        session.count_again(1.0)
+    session.take(branches.menu[-1])
+    with pytest.raises(KernelError, match="taken, once"):
+        session.take(branches.menu[0])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_branches_that_exceed_the_budget_are_refused(relation):
+    wide = gaussian_branches(relation, Budget(21.0, 1e-3))
+    with pytest.raises(KernelError, match="exceed the budget"):
+        table(relation).open(wide)
+    louder = replace(gaussian_branches(relation), untested=OnlyGaussian(gaussian_branches(relation).menu[0].mu * 1.01))
+    with pytest.raises(KernelError, match="exceed the budget"):
+        table(relation).open(louder)
+    table(relation).open(gaussian_branches(relation))
+
+
+def test_the_count_is_released_under_add_remove_and_only_there():
+    with pytest.raises(KernelError, match="count is released"):
+        table(ADD).open(gaussian_branches(REPLACE))
+    with pytest.raises(KernelError, match="count is released"):
+        table(REPLACE).open(gaussian_branches(ADD))
+    with pytest.raises(KernelError, match="private"):
+        _ = table(ADD).public_count
+    assert table(REPLACE).public_count == 60
+
+
+def test_only_a_branch_that_was_opened_can_be_taken():
+    session = table().open(gaussian_branches(ADD))
+    with pytest.raises(KernelError, match="One of the opened"):
+        session.take(OnlyGaussian(100.0))
+
+
+# ---- charges
+
+
+class Unread(Space):
+    """Records that must not be looked at."""
+
+    def summed(self, *_: object, **__: object) -> np.ndarray:
+        raise AssertionError("a record was read")
+
+    listed = chosen_blocks = summed
+
+
+def unread_view(relation=ADD):
+    space = Unread(space_of(X).records, Isotropic(1.0))
+    noise = Asked()
+    branches = gaussian_branches(relation)
+    session = PrivateTable(space, BUDGET, relation, noise).open(branches)
+    noise.log.clear()
+    return session, session.take(branches.menu[0]), noise
+
+
+ASKING = {
+    "valid count": lambda v, mu: v.valid_count(mu),
+    "clipped sum": lambda v, mu: v.clipped_sum(BALL, mu, "p"),
+    "scores": lambda v, mu: v.scores(SCORING, 1.0, mu),
+    "clipped scores": lambda v, mu: v.clipped_scores(SCORING, 0.5, 60.0, EDGES, 3, mu),
+    "histograms": lambda v, mu: v.histograms(Magnitudes(), np.arange(3), mu, "p"),
+    "lengths": lambda v, mu: v.lengths(BALL, EDGES, mu),
+    "within": lambda v, mu: v.within(BALL, EDGES, 3, mu),
+    "missing": lambda v, mu: v.missing(mu),
+    "missing by column": lambda v, mu: v.missing_by_column(1.0, mu),
+    "togetherness": lambda v, mu: v.outer_products(Lookout(np.zeros(3), np.ones(3))).togetherness(mu),
+    "outer products": lambda v, mu: v.outer_products(Lookout(np.zeros(3), np.ones(3))).matrix(mu),
+    "unevenness": lambda v, mu: v.directions(Lookout(np.zeros(3), np.ones(3)), None).unevenness(mu),
+}
+
+
+@pytest.mark.parametrize("mu", [math.nan, math.inf, -math.inf, -0.1, 0.0, 1e300, 1e6])
+@pytest.mark.parametrize("name", ASKING)
+def test_a_cost_that_is_no_number_or_too_high_is_refused_before_a_record_is_read(name, mu):
+    session, view, noise = unread_view()
+    with np.errstate(all="ignore"), pytest.raises(KernelError):
+        ASKING[name](view, mu)
+    assert noise.log == []
+    assert session.costs().after == ()
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_charge_comes_before_a_record_is_read(name):
+    session, view, _ = unread_view()
+    with pytest.raises(AssertionError, match="a record was read"):
+        ASKING[name](view, 0.1)
+    assert len(session.costs().after) == 1
+
+
+BAD = [math.nan, math.inf, -1.0, 0.0]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_parameters_that_no_proof_covers_are_refused_before_a_charge(bad):
+    session, view, noise = unread_view()
+    for ask in (
+        lambda: view.clipped_sum(replace(BALL, radius=bad), 0.1, "p"),
+        lambda: view.scores(replace(SCORING, norm=bad), 1.0, 0.1),
+        lambda: view.scores(SCORING, bad, 0.1),
+        lambda: view.missing_by_column(bad, 0.1),
+        lambda: view.lengths(BALL, np.array([1.0, bad]), 0.1),
+        lambda: view.clipped_scores(SCORING, 0.5, 60.0, np.array([bad]), 3, 0.1),
+    ):
+        with pytest.raises(KernelError):
+            ask()
+    if bad <= 0 or math.isnan(bad):
+        with pytest.raises(KernelError):
+            view.clipped_sum(replace(BALL, scale=np.array([1.0, bad, 1.0])), 0.1, "p")
+    else:
+        with pytest.raises(KernelError):
+            view.clipped_sum(replace(BALL, centre=np.array([1.0, bad, 1.0])), 0.1, "p")
+    assert noise.log == []
+    assert session.costs().after == ()
+
+
+class Peeking(Ball):
+    """A program's own class, whose code would see records."""
+
+    def offsets(self, values, columns, step=1.0):
+        raise AssertionError("a program saw records")
+
+
+def test_a_program_passes_no_code():
+    _, view, _ = unread_view()
+    for ask in (
+        lambda: view.clipped_sum(Peeking(np.zeros(3), 1.0, 1.0), 0.1, "p"),
+        lambda: view.histograms(type("Own", (Offsets,), {})(np.zeros(3), np.ones(3)), np.arange(3), 0.1, "p"),
+        lambda: view.rescaled(type("Own", (Isotropic,), {})(1.0)),
+        lambda: view.directions(Lookout(np.zeros(3), np.ones(3)), object()),
+    ):
+        with pytest.raises(KernelError, match="own classes"):
+            ask()
+
+
+def test_no_more_noise_is_drawn_than_was_charged():
+    noise = ChargedNoise(Gaussian("p", 1.0, 10.0, 3, 1.0), Asked())
+    noise.draw(2)
+    with pytest.raises(KernelError, match="More numbers"):
+        noise.draw(2)
+    with pytest.raises(KernelError, match="More numbers"):
+        noise.draw(-1)
+    _, view = opened(X, ADD, Asked())
+    answers = view.within(BALL, EDGES, 2, 0.1)
+    answers.at(0.5), answers.at(0.5)
+    with pytest.raises(KernelError, match="More numbers"):
+        answers.at(0.5)
+    with pytest.raises(KernelError, match="finite"):
+        view.within(BALL, EDGES, 2, 0.1).at(math.nan)
+
+
+def test_a_sample_by_a_mask_answers_no_sums():
+    _, view = opened(X, ADD, Asked())
+    sample = view.poisson_sample(0.5)
+    for ask in (lambda: sample.clipped_sum(BALL, 0.1, "p"), lambda: sample.poisson_sample(0.5)):
+        with pytest.raises(KernelError, match="all records"):
+            ask()
+
+
+# ---- the stability test
+
+
+def session_with_test(relation, noise=None, heads=True):
+    noise = Asked() if noise is None else noise
+    noise.coin = lambda *_: heads
+    branches = branches_with_test(relation, search_share=0.1)
+    session = PrivateTable(space_of(X / 50), BUDGET, relation, noise).open(branches)
+    return session, session.take(branches.tested[0]), branches.tested[0]
+
+
+def core(view, branch, relation, **changes):
+    floor = None if relation is REPLACE else 40
+    given = {"radius": 1.0, "full_share": Fraction(9, 10), "tolerated": 6, "floor": floor, "mu": branch.mu / 2}
+    return view.pairs(0).core_mean(**{**given, **changes})
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_test_that_does_not_pass_closes_the_session(relation):
+    session, view, branch = session_with_test(relation, heads=False)
+    assert core(view, branch, relation) is None
+    with pytest.raises(KernelError, match="did not pass"):
+        view.clipped_sum(BALL, 0.01, "p")
+    with pytest.raises(KernelError, match="one stability test"):
+        core(view, branch, relation)
+    assert session.costs().after == ()
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_one_test_and_what_follows_within_the_branch(relation):
+    session, view, branch = session_with_test(relation)
+    searched = view.pairs(0).friends(Fraction(1, 2), 3, branch.search_mu / 2)
+    with pytest.raises(KernelError, match="exceeds"):
+        view.clipped_sum(BALL, branch.search_mu, "p")  # before the test: what is left of the searches
+    assert core(view, branch, relation).event.mu == pytest.approx(branch.mu / 2)
+    with pytest.raises(KernelError, match="one stability test"):
+        core(view, branch, relation)
+    view.clipped_sum(BALL, branch.mu / 2, "p")
+    with pytest.raises(KernelError, match="exceeds"):
+        view.clipped_sum(BALL, branch.mu / 2 * 1.5, "p")
+    costs = session.costs()
+    assert costs.searches == (searched.event,)
+    assert [event.purpose for event in costs.after] == ["mean", "p"]
+    assert costs.delta() <= BUDGET.delta
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mu": 1e9},
+        {"mu": math.nan},
+        {"mu": -1.0},
+        {"radius": math.nan},
+        {"radius": 0.0},
+        {"full_share": Fraction(1, 2)},
+        {"tolerated": 1},
+        {"tolerated": 10**6},
+        {"floor": "wrong"},
+    ],
+)
+def test_a_core_that_no_proof_covers_is_refused_before_the_test(relation, changes):
+    noise = Asked()
+    session, view, branch = session_with_test(relation, noise)
+    noise.log.clear()
+    if changes.get("floor") == "wrong":
+        changes = {"floor": 40 if relation is REPLACE else None}
+    with pytest.raises(KernelError):
+        core(view, branch, relation, **changes)
+    assert noise.log == []
+    assert session.costs().after == ()
+
+
+def test_pairs_are_not_asked_after_their_test():
+    _, view, branch = session_with_test(REPLACE)
+    pairs = view.pairs(0)
+    pairs.core_mean(1.0, Fraction(9, 10), 6, None, branch.mu / 2)
+    with pytest.raises(KernelError, match="nothing more"):
+        pairs.friends(Fraction(1, 2), 3, 0.01)
+
+
+# ---- random programs
+
+
+class RandomProgram(RuleBasedStateMachine):
+    """Any queries, at any price, in any order: what is drawn is what is charged, and never more than the branch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.noise = Asked()
+        self.session, self.view, self.branch = session_with_test(ADD, self.noise)
+        self.noise.log.clear()
+        self.answers: list[NoisyCounts] = []
+
+    @rule(name=strategies.sampled_from(sorted(ASKING)), share=strategies.floats(-0.1, 1.2))
+    def ask(self, name: str, share: float) -> None:
+        self.tried(lambda: ASKING[name](self.view, share * self.branch.mu))
+
+    @rule(share=strategies.floats(0, 1.2))
+    def search(self, share: float) -> None:
+        self.tried(lambda: self.view.pairs(0).friends(Fraction(1, 2), 4, share * self.branch.search_mu))
+
+    @rule(share=strategies.floats(0, 1.2))
+    def core(self, share: float) -> None:
+        self.tried(lambda: core(self.view, self.branch, ADD, mu=share * self.branch.mu))
+
+    @rule(stddev=strategies.floats(0.1, 1e4))
+    def count_again(self, stddev: float) -> None:
+        self.tried(lambda: self.session.count_again(stddev))
+
+    @precondition(lambda self: self.answers)
+    @rule(place=strategies.integers(0, 10))
+    def answer(self, place: int) -> None:
+        self.tried(lambda: self.answers[place % len(self.answers)].at(1.0))
+
+    def tried(self, ask) -> None:
+        before, drawn = self.session.costs(), len(self.noise.log)
+        try:
+            found = ask()
+        except KernelError:
+            assert self.session.costs() == before
+            assert len(self.noise.log) == drawn
+            return
+        self.answers += [found] if isinstance(found, NoisyCounts) else []
+
+    @invariant()
+    def what_is_drawn_is_charged(self) -> None:
+        costs = self.session.costs()
+        charged = {}
+        for event in (*costs.searches, *costs.after):
+            charged[event.stddev] = charged.get(event.stddev, 0) + event.dimension
+        for kind, stddev, size in self.noise.log:
+            if kind == "gaussian":
+                charged[stddev] = charged.get(stddev, 0) - size
+        assert min(charged.values(), default=0) >= 0
+
+    @invariant()
+    def no_limit_is_exceeded(self) -> None:
+        costs = self.session.costs()  # raises if its own sums exceed the branch
+        assert compose(event.mu for event in costs.searches) <= self.branch.search_mu * (1 + 1e-9)
+        assert compose(event.mu for event in costs.after) <= self.branch.mu * (1 + 1e-9)
+        assert costs.delta() <= BUDGET.delta
+
+
+TestRandomPrograms = RandomProgram.TestCase
+TestRandomPrograms.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+
+
+def test_the_bounded_branch_has_no_queries():
+    branches = replace(gaussian_branches(ADD), untested=None, bounded=calibrate_bounded(Budget(1.0, 1e-6)))
+    session = PrivateTable(space_of(X), BUDGET, ADD, Asked()).open(branches)
+    with pytest.raises(KernelError, match="no queries"):
+        session.take(branches.menu[0])
+
+
+def test_sessions_of_the_kernel_are_closed_objects():
+    """No attribute is added to a kernel object by mistake."""
+    _, view = opened(X, ADD, Asked())
+    for each in (view, view.pairs(0), view.ring(0), table(), opened(X, ADD, Asked())[0]):
+        with pytest.raises(AttributeError):
+            each.records = X
+    assert isinstance(view._session, Session)

@@ -1,0 +1,295 @@
+"""One property for every query of the kernel, under both neighboring relations.
+
+For neighboring tables the statistic moves by at most the sensitivity of the event that was charged, and the noise drawn
+has the stated standard deviation, dimension and precision. The statistic is read off the released value: a far draw
+shows what a step of noise is worth. Mutants of the kernel, made by name, must be caught.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies
+from hypothesis.extra import numpy as arrays
+from privacy.asked import Asked, branches_with_test, opened
+
+from dimfree.accounting.budget import Neighbours
+from dimfree.geometry.bases.cosine import Cosine
+from dimfree.kernel import NoisyCounts, Released, Session, View
+from dimfree.kernel import directions as kernel_directions
+from dimfree.kernel import ring as kernel_ring
+from dimfree.kernel import views as kernel_views
+from dimfree.mechanisms import directions
+from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.ring_scores import pair_scoring
+from dimfree.mechanisms.scores import Scoring
+from dimfree.mechanisms.soft_histogram import Magnitudes, Offsets
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+RELATIONS = (ADD, REPLACE)
+MU = 0.4
+FAR = 2**40  # steps of noise: so far that the difference of two released floats is exact enough
+EDGES = np.array([0.25, 0.75, 1.0, 1.5, 4.0])
+HALF = Fraction(1, 2)
+
+
+def ball(view: View, cap: float = math.inf) -> Ball:
+    return Ball(np.full(view.dimension, 0.3), 1.0, 1.0, cap=cap)
+
+
+def lookout(view: View) -> directions.Lookout:
+    return directions.Lookout(np.zeros(view.dimension), np.ones(view.dimension))
+
+
+def directions_of(view: View) -> kernel_directions.Directions:
+    return view.directions(lookout(view), Cosine(view.dimension))
+
+
+def scoring(view: View) -> Scoring:
+    return Scoring(np.zeros(view.dimension), 1.0, 1.0)
+
+
+def ring_scoring(view: View) -> Scoring:
+    return pair_scoring(np.ones(view.dimension), 1.0)
+
+
+def offsets(view: View) -> Offsets:
+    return Offsets(np.zeros(view.dimension), np.ones(view.dimension))
+
+
+def all_columns(view: View) -> np.ndarray:
+    return np.arange(view.dimension)
+
+
+Query = Callable[[Session, View], Released | NoisyCounts]
+QUERIES: dict[str, Query] = {
+    "clipped sum": lambda s, v: v.clipped_sum(ball(v), MU, "p"),
+    "capped sum": lambda s, v: v.clipped_sum(ball(v, 0.4), MU, "p"),
+    "block of a sum": lambda s, v: v.clipped_sum(Ball(np.zeros(v.dimension), 1.0, 0.5, np.array([0])), MU, "p"),
+    "scores": lambda s, v: v.scores(scoring(v), 1.0, MU),
+    "clipped scores": lambda s, v: v.clipped_scores(scoring(v), 0.5, 3.0, EDGES, len(EDGES), MU),
+    "missing": lambda s, v: v.missing(MU),
+    "missing by column": lambda s, v: v.missing_by_column(1.7, MU),
+    "lengths": lambda s, v: v.lengths(ball(v), EDGES, MU),
+    "within": lambda s, v: v.within(ball(v), EDGES, len(EDGES), MU),
+    "soft histogram": lambda s, v: v.histograms(offsets(v), all_columns(v), MU, "p"),
+    "magnitudes": lambda s, v: v.histograms(Magnitudes(), all_columns(v), MU, "p"),
+    "unevenness": lambda s, v: directions_of(v).unevenness(MU),
+    "weight": lambda s, v: directions_of(v).weight(MU),
+    "spread": lambda s, v: directions_of(v).spread(MU),
+    "togetherness": lambda s, v: v.outer_products(lookout(v)).togetherness(MU),
+    "outer products": lambda s, v: v.outer_products(lookout(v)).matrix(MU),
+    "ring scores": lambda s, v: v.ring(0).scores(ring_scoring(v), 1.0, MU),
+    "ring lengths": lambda s, v: v.ring(0).lengths(np.ones(v.dimension), HALF, len(EDGES), MU),
+    "ring units": lambda s, v: v.ring(0).unclipped_scores(ring_scoring(v), HALF, EDGES, len(EDGES), MU),
+    "friends": lambda s, v: v.pairs(0).friends(HALF, len(EDGES), MU),
+    "second count": lambda s, v: s.count_again(1 / MU),
+    "valid count": lambda s, v: v.valid_count(MU),
+}
+BY_ENTRY = ("missing", "missing by column")
+PUBLIC_SIZE = ("second count",)  # released under add-remove only
+OWN_METHODS = {"rescaled", "rotated", "of_all", "nested_samples", "poisson_sample", "pairs", "ring"}  # release nothing
+
+
+def test_every_query_has_a_line_above():
+    """A new query without its property is noticed."""
+    asked = {"directions", "outer_products"} | {name.replace(" ", "_") for name in QUERIES} | {"histograms"}
+    public = {name for name, value in vars(View).items() if not name.startswith("_") and callable(value)}
+    assert public - OWN_METHODS <= asked
+
+
+def released(name: str, table: np.ndarray, relation: Neighbours, turn: int) -> tuple[np.ndarray, object, list]:
+    """The statistic in steps of its grid, the event, and what the noise was asked for.
+
+    All noisy answers are asked at one point, whose `turn` it is: then they all move at once.
+    """
+    values, events, logs = [], [], []
+    for draw in (0, FAR):
+        noise = Asked(draw)
+        session, view = opened(table, relation, noise, by_entry=name in BY_ENTRY)
+        found = QUERIES[name](session, view)
+        if isinstance(found, NoisyCounts):
+            values.append(np.array([found.at(float(EDGES[turn % len(EDGES)])) for _ in EDGES]))
+        else:
+            values.append(np.asarray(found.value))
+        events.append(found.event)
+        logs.append([(scale, size) for kind, scale, size in noise.log if kind == "gaussian"])
+    statistic = values[0] / (values[1] - values[0]) * FAR
+    if name == "outer products":  # symmetric: each draw enters once
+        statistic = statistic[np.triu_indices(len(statistic))]
+    return statistic.ravel(), events[0], logs[0]
+
+
+def complaint(name: str, relation: Neighbours, table: np.ndarray, other: np.ndarray, turn: int) -> str:
+    """What is wrong for one pair of neighboring tables; empty if nothing is."""
+    (here, event, asked), (there, _, _) = (released(name, each, relation, turn) for each in (table, other))
+    if {stddev for stddev, _ in asked} != {event.stddev}:
+        return "draws other noise than it states"
+    if sum(size for _, size in asked) != event.dimension:
+        return "states another dimension than it draws"
+    if not math.isclose(event.mu, MU, rel_tol=1e-9):
+        return "states another precision than asked for"
+    ratio = float(np.linalg.norm(here - there)) / event.sensitivity
+    return f"one record moves {ratio:.3f} times the stated sensitivity" if ratio > 1 + 1e-9 else ""
+
+
+def odd_records(rng: np.random.Generator, d: int) -> Iterator[np.ndarray]:
+    """The corners of every clipping, and a few records of each magnitude."""
+    first, last = np.eye(d)[0], np.eye(d)[-1]
+    yield from (np.zeros(d), np.ones(d), -np.ones(d), first, 2 * first, 3 * last, np.full(d, 0.3))
+    yield from (np.full(d, 1e300), -np.full(d, 1e300), 1e300 * first, 1e300 * last, np.full(d, np.nan))
+    yield from (np.where(first, np.nan, 0.0), np.where(last, np.nan, 0.0), 2 * np.where(np.arange(d) % 2, 1.0, -1.0))
+    yield from (np.r_[0.0, 2.0, np.zeros(d - 2)], -2 * first)
+    yield from (np.where(np.arange(d) % 2, np.nan, 0.0), np.where(np.arange(d) % 2, 0.0, np.nan))
+    yield from (rng.normal(size=d) * 10.0**power for power in (-2, -1, 0, 0, 1, 2))
+
+
+@cache
+def neighbors(d: int) -> list[tuple[Neighbours, np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(d)
+    records = list(odd_records(rng, d))
+    between = np.vstack([np.zeros(d), np.r_[0, 1.414, np.zeros(d - 2)]])
+    found = []
+    for rest in (np.zeros((0, d)), rng.normal(size=(3, d)), between, np.ones((5, d))):
+        found += [(ADD, np.vstack([rest, record]), rest) for record in records]
+        exchanges = itertools.islice(itertools.permutations(records, 2), 0, None, 11 if d < 32 else 47)
+        found += [(REPLACE, np.vstack([rest, x]), np.vstack([rest, y])) for x, y in exchanges]
+    return found
+
+
+def complaints(name: str, dimensions: tuple[int, ...] = (2, 3, 32)) -> Iterator[str]:
+    for d in dimensions:
+        for turn, (relation, table, other) in enumerate(neighbors(d)):
+            asked = relation is ADD or name not in PUBLIC_SIZE
+            if asked and (said := complaint(name, relation, table, other, turn)):
+                yield f"{relation.value}: {said}"
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_one_record_moves_a_statistic_by_at_most_what_is_charged(name):
+    assert next(complaints(name), "") == ""
+
+
+ENTRIES = strategies.one_of(
+    strategies.floats(-3, 3), strategies.floats(allow_infinity=True, allow_nan=True), strategies.just(0.0)
+)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@given(data=strategies.data())
+def test_the_same_for_random_neighbors(name, data):
+    d = data.draw(strategies.integers(2, 5))
+    table = data.draw(arrays.arrays(np.float64, (data.draw(strategies.integers(1, 5)), d), elements=ENTRIES))
+    record = data.draw(arrays.arrays(np.float64, (1, d), elements=ENTRIES))
+    turn = data.draw(strategies.integers(0, len(EDGES) - 1))
+    assert complaint(name, ADD, np.vstack([table, record]), table, turn) == ""
+    if name not in PUBLIC_SIZE:
+        assert complaint(name, REPLACE, np.vstack([table[1:], record]), table[[*range(1, len(table)), 0]], turn) == ""
+
+
+# ---- the core's mean: behind its test, on tables that are stable
+
+
+def core_mean(table: np.ndarray, relation: Neighbours, draw: int) -> Released:
+    noise = Asked(draw)
+    branches = branches_with_test(relation)
+    _, view = opened(table, relation, noise, branches)
+    floor = None if relation is REPLACE else len(table) - 20
+    return view.pairs(0).core_mean(3.0, Fraction(9, 10), 6, floor, branches.tested[0].mu * 0.9)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_cores_mean_moves_by_at_most_what_is_charged(relation):
+    """Records that agree, and one more anywhere: the sensitivity is that of tables that both pass the test (P5)."""
+    rng = np.random.default_rng(0)
+    rest = rng.normal(size=(120, 3)) / 4
+    for place in (0.0, 1.0, 2.0, 2.9, 3.1, 50.0):
+        here = np.vstack([rest, [[place, 0.0, 0.0]]])
+        there = rest if relation is ADD else np.vstack([rest, [[-place, 0.0, 0.0]]])
+        event = core_mean(here, relation, 0).event
+        step = core_mean(here, relation, FAR).value - core_mean(here, relation, 0).value
+        moved = (core_mean(here, relation, 0).value - core_mean(there, relation, 0).value) / step * FAR
+        assert np.linalg.norm(moved) <= event.sensitivity * (1 + 1e-9)
+        assert event.dimension == 3
+
+
+# ---- mutants: a mistake made by name, in the part of the kernel that it belongs to
+
+
+def understate(monkeypatch, factor: float) -> None:
+    """Every release claims less than its statistic moves."""
+    right_session, right_counts = Session._release, NoisyCounts.__init__
+
+    def release(self, statistic, size, moves, *rest, **given):
+        return right_session(self, statistic, size, factor * moves, *rest, **given)
+
+    def counts(self, session, read, answers, moves, *rest):
+        right_counts(self, session, read, answers, factor * moves, *rest)
+
+    monkeypatch.setattr(Session, "_release", release)
+    monkeypatch.setattr(NoisyCounts, "__init__", counts)
+
+
+OWN_LINE = ("outer products", "second count")  # charged on lines of their own
+
+
+@pytest.mark.parametrize("name", [name for name in QUERIES if name not in OWN_LINE])
+def test_seven_tenths_of_a_sensitivity_are_caught(monkeypatch, name):
+    understate(monkeypatch, 0.7)
+    assert next(complaints(name), "")
+
+
+MOVED_AS_ARRIVALS = {
+    "clipped sum": (kernel_views, "CHANGED_RECORDS"),
+    "lengths": (kernel_views, "CHANGED_RECORDS"),
+    "soft histogram": (kernel_views, "CHANGED_RECORDS"),
+    "scores": (kernel_views, "MOVES"),
+    "missing by column": (kernel_views, "MOVES"),
+    "outer products": (kernel_directions, "MOVES"),
+    "ring scores": (kernel_ring, "RING_MOVES"),
+}
+
+
+@pytest.mark.parametrize("name", MOVED_AS_ARRIVALS)
+def test_an_exchange_charged_as_an_arrival_is_caught(monkeypatch, name):
+    module, constant = MOVED_AS_ARRIVALS[name]
+    known = getattr(module, constant)
+    monkeypatch.setattr(module, constant, dict.fromkeys(known, known[ADD]))
+    assert next(complaints(name), "").startswith("replace-one")
+
+
+def test_a_ring_charged_for_two_pairs_is_caught(monkeypatch):
+    monkeypatch.setattr(kernel_ring, "RING_MOVES", {**kernel_ring.RING_MOVES, ADD: 2.0})
+    assert next(complaints("ring scores"), "").startswith("add-remove")
+
+
+def test_directions_that_are_too_long_are_caught(monkeypatch):
+    right = directions.unit_steps
+    monkeypatch.setattr(directions, "unit_steps", lambda rows: 1.02 * right(rows))
+    assert next(complaints("outer products"), "")
+
+
+def test_half_the_noise_is_caught(monkeypatch):
+    right = kernel_views.Session._release
+
+    def halved(self, *given, **more):
+        noise, self._noise = self._noise, Halved(self._noise)
+        try:
+            return right(self, *given, **more)
+        finally:
+            self._noise = noise
+
+    monkeypatch.setattr(Session, "_release", halved)
+    assert "other noise" in next(complaints("clipped sum"))
+
+
+class Halved:
+    def __init__(self, noise: Asked) -> None:
+        self.noise = noise
+
+    def gaussian(self, stddev: float, size: int) -> np.ndarray:
+        return self.noise.gaussian(stddev / 2, size)
