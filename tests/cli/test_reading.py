@@ -134,7 +134,7 @@ STRICT = ["--epsilon", "1", "--delta", "1e-6"]
 @pytest.mark.parametrize(
     ("budget", "said"),
     [
-        (["--epsilon", "500", "--delta", "1e-6"], "Warning: epsilon = 500 protects hardly anybody"),
+        (["--epsilon", "500", "--delta", "1e-6"], "Warning: epsilon = 500 gives little protection"),
         (["--epsilon", "1", "--delta", "0.1"], "Warning: delta = 0.1 is large: "),
         ([*STRICT[:3], "0.0009", "--neighbours", "replace-one"], "Warning: delta = 0.0009 is large for the public"),
     ],

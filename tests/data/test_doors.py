@@ -15,8 +15,9 @@ from streams import needs
 import dimfree
 from dimfree import InvalidFile, InvalidParameter, PrivateMean, PrivateStandardScaler, SeededNoise
 from dimfree.data import read as read_module
-from dimfree.data.columns import IdentifierWarning
+from dimfree.data.columns import IdentifierWarning, Selection
 from dimfree.data.people.keys import Keys
+from dimfree.data.read_options import ReadOptions
 
 pandas = needs("pandas")
 
@@ -207,6 +208,29 @@ def test_a_file_that_changes_between_the_reads_is_an_error(tmp_path, visits, kin
     for how in ARGUMENTS.values():
         with pytest.raises(InvalidFile, match="has changed since it was opened"):
             released(table, **how)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "parts"])
+def test_a_file_that_changes_before_its_keys_are_read_is_an_error(tmp_path, visits, kind, monkeypatch):
+    """The keys of one file are never paired with the records of another."""
+    place = tmp_path / ("visits" if kind == "parts" else f"visits.{kind}")
+    place.mkdir() if kind == "parts" else None
+    file = place / "0.parquet" if kind == "parts" else place
+
+    def write(frame):
+        frame.to_feather(file) if kind == "arrow" else frame.to_parquet(file, index=False)
+
+    write(visits)
+    small_whole = read_module._small_whole
+
+    def exchanged(stream, most_bytes):
+        found = small_whole(stream, most_bytes)
+        write(visits.iloc[::-1].reset_index(drop=True))
+        return found
+
+    monkeypatch.setattr(read_module, "_small_whole", exchanged)
+    with pytest.raises(InvalidFile, match="has changed since it was opened"):
+        read_module.open_table(place, ReadOptions(keys=("person",), selection=Selection(("age",))))
 
 
 def test_an_error_charges_nothing(tmp_path, visits):

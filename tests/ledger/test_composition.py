@@ -238,3 +238,13 @@ def test_moments_hold_at_every_order_that_a_ledger_uses() -> None:
         assert max(found) <= 1.05 * exact
         assert min(found) <= max(found)
         assert np.all(np.array(found) > 0)
+
+
+@pytest.mark.parametrize("epsilon", [1e20, 1e40, 1e300])
+def test_a_total_without_measure_is_no_foreign_error(tmp_path: Path, epsilon: float) -> None:
+    with Ledger(tmp_path / "study.db", "trial", epsilon=epsilon, delta=1e-6) as ledger:
+        ledger.debit(1.0, 1e-8)
+        status = ledger.status()
+        assert status.charges == 1
+        assert 0 < status.spent_epsilon <= 1.0
+        assert ledger.verify() == []

@@ -10,7 +10,7 @@ from scipy.stats import chi2, ncx2, norm
 
 from dimfree import Budget, Guarantee, InvalidParameter, Neighbours, RefusedRelease, Release
 from dimfree.accounting.events import Costs
-from dimfree.results.confidence_sets import NO_POPULATION, UNMEASURED, interval_note
+from dimfree.results.confidence_sets import NO_POPULATION, OUT_OF_RANGE, UNMEASURED, interval_note
 from dimfree.results.error_model import ErrorModel, LearnedShape
 from dimfree.results.quantiles import coordinate_reach, length_quantile
 from dimfree.results.reach import Reach
@@ -301,3 +301,17 @@ def test_an_unknown_target_is_an_error(target):
     for make in (release.confidence_interval, release.error_radius, release.confidence_ball, release.to_frame):
         with pytest.raises(InvalidParameter, match="target"):
             make(target=target)
+
+
+@pytest.mark.parametrize(("noise", "spread"), [(0.3, 1e160), (1e160, 4.0), (1e160, 1e160), (1e-170, 1e-170)])
+def test_squares_beyond_the_range_of_floats_leave_no_ball_but_a_box(noise, spread):
+    release = released(noise, record_stddev=np.full(WIDE, spread), records=100.0)
+    for target in ("population", "sample"):
+        ball = release.confidence_ball(target=target)
+        if target == "population" or noise != 0.3:
+            assert release.error_radius(target=target) == ball.radius == np.inf
+            assert ball.statement() == OUT_OF_RANGE
+        assert json.loads(json.dumps(ball.to_dict(), allow_nan=False))["parts"]["noise"] != 0
+        low, high = release.confidence_interval(target=target)
+        assert np.isfinite([low, high]).all()
+        assert noise < 0.3 or (high - low >= 3.9 * noise).all()

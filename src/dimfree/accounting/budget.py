@@ -158,7 +158,7 @@ def _large_epsilon(epsilon: float) -> str | None:
     if epsilon <= LARGE_EPSILON:
         return None
     return (
-        f"epsilon = {epsilon:g} protects hardly anybody: a guess whether one person is in the data may be right more "
+        f"epsilon = {epsilon:g} gives little protection: a guess whether one person is in the data may be right more "
         f"than 99.99% of the time. Choose epsilon of about 1, at most {LARGE_EPSILON:g}."
     )
 

@@ -88,7 +88,7 @@ class DataOptions:
         if not suspects or self.yes:
             return
         typer.echo(f"Warning: {identifier_words(suspects)}", err=True)
-        if not confirmed("Release them all the same?"):
+        if not confirmed("Release them anyway?"):
             raise InvalidParameter("Nothing was spent: say which columns you want with --columns or --exclude.")
 
     def rows(self, table: "Opened") -> Iterator[tuple[str, str]]:

@@ -78,7 +78,7 @@ def from_polars(X: Any, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, 
     else:
         check_names(names, [name for name, number in zip(names, numeric, strict=True) if number])
     supported = [
-        number or (loose and dtype in (polars.String, polars.Object))
+        number or (loose and dtype in (polars.String, polars.Binary, polars.Object))
         for dtype, number in zip(X.dtypes, numeric, strict=True)
     ]
     check_columns(names, X.dtypes, supported, strict=not lenient)

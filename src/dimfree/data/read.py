@@ -221,6 +221,8 @@ def _opened(path: FilePath, how: ReadOptions, workers: int) -> tuple[Opened, Sea
     limits = _limits(stream, how)
     source = _in_parts(stream, workers, limits) if workers else _within(_small_whole(stream, how.most_bytes), limits)
     columns = [stream.keys(key) for key in how.keys]
+    for part in _stored(stream) if columns else ():  # keys are another pass: of the same file
+        part.require_same()
     records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
     bounds = how.bounds.among(stream.columns)
     return Opened(records.within(bounds if bounds.ends else None), columns, _texts(stream)), _seals(stream)
@@ -228,7 +230,11 @@ def _opened(path: FilePath, how: ReadOptions, workers: int) -> tuple[Opened, Sea
 
 def _seals(stream: Any) -> Seals:
     """What each part of a file looked like when it was opened."""
-    return tuple(part._seal for part in getattr(stream, "parts", [stream]) if isinstance(part, StoredFile))
+    return tuple(part._seal for part in _stored(stream))
+
+
+def _stored(stream: Any) -> list[StoredFile]:
+    return [part for part in getattr(stream, "parts", [stream]) if isinstance(part, StoredFile)]
 
 
 def _texts(stream: Any) -> tuple[str, ...]:

@@ -281,5 +281,5 @@ def _numeric(X: Any) -> NDArray[Any]:
 
 def _not_numeric(error: BaseException) -> InvalidRecords:
     if isinstance(error, TypeError):
-        return _EntryTypeError("X has an entry that is no number: every argument must be a string or a number.")
+        return _EntryTypeError("X has an entry that is not a number: every argument must be a string or a number.")
     return InvalidRecords("Expected X to be a table of numbers with rows of equal length.")

@@ -17,6 +17,7 @@ from dimfree.ledger.spending import Charge, Price, Room
 # serve less often: the first is the best one of Gaussian releases alone, the others serve fewer and larger losses.
 SHARES = ((0.5, 0.1), (0.4, 0.4), (0.1, 0.7))
 _ORDERS, _RATIO, _WEIGHT = 10, 1.5, 0.5
+_LEAST_ORDER = 2.0**-20  # less 1; below it 1 - 1/order is rounded, and the total is beyond any use
 _ROUNDING = 1e-12
 _LEAST = 1e-9  # if less epsilon than this is left, no filter is opened
 
@@ -44,7 +45,7 @@ class Filter:
         log_rest = math.log(delta * (1 - adding - reserve) / (1 - tail))
         most = max(1.0, -log_rest)
         best = (most + math.sqrt(most * most + epsilon * most)) / epsilon  # for Gaussians (any order is sound)
-        orders = tuple(1 + best * _RATIO**place for place in range(_ORDERS))
+        orders = tuple(1 + max(best, _LEAST_ORDER) * _RATIO**place for place in range(_ORDERS))
         shares = (log_rest + math.log((1 - _WEIGHT) * _WEIGHT**place) for place in range(_ORDERS))
         terms = [((a - 1) * epsilon, share, -_log_factor(a)) for a, share in zip(orders, shares, strict=True)]
         limits = tuple(sum(each) - 4 * _ROUNDING * (1 + sum(map(abs, each))) for each in terms)

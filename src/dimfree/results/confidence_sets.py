@@ -30,6 +30,10 @@ NO_POPULATION = (
     "No interval is given for the population mean: the release states no standard deviation or number of records."
     " target='sample' covers the privacy noise."
 )
+OUT_OF_RANGE = (
+    "No radius is given: the squares of the standard deviations leave the range of floating-point numbers."
+    " confidence_box has an interval for each column."
+)
 LEAST_TOLD = 0.005  # of `clipping`: less changes no digit of a set
 
 
@@ -53,6 +57,7 @@ class Uncertainty:
     unmeasured: bool = False  # whether some records may lie farther out than was measured
 
     @classmethod
+    @np.errstate(all="ignore")  # squares may leave the range of floats
     def of(
         cls,
         noise: Floats,
@@ -129,7 +134,8 @@ class BallParts:
         alone = length_quantile(noise, confidence)
         if sampling is None:
             return cls(alone, None, 1.0, None)
-        share = float(noise.sum() / (noise.sum() + sampling.sum()))
+        with np.errstate(all="ignore"):  # squares may leave the range of floats
+            share = float(noise.sum() / (noise.sum() + sampling.sum()))
         return cls(alone, length_quantile(sampling, confidence), share, 1 - share)
 
 
@@ -172,7 +178,7 @@ class ConfidenceBall:
         parts, of = self.parts, "of the mean squared distance"
         sampling = None if parts.sampling is None else f"{parts.sampling:.4g} alone, {parts.sampling_share:.0%} {of}"
         if math.isinf(self.radius):
-            return NO_POPULATION
+            return NO_POPULATION if self.covers == POPULATION and parts.sampling is None else OUT_OF_RANGE
         return " ".join([
             f"With confidence {self.confidence:g}, {self.covers} lies within {self.radius:.4g} of the ball's centre.",
             _noise_sentence(f"radius {parts.noise:.4g} alone, {parts.noise_share:.0%} {of}"),
@@ -185,8 +191,9 @@ class ConfidenceBall:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words, for JSON."""
         shown = {"kind": "ball", "confidence": self.confidence, "covers": self.covers, "learned": self.learned}
-        radius = self.radius if math.isfinite(self.radius) else None
-        middle = {"centre": self.centre.tolist(), "radius": radius, "parts": asdict(self.parts)}
+        radius, *parts = (_finite(each) for each in (self.radius, *asdict(self.parts).values()))
+        named = dict(zip(asdict(self.parts), parts, strict=True))
+        middle = {"centre": self.centre.tolist(), "radius": radius, "parts": named}
         rest = {"clipping": self.clipping, "uncovered": self.uncovered, "unmeasured": self.unmeasured}
         return shown | middle | rest | {"statement": self.statement()}
 
@@ -248,7 +255,7 @@ class ConfidenceBox:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words, for JSON; None where there is no interval."""
-        low, high = ([each if math.isfinite(each) else None for each in end.tolist()] for end in (self.low, self.high))
+        low, high = ([_finite(each) for each in end.tolist()] for end in (self.low, self.high))
         parts = {name: None if part is None else part.tolist() for name, part in vars(self.parts).items()}
         shown = {"kind": "box", "confidence": self.confidence, "simultaneous": self.simultaneous, "covers": self.covers}
         ends = {"learned": self.learned, "low": low, "high": high, "clipping": self.clipping, "parts": parts}
@@ -278,6 +285,11 @@ def _correlated(variances: Floats, correlation: float) -> Floats:
     falling = (1 - correlation) * np.sort(variances)[::-1]
     falling[0] += correlation * variances.sum()
     return np.asarray(falling)
+
+
+def _finite(number: float | None) -> float | None:
+    """For JSON, which has no other numbers."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _point(point: ArrayLike, dimension: int) -> Floats:

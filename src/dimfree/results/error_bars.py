@@ -52,8 +52,8 @@ class ErrorBars(ABC):
         target : {"population", "sample"}, default "population"
             "population": for the population mean, if records are independent draws with the stated or learned
             variances, widened by one factor as their lengths tell (`error_model`): sampling error, privacy noise and
-            clipping bias together. "sample": for the mean of these records, each farther than `reach.radius` drawn in
-            to it: privacy noise and clipping bias, without sampling error.
+            clipping bias together. "sample": for the mean of these records, each clipped to `reach`:
+            privacy noise and clipping bias, without sampling error.
         simultaneous : bool, default False
             True: all intervals hold at once at the given level. False: each one separately.
 

@@ -33,7 +33,7 @@ class ErrorModel:
     modelled. About the population, the variances of the records are multiplied by `widening`, and any two of their
     coordinates are taken to have this `correlation`: what the lengths of the records tell beyond learned variances.
     `present` is the share of the records that have an entry, of each column; None: all of them. `one_value` tells the
-    columns without an interval, because records may lie farther out than was looked at; None: no such column.
+    columns without an interval, because records may lie farther out than was measured; None: no such column.
     `clipping` is how far records drawn in to the reach have likely moved the mean from that of the records as they are,
     at most, in standard deviations of the noise, all coordinates together; error bars allow for it like for that much
     more noise. `unmeasured`: some records may lie farther out than was measured; they count at the edge of what was.

@@ -157,7 +157,7 @@ class Means(Mapping[Key, Release]):
     def plot(self, *, level: float = 0.95, target: Target = "population") -> Any:
         """A picture of the means: a panel for each column, in it a row for each group.
 
-        Bars are confidence intervals, each by itself. At most 30 groups, in their order, and 12 columns are drawn;
+        Bars are confidence intervals, each separately. At most 30 groups, in their order, and 12 columns are drawn;
         groups that were refused are left out. Nothing is spent.
 
         Parameters

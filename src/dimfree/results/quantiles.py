@@ -25,8 +25,13 @@ _HERMITE = 15  # nodes for an uncertain logarithm; the outermost lie 6 standard 
 
 
 def length_quantile(variances: Floats, confidence: float) -> float:
-    """The radius that a Gaussian vector with these principal variances stays within with given confidence."""
+    """The radius that a Gaussian vector with these principal variances stays within with given confidence.
+
+    Infinite if the sum of the variances leaves the range of floats.
+    """
     total = float(variances.sum())
+    if not 0 < total < math.inf:
+        return math.inf
     law = QuadraticLaw.of(variances / total)
     high = 2.0
     while law.exceedance(high) > 1 - confidence:

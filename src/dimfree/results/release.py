@@ -175,7 +175,7 @@ class Release(ErrorBars):
     def one_value(self) -> NDArray[np.bool_]:
         """Whether a column has a mean but no interval, (d,).
 
-        Records may lie farther out than was looked at: only zeros were seen in the column while some records lie far
+        Records may lie farther out than was measured: only zeros were seen in the column while some records lie far
         out, or it is a single column of few records.
         """
         flags = self.error_model.one_value

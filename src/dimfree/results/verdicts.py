@@ -13,7 +13,7 @@ from dimfree.results.release import Release
 
 PRECISE, ROUGH, LOST, UNLEARNED = range(4)
 NAMES = ("precise", "rough", "lost in noise", "spread not learned")
-NO_INTERVAL = "no interval: records may lie farther out than was looked at"  # if `one_value` is True
+NO_INTERVAL = "no interval: records may lie farther out than was measured"  # if `one_value` is True
 NO_MODEL = "no interval: the population is not modelled"
 PRECISION = 0.1  # of one record's standard deviation: noise below it is small
 
