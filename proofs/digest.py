@@ -22,7 +22,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 INDEX = "README.md"
 STORE = "digests.json"
-KERNEL = ("noise", "accounting", "core", "geometry", "mechanisms")  # packages of dimfree whose code is under digest
+KERNEL = (
+    "kernel",
+    "noise",
+    "accounting",
+    "core",
+    "geometry",
+    "mechanisms",
+)  # packages of dimfree whose code is under digest
 REMEDY = "re-read the page against the code, then: python -m proofs.digest --accept"
 
 _BLOCK = re.compile(r"^```functions(?: +(\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)
