@@ -92,7 +92,7 @@ def test_the_lattice_sum_is_near_the_continuous_one():
     assert LatticeShift(1000.0, 700).delta_at(0.5) == pytest.approx(float(hockey_stick(0.7, 0.5)), rel=1e-4)
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n == "crossing" else []) for n in EXACT])
 def test_every_claim_holds_and_something_is_found(name):
     make, delta = EXACT[name]
     made = make(1.0, 1e-2)

@@ -21,6 +21,7 @@ from dimfree.noise import SeededNoise
 DRAWS = 300  # of either table of the worst pair, and half as many of every pair before
 
 
+@pytest.mark.slow
 @sampling(1e-6)
 def test_the_short_audit_finds_nothing():
     """Everything exact, searched and numerical at epsilon 1, and the quick mechanisms, so many draws whatever time they

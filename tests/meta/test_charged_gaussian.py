@@ -15,7 +15,7 @@ DIRECT = {  # files that state a Gaussian cost by its stddev, and why
     "comparison/baselines/frame.py": "a trial cost: the search for the largest mu draws no noise",
     "audit/mechanisms/core_mean.py": "the audit states costs of its own, to compare with",
 }
-DRAWING = ("mechanisms/", "paper/", "comparison/baselines/")  # where noise is drawn
+DRAWING = ("kernel/", "mechanisms/", "paper/", "comparison/baselines/")  # where noise is drawn
 QUOTIENTS = {  # files there that divide by a mu, and what comes of it
     "comparison/baselines/coinpress.py": "an expected error",
     "comparison/baselines/huang_liang_yi.py": "an expected error",
