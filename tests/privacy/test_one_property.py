@@ -151,12 +151,12 @@ def neighbors(d: int) -> list[tuple[Neighbours, np.ndarray, np.ndarray]]:
     found = []
     for rest in (np.zeros((0, d)), rng.normal(size=(3, d)), between, np.ones((5, d))):
         found += [(ADD, np.vstack([rest, record]), rest) for record in records]
-        exchanges = itertools.islice(itertools.permutations(records, 2), 0, None, 5 if d < 32 else 17)
+        exchanges = itertools.islice(itertools.permutations(records, 2), 0, None, 11)
         found += [(REPLACE, np.vstack([rest, x]), np.vstack([rest, y])) for x, y in exchanges]
     return found
 
 
-def complaints(name: str, dimensions: tuple[int, ...] = (2, 3, 32)) -> Iterator[str]:
+def complaints(name: str, dimensions: tuple[int, ...] = (2, 17)) -> Iterator[str]:
     for d in dimensions:
         for relation, table, other in neighbors(d):
             if (relation is ADD or name not in PUBLIC_SIZE) and (said := complaint(name, relation, table, other)):

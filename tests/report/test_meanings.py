@@ -76,6 +76,6 @@ def test_no_meaning_leans_on_another_row():
 
 def test_error_bars_say_what_they_contain():
     plain = page_of(released([1.5, -2.0, 0.01], spread=1.0, records=100.0))
-    assert "mean confidence interval, 95% noise s.d." in plain.text
+    assert "mean 95% CI noise s.d." in plain.text
     assert "Thick bars: 95% confidence intervals of the population mean, each coordinate" in plain.text
     assert POPULATION_NOTE in plain.text
