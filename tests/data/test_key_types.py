@@ -110,11 +110,16 @@ def untupled(make):
 
 
 def kept(make):
-    """polars drops what does not fit the type that it chose: [np.int8(7), "ICU"] is [7, None] before we see it."""
+    """polars fits entries to the type that it chose, before we see them.
+
+    [np.int8(7), "ICU"] is [7, None], and [np.True_, -1] is [True, True].
+    """
 
     def made(entries):
         column = make(entries)
         if any(after is None for after, entry in zip(column.to_list(), entries, strict=True) if entry is not None):
+            raise TypeError
+        if column.dtype == polars.Boolean and not all(isinstance(entry, bool | np.bool_ | None) for entry in entries):
             raise TypeError
         return column
 
