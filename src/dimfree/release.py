@@ -1,7 +1,7 @@
 """`release_mean`: the whole course of one release, from the request to the Release.
 
-The estimators: known (stable core and recentring stages), without_test (soft and basic cores), unknown (nothing known
-but the records), and paper (Algorithm 2 as printed, made private).
+The programs: `known` (a known covariance), `unknown` (nothing known but the records), `columns` (every column
+separately). They run on the privacy kernel and hold no record.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,40 +12,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.data.formats.bounded import Bounds
 from dimfree.data.gpu.device import device_memory_unspoken
-from dimfree.data.records import require_valid
-from dimfree.errors import memory_unspoken
+from dimfree.data.records import Records
+from dimfree.errors import DimfreeError, InvalidParameter, memory_unspoken
 from dimfree.estimators.columns.run import refuse_columns, release_columns
-from dimfree.estimators.known import refuse_known, release_cheapest, release_known
-from dimfree.estimators.run import Run
+from dimfree.estimators.known import refuse_known, release_known
+from dimfree.estimators.run import OUT_OF_RANGE, Beliefs, Run
 from dimfree.estimators.unknown import refuse_unknown, release_unknown
-from dimfree.estimators.without_test import release_basic, release_soft
 from dimfree.geometry.shape import Shape
-from dimfree.ledger.charging import charged_run, check_ledger
+from dimfree.kernel import PrivateTable
+from dimfree.ledger.charging import Debit, check_ledger
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise
 from dimfree.options import Options
-from dimfree.paper.algorithm2 import refuse_paper, release_paper
 from dimfree.request import Learned, NeighboursName, Objective, OnMissing, Request, open_records
 from dimfree.results.release import Release
 
 
-class Estimator(NamedTuple):
-    """How to release, and what the public number of records alone refuses under replace-one."""
+class Program(NamedTuple):
+    """How to release, what the public number of records alone refuses under replace-one, and the name of a refusal."""
 
     release: Callable[[Run], Release]
     refuse: Callable[[Run], Release | None]
+    method: str
 
 
-ESTIMATORS: dict[str, Estimator] = {
-    "auto": Estimator(release_cheapest, refuse_known),
-    "stable": Estimator(release_known, refuse_known),
-    "soft": Estimator(release_soft, refuse_known),
-    "basic": Estimator(release_basic, refuse_known),
-    "unknown": Estimator(release_unknown, refuse_unknown),
-    "columns": Estimator(release_columns, refuse_columns),
-    "paper": Estimator(release_paper, refuse_paper),
+PROGRAMS: dict[str, Program] = {
+    "known": Program(release_known, refuse_known, "stable"),
+    "unknown": Program(release_unknown, refuse_unknown, "auto"),
+    "columns": Program(release_columns, refuse_columns, "columns"),
 }
 
 
@@ -99,11 +94,11 @@ def release_mean(
     shape : Shape, "auto" or "paper", optional
         The same knowledge as a `Diagonal`, `Dense`, `LowRank` or `Isotropic`, or from `shape_from`. "auto", the default
         without `covariance`, learns the variances; "paper" is the paper's Algorithm 2, for comparison.
-    basis : str, matrix, LinearOperator, Basis or None
+    basis : str, matrix, LinearOperator or None
         The coordinates in which the noise is shaped, where the shape is learned. "auto" asks the records, inside the
         budget, whether their own axes, a cosine transform over the order of the columns, or learned directions promise
-        less noise than a spherical one. None keeps the columns as they are. "dct", "haar", "hadamard" (padded to a
-        power of two), an orthonormal matrix whose rows are the axes, or a SciPy LinearOperator name others;
+        less noise than a spherical one. None keeps the columns as they are. "dct", an
+        orthonormal matrix whose rows are the axes, or a SciPy LinearOperator name others;
         docs/guide.md says what they cost in memory. Mean, noise_stddev and intervals are always in the columns of X.
     neighbours : {"add-remove", "replace-one"}
         "add-remove" protects the number of records too; "replace-one" takes it as public.
@@ -140,7 +135,7 @@ def release_mean(
     noise : Noise, optional
         For tests. Leave it None to be private.
     options : Options
-        Expert options: core, stages, core_sample, scale, tails, outliers, window, failure_probability, denoise.
+        Expert options: core_sample, scale, tails, outliers, window, failure_probability.
 
     Returns
     -------
@@ -169,9 +164,9 @@ def release_mean(
     Examples
     --------
     >>> import numpy as np
-    >>> from dimfree import Options, release_mean
+    >>> from dimfree import release_mean
     >>> X = np.random.default_rng(0).normal(size=(3000, 5))
-    >>> release_mean(X, epsilon=1.0, delta=1e-6, options=Options(denoise=True)).dimension
+    >>> release_mean(X, epsilon=1.0, delta=1e-6).dimension
     5
     """
     request = Request.checked(
@@ -195,27 +190,71 @@ def release_mean(
     records, whose = open_records(X, request)
     if request.relation is Neighbours.REPLACE_ONE:
         request.warn_of_weak_guarantee(records.count)
-    return charged(Run.of(request, records), request, whose, ledger)
+    beliefs, bounds = Beliefs.of(request, records.dimension, records.columns), stated_bounds(records)
+    debit = None
+    if ledger is not None:
+        debit = Debit(ledger, request, beliefs, whose, what=f"mean, {request.program}", **bounds)
+    return complete(prepare(request, beliefs, records), request, whose, debit)
 
 
-def charged(run: Run, request: Request, whose: Mapping[str, Any], ledger: Ledger | None = None) -> Release:
-    """The release of a run, its ledger charged before any noise is drawn; `whose` says what one person is."""
-    estimator = ESTIMATORS[request.estimator]
+def prepare(request: Request, beliefs: Beliefs, records: Records) -> Run:
+    """Hand the records to the kernel, and return the run that works on them. No value is looked at."""
+    table = PrivateTable.holding(
+        records,
+        beliefs.shape,
+        beliefs.basis,
+        request.budget,
+        request.relation,
+        request.noise,
+        by_entry=request.on_missing == "column",
+    )
+    return Run.of(request, table, beliefs, records.columns, stated_bounds(records))
+
+
+def stated_bounds(records: Records) -> Mapping[str, Any]:
+    """Return the public bounds within which entries were held as they were read, as parameters of the release."""
+    return {} if records.bounds is None else records.bounds.stated()
+
+
+def complete(run: Run, request: Request, whose: Mapping[str, Any], debit: Debit | None = None) -> Release:
+    """Return the release of a run; its ledger is charged before any noise is drawn. `whose`: the privacy unit."""
+    program = PROGRAMS[request.program]
     with (
         device_memory_unspoken(),
         memory_unspoken(),
         np.errstate(all="ignore"),
     ):  # a floating-point error would end a run that has spent its budget
-        if run.relation is Neighbours.REPLACE_ONE and (refusal := estimator.refuse(run)):
+        if run.relation is Neighbours.REPLACE_ONE and (refusal := program.refuse(run)):
             # before any value is looked at, but to make records of persons' rows
-            return stated(refusal, whose, run.records.bounds)
-        require_valid(run.records, request.on_missing)
-        release = charged_run(ledger, request.estimator, run, whose, estimator.release)
-        return stated(release, whose, run.records.bounds)
+            return with_terms(refusal, whose)
+        run.table.require_valid(request.on_missing)
+        if debit is not None:
+            run.table.charge_with(debit.charge)
+        release = _in_range(run, program)
+        if debit is not None:
+            debit.note(refused=release.refused)
+        return with_terms(release, whose)
 
 
-def stated(release: Release, whose: Mapping[str, Any], bounds: Bounds | None = None) -> Release:
-    """The same release: its promise says what one person is and what is estimated, its parameters state the bounds."""
+def _in_range(run: Run, program: Program) -> Release:
+    """The release; a refusal where the released numbers lead out of the range of the arithmetic.
+
+    The kernel raises nothing that depends on a record, so where this happens is a function of released numbers.
+    """
+    try:
+        return program.release(run)
+    except InvalidParameter:  # a number of the release is not finite; whatever a caller can get wrong was checked
+        if run.table.costs is None:
+            raise
+    except DimfreeError:
+        raise
+    except (ArithmeticError, IndexError, ValueError):
+        if run.table.costs is None:
+            raise
+    return run.refused(OUT_OF_RANGE, program.method, run.table.costs)
+
+
+def with_terms(release: Release, whose: Mapping[str, Any]) -> Release:
+    """Return the same release, whose guarantee states the privacy unit, and its parameters what is estimated."""
     promise = replace(release.guarantee, **whose)
-    said = {"estimates": promise.estimates, **(bounds.stated() if bounds else {})}
-    return replace(release, guarantee=promise, parameters={**release.parameters, **said})
+    return replace(release, guarantee=promise, parameters={**release.parameters, "estimates": promise.estimates})

@@ -18,7 +18,7 @@ from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, 
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import Runs
-from dimfree.accounting.several_runs.keys_first import keys_and_rest, keys_opening
+from dimfree.accounting.several_runs.keys_first import keys_and_rest
 from dimfree.accounting.several_runs.sharing import Opening, gaussian_opening, opening, shared_out
 from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.gpu.device import device_memory_unspoken
@@ -28,16 +28,15 @@ from dimfree.data.records import Records, as_records, require_valid
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.estimators.choose.constants import KEYS_SHARE, SCALE_SEARCH_SHARE
-from dimfree.estimators.group_keys import find_groups
 from dimfree.estimators.opening import UNKNOWN
-from dimfree.estimators.run import CAUTION, Run
+from dimfree.estimators.run import CAUTION, Beliefs, Run
 from dimfree.geometry.shape import Shape
-from dimfree.ledger.charging import check_ledger, public_digest, terms_of
-from dimfree.ledger.ledger import Charged, Ledger
-from dimfree.ledger.spending import Charge
+from dimfree.kernel import GroupCosts, PrivateGroups
+from dimfree.ledger.charging import Debit, check_ledger
+from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise
 from dimfree.options import AUTO, Options, Scale
-from dimfree.release import charged, stated
+from dimfree.release import complete, stated_bounds, with_terms
 from dimfree.request import Objective, OnMissing, Request, require_fine_noise
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
@@ -121,7 +120,7 @@ def release_means(
     noise : Noise, optional
         For tests. Leave it None to be private.
     options : Options
-        Expert options. `core`, `stages` and `core_sample` must be left at their defaults here.
+        Expert options. `core_sample` must be left at its default here.
     tell : callable
         Called as tell(what, done, total) before each run, for a progress bar.
 
@@ -171,41 +170,50 @@ def release_means(
     with device_memory_unspoken(), memory_unspoken():
         records, labels, names, whose = _opened(X, groups, listed, request)
     plan = _Plan.of(request, options.scale, named=records.columns is not None, listed=listed is not None)
-    whole, budgets, overall = plan.request, plan.budgets, None
+    whole, budgets, overall, paid = plan.request, plan.budgets, None, None
     require_fine_noise(whole.budget, *budgets, *([] if plan.keys is None else [plan.keys]))
-    first = Run.of(replace(whole, budget=budgets[0]), records)  # before anything is charged: all fits the columns
-    paid = None if ledger is None else _paid(ledger, plan, whose, first, listed)
-    own = replace(whole, budget=budgets[-1], options=replace(options, scale=plan.scale))
-    search = None
-    if plan.keys is not None:
-        search, records, labels, names = find_groups(plan.keys, records, labels, names, whole.noise)
-        first = Run.of(replace(whole, budget=budgets[0]), records)
+    bounds, columns = stated_bounds(records), records.columns
+    believed = Beliefs.of(whole, records.dimension, columns)  # before anything is charged: all fits the columns
+    if ledger is not None:
+        listing = "private" if listed is None else [str(key) for key in listed]
+        paid = Debit(ledger, whole, believed, whose, what="means of groups", keys=listing, scale=plan.scale, **bounds)
+        paid.charge(*plan.costs.runs)
+    with device_memory_unspoken(), memory_unspoken():  # a text would tell how many people or keys there are
+        tables = PrivateGroups(records, labels, names, plan.costs, whole.noise)
+        search = None if plan.keys is None else tables.search()
+    by_entry, names = whole.on_missing == "column", tables.names
     shared = plan.learns_shape and len(names) > 0
     total = len(names) + shared
+    own = replace(whole, budget=budgets[-1], options=replace(options, scale=plan.scale))
     if shared:
         tell("all groups", 0, total)
-        overall = charged(replace(first, by_columns=None), whole, {})  # with the branches of `_learning` alone
+        first = Run.of(whole, tables.overall(believed.shape, by_entry=by_entry), believed, columns, bounds)
+        overall = complete(replace(first, by_columns=None), whole, {})  # with the branches of `_learning` alone
         own = replace(own, shape=None if overall.shape is None else overall.shape.diagonal())
     releases = {}
+    if overall is None or overall.shape is not None:
+        believed = Beliefs.of(own, records.dimension, columns)
     for place, name in enumerate(names):
         tell(f"group {place + 1}", place + shared, total)
         if overall is not None and overall.shape is None:
-            releases[name] = _without_shape(overall, plan.openings[-1](own.budget))
-        else:
-            releases[name] = charged(_run_of_group(own, records, labels, place), own, {})
+            releases[name] = _without_shape(overall, plan.costs.group)
+            continue
+        with device_memory_unspoken(), memory_unspoken():
+            table = tables.group(place, believed.shape, by_entry=by_entry)
+        releases[name] = complete(Run.of(own, table, believed, columns, bounds), own, {})
     promise = Guarantee(whole.budget.epsilon, whole.budget.delta, whole.relation, whole.noise.private, **whose)
     said = {name: _under(promise, search, overall, release) for name, release in releases.items()}
     if paid is not None:
-        paid.noted(refused=all(release.refused for release in releases.values()))
-    nobody = None if search is None else _charged_anyway(promise, (search, *plan.runs[1:]))
-    return Means(promise, said, None if overall is None else stated(overall, whose), nobody)
+        paid.note(refused=all(release.refused for release in releases.values()))
+    nobody = None if search is None else _charged_anyway(promise, (search, *plan.costs.runs[1:]))
+    return Means(promise, said, None if overall is None else with_terms(overall, whose), nobody)
 
 
 def _check_options(options: Options, objective: object, on_missing: object) -> None:
     """Refuse the options that have no meaning for groups."""
     check_kind("options", options, Options)
-    if (options.core, options.stages, options.core_sample) != (AUTO, AUTO, AUTO):
-        raise InvalidParameter("Expected core, stages and core_sample at their defaults in release_means: drop them.")
+    if options.core_sample != AUTO:
+        raise InvalidParameter("Expected core_sample at its default in release_means: drop it.")
     if (is_word(objective, "relative") or is_word(on_missing, "column")) and options.scale != AUTO:
         raise InvalidParameter(
             f"Expected scale={options.scale!r} to be left out with objective='relative' and on_missing='column': each "
@@ -228,7 +236,7 @@ class _Plan:
         learned = request.learned is not None
         relative = request.by_columns(named=named and scale == AUTO) == "relative"
         request = replace(request, objective="relative" if relative else "total")
-        alone = request.estimator == "columns"
+        alone = request.program == "columns"
         if scale == AUTO and not alone:
             scale = "learn" if learned else "known"
         return cls(request, scale, learned and not alone, listed)
@@ -237,7 +245,7 @@ class _Plan:
     def openings(self) -> tuple[Opening, ...]:
         """Of the runs that one record is in: the run that learns the shape, if any, and that of its group."""
         failure = self.request.options.failure_probability
-        if self.request.estimator == "columns":
+        if self.request.program == "columns":
             return (gaussian_opening,)
         group = _opening(self.scale, failure)
         return (_learning(failure), group) if self.learns_shape else (group,)
@@ -252,10 +260,11 @@ class _Plan:
         """One for each opening; with that of the keys at most the budget (M9)."""
         return self._budgets(self._parts[1])
 
-    @property
-    def runs(self) -> tuple[Costs, ...]:
+    @cached_property
+    def costs(self) -> GroupCosts:
         """What all of them are charged."""
-        return *(() if self.keys is None else (keys_opening(self.keys),)), *self._opened(self._parts[1])
+        runs = self._opened(self._parts[1])
+        return GroupCosts(self.request.budget, self.keys, runs[0] if self.learns_shape else None, runs[-1])
 
     @cached_property
     def _parts(self) -> tuple[Budget | None, Budget]:
@@ -268,12 +277,6 @@ class _Plan:
 
     def _opened(self, rest: Budget) -> tuple[Costs, ...]:
         return tuple(begin(budget) for begin, budget in zip(self.openings, self._budgets(rest), strict=True))
-
-
-@device_memory_unspoken()
-@memory_unspoken()  # its text would tell how many are in the group
-def _run_of_group(own: Request, records: Records, labels: Integers, place: int) -> Run:
-    return Run.of(own, records.chosen(labels == place))
 
 
 def _under(whole: Guarantee, search: Costs | None, overall: Release | None, release: Release) -> Release:
@@ -341,20 +344,6 @@ def _shares(budget: Budget, failure_probability: float, scale: Scale) -> tuple[B
     return first, second
 
 
-def _paid(ledger: Ledger, plan: _Plan, whose: Mapping[str, Any], first: Run, listed: tuple[Key, ...] | None) -> Charged:
-    """Charge the ledger for all groups together: one record is in one of them (G1), and in the overall run."""
-    request = plan.request
-    terms = terms_of(request.budget, request.relation, whose)
-    what, keys = "means of groups", "private" if listed is None else [str(key) for key in listed]
-    return ledger.charge(
-        Charge(request.budget, plan.runs),
-        terms=terms,
-        private=request.noise.private,
-        what=what,
-        parameters=public_digest(what, first, keys=keys, scale=plan.scale),
-    )
-
-
 def _learning(failure_probability: float) -> Opening:
     """What the run that learns the shape is charged, whatever it comes to."""
     return partial(opening, failure=CAUTION * failure_probability / 2, **UNKNOWN)
@@ -362,8 +351,8 @@ def _learning(failure_probability: float) -> Opening:
 
 def _opening(scale: Scale, failure_probability: float) -> Opening:
     """What the run of a group is charged, whatever it comes to."""
-    search = {"search_share": SCALE_SEARCH_SHARE} if scale == "learn" else {"bounded": True}
-    return partial(opening, failure=CAUTION * failure_probability / 2, **search)
+    search_share = SCALE_SEARCH_SHARE if scale == "learn" else 0.0
+    return partial(opening, failure=CAUTION * failure_probability / 2, search_share=search_share)
 
 
 def _without_shape(overall: Release, charged: Costs) -> Release:

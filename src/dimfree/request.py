@@ -37,14 +37,12 @@ from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.geometry.bases import check_basis
 from dimfree.geometry.shape import Shape
 from dimfree.noise import Noise, opened
-from dimfree.options import AUTO, UNTESTED, Options
+from dimfree.options import AUTO, Options
 
 Learned = Literal["auto", "paper"]  # shapes that are learned from the records
 NeighboursName = Literal["add-remove", "replace-one"]
 OnMissing = Literal["raise", "drop", "column"]
 Objective = Literal["auto", "relative", "total"]
-
-_LEARNERS = {"auto": "unknown", "paper": "paper"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -134,11 +132,11 @@ class Request:
         return self.shape if self.covariance is None and _is_learned(self.shape) else None  # type: ignore[return-value]
 
     @property
-    def estimator(self) -> str:
-        """The name of the estimator that answers."""
-        if self.learned == AUTO and (self.objective == "relative" or self.on_missing == "column"):
-            return "columns"
-        return _LEARNERS[self.learned] if self.learned else self.options.core
+    def program(self) -> str:
+        """The name of the program that answers."""
+        if self.learned is None:
+            return "known"
+        return "columns" if self.objective == "relative" or self.on_missing == "column" else "unknown"
 
     @property
     def chooses_basis(self) -> bool:
@@ -150,7 +148,7 @@ class Request:
 
         Columns with names tend to have units of their own, so "auto" weighs each by its own spread.
         """
-        if self.learned != AUTO or not self._columns_as_they_are or self.options.core != AUTO:
+        if self.learned != AUTO or not self._columns_as_they_are:
             return None
         return ("relative" if named else "total") if self.objective == AUTO else self.objective
 
@@ -166,25 +164,21 @@ class Request:
 
     def _check_together(self) -> None:
         """Parameters that exclude each other."""
-        if self.relation is Neighbours.REPLACE_ONE and self.options.core in UNTESTED:
-            raise InvalidParameter(
-                f"core={self.options.core!r} is proved for neighbours='add-remove' only; use 'stable' or 'auto'."
-            )
         if self.learned:
             scale = "known" if self.options.scale == AUTO else self.options.scale
-            check_learned_options(self.learned, self.options.core, scale, self.options.stages)
+            check_learned_options(self.learned, scale)
         else:
             check_exactly_one(self.covariance, self.shape)
             if not isinstance(self.shape, Shape | None):
                 raise reject_shape("shape", self.shape)
         if self.objective == "relative" and self.by_columns(named=True) is None:
             raise InvalidParameter(
-                "Expected objective='relative' without covariance, shape, basis and core: it learns the spread of "
+                "Expected objective='relative' without covariance, shape and basis: it learns the spread of "
                 "every column by itself. Leave them out, or use objective='total'."
             )
         if self.on_missing == "column" and (self.by_columns(named=True) is None or self.unit_rows is not None):
             raise InvalidParameter(
-                "Expected on_missing='column' without covariance, shape, basis, core and unit_rows: it reads every "
+                "Expected on_missing='column' without covariance, shape, basis and unit_rows: it reads every "
                 "column by itself, and a total over rows with missing entries is no total. Leave them out, or use "
                 "on_missing='drop'."
             )

@@ -13,7 +13,6 @@ from dimfree._validate.bases import check_square as check_square
 from dimfree._validate.bases import check_written_out as check_written_out
 from dimfree._validate.bases import reject_basis as reject_basis
 from dimfree._validate.bases import reject_operator as reject_operator
-from dimfree._validate.bases import reject_own_basis as reject_own_basis
 from dimfree._validate.choices import check_callable as check_callable
 from dimfree._validate.choices import check_choice as check_choice
 from dimfree._validate.choices import check_device as check_device

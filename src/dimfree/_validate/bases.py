@@ -40,8 +40,7 @@ def check_written_out(name: str, dimension: int, most: int) -> None:
     if dimension > most:
         raise InvalidParameter(
             f"Expected at most {most} columns with {name} as a sparse matrix or an operator, got {dimension}: it is "
-            "written out, because nobody knows whether its own products treat each record alone. Use 'dct', 'haar' or "
-            "'hadamard', or a subclass of dimfree.geometry.bases.Basis whose `rotated` promises that."
+            "written out, so that no code but the library's own runs on records. Use 'dct' or an array."
         )
 
 
@@ -58,12 +57,4 @@ def reject_basis(value: object, names: Iterable[str]) -> InvalidParameter:
     return InvalidParameter(
         f"Expected basis to be {listed}, or an orthonormal (d, d) matrix or scipy LinearOperator whose rows are the "
         f"basis vectors, or None for the columns as they are, got {quoted(value)}."
-    )
-
-
-def reject_own_basis(basis: object, why: str) -> InvalidParameter:
-    """The error for a Basis of the caller's own that breaks a promise on public vectors."""
-    return InvalidParameter(
-        f"Expected basis, a {type(basis).__name__}, to keep what dimfree.geometry.bases.Basis promises; on public "
-        f"vectors {why}."
     )

@@ -107,10 +107,10 @@ def check_unit_rows(unit: object, unit_rows: object) -> None:
         )
 
 
-def check_learned_options(shape: str, core: str, scale: str, stages: object) -> None:
-    """Options that speak of a known covariance have no meaning where the shape is learned."""
-    if core in ("soft", "basic") or scale != "known" or not is_word(stages, "auto"):
+def check_learned_options(shape: str, scale: str) -> None:
+    """Refuse an option of a known covariance if the shape is learned."""
+    if scale != "known":
         raise InvalidParameter(
-            f"Expected core, scale and stages at their defaults with shape={quoted(shape)}: they belong to a known"
-            " covariance. Drop them, or pass covariance= (--covariance FILE)."
+            f"Expected scale at its default with shape={quoted(shape)}: it belongs to a known covariance. Drop it, or"
+            " pass covariance= (--covariance FILE)."
         )

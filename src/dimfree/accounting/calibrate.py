@@ -44,7 +44,6 @@ class Calibration:
 
     count_stddev: float | None  # of the noisy count; None where the number of records is public
     tested: tuple[Tested, ...]
-    bounded: Bounded | None = None
     untested: OnlyGaussian | None = None
     ringed: tuple[Tested, ...] = ()  # with the searches of the secret ring
 
@@ -54,7 +53,7 @@ class Calibration:
 
     @property
     def menu(self) -> tuple[Branch, ...]:
-        return (*self.tested, *self.ringed, *(branch for branch in (self.bounded, self.untested) if branch))
+        return (*self.tested, *self.ringed, *(() if self.untested is None else (self.untested,)))
 
 
 @lru_cache(maxsize=64)
@@ -62,24 +61,22 @@ def calibrate_private_count(
     budget: Budget,
     failure: float,
     *,
-    bounded: bool = False,
     untested: bool = False,
     search_share: float = 0.0,
     ring_share: float = 0.0,
 ) -> Calibration:
     """Add/remove: a noisy count, then the branch chosen by it. The maximum over all branches fits the budget (P9, P18).
 
-    `bounded`, `untested`: with a branch for the soft core, and one of Gaussian releases alone. The latter gives way:
-    its precision is the largest that fits beside the others, which are the same with and without it.
+    `untested`: with a branch of Gaussian releases alone. It gives way: its precision is the largest that fits beside
+    the others, which are the same with and without it.
     """
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     mu_full = largest_mu(epsilon, delta)
     count_mu = mu_full / COUNT_STDDEV
     for margin in _MARGINS:
         tested = _tested(epsilon, delta * margin, mu_full, count_mu, search_share, failure)
-        gentle = _bounded(epsilon, delta * margin, count_mu) if bounded else None
         ringed = _ringed(epsilon, delta * margin, mu_full, count_mu, ring_share, failure)
-        plan = Calibration(1 / count_mu, tested, gentle, ringed=ringed)
+        plan = Calibration(1 / count_mu, tested, ringed=ringed)
         if plan.menu and (fitting := _fitted(plan, epsilon, delta, UNTESTED_SLACKS if untested else ())):
             return fitting
     nothing = Calibration(1 / count_mu, ())

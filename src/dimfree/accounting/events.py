@@ -23,6 +23,7 @@ from dimfree.errors import AccountingError
 
 LEAST_STDDEV = 2.0**24  # in steps of a refined grid: there the extra cost of discrete noise is negligible (M8)
 COUNT_STEPS = 2**14  # grid steps to one record, in a noisy count
+SEARCH_STEPS = 2**20  # the same in the noisy answers of a search
 COARSE_SHARE = 0.25  # of the extra cost of one noisy count with all of the precision: more than the counts of any run
 
 

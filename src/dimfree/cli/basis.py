@@ -79,9 +79,7 @@ def _forecasts(told: Mapping[str, Any]) -> str:
 
 def _turned_width(basis: Any, chosen: str, dimension: int) -> int | None:
     """How many coordinates turned records have; None where they were left as they are."""
-    from dimfree.geometry.bases.hadamard import Hadamard, padded_width
-
     left_open = isinstance(basis, str) and basis == "auto"
     if basis is None or (left_open and chosen not in ("dct", "learned")):
         return None
-    return padded_width(dimension) if isinstance(basis, str) and basis == Hadamard.name else dimension
+    return dimension

@@ -41,7 +41,6 @@ def mean(
     shape: options.LearnedShape = None,
     basis: options.BasisName = None,
     window: options.Window = (1e-6, 1e6),
-    denoise: options.Denoise = False,
     unit: options.Unit = None,
     unit_rows: options.UnitRows = None,
     group_by: options.GroupBy = None,
@@ -51,12 +50,10 @@ def mean(
     dataset: options.Dataset = None,
     purpose: options.Purpose = None,
     neighbours: options.Neighbours = "add-remove",
-    core: options.Core = "auto",
     failure_probability: options.FailureProbability = 0.01,
     outliers: options.Outliers = 0.03,
     tails: options.Tails = "heavy",
     scale: options.Scale = "auto",
-    stages: options.Stages = "auto",
     on_missing: options.OnMissing = "raise",
     scheduler: options.Scheduler = None,
     device: options.Device = None,
@@ -153,14 +150,11 @@ def mean(
         raise InvalidParameter("Expected --covariance or scales in --schema, not both. Drop one of them.")
     _check_scheduler(scheduler, {"--unit": unit, "--group-by": group_by})
     expert = options.expert_options(
-        core=core,
-        stages=stages,
         scale=scale,
         tails=tails,
         outliers=outliers,
         window=window,
         failure_probability=failure_probability,
-        denoise=denoise,
     )
     charged = open_ledger(ledger, dataset, purpose)
     places, command = Places(out, json, report, force), command_text(context)
@@ -175,7 +169,7 @@ def mean(
         "options": expert,
     }
     if group_by is not None or groups is not None or private_groups:
-        elsewhere = {"--neighbours": neighbours, "--shape": shape, "--core": core, "--stages": stages}
+        elsewhere = {"--neighbours": neighbours, "--shape": shape}
         elsewhere |= {"--device": device}
         group_by, groups = check_group_options(group_by, groups, unit, elsewhere, private=private_groups)
         with _showing_warnings(told):

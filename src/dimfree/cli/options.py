@@ -21,12 +21,6 @@ OUTPUT = "Output"
 
 # expert options: those of dimfree.Options
 
-Core = Annotated[
-    str, typer.Option(help="auto, stable, soft or basic; auto takes the least noise.", rich_help_panel=RULES)
-]
-Stages = Annotated[
-    str, typer.Option(help="Recentring stages at most; auto, or 0 for the core alone.", rich_help_panel=RULES)
-]
 Scale = Annotated[
     str,
     typer.Option(
@@ -47,21 +41,13 @@ Window = Annotated[
 FailureProbability = Annotated[
     float, typer.Option(help="Chance of refusing good data that you accept.", rich_help_panel=RULES)
 ]
-Denoise = Annotated[
-    bool,
-    typer.Option(
-        "--denoise",
-        help="Shrink the mean towards its bulk: free, often nearer, no longer unbiased.",
-        rich_help_panel=RULES,
-    ),
-]
 
 
-def expert_options(*, stages: str, **rest: Any) -> "Options":
+def expert_options(**given: Any) -> "Options":
     """The options of these flags; what cannot be used is an error before any file is opened."""
     from dimfree.options import Options
 
-    return Options(stages=int(stages) if stages.isdigit() else stages, **rest)  # type: ignore[arg-type]
+    return Options(**given)
 
 
 # dimfree mean: the promise, the table, what is known
@@ -182,7 +168,7 @@ BasisName = Annotated[
     typer.Option(
         metavar="NAME",
         help="Coordinates in which the noise is shaped, undone in the release: auto asks the rows, within the "
-        "budget; none, dct, haar, hadamard, or a file with an orthonormal d × d matrix, axes in its rows, never "
+        "budget; none, dct, or a file with an orthonormal d × d matrix, axes in its rows, never "
         "computed from DATA. Sparse rows become dense in them: 8 bytes a coordinate.",
         rich_help_panel=RULES,
     ),

@@ -10,21 +10,18 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree._validate import check_columns, check_magnitude
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Branch, Costs, Gaussian
+from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import AnyCosts
-from dimfree.data.records import Records
 from dimfree.errors import AccountingError, InstallationError
 from dimfree.estimators.choose.core import HonestModel, Size
 from dimfree.estimators.learn.knowledge import Knowledge
 from dimfree.estimators.learn.restore import Answer
-from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.geometry.bases import as_basis
-from dimfree.geometry.shape import Diagonal, as_shape
-from dimfree.geometry.space import Space
+from dimfree.geometry.bases.basis import Basis
+from dimfree.geometry.shape import Diagonal, Shape, as_shape
+from dimfree.kernel import PrivateTable
 from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.noise import Noise
-from dimfree.options import AUTO
 from dimfree.request import Request
 from dimfree.results.error_model import ErrorModel
 from dimfree.results.reach import Reach
@@ -57,55 +54,57 @@ BY_COLUMN = " on_missing='column' would average each column over the rows that h
 class Run:
     """What one release works on, and how its outcome is written down."""
 
-    space: Space
+    table: PrivateTable
+    columns: tuple[str, ...] | None
+    bounds: Mapping[str, Any]  # public bounds of the columns, as parameters of the release
     model: HonestModel
     spectrum: Floats
-    budget: Budget
-    relation: Neighbours
     failure: float
     learn_scale: bool
-    most_stages: int | None
     core_sample: int | None
     window: tuple[float, float]
-    denoise: bool
-    noise: Noise
-    menu: bool = False  # whether the coordinates that the noise is shaped in are chosen on the way
+    chooses_basis: bool = False  # whether the coordinates of the noise are chosen by released numbers
     on_missing: str = "raise"
-    by_columns: str | None = None  # "relative" or "total": what reading every column by itself would aim at; None: not
+    by_columns: str | None = None  # objective of the per-column estimator: "relative", "total"; None: not used
 
     @classmethod
-    def of(cls, request: Request, records: Records) -> "Run":
-        """The run that a request asks for. Covariance, shape and basis must fit the columns: InvalidParameter if not.
-
-        Looks at the width and the names of the columns alone, never at a value. What a run may need of SciPy is loaded
-        here, before anything is charged.
-        """
+    def of(
+        cls,
+        request: Request,
+        table: PrivateTable,
+        beliefs: "Beliefs",
+        columns: tuple[str, ...] | None,
+        bounds: Mapping[str, Any],
+    ) -> "Run":
+        """Return the run that a request asks for."""
         options = request.options
-        if request.chooses_basis:
-            _require_scipy()
-        check_columns(records.dimension, request.budget.epsilon)
-        space, model, spectrum = _believed(request, records)
         return cls(
-            space=space,
-            model=model,
-            spectrum=spectrum,
-            budget=request.budget,
-            relation=request.relation,
+            table=table,
+            columns=columns,
+            bounds=bounds,
+            model=beliefs.model,
+            spectrum=beliefs.spectrum,
             failure=CAUTION * options.failure_probability,
             learn_scale=request.learns_scale,
-            most_stages=options.stages if isinstance(options.stages, int) else None,
             core_sample=options.core_sample if isinstance(options.core_sample, int) else None,
             window=options.window,
-            denoise=options.denoise,
-            noise=request.noise,
-            menu=request.chooses_basis,
+            chooses_basis=request.chooses_basis,
             on_missing=request.on_missing,
-            by_columns=request.by_columns(named=records.columns is not None),
+            by_columns=request.by_columns(named=columns is not None),
         )
 
     @property
-    def records(self) -> Records:
-        return self.space.records
+    def budget(self) -> Budget:
+        return self.table.budget
+
+    @property
+    def relation(self) -> Neighbours:
+        return self.table.relation
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates that the program works in."""
+        return self.table.dimension
 
     @property
     def looks(self) -> bool:
@@ -118,8 +117,8 @@ class Run:
 
         They weigh the outputs; equal weights keep the combination's noise V constant, so that it survives a rotation.
         """
-        variances = self.space.shape.root_diagonal(self.space.dimension)
-        return variances if isinstance(self.space.shape, Diagonal) else np.full_like(variances, variances.mean())
+        variances = self.table.shape.root_diagonal(self.dimension)
+        return variances if isinstance(self.table.shape, Diagonal) else np.full_like(variances, variances.mean())
 
     def refused(self, reason: str, method: str, ledger: AnyCosts, **public: float | str) -> Release:
         """A refusal; what its reason says follows from public and released numbers, and from what was asked for."""
@@ -151,7 +150,6 @@ class Run:
             noise_stddev=np.sqrt(answer.variance),
             error_model=model,
             shape=answer.shape,
-            denoised=answer.denoised if self.denoise else None,
             reach=answer.reach,
             **self._common(method, ledger, {**public, **words}),
         )
@@ -175,32 +173,31 @@ class Run:
         error bars allow for it, in deviations of the noise.
         `records_modelled=False`: nothing is known of the spread of the records, so error bars speak of the noise alone.
         """
-        found, shape = known.answer(), self.space.shape
+        found, shape = known.answer(), self.table.shape
         miscount = 0.0 if size is None or not size.stddev else size.stddev / size.count
         miscounted = shape.restore(found.offset * miscount)
         model = self._error_model(found.variance, miscounted, public) if records_modelled else ErrorModel()
         mean = shape.restore(found.value)
-        stddev = np.sqrt(found.variance * shape.root_diagonal(self.space.dimension) + miscounted**2)
+        stddev = np.sqrt(found.variance * shape.root_diagonal(self.dimension) + miscounted**2)
         return Release.released(
             mean=mean,
             noise_stddev=stddev,
             error_model=replace(model, clipping=bias),
-            denoised=denoised(mean, stddev**2)[0] if self.denoise else None,
             reach=self._reach(ball),
             **self._common(method, ledger, public),
         )
 
     def _reach(self, ball: Ball | None) -> Reach | None:
         """Where records were clipped, if the shape leaves the columns apart and all of them were summed."""
-        shape = self.space.shape
+        shape = self.table.shape
         if ball is None or ball.block is not None or not isinstance(shape, Diagonal):
             return None
-        scale = np.sqrt(shape.root_diagonal(self.space.dimension))
+        scale = np.sqrt(shape.root_diagonal(self.dimension))
         return Reach(ball.radius, shape.restore(ball.centre), scale)
 
     def _error_model(self, variance: Floats, miscounted: Floats, public: dict[str, float]) -> ErrorModel:
         """Principal variances of noise and records, both functions of the shape, and a likely lower bound on n."""
-        shape, dimension, scale = self.space.shape, self.space.dimension, public.get("scale", 1.0)
+        shape, dimension, scale = self.table.shape, self.dimension, public.get("scale", 1.0)
         counted = public.get("averaged_at_least", public.get("count_at_least"))
         records = public.get("weight_lower_bound") if counted is None else counted
         record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))
@@ -210,21 +207,21 @@ class Run:
         noise[np.argmax(noise)] += float(miscounted @ miscounted)
         return ErrorModel(noise, record_stddev, (scale * self.spectrum) ** 2, records)
 
-    def ledger(self, before: tuple[Gaussian, ...], menu: tuple[Branch, ...], **rest: Any) -> Costs:
-        return Costs(self.budget, self.relation, before, menu, **rest)
+    def no_costs(self) -> Costs:
+        """Return the costs of a refusal that public numbers alone decide."""
+        return Costs(self.budget, self.relation, (), ())
 
     def _common(self, method: str, ledger: AnyCosts, public: dict[str, Any]) -> dict[str, Any]:
         if not ledger.delta() <= self.budget.delta:  # by calibration it never happens; nothing leaves if it does
             raise AccountingError("The ledger of this run exceeds its budget.")
-        promise = Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.noise.private)
-        dimension, columns = self.records.dimension, self.records.columns
+        promise = Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.table.is_private)
         return {
             "guarantee": promise,
             "ledger": ledger,
             "method": method,
-            "dimension": dimension,
-            "columns": columns,
-            "parameters": public,
+            "dimension": self.table.columns,
+            "columns": self.columns,
+            "parameters": {**public, **self.bounds},
         }
 
 
@@ -239,15 +236,38 @@ def _require_scipy() -> None:
             ) from None
 
 
-def _believed(request: Request, records: Records) -> tuple[Space, HonestModel, Floats]:
-    """The space to work in, what is believed of honest records there, and their standard deviations. Public."""
-    options, dimension = request.options, records.dimension
-    if request.learned:
-        left_open = request.basis is None or request.chooses_basis or request.learned != AUTO
-        axes = None if left_open else as_basis(request.basis, dimension, records.columns)
-        flat = np.ones(dimension if axes is None else axes.width)
-        by_entry = request.on_missing == "column"
-        return Space(records, Diagonal(flat), axes, by_entry), HonestModel.unknown(options.outliers), flat
-    known = as_shape(request.covariance, request.shape, dimension)
-    spectrum = check_magnitude("covariance", known.spectrum(dimension))
-    return Space(records, known), HonestModel.of(spectrum, options.outliers, options.tails), spectrum
+@dataclass(frozen=True, repr=False)
+class Beliefs:
+    """What a request states about the records before any is read: public.
+
+    Attributes
+    ----------
+    shape, basis
+        What records are rescaled and rotated by.
+    model, spectrum
+        Of honest records in those coordinates, and their standard deviations.
+    """
+
+    shape: Shape
+    basis: Basis | None
+    model: HonestModel
+    spectrum: Floats
+
+    @classmethod
+    def of(cls, request: Request, dimension: int, columns: tuple[str, ...] | None) -> "Beliefs":
+        """Check covariance, shape and basis against the columns: InvalidParameter if they do not fit.
+
+        What a run may need of SciPy is loaded here, before anything is charged.
+        """
+        options = request.options
+        if request.chooses_basis:
+            _require_scipy()
+        check_columns(dimension, request.budget.epsilon)
+        if request.learned:
+            left_open = request.basis is None or request.chooses_basis
+            axes = None if left_open else as_basis(request.basis, dimension, columns)
+            flat = np.ones(dimension if axes is None else axes.width)
+            return cls(Diagonal(flat), axes, HonestModel.unknown(options.outliers), flat)
+        known = as_shape(request.covariance, request.shape, dimension)
+        spectrum = check_magnitude("covariance", known.spectrum(dimension))
+        return cls(known, None, HonestModel.of(spectrum, options.outliers, options.tails), spectrum)

@@ -13,11 +13,8 @@ import numpy as np
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Costs, Gaussian, Tested
+from dimfree.accounting.events import Tested
 from dimfree.core import stable
-from dimfree.core.distances import PairDistances, pair_distances
-from dimfree.core.ring import Ring
-from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
     BUDGET_MARGIN,
     CORE_ALONE_SHARE,
@@ -50,119 +47,117 @@ from dimfree.estimators.learn.scale import (
     with_likely_searches,
 )
 from dimfree.estimators.learn.state import StageSetting, State
-from dimfree.estimators.opening import UNKNOWN, calibrated, charged, core_mean, early_sample, released_size
+from dimfree.estimators.opening import UNKNOWN, calibrated, early_sample, open_table, public_size
 from dimfree.estimators.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
 from dimfree.geometry.shape import Diagonal
-from dimfree.mechanisms.count import noisy_count
+from dimfree.kernel import Session, View
 from dimfree.results.release import Release
 
 
 def refuse_unknown(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
     calibration = calibrated(run, **UNKNOWN)
-    size, _ = released_size(run, calibration)
+    size = public_size(run, calibration)
     choice = choose_core(run, calibration, size) or choose_ring(run, calibration, size)
     refused = choice is None and untested_branch(run, calibration, size, alone=True) is None
-    return run.refused(TOO_FEW, "auto", run.ledger((), ()), count=size.count) if refused else None
+    return run.refused(TOO_FEW, "auto", run.no_costs(), count=size.count) if refused else None
 
 
 def release_unknown(run: Run) -> Release:
-    """count → branch → scale → core → coordinates, variances, stages → restore (P4 to P6, P8 to P12, M5').
+    """Open the branches, take one by the released count, and run its program.
 
-    Or, on the branch without a test, every column by itself (P17, P18).
+    The branch without a test reads every column separately; the others release a stable core first.
     """
     calibration = calibrated(run, **UNKNOWN)
-    size, before = released_size(run, calibration)  # P5'
+    session, size = open_table(run, calibration)
     choice = choose_core(run, calibration, size)
     if untested := untested_branch(run, calibration, size, alone=choice is None):
-        ledger = charged(run, calibration, before, untested)  # P18
-        return release_by_columns(run, size, ledger, relative=run.by_columns == "relative")
+        return release_by_columns(run, session, untested, size)
     if ring := choose_ring(run, calibration, size):
-        return _release_by_ring(run, ring, size, charged(run, calibration, before, ring.branch))
+        return _release_by_ring(run, session, ring, size)
     if choice is None:
-        return run.refused(TOO_FEW, "auto", run.ledger(before, calibration.menu), count=size.count)
-    ledger = charged(run, calibration, before, choice.branch)  # P9
-    choice, size, recount = _counted_again(run, choice, size)  # P5', P14
-    rate = early_rate(size, choice.branch.mu**2, run.space.dimension)
-    early, sampled = early_sample(run, size, rate)  # P16
-    pairs = pair_distances(early.space, sampled, size.capacity(size.rate))
-    learned = _learned_radius(early, choice, size, pairs)  # M5'
-    ledger, public = replace(ledger, searches=recount + learned.events), size.public | {"radius": learned.radius}
+        return run.refused(TOO_FEW, "auto", session.costs(), count=size.count)
+    return _release_by_pairs(run, session, choice, size)
+
+
+def _release_by_pairs(run: Run, session: Session, choice: StableChoice, size: Size) -> Release:
+    """Search for the friend radius among all pairs, then core, coordinates, variances, stages."""
+    everyone = session.take(choice.branch)
+    choice, size = _count_again(run, session, choice, size)
+    rate = early_rate(size, choice.branch.mu**2, run.dimension)
+    early, core = early_sample(everyone, size, rate)
+    pairs = core.pairs(size.capacity(size.rate))
+    looked_at, radius_mu = max(size.count * size.rate, 1.0), search_parts(choice.branch, run.relation)[1]
+    learned = learn_radius(pairs, run.window, looked_at, radius_mu, run.relation)
+    public = size.public | {"radius": learned.radius}
     if not learned.found:
-        return run.refused(NO_SCALE, "auto", ledger, **public)
+        return run.refused(NO_SCALE, "auto", session.costs(), **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
-    share = core_share(choice, size.after_pass(choice), learned, run.space.dimension)
-    mean = core_mean(early, choice, learned.radius, math.sqrt(share * precision), pairs)  # P4, P5, P6
+    share = core_share(choice, size.after_pass(choice), learned, run.dimension)
+    mean = pairs.core_mean(learned.radius, choice.full_share, choice.budget, choice.floor, math.sqrt(share * precision))
     del pairs  # their memory is free for what follows
     if mean is None:
-        return run.refused(UNSTABLE, "auto", ledger, **public)
+        return run.refused(UNSTABLE, "auto", session.costs(), **public)
     size = size.after_pass(choice)
-    setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    state = State.after_core(setting.on_sample(early.records, rate), mean, precision, share, learned)
-    state = state.choose(objective="total", basis=OWN if run.space.basis is None else run.space.basis.name)
-    state = learn_coordinates(state) if run.menu else learn(state)  # P8, P10, P11, P12
-    if state.core_alone:
+    setting = StageSetting(everyone, size.count, size.stddev or 0.0).on_sample(early, rate)
+    state = State.after_core(setting, mean, precision, share, learned)
+    return _answered(run, session, state, size, public)
+
+
+def _answered(run: Run, session: Session, state: State, size: Size, public: dict[str, float]) -> Release:
+    """Choose coordinates, learn variances, run the stages after a core; the answer in the columns of the table."""
+    basis = state.setting.view.basis
+    state = state.choose(objective="total", basis=OWN if basis is None else basis.name, **state.choices)
+    state = learn_coordinates(state) if run.chooses_basis else learn(state)
+    if state.core_alone or state.block is not None:
         public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
-    ledger = replace(ledger, after=state.known.events)
-    return run.answered(restored(state), "auto", ledger, public, state.choices)
+    return run.answered(restored(state), "auto", session.costs(), public, state.choices)
 
 
 def choose_ring(run: Run, calibration: Calibration, size: Size) -> StableChoice | None:
     """The core after the ring, where records are few beside the root of the number of columns; None: another way."""
-    wide = calibration.ringed and few_for_columns(size, run.space.dimension, calibration.ringed[0].mu)
-    if not wide or run.space.basis is not None:
+    wide = calibration.ringed and few_for_columns(size, run.dimension, calibration.ringed[0].mu)
+    if not wide or run.table.basis is not None:
         return None
     return choose_core(run, replace(calibration, tested=calibration.ringed), size)
 
 
-def _release_by_ring(run: Run, choice: StableChoice, size: Size, ledger: Costs) -> Release:
+def _release_by_ring(run: Run, session: Session, choice: StableChoice, size: Size) -> Release:
     """ring: variances, λ → core in their shape → stages on the block that pays → restore (P4 to P6, P8, P10, P15)."""
-    rate = early_rate(size, choice.branch.mu**2, run.space.dimension)
-    early, sampled = early_sample(run, size, rate)  # P16
-    shape = _shape_by_ring(early, choice, size, sampled)  # P15, P16
-    ledger, public = replace(ledger, searches=shape.events), size.public | {"radius": shape.radius}
+    everyone = session.take(choice.branch)
+    rate = early_rate(size, choice.branch.mu**2, everyone.dimension)
+    early, core = early_sample(everyone, size, rate)
+    shape = _shape_by_ring(run, core, choice, size)
+    public = size.public | {"radius": shape.radius}
     if not shape.found:
-        return run.refused(NO_SCALE, "auto", ledger, **public)
+        return run.refused(NO_SCALE, "auto", session.costs(), **public)
     precision = choice.branch.mu**2 * (1 - 1e-9)
-    setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    setting = setting.on_sample(early.records, rate)
+    setting = StageSetting(everyone, size.count, size.stddev or 0.0).on_sample(early, rate)
     plan = plan_core(choice.sensitivity * shape.radius, shape.stddev, precision, setting.final_count / setting.moves)
-    shaped = replace(early, space=replace(early.space, shape=Diagonal(shape.stddev**2), _kept=[]))
-    pairs = pair_distances(shaped.space, sampled, size.capacity(size.rate))
-    mean = core_mean(shaped, choice, shape.radius, math.sqrt(plan.share * precision), pairs)  # P4, P5, P6
+    pairs = core.rescaled(Diagonal(shape.stddev**2)).pairs(size.capacity(size.rate))
+    mu = math.sqrt(plan.share * precision)
+    mean = pairs.core_mean(shape.radius, choice.full_share, choice.budget, choice.floor, mu)
     del pairs  # their memory is free for what follows
     if mean is None:
-        return run.refused(UNSTABLE, "auto", ledger, **public)
+        return run.refused(UNSTABLE, "auto", session.costs(), **public)
     state = state_after_core(setting, mean, precision, plan.share, shape, plan.largest(shape.stddev))
-    state = state.choose(objective="total", basis=OWN if run.space.basis is None else run.space.basis.name)
-    state = state.choose(block=plan.block)
-    state = learn_coordinates(state) if run.menu else learn(state)  # P8, P10, P11, P12
-    if state.block is not None:
-        public |= {"averaged_at_least": size.looked_at_least}  # outside the block: the records that the core looked at
-    ledger = replace(ledger, after=state.known.events)
-    return run.answered(restored(state), "auto", ledger, public, state.choices)
+    return _answered(run, session, state.choose(block=plan.block), size, public)
 
 
-def _shape_by_ring(run: Run, choice: StableChoice, size: Size, sampled: Mask | None) -> RingShape:
+def _shape_by_ring(run: Run, core: View, choice: StableChoice, size: Size) -> RingShape:
     """The differences of neighbours are freed before the core needs their memory."""
-    ring = Ring.of(run.space, sampled, size.capacity(size.rate), noise=run.noise)
     looked_at, mu = max(size.count * size.rate, 1.0), choice.branch.search_mu * (1 - 1e-12)
-    return learn_by_ring(RingSetting(ring, looked_at, mu, run.relation, run.noise), run.window)
+    setting = RingSetting(core.ring(size.capacity(size.rate)), looked_at, mu, run.relation)
+    return learn_by_ring(setting, run.window)
 
 
-def _learned_radius(run: Run, choice: StableChoice, size: Size, pairs: PairDistances) -> LearnedRadius:
-    """λ from the distances among the core's sample."""
-    looked_at, radius_mu = max(size.count * size.rate, 1.0), search_parts(choice.branch, run.relation)[1]
-    return learn_radius(pairs, run.window, looked_at, radius_mu, run.relation, noise=run.noise)
-
-
-def _counted_again(run: Run, choice: StableChoice, size: Size) -> tuple[StableChoice, Size, tuple[Gaussian, ...]]:
+def _count_again(run: Run, session: Session, choice: StableChoice, size: Size) -> tuple[StableChoice, Size]:
     """Add/remove: a second count inside the branch, combined with n̂, and the core chosen by both (P14)."""
     if size.stddev is None:
-        return choice, size, ()
-    again = noisy_count(run.records.count, 1 / search_parts(choice.branch, run.relation)[0], noise=run.noise)
-    size = size.combined(again.value, again.event.stddev * again.event.step)
-    return chosen_again(run, choice, size), size, (again.event,)
+        return choice, size
+    again = session.count_again(1 / search_parts(choice.branch, run.relation)[0])
+    size = size.combined(again.value, again.stddev)
+    return chosen_again(run, choice, size), size
 
 
 def chosen_again(run: Run, choice: StableChoice, size: Size) -> StableChoice:

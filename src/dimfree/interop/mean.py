@@ -52,7 +52,7 @@ class PrivateMean(BaseEstimator):
         As in `release_mean`.
     columns, exclude
         Which columns of X, as in `release_mean`; attributes and later tables have these columns.
-    core, stages, core_sample, scale, tails, outliers, window, failure_probability, denoise
+    core_sample, scale, tails, outliers, window, failure_probability
         As in `Options`.
     unit : str, optional
         The column of X that says whose each row is. Keys themselves go to `fit`: they are data, and parameters are
@@ -88,16 +88,13 @@ class PrivateMean(BaseEstimator):
         shape: Any = None,
         basis: Any = "auto",
         neighbours: Any = "add-remove",
-        core: Any = "auto",
         failure_probability: Any = 0.01,
         on_missing: Any = "raise",
         outliers: Any = 0.03,
         tails: Any = "heavy",
         scale: Any = "auto",
-        stages: Any = "auto",
         core_sample: Any = "auto",
         window: Any = Options.window,
-        denoise: Any = False,
         unit: Any = None,
         unit_rows: Any = None,
         columns: Any = None,
@@ -113,16 +110,13 @@ class PrivateMean(BaseEstimator):
         self.shape = shape
         self.basis = basis
         self.neighbours = neighbours
-        self.core = core
         self.failure_probability = failure_probability
         self.on_missing = on_missing
         self.outliers = outliers
         self.tails = tails
         self.scale = scale
-        self.stages = stages
         self.core_sample = core_sample
         self.window = window
-        self.denoise = denoise
         self.unit = unit
         self.unit_rows = unit_rows
         self.columns = columns

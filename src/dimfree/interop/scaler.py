@@ -48,7 +48,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
     objective : {"relative", "auto", "total"}
         As in `release_mean`, where the standard deviations are learned. "total" learns only those of the widest columns
         well, and may answer with fewer records than "relative" needs for very many columns.
-    failure_probability, outliers, window, denoise
+    failure_probability, outliers, window
         As in `Options`.
     with_mean, with_std : bool
         Whether to centre, and whether to divide. Sparse X is for `with_mean=False` only.
@@ -78,7 +78,6 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         on_missing: Any = "raise",
         outliers: Any = 0.03,
         window: Any = Options.window,
-        denoise: Any = False,
         ledger: Any = None,
         noise: Any = None,
     ) -> None:
@@ -94,7 +93,6 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         self.on_missing = on_missing
         self.outliers = outliers
         self.window = window
-        self.denoise = denoise
         self.ledger = ledger
         self.noise = noise
 

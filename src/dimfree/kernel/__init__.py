@@ -8,6 +8,8 @@ computes is post-processing. Proof: proofs/kernel.md.
 from dimfree.kernel.counts import NoisyCounts as NoisyCounts
 from dimfree.kernel.directions import Directions as Directions
 from dimfree.kernel.directions import OuterProducts as OuterProducts
+from dimfree.kernel.groups import GroupCosts as GroupCosts
+from dimfree.kernel.groups import PrivateGroups as PrivateGroups
 from dimfree.kernel.pairs import Pairs as Pairs
 from dimfree.kernel.released import KernelError as KernelError
 from dimfree.kernel.released import Released as Released

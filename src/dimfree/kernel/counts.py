@@ -5,11 +5,10 @@ import sys
 from collections.abc import Callable
 from functools import cache
 
-from dimfree.accounting.events import Gaussian, charged_gaussian
+from dimfree.accounting.events import SEARCH_STEPS, Gaussian, charged_gaussian
 from dimfree.kernel.numbers import precision, whole, within
 from dimfree.kernel.released import Sealed
 from dimfree.kernel.session import Session
-from dimfree.mechanisms.search import STEPS
 
 LARGEST = sys.float_info.max
 
@@ -35,7 +34,9 @@ class NoisyCounts(Sealed):
     ) -> None:
         """`read` looks at the records, after the charge, and returns the exact count in steps at points of `domain`."""
         answers = whole("answers", answers, least=1)
-        event = charged_gaussian(moves * STEPS * math.sqrt(answers), precision(mu), answers, 1 / STEPS, purpose)
+        event = charged_gaussian(
+            moves * SEARCH_STEPS * math.sqrt(answers), precision(mu), answers, 1 / SEARCH_STEPS, purpose
+        )
         self._domain, self._charged = domain, session._charge(event)
         self._session, self._exact = session, cache(read())
 
@@ -47,9 +48,9 @@ class NoisyCounts(Sealed):
     @property
     def stddev(self) -> float:
         """The standard deviation of the noise of one answer."""
-        return self.event.stddev / STEPS
+        return self.event.stddev / SEARCH_STEPS
 
     def at(self, point: float) -> float:
         """Release the count at a public point."""
         exact = self._session._exact(self._exact(within("point", point, *self._domain)))
-        return (exact + int(self._charged.draw(1)[0])) / STEPS
+        return (exact + int(self._charged.draw(1)[0])) / SEARCH_STEPS

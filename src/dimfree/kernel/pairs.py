@@ -6,6 +6,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.events import SEARCH_STEPS
 from dimfree.core import stable
 from dimfree.core.distances import PairDistances
 from dimfree.geometry.grid import RADIUS
@@ -16,7 +17,6 @@ from dimfree.kernel.released import KernelError, Released, Sealed
 from dimfree.kernel.session import Session
 from dimfree.mechanisms.friend_radius import friend_average_sensitivity
 from dimfree.mechanisms.gaussian import mean_event, rounded_mean
-from dimfree.mechanisms.search import STEPS
 
 
 class Pairs(Sealed):
@@ -36,7 +36,7 @@ class Pairs(Sealed):
             pairs = self._open_pairs()  # the test overwrites their rows
             n = pairs.count
             average = Fraction(pairs.friend_pairs(radius), n) if n else Fraction(1)
-            return int((average - part * n) * STEPS // 1)
+            return int((average - part * n) * SEARCH_STEPS // 1)
 
         moves = friend_average_sensitivity(part, self._session.relation)
         return NoisyCounts(self._session, lambda: exact, answers, moves, mu, "friend radius", RADII)

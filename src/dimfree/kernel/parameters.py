@@ -1,15 +1,15 @@
 """The closed set of classes whose code sees records; each instance is made anew from numbers that the proofs cover."""
 
 from copy import copy
-from dataclasses import replace
 from typing import TypeVar
 
 from dimfree._types import Floats
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Bounded, Branch, OnlyGaussian, Tested
+from dimfree.accounting.events import Branch, OnlyGaussian, Tested
 from dimfree.accounting.ladder import Ladder
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.cosine import Cosine
+from dimfree.geometry.bases.given import Given
 from dimfree.geometry.bases.learned import LearnedAxes
 from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank, Shape
 from dimfree.kernel.numbers import places, positive, scales, vector, whole, within
@@ -56,6 +56,13 @@ def checked_shape(value: Shape, width: int, *, apart: bool) -> Shape:
     return value
 
 
+def check_classes(shape: Shape, basis: Basis | None) -> None:
+    """Refuse a shape or a basis that brings code of its own."""
+    _of_class(shape, *SHAPES)
+    if basis is not None:
+        _of_class(basis, *BASES, Given)
+
+
 def checked_basis(value: Basis | None, width: int) -> Basis | None:
     """Return a basis of so many coordinates; no attribute that a program sets on its own instance is in the copy."""
     if value is None:
@@ -77,7 +84,6 @@ def checked_branches(branches: Calibration) -> Calibration:
     return Calibration(
         None if branches.count_stddev is None else positive("count_stddev", branches.count_stddev),
         tuple(map(_checked_tested, branches.tested)),
-        None if branches.bounded is None else _checked_bounded(branches.bounded),
         None if branches.untested is None else OnlyGaussian(_mu_of(branches.untested, OnlyGaussian)),
         tuple(map(_checked_tested, branches.ringed)),
     )
@@ -86,10 +92,6 @@ def checked_branches(branches: Calibration) -> Calibration:
 def _checked_tested(branch: Tested) -> Tested:
     mu = _mu_of(branch, Tested)
     return Tested(_checked_ladder(branch.ladder), mu, within("search_mu", branch.search_mu, 0.0, LARGEST))
-
-
-def _checked_bounded(branch: Bounded) -> Bounded:
-    return replace(branch, mu=_mu_of(branch, Bounded), failure=within("failure", branch.failure, 0.0, 1.0))
 
 
 def _mu_of(branch: Branch, kind: type[Branch]) -> float:

@@ -1,16 +1,18 @@
 """The holder of records, secret coins and noise: opened once, with branches that fit the budget."""
 
+from collections.abc import Callable
 from copy import copy
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import ideal_delta
+from dimfree.accounting.events import Costs, ideal_delta
 from dimfree.accounting.precision import compose
+from dimfree.data.records import Records, require_valid
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.shape import Shape
 from dimfree.geometry.space import Space
-from dimfree.kernel.parameters import checked_branches
+from dimfree.kernel.parameters import check_classes, checked_branches
 from dimfree.kernel.released import KernelError, Sealed
 from dimfree.kernel.session import Session, check_noise
 from dimfree.noise import Noise
@@ -23,11 +25,36 @@ class PrivateTable(Sealed):
     records.
     """
 
-    __slots__ = ("_budget", "_noise", "_opened", "_relation", "_space")
+    __slots__ = ("_budget", "_charge", "_costs", "_expected", "_noise", "_opened", "_relation", "_space")
 
-    def __init__(self, space: Space, budget: Budget, relation: Neighbours, noise: Noise) -> None:
+    def __init__(
+        self, space: Space, budget: Budget, relation: Neighbours, noise: Noise, *, expected: Costs | None = None
+    ) -> None:
+        """`expected`: the only costs that the table may be opened with."""
         self._space, self._noise, self._opened = space, noise, False
-        self._budget, self._relation = budget, relation
+        self._budget, self._relation, self._expected = budget, relation, expected
+        self._charge: Callable[[Costs], None] | None = None
+        self._costs: Costs | None = None
+
+    @classmethod
+    def holding(
+        cls,
+        records: Records,
+        shape: Shape,
+        basis: Basis | None,
+        budget: Budget,
+        relation: Neighbours,
+        noise: Noise,
+        *,
+        by_entry: bool,
+        expected: Costs | None = None,
+    ) -> "PrivateTable":
+        """Return the table of these records, rotated into a public basis and rescaled by a public shape.
+
+        `by_entry`: an entry that is not finite is missing alone, rather than its row invalid.
+        """
+        check_classes(shape, basis)
+        return cls(Space(records, shape, basis, by_entry), budget, relation, noise, expected=expected)
 
     @property
     def budget(self) -> Budget:
@@ -64,13 +91,40 @@ class PrivateTable(Sealed):
             raise KernelError("The number of records is private.")
         return self._space.count
 
+    @property
+    def columns(self) -> int:
+        """The number of columns of the records."""
+        return self._space.records.dimension
+
+    @property
+    def costs(self) -> Costs | None:
+        """What opening the table was charged: the count and all branches; None before it is opened."""
+        return self._costs
+
+    def require_valid(self, on_missing: str) -> None:
+        """Raise InvalidRecords under "raise" if any row is invalid; an error for the owner of the data alone."""
+        require_valid(self._space.records, on_missing)
+
+    def charge_with(self, charge: Callable[[Costs], None]) -> None:
+        """Call `charge` with the costs of all branches when the table is opened, before anything is drawn."""
+        self._charge = charge
+
     def open(self, branches: Calibration) -> Session:
-        """Accept branches that fit the budget, and release the count (P5', P9, P18); once."""
+        """Accept branches that fit the budget, charge them, and release the count (P5', P9, P18); once."""
         if self._opened:
             raise KernelError("A private table is opened once.")
         branches = checked_branches(branches)
         check_fits(branches, self.budget, self.relation)
+        costs = Costs(self.budget, self.relation, branches.before, branches.menu)
+        if self._expected not in (None, costs):
+            raise KernelError("This table is charged for other branches.")
         self._opened = True
+        if self._charge is not None:
+            self._charge(costs)
+        self._costs = costs
+        return self._session(branches)
+
+    def _session(self, branches: Calibration) -> Session:
         return Session(self._space, self._noise, self.budget, self.relation, branches)
 
 

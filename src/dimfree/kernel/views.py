@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
-from dimfree.accounting.events import COUNT_STEPS
+from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS
 from dimfree.core.distances import pair_distances
 from dimfree.core.ring import Ring
 from dimfree.core.subsample import fixed_samples, poisson_samples
@@ -46,7 +46,6 @@ from dimfree.mechanisms.directions import Lookout
 from dimfree.mechanisms.length_histogram import length_counts
 from dimfree.mechanisms.missing import clipped_missing, number_missing
 from dimfree.mechanisms.scores import MOVES, Scoring, lengths_of, total_scores
-from dimfree.mechanisms.search import STEPS
 from dimfree.mechanisms.soft_histogram import STEP, Cells, soft_histograms
 
 Which = NDArray[np.intp]
@@ -188,7 +187,7 @@ class View(Sealed):
         def read() -> Callable[[float], int]:
             lengths = lengths_of(space, scoring, units)
             lengths.look(lengths.likely_unit(units, clipped / max(space.count, 1)))
-            return lambda unit: -lengths.clipped(unit) * STEPS
+            return lambda unit: -lengths.clipped(unit) * SEARCH_STEPS
 
         domain = float(units[0]), float(units[-1])
         return NoisyCounts(self._session, read, answers, 1.0, mu, "unit of the scores", domain)
@@ -221,7 +220,7 @@ class View(Sealed):
 
         def read() -> Callable[[float], int]:
             below = np.cumsum(length_counts(space, ball, edges))
-            return lambda edge: int(below[np.searchsorted(edges, edge)]) * STEPS
+            return lambda edge: int(below[np.searchsorted(edges, edge)]) * SEARCH_STEPS
 
         return NoisyCounts(self._session, read, answers, 1.0, mu, "length of most records")
 

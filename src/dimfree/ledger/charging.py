@@ -5,73 +5,54 @@ covers every path of the run. Proof: proofs/ledger/spending.md.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_bounded, calibrate_gaussian
-from dimfree.accounting.composition import Composition
-from dimfree.accounting.events import Costs, counted_records
-from dimfree.accounting.losses import Approximate
-from dimfree.errors import DimfreeError, InvalidParameter
-from dimfree.estimators.choose.constants import SCALE_SEARCH_SHARE
-from dimfree.estimators.opening import UNKNOWN, calibrated
-from dimfree.estimators.run import OUT_OF_RANGE, Run
+from dimfree.accounting.events import Costs
+from dimfree.errors import InvalidParameter
+from dimfree.estimators.run import Beliefs
 from dimfree.geometry.bases.basis import Basis
 from dimfree.ledger.chain import digest_of
-from dimfree.ledger.ledger import Ledger
+from dimfree.ledger.ledger import Charged, Ledger
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.terms import Terms
-from dimfree.results.release import Release
-
-_METHODS = {"auto": "stable", "unknown": "auto"}  # of estimators that are named otherwise in a release
+from dimfree.request import Request
 
 
-def charged_run(
-    ledger: Ledger | None,
-    estimator: str,
-    run: Run,
-    whose: Mapping[str, Any],
-    release: Callable[[Run], Release],
-) -> Release:
-    """Charge a release, then run it. The debit is on disk before the run draws anything, and stays whatever happens.
+class Debit:
+    """The debit of one release: made when its table is opened, and on disk before anything is drawn."""
 
-    What public numbers forbid is an error here, with a ledger and without one: before the debit.
-    """
-    charge = charge_of(estimator, run)
-    if ledger is None:
-        return _completed(estimator, run, release)
-    charged = ledger.charge(
-        charge,
-        terms=terms_of(run.budget, run.relation, whose),
-        private=run.noise.private,
-        what=f"mean, {estimator}",
-        parameters=public_digest(estimator, run),
-    )
-    found = _completed(estimator, run, release)
-    charged.noted(refused=found.refused)
-    return found
+    def __init__(
+        self,
+        ledger: Ledger,
+        request: Request,
+        beliefs: Beliefs,
+        whose: Mapping[str, Any],
+        *,
+        what: str,
+        **more: Any,
+    ) -> None:
+        """`whose`: the privacy unit; `more`: public parameters beside those of the request."""
+        terms = terms_of(request.budget, request.relation, whose)
+        digest = public_digest(what, request, beliefs, **more)
+        private = request.noise.private
+        self._charge = partial(ledger.charge, terms=terms, private=private, what=what, parameters=digest)
+        self._budget = request.budget
+        self._entry: Charged | None = None
 
+    def charge(self, *costs: Costs) -> None:
+        """Charge the costs; BudgetExceeded if not enough is left."""
+        self._entry = self._charge(Charge(self._budget, costs))
 
-def _completed(estimator: str, run: Run, release: Callable[[Run], Release]) -> Release:
-    """The release; a refusal where what was released leads out of the range of the arithmetic.
-
-    Mechanisms raise nothing that depends on a record, so where this happens is a function of released numbers.
-    """
-    try:
-        return release(run)
-    except InvalidParameter:  # a number of the release is not finite; whatever a caller can get wrong was checked
-        pass
-    except DimfreeError:
-        raise
-    except (ArithmeticError, IndexError, ValueError):
-        pass
-    runs = _runs(estimator, run)
-    whole = Approximate("all of the release", run.budget.epsilon, run.budget.delta)
-    costs = runs[0] if runs else Composition(run.budget, run.relation, (whole,))
-    return run.refused(OUT_OF_RANGE, _METHODS.get(estimator, estimator), costs)
+    def note(self, *, refused: bool) -> None:
+        """Note how the release ended; nothing, if public numbers refused it before a debit."""
+        if self._entry is not None:
+            self._entry.noted(refused=refused)
 
 
 def terms_of(budget: Budget, relation: Neighbours, whose: Mapping[str, Any]) -> Terms:
@@ -88,34 +69,6 @@ def check_ledger(ledger: object) -> None:
         )
 
 
-def charge_of(estimator: str, run: Run) -> Charge:
-    """What a run of this estimator is charged, whatever its outcome."""
-    return Charge(run.budget, _runs(estimator, run))
-
-
-def _runs(estimator: str, run: Run) -> tuple[Costs, ...]:
-    """The Gaussians before the branch, and the branches; none for what is charged by its guarantee."""
-    if estimator in ("paper", "basic"):
-        return ()
-    if estimator == "soft":
-        return (run.ledger((), (calibrate_bounded(run.budget),)),)
-    return (_tested(estimator, run),)
-
-
-def _tested(estimator: str, run: Run) -> Costs:
-    """Count and branches (P9). Under replace-one a public number chooses the branch; the worst branch is charged."""
-    if estimator == "columns":
-        menu = calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
-    elif estimator == "unknown":
-        menu = calibrated(run, **UNKNOWN)
-    else:
-        gentle = estimator == "auto" and run.relation is Neighbours.ADD_REMOVE and not run.learn_scale
-        menu = calibrated(run, SCALE_SEARCH_SHARE if run.learn_scale else 0.0, bounded=gentle)
-    if menu.count_stddev is None:
-        return run.ledger((), menu.menu)
-    return run.ledger((counted_records(menu.count_stddev),), menu.menu)
-
-
 def _basis_digest(basis: Basis | None) -> str | None:
     """A digest of the image of a fixed public vector, which tells bases apart."""
     if basis is None:
@@ -124,28 +77,22 @@ def _basis_digest(basis: Basis | None) -> str | None:
     return f"{basis.name} {hashlib.sha256(turned.tobytes()).hexdigest()}"
 
 
-def public_digest(estimator: str, run: Run, **more: Any) -> str:
+def public_digest(what: str, request: Request, beliefs: Beliefs, **more: Any) -> str:
     """SHA-256 of the public parameters of a run, covariance and bounds included: the same give the same digest."""
-    spectrum = hashlib.sha256(run.spectrum.tobytes()).hexdigest()
+    options = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(request.options).items()
+    }
     return digest_of(
         {
-            "estimator": estimator,
-            "epsilon": run.budget.epsilon,
-            "delta": run.budget.delta,
-            "neighbours": run.relation.value,
-            "failure": run.failure,
-            "by_columns": run.by_columns,
-            "outliers": run.model.outliers,
-            "factor": run.model.factor,
-            "learn_scale": run.learn_scale,
-            "stages": run.most_stages,
-            "core_sample": run.core_sample,
-            "window": list(run.window),
-            "denoise": bool(run.denoise),
-            "basis": "auto" if run.menu else _basis_digest(run.space.basis),
-            "columns": run.space.dimension,
-            "spectrum": spectrum,
-            **({} if run.records.bounds is None else run.records.bounds.stated()),
+            "program": what,
+            "epsilon": request.budget.epsilon,
+            "delta": request.budget.delta,
+            "neighbours": request.relation.value,
+            "on_missing": request.on_missing,
+            "options": {**options, "window": list(options["window"])},
+            "basis": "auto" if request.chooses_basis else _basis_digest(beliefs.basis),
+            "columns": len(beliefs.spectrum),
+            "spectrum": hashlib.sha256(beliefs.spectrum.tobytes()).hexdigest(),
             **more,
         }
     )

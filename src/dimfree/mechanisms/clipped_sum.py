@@ -11,15 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
-from dimfree.accounting.events import charged_gaussian, refining_bits
 from dimfree.data.blocks import Columns, Rows
 from dimfree.data.gpu.rows import namespace
-from dimfree.geometry.clip import BALL, clipped_total
+from dimfree.geometry.clip import clipped_total
 from dimfree.geometry.space import Space
-from dimfree.mechanisms import Measured
 from dimfree.mechanisms.centred import Centred
-from dimfree.noise import Noise
 
 Block = NDArray[np.intp] | None  # which coordinates; None: all
 
@@ -71,18 +67,3 @@ def clipped_sum(space: Space, ball: Ball) -> Integers:
 
 def _clipped_total(ball: Ball, rows: Rows) -> Integers:
     return clipped_total(ball.seen(rows), ball.radius, ball.offsets)
-
-
-def noisy_clipped_mean(
-    space: Space, ball: Ball, count: Floats | float, mu: float, relation: Neighbours, purpose: str, *, noise: Noise
-) -> Measured[Floats]:
-    """The mean offset from the centre over `count` (released or public) records, in units of the scale.
-
-    `count`: of all coordinates, or of each.
-    """
-    total = clipped_sum(space, ball)
-    moves = BALL * CHANGED_RECORDS[relation]  # P8
-    bits = refining_bits(moves, mu)
-    event = charged_gaussian(moves * 2**bits, mu, len(total), ball.radius / BALL / 2**bits, purpose)
-    noisy = total * 2**bits + noise.gaussian(event.stddev, len(total))
-    return Measured(noisy * event.step / count, event)

@@ -13,15 +13,12 @@ from functools import partial
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.events import charged_gaussian
 from dimfree.data.blocks import Columns, Mask, Rows, densely, float_squares
 from dimfree.data.progress import during
 from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.clip import BALL, clipped_total, squares
 from dimfree.geometry.space import Space
-from dimfree.mechanisms import Measured
 from dimfree.mechanisms.centred import Centred
-from dimfree.noise import Noise
 
 LENGTH = 2**15  # the length of a direction, in steps
 STEPS = 2**20  # grid steps to one unit of a released number
@@ -115,23 +112,6 @@ def _spreads(directions: Floats, basis: Basis) -> Integers:
     return np.nan_to_num(np.minimum(shares, STEPS), copy=False).astype(np.int64)  # no number: in axes that overflow
 
 
-def noisy_unevenness(seen: Sighting, mu: float, *, noise: Noise) -> Measured[float]:
-    """|Σ k·u∘u|₂: large where a few coordinates hold the offsets. Sensitivity 0.3 in both relations (P11): nothing is
-    negative, so the length is shortest without the record, and an exchange moves it no more than an arrival."""
-    length, purpose = whole_length(seen.squares), "unevenness of the coordinates"
-    return noisy_number(length, BALL, EVEN / BALL, mu, purpose, noise=noise)
-
-
-def noisy_weight(seen: Sighting, mu: float, *, noise: Noise) -> Measured[float]:
-    """Σ k, its normaliser. Sensitivity 1 in both relations (P11)."""
-    return noisy_number(seen.weight, STEPS, 1 / STEPS, mu, "weight of the coordinates", noise=noise)
-
-
-def noisy_spread(seen: Sighting, mu: float, *, noise: Noise) -> Measured[float]:
-    """Σ |T u|₁/√D: small where directions have few large coordinates in T. Sensitivity 1 in both relations (P11)."""
-    return noisy_number(seen.spread, STEPS, 1 / STEPS, mu, "spread in the basis", noise=noise)
-
-
 def _squared(values: Floats, columns: Columns, step: float) -> Floats:
     return values * values * (1 / (float(LENGTH) ** 2 * step))
 
@@ -148,9 +128,3 @@ def _dot(a: Integers, b: Integers) -> int:
     """Σ a·b without overflow, for factors below 2^26: 256 products at a time."""
     products = np.ravel(a) * np.ravel(b)
     return sum(np.add.reduceat(products, np.arange(0, len(products), 256)).tolist())
-
-
-def noisy_number(value: int, moves: int, step: float, mu: float, purpose: str, *, noise: Noise) -> Measured[float]:
-    """A whole number of steps that one record moves by at most `moves`."""
-    event = charged_gaussian(moves, mu, 1, step, purpose)
-    return Measured((value + int(noise.gaussian(event.stddev, 1)[0])) * step, event)

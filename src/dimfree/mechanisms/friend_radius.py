@@ -7,41 +7,11 @@ Proof: proofs/mechanisms/friend_radius.md.
 
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dimfree.accounting.budget import Neighbours
-from dimfree.core.distances import PairDistances
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.search import STEPS, noisy_crossing
-from dimfree.noise import Noise
+from dimfree.accounting.events import SEARCH_STEPS
 
 
 def friend_average_sensitivity(share: Fraction, relation: Neighbours) -> float:
     """In records; one grid step is added for rounding the average down to the grid."""
     moves = max(1 + share, 2 - share) if relation is Neighbours.ADD_REMOVE else Fraction(2)
-    return float(moves) + 1 / STEPS
-
-
-def noisy_friend_radius(
-    pairs: PairDistances,
-    share: Fraction,
-    grid: NDArray[np.float64],
-    count: float,
-    mu: float,
-    relation: Neighbours,
-    *,
-    noise: Noise,
-) -> Measured[float]:
-    """About the first radius of the public grid at which the average record has `share` of all as friends.
-
-    `count` is the released or public number of records.
-    """
-
-    def excess(radius: float) -> int:
-        n = pairs.count
-        average = Fraction(pairs.friend_pairs(radius), n) if n else Fraction(1)
-        return int((average - share * n) * STEPS // 1)
-
-    sensitivity = friend_average_sensitivity(share, relation)
-    return noisy_crossing(excess, grid, float(share), count, sensitivity, mu, "friend radius", noise=noise)
+    return float(moves) + 1 / SEARCH_STEPS

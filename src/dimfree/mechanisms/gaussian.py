@@ -15,8 +15,6 @@ from dimfree.accounting.events import Gaussian, charged_gaussian, refining_bits
 from dimfree.data.blocks import IntegerRows, densely, minus, one_row, width
 from dimfree.data.threads import cores, in_order
 from dimfree.geometry.grid import RADIUS
-from dimfree.mechanisms import Measured
-from dimfree.noise import Noise
 
 _CELLS = 2**20  # entries of a block, of which every thread has some
 _SAFE = 2**62
@@ -30,17 +28,6 @@ def mean_event(sensitivity: float, mu: float, dimension: int, step: float, purpo
     bits = refining_bits(sensitivity, mu)
     steps = sensitivity * 2**bits * (1 + 1e-15) + math.sqrt(dimension)
     return charged_gaussian(steps, mu, dimension, step / 2**bits, purpose), bits
-
-
-def noisy_mean(
-    values: IntegerRows, weights: Integers, sensitivity: float, mu: float, step: float, *, noise: Noise
-) -> Measured[NDArray[np.float64]]:
-    """The weighted mean, where one record step is worth `step`; weighted records lie within twice the radius."""
-    event, bits = mean_event(sensitivity, mu, values.shape[1], step, "mean")
-    exact = rounded_mean(values, weights, bits)
-    drawn = noise.gaussian(event.stddev, values.shape[1])
-    noisy = exact + drawn  # Python integers: no overflow, and the float below sees only this sum
-    return Measured(noisy.astype(np.float64) * event.step, event)
 
 
 def rounded_mean(values: IntegerRows, weights: Integers, bits: int) -> NDArray[np.object_]:

@@ -9,15 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from dimfree._types import Floats, Integers
+from dimfree._types import Integers
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import charged_gaussian
 from dimfree.data.blocks import Mask, Rows
 from dimfree.data.progress import during
 from dimfree.geometry.space import Space
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.directions import LENGTH, STEPS, Lookout, noisy_number, some_rows, whole_length
-from dimfree.noise import Noise
+from dimfree.mechanisms.directions import LENGTH, Lookout, some_rows
 
 UNIT = LENGTH**2  # steps to the outer product of a direction with itself
 DIAGONAL, BESIDE = 29, 41  # 41² < 2·29²: so weighted, half the matrix is no longer than 29 times the whole of it
@@ -42,39 +39,3 @@ def _outer_of(lookout: Lookout, rows: Rows) -> Integers:
         directions = lookout.directions(some)
         total += directions.T @ directions
     return total.astype(np.int64).ravel()
-
-
-def noisy_togetherness(outer: Integers, mu: float, relation: Neighbours, *, noise: Noise) -> Measured[float]:
-    """|A - diag A|_F: near √n if coordinates are uncorrelated, near n if all records lie on one oblique line.
-
-    Sensitivity 1 [√2]: leaving the diagonal out shortens a difference of two sums (P11).
-    """
-    beside = outer.copy()
-    np.fill_diagonal(beside, 0)
-    moves = math.ceil(STEPS * MOVES[relation])
-    value = whole_length(beside) * STEPS // UNIT
-    return noisy_number(value, moves, 1 / STEPS, mu, "togetherness of the coordinates", noise=noise)
-
-
-@during("basis")
-def noisy_outer_sum(outer: Integers, mu: float, relation: Neighbours, *, noise: Noise) -> Measured[Floats]:
-    """A with symmetric Gaussian noise: variance s² on the diagonal, about s²/2 off it (P12).
-
-    Released is the half matrix (29·A_ii, 41·A_ij), i < j, with equal noise in all its entries.
-    """
-    size = len(outer)
-    moves = math.ceil(DIAGONAL * UNIT * MOVES[relation])
-    event = charged_gaussian(moves, mu, size * (size + 1) // 2, 1 / (DIAGONAL * UNIT), "basis")
-    drawn = noise.gaussian(event.stddev, event.dimension)
-    noisy, start = np.zeros((size, size)), 0
-    for row in range(size):
-        noisy[row, row:] = _with_noise(outer[row, row:], drawn[start : start + size - row])
-        start += size - row
-    return Measured((noisy + np.triu(noisy, 1).T) / UNIT, event)
-
-
-def _with_noise(half_row: Integers, drawn: Integers) -> Floats:
-    """In units of A's steps: whole numbers with noise, divided by their weights."""
-    weights = np.full(len(half_row), BESIDE)
-    weights[0] = DIAGONAL
-    return (half_row * weights + drawn) / weights

@@ -14,16 +14,12 @@ import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import charged_gaussian, refining_bits
 from dimfree.data.blocks import Columns, Rows
 from dimfree.data.gpu.rows import Tensor, namespace, rooted
-from dimfree.geometry.clip import BALL, clipped_total
+from dimfree.geometry.clip import clipped_total
 from dimfree.geometry.space import Space
-from dimfree.mechanisms import Measured
 from dimfree.mechanisms.centred import Centred
 from dimfree.mechanisms.score_lengths import ScoreLengths, blur
-from dimfree.mechanisms.search import STEPS, noisy_crossing
-from dimfree.noise import Noise
 
 MOVES = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of a clipped non-negative sum (P10)
 
@@ -74,33 +70,11 @@ class Scoring(Centred):
             return scores
 
 
-def clipped_scores(space: Space, scoring: Scoring, unit: float) -> int:
-    """How many records would be clipped with this unit R. Private."""
-    return lengths_of(space, scoring).clipped(unit)
-
-
 def lengths_of(space: Space, scoring: Scoring, grid: Floats | None = None) -> ScoreLengths:
     """Private: the lengths of scores; with a grid of units, what a length at one of them says of the others."""
     scoring = scoring.before(space.units)
     off = math.inf if grid is None else blur(scoring.scale, scoring.norm, grid, space.dimension)
     return ScoreLengths(space, scoring.norm, lambda unit: partial(scoring.scores, unit), off)
-
-
-def noisy_unit(
-    space: Space, scoring: Scoring, unclipped: float, count: float, grid: Floats, mu: float, *, noise: Noise
-) -> Measured[float]:
-    """The unit R of the grid at which about a share `unclipped` of `count` records is not clipped.
-
-    `count` is released or public; the number of clipped records moves by at most one.
-    """
-    allowed = (1 - unclipped) * count
-    lengths = lengths_of(space, scoring, grid)
-    lengths.look(lengths.likely_unit(grid, allowed / max(space.count, 1)))
-
-    def spare(unit: float) -> int:
-        return round(allowed * STEPS) - lengths.clipped(unit) * STEPS
-
-    return noisy_crossing(spare, grid, unclipped, count, 1.0, mu, "unit of the scores", noise=noise)
 
 
 def total_scores(space: Space, scoring: Scoring, unit: float) -> Integers:
@@ -110,16 +84,3 @@ def total_scores(space: Space, scoring: Scoring, unit: float) -> Integers:
 
 def _clipped_total(scoring: Scoring, unit: float, rows: Rows) -> Integers:
     return clipped_total(rows, scoring.norm, partial(scoring.scores, unit))
-
-
-def noisy_scores(
-    space: Space, scoring: Scoring, unit: float, mu: float, relation: Neighbours, *, noise: Noise
-) -> Measured[Floats]:
-    """The noisy sum of clipped scores, in units of the score."""
-    total = total_scores(space, scoring, unit)
-    moves = BALL * MOVES[relation] * (1 + 1e-15)
-    bits = refining_bits(moves, mu)
-    step = scoring.norm / BALL / 2**bits
-    event = charged_gaussian(moves * 2**bits, mu, space.dimension, step, "variances")
-    noisy = total * 2**bits + noise.gaussian(event.stddev, space.dimension)
-    return Measured(noisy * step, event)

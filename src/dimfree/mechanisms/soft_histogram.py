@@ -14,14 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
-from dimfree.accounting.events import charged_gaussian, refining_bits
 from dimfree.data.blocks import ALL, Columns, Rows, SparseRows
 from dimfree.data.gpu.rows import DeviceRows, beside, here, namespace, parts
 from dimfree.geometry.space import Space
-from dimfree.mechanisms import Measured
 from dimfree.mechanisms.centred import Centred, PerColumn
-from dimfree.noise import Noise
 
 STEP = 2**20  # the norm of one entry's weights, in whole numbers
 _LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
@@ -103,28 +99,6 @@ def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Inte
     else:
         total = space.summed(partial(_sums_of, cells, which), size, tiles=size < _LARGE)
     return total.reshape(len(which), cells.cells)
-
-
-def noisy_histograms(
-    space: Space,
-    cells: Cells,
-    which: NDArray[np.intp],
-    mu: float,
-    relation: Neighbours,
-    purpose: str,
-    *,
-    noise: Noise,
-) -> Measured[Floats]:
-    """The histograms of the columns `which`, in records, with Gaussian noise.
-
-    Guarantee: sensitivity √k for k columns, √(2k) under replace-one, as no weight is negative (P19).
-    """
-    total = soft_histograms(space, cells, which)
-    moves = STEP * math.sqrt(len(which) * CHANGED_RECORDS[relation]) * (1 + 1e-15)  # P19
-    bits = refining_bits(moves, mu)
-    event = charged_gaussian(moves * 2**bits, mu, total.size, 1 / STEP / 2**bits, purpose)
-    noisy = total.ravel() * 2**bits + noise.gaussian(event.stddev, total.size)
-    return Measured(noisy.reshape(total.shape) * event.step, event)
 
 
 def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:

@@ -60,8 +60,6 @@ BASES = {
     "own axes": "noise follows the variances of the columns",
     "spherical": "the same noise in all columns: no shape was predicted to reduce it",
     "dct": "noise follows variances in the cosine transform over the order of the columns",
-    "haar": "noise follows variances in the Haar wavelets over the order of the columns",
-    "hadamard": "noise follows variances in the Walsh–Hadamard transform of the columns",
     "given": "noise follows variances along the public axes that were given",
     "learned": "noise follows directions learned from the records",
 }

@@ -112,7 +112,7 @@ def _outcome(release: Release, level: float, among: int, pictures: bool) -> Outc
         alternative=text_of_chart(reading),
         noise=_range(f"{lengths.min():.2g}", f"{lengths.max():.2g}"),
         noise_length=float((lengths**2).sum() ** 0.5),
-        within=_OWN_UNITS if ball is None else _within(ball, release.denoised),
+        within=_OWN_UNITS if ball is None else _within(ball),
         parts=[] if ball is None or math.isinf(ball.radius) else _SENTENCES.split(ball.statement())[1:],
         lead=f"Noise: {spread_words(release)}" if reading.by_columns else reading.line,
         by_columns=column_rows(release)[1:],
@@ -120,10 +120,10 @@ def _outcome(release: Release, level: float, among: int, pictures: bool) -> Outc
     )
 
 
-def _within(ball: ConfidenceBall, shrunk: bool) -> str:
+def _within(ball: ConfidenceBall) -> str:
     if math.isinf(ball.radius):
         return NO_POPULATION
-    about = "the unbiased mean, from which the released one was shrunk" if shrunk else "the released mean"
+    about = "the released mean"
     return (
         f"With {100 * ball.confidence:g}% confidence {ball.covers} lies within {number(ball.radius)} of {about}, in "
         "Euclidean distance over all coordinates."
@@ -158,7 +158,7 @@ def _row(reading: Reading, reach: Reach | None, place: int, columns: Sequence[st
     noise, mean = float(reading.noise[place]), float(reading.mean[place])
     low, high = float(reading.low[place]), float(reading.high[place])
     around = with_noise_digits(noise, (high - low) / 2)
-    between = _range(with_noise_digits(noise, low), with_noise_digits(noise, high)) if reading.shrunk else f"± {around}"
+    between = f"± {around}"
     return Row(
         place=str(place),
         name=shown_names(columns, [place])[0],

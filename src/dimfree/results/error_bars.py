@@ -22,10 +22,6 @@ class ErrorBars(ABC):
 
     @property
     @abstractmethod
-    def unbiased_mean(self) -> Floats: ...
-
-    @property
-    @abstractmethod
     def noise_stddev(self) -> Floats: ...
 
     @property
@@ -43,7 +39,7 @@ class ErrorBars(ABC):
     def confidence_interval(
         self, level: float = 0.95, *, target: Target = "population", simultaneous: bool = False
     ) -> tuple[Floats, Floats]:
-        """A confidence interval for each coordinate, about `unbiased_mean`, so that it is valid for any prior.
+        """A confidence interval for each coordinate, about `mean`.
 
         Parameters
         ----------
@@ -72,14 +68,13 @@ class ErrorBars(ABC):
         level = check_probability("level", level)
         uncertainty = self._uncertainty(target)
         reach = uncertainty.reach(level, simultaneous=check_flag("simultaneous", simultaneous))
-        return self.unbiased_mean - reach, self.unbiased_mean + reach
+        return self.mean - reach, self.mean + reach
 
     def error_radius(self, level: float = 0.95, *, target: Target = "population") -> float:
         """The Euclidean distance that the error stays within at the given level.
 
         By the exact law of the noise, a weighted chi-square, widened by what drawing in far records has likely added
-        (`error_model.clipping`). Where `mean` was denoised, its distance from `unbiased_mean` is added: valid, and
-        wider than its likely error.
+        (`error_model.clipping`).
 
         Parameters
         ----------
@@ -98,11 +93,10 @@ class ErrorBars(ABC):
         RefusedRelease
             If the release was refused.
         """
-        radius = self._uncertainty(target).length(check_probability("level", level))
-        return radius + float(np.linalg.norm(self.mean - self.unbiased_mean))
+        return self._uncertainty(target).length(check_probability("level", level))
 
     def confidence_ball(self, level: float = 0.95, *, target: Target = "population") -> ConfidenceBall:
-        """A ball about `unbiased_mean` that covers the target, and what its radius is made of.
+        """A ball about `mean` that covers the target, and what its radius is made of.
 
         Columns that have no interval (`one_value`) are not covered.
 
@@ -123,7 +117,7 @@ class ErrorBars(ABC):
         RefusedRelease
             If the release was refused.
         """
-        return ConfidenceBall.about(self.unbiased_mean, self._uncertainty(target), check_probability("level", level))
+        return ConfidenceBall.about(self.mean, self._uncertainty(target), check_probability("level", level))
 
     def confidence_box(
         self, level: float = 0.95, *, target: Target = "population", simultaneous: bool = True
@@ -149,7 +143,7 @@ class ErrorBars(ABC):
             If the release was refused.
         """
         level, uncertainty = check_probability("level", level), self._uncertainty(target)
-        return ConfidenceBox.about(self.unbiased_mean, uncertainty, level, simultaneous=simultaneous)
+        return ConfidenceBox.about(self.mean, uncertainty, level, simultaneous=simultaneous)
 
     def spread_bounds(self) -> tuple[Floats, Floats] | None:
         """Bounds on the standard deviation of one record in each column.

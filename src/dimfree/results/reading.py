@@ -40,7 +40,6 @@ class Reading:
     by_columns: bool  # every column was read by itself
     bounded: bool  # the spread is known up to a factor only
     line: str  # noise compared with the spread, in one sentence
-    shrunk: bool  # the error bars are not centred at the mean
     note: str  # what the intervals cover
     verdicts: Places
     without: NDArray[np.bool_]  # coordinates without an interval
@@ -54,12 +53,12 @@ class Reading:
         together = release.confidence_interval(level, target=target, simultaneous=True)
         ends = (*release.confidence_interval(level, target=target), *together)
         without = np.isinf(ends[0])
-        low, high, all_low, all_high = (np.where(without, release.unbiased_mean, end) for end in ends)
+        low, high, all_low, all_high = (np.where(without, release.mean, end) for end in ends)
         clipping = release.error_model.clipping
         return cls(
             mean=release.mean,
             noise=release.noise_stddev,
-            strength=np.abs(release.unbiased_mean) / release.noise_stddev,
+            strength=np.abs(release.mean) / release.noise_stddev,
             low=low,
             high=high,
             all_low=all_low,
@@ -69,7 +68,6 @@ class Reading:
             by_columns=release.reach is not None,
             bounded=release.shape is not None,
             line=noise_line([release]),
-            shrunk=release.denoised,
             note=interval_note(release.error_model, target),
             verdicts=verdicts(release),
             without=without,
@@ -99,7 +97,7 @@ class Reading:
         return 2 * len(known) >= self.dimension and bool(known.max() > MIXED_UNITS * known.min())
 
     def in_spreads(self) -> Self:
-        """Every column from its own unbiased mean, in units of its own spread; all 0 where that is not known."""
+        """Every column from its own mean, in units of its own spread; all 0 where that is not known."""
         origin, known = (self.low + self.high) / 2, self.spread > 0
         unit = np.where(known, self.spread, np.inf)
         places = {

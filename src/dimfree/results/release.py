@@ -65,7 +65,6 @@ class Release(ErrorBars):
     _noise_stddev: Floats | None = None
     _error_model: ErrorModel | None = None
     _shape: LearnedShape | None = None
-    _denoised: Floats | None = None
     _reach: Reach | None = None
 
     def __post_init__(self) -> None:
@@ -81,7 +80,6 @@ class Release(ErrorBars):
         noise_stddev: ArrayLike,
         error_model: ErrorModel | None = None,
         shape: LearnedShape | None = None,
-        denoised: ArrayLike | None = None,
         reach: Reach | None = None,
         **common: Any,
     ) -> Self:
@@ -95,8 +93,6 @@ class Release(ErrorBars):
             What is publicly known of the records beyond the noise.
         shape : LearnedShape, optional
             The variances learned on the way.
-        denoised : array_like of shape (d,), optional
-            The shrunk mean, where `denoise=True` asked for one.
         reach : Reach, optional
             How far from a centre the records counted in full.
         **common
@@ -106,7 +102,7 @@ class Release(ErrorBars):
         -------
         Release
         """
-        arrays: dict[str, Any] = {"_mean": mean, "_noise_stddev": noise_stddev, "_denoised": denoised}
+        arrays: dict[str, Any] = {"_mean": mean, "_noise_stddev": noise_stddev}
         model = ErrorModel() if error_model is None else error_model
         return cls(**arrays, _error_model=model, _shape=shape, _reach=reach, **common)
 
@@ -135,21 +131,11 @@ class Release(ErrorBars):
     @property
     def mean(self) -> Floats:
         """The released mean, (d,), read-only. A refused release raises RefusedRelease."""
-        return self.unbiased_mean if self._denoised is None else self._denoised
-
-    @property
-    def unbiased_mean(self) -> Floats:
-        """The mean with nothing but its Gaussian noise: the same as `mean`, unless denoise=True shrank `mean`."""
         return self._refuse("mean") if self._mean is None else self._mean
 
     @property
-    def denoised(self) -> bool:
-        """Whether `mean` was shrunk. Error bars are then centred at `unbiased_mean`."""
-        return self._denoised is not None
-
-    @property
     def noise_stddev(self) -> Floats:
-        """The public standard deviation of the noise of `unbiased_mean` in each coordinate, (d,), read-only."""
+        """The public standard deviation of the noise of `mean` in each coordinate, (d,), read-only."""
         return self._refuse("noise_stddev") if self._noise_stddev is None else self._noise_stddev
 
     @property

@@ -51,10 +51,7 @@ def _outcome(release: "Release") -> dict[str, Any]:
     if release.refusal is not None:
         if not isinstance(release.refusal, str) or not release.refusal.strip():
             raise InvalidParameter("Expected the reason of a refusal to be a sentence.")
-        if any(
-            part is not None
-            for part in (*arrays, release._error_model, release._shape, release._denoised, release._reach)
-        ):
+        if any(part is not None for part in (*arrays, release._error_model, release._shape, release._reach)):
             raise InvalidParameter("Expected a refused release without mean and noise_stddev.")
         return {}
     frozen: dict[str, Any] = {
@@ -64,8 +61,6 @@ def _outcome(release: "Release") -> dict[str, Any]:
     }
     if release._shape is not None:
         frozen["_shape"] = check_kind("shape", release._shape, LearnedShape).frozen(release.dimension)
-    if release._denoised is not None:
-        frozen["_denoised"] = frozen_numbers("the denoised mean", release._denoised, release.dimension)
     if release._reach is not None:
         frozen["_reach"] = check_kind("reach", release._reach, Reach).frozen(release.dimension)
     if not np.all(frozen["_noise_stddev"] > 0):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FORMAT = 5  # raise it whenever an older reader would misunderstand the file
 _KEYS = (
     "format", "guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal",
-    "mean", "noise_stddev", "error_model", "shape", "denoised", "reach",
+    "mean", "noise_stddev", "error_model", "shape", "reach",
 )  # fmt: skip
 _AGAIN = "export it again with release.to_json()."
 
@@ -63,7 +63,6 @@ def _document(release: "Release") -> dict[str, Any]:
         "noise_stddev": None if release._noise_stddev is None else release._noise_stddev.tolist(),
         "error_model": None if release._error_model is None else release._error_model.to_dict(),
         "shape": None if release._shape is None else release._shape.to_dict(),
-        "denoised": None if release._denoised is None else release._denoised.tolist(),
         "reach": None if release._reach is None else release._reach.to_dict(),
         "ledger": release.ledger.to_dict(),
     }
@@ -98,7 +97,7 @@ def _fields_of(document: dict[str, Any]) -> dict[str, Any]:
     values = {name: document[name] for name in _KEYS if name != "format"}
     model, shape, reach = (values.pop(name) for name in ("error_model", "shape", "reach"))
     return {
-        **{f"_{name}": values.pop(name) for name in ("mean", "noise_stddev", "denoised")},
+        **{f"_{name}": values.pop(name) for name in ("mean", "noise_stddev")},
         **values,
         "_error_model": None if model is None else ErrorModel.from_dict(model),
         "_shape": None if shape is None else LearnedShape.from_dict(shape),

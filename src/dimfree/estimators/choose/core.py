@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.calibrate import Calibration, bound_distance, remaining_mu
-from dimfree.accounting.events import Bounded, Tested
-from dimfree.core import soft, stable
+from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.events import Tested
+from dimfree.core import stable
 from dimfree.estimators.choose.constants import (
-    BOUND_SHARES,
     CAPACITY_DEVIATIONS,
     CORE_ALONE,
     CORE_SAMPLE_LEAST,
     CORE_SAMPLE_PER_STEP,
-    DEFAULT_BOUND_SHARE,
     EXTRA_LOSERS,
     FEW,
     FULL_SHARES,
@@ -74,24 +72,6 @@ class StableChoice:
     def needs(self) -> int:
         """From so many records on their number does not keep the test from passing: n_0 + K (P14)."""
         return (self.floor or 0) + self.branch.ladder.length
-
-
-@dataclass(frozen=True)
-class BoundedChoice:
-    """Parameters of one run of the soft or the basic core."""
-
-    branch: Bounded
-    radius: float
-    bound_mu: float  # precision spent on the lower bound
-    noise: float = math.inf  # predicted, where the number of records is known
-
-    @property
-    def distance(self) -> float:
-        return bound_distance(self.branch)
-
-    @property
-    def mean_mu(self) -> float:
-        return remaining_mu(self.branch, self.bound_mu)
 
 
 @dataclass(frozen=True)
@@ -300,27 +280,3 @@ def friends_needed(share: float, steps: int, count: int, relation: Neighbours) -
     if relation is Neighbours.REPLACE_ONE:
         return share + steps / count
     return share * (count + 2 * steps) / (count + steps)
-
-
-def choose_soft(branch: Bounded, count: float, model: HonestModel) -> BoundedChoice | None:
-    """The soft core for an estimated number of records, or None if its lower bound would likely be refused."""
-    radius, weight = _typical_radius(model)
-    choices = []
-    for share in BOUND_SHARES:
-        bound_mu = math.sqrt(share) * branch.mu
-        choice = BoundedChoice(branch, radius, bound_mu)
-        lowest = weight * count - (choice.distance + 3) * soft.TOTAL_SENSITIVITY / bound_mu
-        if lowest > soft.SMALLEST_TOTAL:
-            noise = soft.MEAN_SENSITIVITY * radius / lowest / choice.mean_mu
-            choices.append(BoundedChoice(branch, radius, bound_mu, noise))
-    return min(choices, key=lambda choice: choice.noise, default=None)
-
-
-def default_bounded(branch: Bounded, model: HonestModel) -> BoundedChoice:
-    """The soft or basic core when nothing is known about the number of records."""
-    return BoundedChoice(branch, _typical_radius(model)[0], math.sqrt(DEFAULT_BOUND_SHARE) * branch.mu)
-
-
-def _typical_radius(model: HonestModel) -> tuple[float, float]:
-    radius, weight = model.radii.best_ratio(1 - model.outliers)
-    return model.factor * radius, weight

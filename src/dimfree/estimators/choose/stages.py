@@ -117,7 +117,6 @@ def best_schedule(
     relation: Neighbours,
     *,
     blocks: bool,
-    most_stages: int | None = None,
     looked: bool = False,
     early: float = 1.0,
 ) -> Schedule | None:
@@ -128,7 +127,7 @@ def best_schedule(
     `looked`: the records' lengths are looked at, and the last COUNTED_STAGES stages alone count in the answer. `early`:
     the share of the records that all stages but the last see.
     """
-    most = MOST_STAGES if most_stages is None else most_stages
+    most = MOST_STAGES
     share = look_share(float(spectrum.sum() / spectrum.max())) if looked else 0.0
     eigenvalues = np.ascontiguousarray(spectrum, dtype=np.float64).tobytes()
     return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share, early)

@@ -17,7 +17,7 @@ from dimfree.estimators.columns.state import ColumnState
 from dimfree.estimators.learn.radius import look_precision, noisy_lengths, widened
 from dimfree.estimators.learn.tail import Tail, bias_in_bars, outer_radius
 from dimfree.geometry.clip import HELD
-from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
+from dimfree.mechanisms.clipped_sum import Ball
 from dimfree.results.reach import Reach
 
 
@@ -44,7 +44,7 @@ def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
     ball = Ball(state.centre, state.scale, state.length, cap=state.cap)
     look = look_precision(state.widest, state.precision, state.left)
     state, seen = state.release(look / state.precision, lambda mu: noisy_lengths(setting, ball, rank, mu))
-    return state, Tail.fitted(seen, rank, state.length)
+    return state, Tail.fitted(seen.value, rank, state.length)
 
 
 @during("last stage")
@@ -53,17 +53,13 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
     everything that is left (P8)."""
     setting, scale = state.setting, state.scale
     ball = Ball(state.centre, scale, clipping_radius(state, tail), cap=state.cap)
-    state, offset = state.release(
-        state.left / state.precision,
-        lambda mu: noisy_clipped_mean(
-            setting.space, ball, state.counts, mu, setting.relation, "mean", noise=setting.noise
-        ),
-    )
-    event = state.events[-1]
-    noise = np.hypot(event.stddev * event.step, offset * state.count_stddevs) / state.counts  # of sum, and of n̂
+    share = state.left / state.precision
+    state, total = state.release(share, lambda mu: setting.view.clipped_sum(ball, mu, "mean"))
+    offset = total.value / state.counts
+    noise = np.hypot(total.stddev, offset * state.count_stddevs) / state.counts  # of sum, and of n̂
     mean = state.centre + offset * scale
     variance = (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2  # and of its last bit
-    bias = bias_in_bars(tail, ball.radius, state.widest, event.mu / setting.moves)
+    bias = bias_in_bars(tail, ball.radius, state.widest, total.event.mu / setting.moves)
     return state, Answer(mean, variance, ball, tail.most_beyond(min(ball.radius, ball.cap)), bias)
 
 

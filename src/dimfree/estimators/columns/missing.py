@@ -20,27 +20,22 @@ from dimfree.estimators.choose.constants import (
 )
 from dimfree.estimators.columns.state import ColumnState
 from dimfree.estimators.learn.shrinkage import denoised
-from dimfree.mechanisms.missing import noisy_missing, noisy_missing_counts
 from dimfree.mechanisms.scores import MOVES
 
 
 @during("missing entries")
 def count_missing(state: ColumnState) -> ColumnState:
     """The state that knows which share of the records has an entry in each column (P22)."""
-    setting, d = state.setting, state.setting.space.dimension
+    setting, d = state.setting, state.setting.view.dimension
     share = float(np.clip(1 / (MISSING_ERROR * setting.count) ** 2 / state.precision, *MISSING_SHARES))
-    state, found = state.release(share, lambda mu: noisy_missing(setting.space, mu, noise=setting.noise))
-    stddev = _noise(state)
-    overall = _standing_out(found / setting.count, stddev)
+    state, found = state.release(share, setting.view.missing)
+    missing, stddev = found.value / setting.count, found.stddev / setting.count
+    overall = _standing_out(missing, stddev)
     norm = missing_norm(overall, d, _affordable_norm(state))
-    state, counts = state.release(
-        MISSING_COUNTS_SHARE,
-        lambda mu: noisy_missing_counts(setting.space, norm, mu, setting.relation, noise=setting.noise),
-    )
-    present, variance = _present(counts / setting.count, _noise(state), overall)
-    lost = _lost(
-        found / setting.count - counts.mean() / setting.count, math.hypot(stddev, _noise(state) / math.sqrt(d))
-    )
+    state, counts = state.release(MISSING_COUNTS_SHARE, lambda mu: setting.view.missing_by_column(norm, mu))
+    by_column, noise = counts.value / setting.count, counts.stddev / setting.count
+    present, variance = _present(by_column, noise, overall)
+    lost = _lost(missing - counts.value.mean() / setting.count, math.hypot(stddev, noise / math.sqrt(d)))
     return replace(state, present=present, present_stddev=np.sqrt(variance + stddev**2 + lost**2))
 
 
@@ -75,9 +70,3 @@ def _present(missing: Floats, noise: float, overall: float) -> tuple[Floats, Flo
 def _standing_out(share: float, noise: float) -> float:
     """A share of missing entries, drawn towards none as far as the noise explains it: most tables miss few entries."""
     return min(share - noise**2 / share, 1.0) if share > noise else 0.0
-
-
-def _noise(state: ColumnState) -> float:
-    """Of the last release, in shares of the records."""
-    event = state.events[-1]
-    return event.stddev * event.step / state.setting.count

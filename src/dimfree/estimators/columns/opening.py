@@ -39,8 +39,7 @@ from dimfree.estimators.choose.constants import (
 )
 from dimfree.estimators.columns.reading import Places, read_magnitudes, read_places
 from dimfree.estimators.columns.state import ColumnState
-from dimfree.mechanisms.count import noisy_valid_count
-from dimfree.mechanisms.soft_histogram import Cells, Magnitudes, Offsets, noisy_histograms
+from dimfree.mechanisms.soft_histogram import Cells, Magnitudes, Offsets
 
 Which = NDArray[np.intp]
 
@@ -48,11 +47,9 @@ Which = NDArray[np.intp]
 def count_valid(state: ColumnState) -> ColumnState:
     """The state whose number of records is that of the valid ones: invalid ones are in no histogram and no sum."""
     setting = state.setting
-    state, found = state.release(
-        VALID_COUNT_SHARE, lambda mu: noisy_valid_count(setting.space, mu, noise=setting.noise)
-    )
-    stddev = state.events[-1].stddev * state.events[-1].step
-    return replace(state, setting=replace(setting, count=max(found, stddev, 1.0), count_stddev=stddev))
+    state, found = state.release(VALID_COUNT_SHARE, setting.view.valid_count)
+    count = max(found.value, found.stddev, 1.0)
+    return replace(state, setting=replace(setting, count=count, count_stddev=found.stddev))
 
 
 @during("columns")
@@ -82,12 +79,8 @@ def _look(
 ) -> tuple[ColumnState, Floats, Floats]:
     """(the state that has paid a share of P, shares of records, noise of one cell) of these columns."""
     setting, counts_of = state.setting, state.counts[which]
-    state, counts = state.release(
-        share,
-        lambda mu: noisy_histograms(setting.space, cells, which, mu, setting.relation, purpose, noise=setting.noise),
-    )
-    event = state.events[-1]
-    return state, counts / counts_of[:, None], event.stddev * event.step / counts_of
+    state, counts = state.release(share, lambda mu: setting.view.histograms(cells, which, mu, purpose))
+    return state, counts.value / counts_of[:, None], counts.stddev / counts_of
 
 
 def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
@@ -97,7 +90,7 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
     Columns in doubt, and those that show hardly anything but zeros, are looked at again, with the most that a look may
     cost: they are few. It ends when a share of P is spent. Looks count by their precision.
     """
-    d, share = state.setting.space.dimension, look_share(state)
+    d, share = state.setting.view.dimension, look_share(state)
     which, magnitudes, far = np.arange(d), np.zeros(d), np.zeros(d)
     total, weight = np.zeros((d, Magnitudes.cells)), np.zeros(d)
     least = state.left - MAGNITUDE_SHARE * state.precision
@@ -125,7 +118,7 @@ def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState
     d, share, width = len(magnitudes), look_share(state), magnitudes.copy()
     behind, looks, least = np.zeros((d, 2)), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
     noise, atoms = np.full(d, np.inf), np.zeros(d, dtype=np.bool_)
-    while len(which) and len(state.events) < MOST_LOOKS:
+    while len(which) and state.releases < MOST_LOOKS:
         part = share * len(which) / d
         if state.left - part * state.precision < least:
             break

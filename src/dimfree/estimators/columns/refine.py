@@ -29,8 +29,8 @@ from dimfree.estimators.choose.constants import (
 from dimfree.estimators.columns.state import ColumnState
 from dimfree.estimators.learn.shrinkage import learned_variances
 from dimfree.estimators.learn.spreads import EarlierSpreads, VarianceRelease
-from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
-from dimfree.mechanisms.scores import MOVES, Scoring, noisy_scores
+from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.mechanisms.scores import MOVES, Scoring
 
 
 @during("centre")
@@ -38,14 +38,9 @@ def recentre(state: ColumnState) -> ColumnState:
     """The mean of all records clipped at a public multiple of their expected length; improves the centre only (P8)."""
     setting, scale = state.setting, state.scale
     ball = Ball(state.centre, scale, MIDDLE_RADIUS * state.length)
-    state, offset = state.release(
-        MIDDLE_SHARE,
-        lambda mu: noisy_clipped_mean(
-            setting.space, ball, state.counts, mu, setting.relation, "centre", noise=setting.noise
-        ),
-    )
-    event = state.events[-1]
-    variance = (event.stddev * event.step / state.counts * scale) ** 2
+    state, total = state.release(MIDDLE_SHARE, lambda mu: setting.view.clipped_sum(ball, mu, "centre"))
+    offset = total.value / state.counts
+    variance = (total.stddev / state.counts * scale) ** 2
     weight = state.centre_variance / (state.centre_variance + variance)
     left = np.minimum(weight * variance + (MIDDLE_BIAS * state.stddev) ** 2, state.centre_variance + variance)
     return replace(state, centre=state.centre + weight * offset * scale, centre_variance=left)
@@ -60,15 +55,12 @@ def measure_spreads(state: ColumnState) -> ColumnState:
     """
     setting, guess = state.setting, state.about_centre
     share = float(np.clip(COLUMN_SCORE_STRENGTH / state.strength**2, *COLUMN_SCORE_SHARES))
-    norm = SCORE_LENGTH * math.sqrt(setting.space.dimension)
+    norm = SCORE_LENGTH * math.sqrt(setting.view.dimension)
     mu = math.sqrt(share * state.precision) / MOVES[setting.relation]
     unit = max(1.0, SCORED_TYPICAL * setting.count * mu / norm)
     scoring = Scoring(state.centre, guess, norm)
-    state, total = state.release(
-        share, lambda mu: noisy_scores(setting.space, scoring, unit, mu, setting.relation, noise=setting.noise)
-    )
-    event = state.events[-1]
-    return _with_spreads(state, total / state.counts, event.stddev * event.step / state.counts, unit * guess**2)
+    state, total = state.release(share, lambda mu: setting.view.scores(scoring, unit, mu))
+    return _with_spreads(state, total.value / state.counts, total.stddev / state.counts, unit * guess**2)
 
 
 def _with_spreads(state: ColumnState, scores: Floats, noise: Floats, unit: Floats) -> ColumnState:
@@ -90,15 +82,11 @@ def widen_tails(state: ColumnState) -> ColumnState:
     sum is about the number of its large entries, and a little of the others. The spread grows by what it is over that
     of the median column and the noise. With few records noise alone would widen columns, so nothing is released.
     """
-    setting, d = state.setting, state.setting.space.dimension
+    setting, d = state.setting, state.setting.view.dimension
     if d == 1 or state.strength <= RECENTRE_STRENGTH:
         return state
     scoring, unit = Scoring(state.centre, state.about_centre, 1.0), TAIL_SCORE_UNIT * math.sqrt(d)
-    state, total = state.release(
-        TAIL_SCORE_SHARE,
-        lambda mu: noisy_scores(setting.space, scoring, unit, mu, setting.relation, noise=setting.noise),
-    )
-    event = state.events[-1]
-    middle, noise = max(float(np.median(total)), 0.0), event.stddev * event.step
-    stddev = state.stddev * np.maximum(total / (middle + noise), 1.0)
-    return replace(state, stddev=stddev, tailed=total > middle + STANDS_OUT * noise)
+    state, total = state.release(TAIL_SCORE_SHARE, lambda mu: setting.view.scores(scoring, unit, mu))
+    middle, noise = max(float(np.median(total.value)), 0.0), total.stddev
+    stddev = state.stddev * np.maximum(total.value / (middle + noise), 1.0)
+    return replace(state, stddev=stddev, tailed=total.value > middle + STANDS_OUT * noise)

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri
 
-from dimfree._types import Floats
 from dimfree.accounting.budget import LARGEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
 from dimfree.accounting.events import Branch, Costs, OnlyGaussian
@@ -35,12 +34,12 @@ from dimfree.estimators.columns.refine import measure_spreads, recentre, widen_t
 from dimfree.estimators.columns.state import ColumnState
 from dimfree.estimators.learn import restore
 from dimfree.estimators.learn.population import Lengths, learned_population, some_unmeasured
-from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import learned_shape
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import Tail
-from dimfree.estimators.opening import early_sample, released_size
+from dimfree.estimators.opening import early_sample, open_table, public_size
 from dimfree.estimators.run import CAUTION, Run
+from dimfree.kernel import Session
 from dimfree.results.release import Release
 
 METHOD = "columns"
@@ -52,10 +51,9 @@ def release_columns(run: Run) -> Release:
     """objective="relative", or on_missing="column": count, then columns; refused where the released number of records
     is too small."""
     calibration = calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
-    size, before = released_size(run, calibration)  # P5'
-    ledger = run.ledger(before, calibration.menu, chosen=0)  # P17
-    refusal = _refused(run, size, calibration, replace(ledger, chosen=None))
-    return refusal or release_by_columns(run, size, ledger, relative=run.by_columns == "relative")
+    session, size = open_table(run, calibration)
+    refusal = _refused(run, size, calibration, session.costs())
+    return refusal or release_by_columns(run, session, calibration.menu[0], size)
 
 
 def untested_branch(run: Run, calibration: Calibration, size: Size, *, alone: bool) -> OnlyGaussian | None:
@@ -63,7 +61,7 @@ def untested_branch(run: Run, calibration: Calibration, size: Size, *, alone: bo
 
     `alone`: there are too few records for a core, so anything that can be answered is.
     """
-    branch, d = calibration.untested, run.space.dimension
+    branch, d = calibration.untested, run.dimension
     if branch is None or run.by_columns is None:
         return None
     anything = alone or run.by_columns == "relative"
@@ -79,34 +77,32 @@ def _certain(size: Size) -> bool:
 def refuse_columns(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
     calibration = calibrate_gaussian(run.budget, private_count=False)
-    size, _ = released_size(run, calibration)
-    return _refused(run, size, calibration, run.ledger((), ()))
+    return _refused(run, public_size(run, calibration), calibration, run.no_costs())
 
 
-def release_by_columns(run: Run, size: Size, ledger: Costs, *, relative: bool) -> Release:
-    """The release of the columns route; a branch of Gaussian releases alone is the chosen one (P17, P18)."""
-    setting = StageSetting(run.space, size.count, run.relation, run.noise, size.stddev or 0.0)
-    state = ColumnState.at_start(setting, _chosen(ledger).mu, relative=relative)
+def release_by_columns(run: Run, session: Session, branch: Branch, size: Size) -> Release:
+    """The release of the columns route, on a branch of Gaussian releases alone (P17, P18)."""
+    setting, relative = StageSetting(session.take(branch), size.count, size.stddev or 0.0), run.by_columns == "relative"
+    state = ColumnState.at_start(setting, branch.mu, relative=relative)
     if reading := {"drop": count_valid, "column": count_missing}.get(run.on_missing):
         state = reading(state)
     if reading and state.strength < LEAST_STRENGTH:
         reason = TOO_FEW_VALID if run.on_missing == "drop" else TOO_FEW_PRESENT
-        return run.refused(reason, METHOD, replace(ledger, after=state.events), count=size.count)
-    state, tail = look_at_lengths(_learned_early(run, size, state))
+        return run.refused(reason, METHOD, session.costs(), count=size.count)
+    state, tail = look_at_lengths(_learned_early(size, state))
     state, answer = last_mean(state, tail)
     words = {"objective": "relative" if relative else "total"}
-    ledger = replace(ledger, after=state.events)
     public = size.public | (_averaged(state) if run.on_missing == "drop" else {})
-    return run.answered(_stated(state, answer, tail), METHOD, ledger, public, words)
+    return run.answered(_stated(state, answer, tail), METHOD, session.costs(), public, words)
 
 
-def _learned_early(run: Run, size: Size, state: ColumnState) -> ColumnState:
+def _learned_early(size: Size, state: ColumnState) -> ColumnState:
     """What `learned` tells, where records are many from a sample of them; the state is about all records (P16)."""
     present = min(1.0, float(state.counts.min()) / size.count)  # released: of the column that has the fewest entries
-    rate = early_rate(size, state.precision, run.space.dimension, present)
+    rate = early_rate(size, state.precision, state.setting.view.dimension, present)
     if rate >= 1:
         return learned(state)
-    setting = state.setting.on_sample(early_sample(run, size, rate)[0].records, rate)
+    setting = state.setting.on_sample(early_sample(state.setting.view, size, rate)[0], rate)
     return replace(learned(replace(state, setting=setting)), setting=state.setting)
 
 
@@ -123,17 +119,12 @@ def learned(state: ColumnState) -> ColumnState:
     return widen_tails(measure_spreads(state))
 
 
-def _chosen(ledger: Costs) -> Branch:
-    assert ledger.chosen is not None
-    return ledger.menu[ledger.chosen]
-
-
 def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> Release | None:
     """A public refusal: the released number of records is too small for this many columns."""
-    found = strength(size.count, run.relation, calibration.menu[0].mu ** 2, run.space.dimension)
+    found = strength(size.count, run.relation, calibration.menu[0].mu ** 2, run.dimension)
     if found >= LEAST_STRENGTH and _certain(size):
         return None
-    failure, dimension = run.failure / CAUTION, run.space.dimension
+    failure, dimension = run.failure / CAUTION, run.dimension
     reason = (
         f"Too few records for {_asked(run)} with {dimension} columns at this budget: about "
         f"{records_needed(run.budget, run.relation, dimension, failure)} are needed{_or_epsilon(run, size, failure)}."
@@ -164,7 +155,7 @@ def _or_epsilon(run: Run, size: Size, failure: float) -> str:
 
     def suffices(epsilon: float) -> bool:
         budget = Budget(epsilon, run.budget.delta)
-        return records_needed(budget, run.relation, run.space.dimension, failure) <= size.count
+        return records_needed(budget, run.relation, run.dimension, failure) <= size.count
 
     if not suffices(LARGEST_EPSILON):
         return ""
@@ -191,14 +182,13 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
     one_value = zeros & ~shape.learned | _is_lone(state, tail, answer)  # others may lie beyond the reach
     return restore.Answer(
         mean=answer.mean,
-        denoised=_shrunk(state, answer),
         variance=answer.variance,
         shape=shape,
         reach=answer.reach(),
         bias=answer.bias,
         population=learned_population(lengths, answer.mean, shape.variances * state.present),
         one_value=one_value if one_value.any() else None,
-        present=state.present if state.setting.space.by_entry else None,
+        present=state.present if state.setting.view.by_entry else None,
     )
 
 
@@ -206,9 +196,3 @@ def _is_lone(state: ColumnState, tail: Tail, answer: Answer) -> bool:
     """Whether nothing shows how far the records of a single column lie, so that it has no interval."""
     lone = len(state.scale) == 1 and not tail.told
     return lone and (state.strength < LONE_STRENGTH or answer.ball.radius >= LONE_RADIUS * LENGTH_FARTHEST)
-
-
-def _shrunk(state: ColumnState, answer: Answer) -> Floats:
-    """The shrunk mean: offsets from the centre, in columns divided by their scale, where all have like noise."""
-    scale = answer.ball.scale
-    return state.centre + scale * denoised((answer.mean - state.centre) / scale, answer.variance / scale**2)[0]

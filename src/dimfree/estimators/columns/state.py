@@ -13,13 +13,12 @@ from typing import TypeVar
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.events import Gaussian
 from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import ENTRY_LENGTHS, LENGTH_FARTHEST, ONE_VALUE_PART
 from dimfree.estimators.choose.sample import strength
 from dimfree.estimators.learn.spreads import EarlierSpreads, VarianceRelease
 from dimfree.estimators.learn.state import StageSetting
-from dimfree.mechanisms import Measured
+from dimfree.kernel import Released
 
 T = TypeVar("T")
 
@@ -42,14 +41,14 @@ class ColumnState:
     tailed: Mask  # columns that may have entries far beyond their spread: all, until a release shows which do
     present: Floats  # share of the records that have an entry; 1 where a record without one is invalid
     present_stddev: Floats  # of that share
-    events: tuple[Gaussian, ...] = ()
+    releases: int = 0
     scores: VarianceRelease | None = None
     earlier: EarlierSpreads | None = None  # before the scores
 
     @classmethod
     def at_start(cls, setting: StageSetting, mu: float, *, relative: bool) -> "ColumnState":
         """Nothing is known of any column."""
-        d, precision = setting.space.dimension, mu**2 * (1 - 1e-9)
+        d, precision = setting.view.dimension, mu**2 * (1 - 1e-9)
         nothing, none = np.zeros(d), np.zeros(d, dtype=np.bool_)
         known = (nothing, nothing, nothing, nothing, none, none, none, ~none, np.ones(d), nothing)
         return cls(setting, relative, precision, precision, *known)
@@ -59,7 +58,7 @@ class ColumnState:
         """n̂·√(P/d): how far a column's number of records stands above its noise if every column is looked at."""
         setting = self.setting
         count = setting.count * float(self.present.mean())
-        return strength(count, setting.relation, self.precision, setting.space.dimension)
+        return strength(count, setting.relation, self.precision, setting.view.dimension)
 
     @property
     def counts(self) -> Floats:
@@ -126,8 +125,7 @@ class ColumnState:
         """How many columns as long as the longest one would have all of the length of a record."""
         return (self.length / float(self.parts.max())) ** 2
 
-    def release(self, share: float, mechanism: Callable[[float], Measured[T]]) -> tuple["ColumnState", T]:
-        """What a mechanism releases at the mu of a share of P, or of what is left; the state has paid for it (P17)."""
+    def release(self, share: float, query: Callable[[float], Released[T]]) -> tuple["ColumnState", Released[T]]:
+        """What a query releases at the mu of a share of P, or of what is left; the state has paid for it (P17)."""
         taken = min(share * self.precision, self.left)
-        found = mechanism(math.sqrt(taken))
-        return replace(self, left=self.left - taken, events=(*self.events, found.event)), found.value
+        return replace(self, left=self.left - taken, releases=self.releases + 1), query(math.sqrt(taken))

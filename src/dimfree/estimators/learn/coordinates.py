@@ -6,7 +6,6 @@ the branch, n̂ = released number of records, D = diagonal of the shape of the n
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -27,7 +26,6 @@ from dimfree.estimators.learn.variances import measure_own
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.learned import LearnedAxes
 from dimfree.mechanisms.directions import Lookout
-from dimfree.mechanisms.outer_sum import noisy_outer_sum, outer_sum
 
 
 def learn_coordinates(state: State, *, rotations: bool = True) -> State:
@@ -37,7 +35,7 @@ def learn_coordinates(state: State, *, rotations: bool = True) -> State:
     """
     state = state.choose(basis=OWN)
     small_noise = state.noise_over_sampling() <= SMALL_NOISE
-    unturned = state.setting.space.dimension == 1 or state.block is not None
+    unturned = state.setting.view.dimension == 1 or state.block is not None
     if unturned or small_noise or state.few or state.core_alone:
         return learn(state)
     state = _choose(recentre(state), rotations)
@@ -83,7 +81,7 @@ def _own_axes(state: State, rotations: bool) -> State:
 
 
 def _cosine(state: State) -> State:
-    return last_round(first_round(state.move_to(Cosine(state.setting.space.dimension))))
+    return last_round(first_round(state.move_to(Cosine(state.setting.view.dimension))))
 
 
 def _learned(state: State) -> State:
@@ -105,11 +103,8 @@ def _equal_variances(state: State) -> State:
 def _directions(state: State, spread: Floats) -> tuple[State, bool]:
     """One release of the matrix of directions (P12); moved to its directions where that is worth it, and whether."""
     setting, seen_from = state.setting, Lookout(state.centre()[0], np.sqrt(spread))
-    outer = outer_sum(setting.space, seen_from)
-    state, found = state.release(
-        BASIS_SHARE, partial(noisy_outer_sum, outer, relation=setting.relation, noise=setting.noise)
-    )
-    noise = found.event.stddev * found.event.step
+    state, found = state.release(BASIS_SHARE, setting.view.outer_products(seen_from).matrix)
+    noise = found.stddev
     spikes = found_spikes(found.value, noise, setting.count, spread / spread.sum())
     gain = promised_gain(spikes, spread)
     state = state.choose(promised_gain=gain, directions=len(spikes.shares))

@@ -7,13 +7,10 @@ n̂ = released number of records, P = precision of the branch, T = a public orth
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.core.subsample import poisson_sample
-from dimfree.data.blocks import Mask
 from dimfree.estimators.choose.constants import (
     BLURRED,
     CLEARLY_CORRELATED,
@@ -31,9 +28,10 @@ from dimfree.estimators.choose.constants import (
 from dimfree.estimators.learn.principal_directions import smallest_share
 from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.geometry.bases.cosine import Cosine
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.directions import Lookout, Sighting, noisy_spread, noisy_unevenness, noisy_weight, sighted
-from dimfree.mechanisms.outer_sum import MOVES, noisy_togetherness, outer_sum
+from dimfree.kernel import Directions, Released
+from dimfree.kernel import View as SampledView
+from dimfree.mechanisms.directions import Lookout
+from dimfree.mechanisms.outer_sum import MOVES
 
 SPHERICAL, OWN, DCT, LEARNED = "spherical", "own axes", "dct", "learned"
 
@@ -73,16 +71,15 @@ class View:
     seen_from: Lookout  # centre and scale
     centre_error: float  # the centre's own squared error, over a record's squared length, both in units of the scale
     rate: float
-    sampled: Mask | None
+    view: SampledView
 
     @classmethod
     def from_centre(cls, setting: StageSetting, centre: tuple[Floats, Floats], stddev: Floats, scale: Floats) -> "View":
         """From a centre and its variance; `scale` is what every coordinate is divided by."""
         place, blur = centre
         rate = _rate(setting)
-        sampled = None if rate >= 1 else poisson_sample(setting.space.count, rate, setting.noise)
         error = float((blur / scale**2).sum()) / float(((stddev**2 + blur) / scale**2).sum())
-        return cls(setting, Lookout(place, scale), error, rate, sampled)
+        return cls(setting, Lookout(place, scale), error, rate, setting.view.poisson_sample(rate))
 
     @property
     def count(self) -> float:
@@ -90,32 +87,31 @@ class View:
 
     def axes(self, state: State) -> tuple[State, tuple[float, float, float]]:
         """Gains forecast for the diagonal of the own axes, at worst and at best, and of the cosine transform."""
-        setting, seen = self.setting, self._sighting()
-        state, uneven = state.release(SCALAR_SHARE, partial(noisy_unevenness, seen, noise=setting.noise))
-        state, weight = state.release(SCALAR_SHARE, partial(noisy_weight, seen, noise=setting.noise))
+        seen = self._sighting()
+        state, uneven = state.release(SCALAR_SHARE, seen.unevenness)
+        state, weight = state.release(SCALAR_SHARE, seen.weight)
         worst = self._own(max(_low(uneven), 0.0) / max(_high(weight), 1.0))
         best = self._own(_high(uneven) / max(_low(weight), 1.0))
         state, rotated = self.cosine(state, seen)
         return state, (worst, best, rotated)
 
-    def _sighting(self, *, spread_alone: bool = False) -> Sighting:
-        space = self.setting.space
-        return sighted(space, self.seen_from, Cosine.here(space.dimension), self.sampled, spread_alone=spread_alone)
+    def _sighting(self, *, spread_alone: bool = False) -> Directions:
+        return self.view.directions(self.seen_from, Cosine.here(self.view.dimension), spread_alone=spread_alone)
 
-    def cosine(self, state: State, seen: Sighting | None = None) -> tuple[State, float]:
+    def cosine(self, state: State, seen: Directions | None = None) -> tuple[State, float]:
         """Gain forecast for the diagonal of the cosine transform; 0 where there is none in so many dimensions."""
-        if Cosine.here(self.setting.space.dimension) is None:
+        if Cosine.here(self.setting.view.dimension) is None:
             return state, 0.0
         seen = self._sighting(spread_alone=True) if seen is None else seen
-        state, spread = state.release(SCALAR_SHARE, partial(noisy_spread, seen, noise=self.setting.noise))
+        state, spread = state.release(SCALAR_SHARE, seen.spread)
         fewest = (self.setting.count - PESSIMISM * self.setting.count_stddev) * self.rate
         gain = NORMAL_ABSOLUTE * fewest / max(_high(spread), 1.0)
-        return state, float(np.clip(gain, 0.0, math.sqrt(self.setting.space.dimension)))
+        return state, float(np.clip(gain, 0.0, math.sqrt(self.setting.view.dimension)))
 
     def _own(self, uneven: float) -> float:
         """(|p|₂·√d)^{1/4}, p = shares of the squared length in each coordinate, without the centre's own error: that
         adds `centre_error` of an isotropic Gaussian vector's shares, whose squares average 3/d²."""
-        dimension, off = self.setting.space.dimension, min(self.centre_error, BLURRED)
+        dimension, off = self.setting.view.dimension, min(self.centre_error, BLURRED)
         seen = uneven**2 * dimension - 2 * off * (1 - off) - 3 * off**2
         return float((max(seen, 0.0) / (1 - off) ** 2) ** 0.125)
 
@@ -124,12 +120,10 @@ class View:
 
         Without `rotations` the gain decides nothing: the number costs as much, but is made of noise alone.
         """
-        setting, dimension = self.setting, self.setting.space.dimension
+        setting, dimension = self.setting, self.setting.view.dimension
         if not 1 < dimension <= MOST_COLUMNS:
             return state, 0.0
-        outer = outer_sum(setting.space, self.seen_from, self.sampled) if rotations else np.zeros((0, 0), np.int64)
-        number = partial(noisy_togetherness, outer, relation=setting.relation, noise=setting.noise)
-        state, found = state.release(SCALAR_SHARE, number)
+        state, found = state.release(SCALAR_SHARE, self.view.outer_products(self.seen_from).togetherness)
         if not rotations:
             return state, 0.0
         share = self._share(max(_low(found), 0.0) / self.count)
@@ -145,19 +139,19 @@ class View:
 
 def _rate(setting: StageSetting) -> float:
     """Which share of the records is looked at; public."""
-    dimension = setting.space.dimension
+    dimension = setting.view.dimension
     narrow = dimension <= MOST_COLUMNS
     enough = min(FORECAST_RECORDS, FORECAST_PRODUCTS / dimension**2) if narrow else FORECAST_RECORDS
     return min(1.0, enough / max(setting.count, 1.0))
 
 
-def _noise(found: Measured[float]) -> float:
-    return PESSIMISM * found.event.stddev * found.event.step
+def _noise(found: Released[float]) -> float:
+    return PESSIMISM * found.stddev
 
 
-def _low(found: Measured[float]) -> float:
+def _low(found: Released[float]) -> float:
     return found.value - _noise(found)
 
 
-def _high(found: Measured[float]) -> float:
+def _high(found: Released[float]) -> float:
     return found.value + _noise(found)

@@ -5,13 +5,12 @@ an output, α = its weight in the answer, V = noise variance of the answer; all 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.events import Gaussian
 from dimfree.estimators.learn.shrinkage import denoised
 
 
@@ -58,23 +57,19 @@ class Combination:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """All outputs so far and what they cost."""
+    """All outputs so far, and how many stages there were, in whatever coordinates."""
 
     outputs: Outputs = field(default_factory=Outputs)
-    events: tuple[Gaussian, ...] = ()
+    stages: int = 0
 
     @classmethod
-    def of(cls, output: Output, *events: Gaussian) -> "Knowledge":
-        """One output alone, with the events charged so far."""
-        return cls(Outputs([output]), events)
+    def of(cls, output: Output, stages: int = 0) -> "Knowledge":
+        """One output alone."""
+        return cls(Outputs([output]), stages)
 
-    def add(self, output: Output, *events: Gaussian) -> "Knowledge":
-        """With one more output, and what it cost."""
-        return Knowledge(Outputs([*self.outputs, output]), (*self.events, *events))
-
-    def charge(self, *events: Gaussian) -> "Knowledge":
-        """With what was drawn for something else than an output."""
-        return replace(self, events=(*self.events, *events))
+    def add_stage(self, output: Output) -> "Knowledge":
+        """With the output of one more stage."""
+        return Knowledge(Outputs([*self.outputs, output]), self.stages + 1)
 
     def combined(self) -> tuple[Floats, Floats]:
         """(value, variance) of the average by inverse variance of all outputs: the next centre (P8)."""
@@ -93,10 +88,6 @@ class Knowledge:
     def miscounted(self, stddev: float, count: float) -> float:
         """The squared error of the last output, in expectation, from dividing by the released number of records."""
         return float(np.sum(np.square(self.outputs[-1].offset))) * (stddev / count) ** 2
-
-    def stages(self) -> int:
-        """How many stages have been charged, in whatever coordinates."""
-        return sum(event.purpose.startswith("stage ") for event in self.events)
 
 
 def _sum(parts: Iterable[Floats]) -> Floats:

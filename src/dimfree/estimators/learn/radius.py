@@ -20,9 +20,8 @@ from dimfree.estimators.choose.constants import (
 from dimfree.estimators.choose.stages import look_share
 from dimfree.estimators.learn.state import StageSetting
 from dimfree.estimators.learn.tail import LengthCounts, Tail, length_edges, outer_radius
-from dimfree.mechanisms import Measured
+from dimfree.kernel import Released
 from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.length_histogram import noisy_length_counts
 
 
 def look_precision(widest: float, precision: float, left: float, *, few: bool = False) -> float:
@@ -32,17 +31,17 @@ def look_precision(widest: float, precision: float, left: float, *, few: bool = 
 
 def noisy_lengths(
     setting: StageSetting, ball: Ball, rank: float, mu: float, *, farthest: float = math.inf, times: float = 1.0
-) -> Measured[LengthCounts]:
+) -> Released[LengthCounts]:
     """A noisy histogram of the lengths |z| (P20); the ball's radius is the expected length.
 
     `farthest`: records of a larger |z| are not honest ones; they are left out, so that no radius is drawn out to them.
     `times`: for how many records each one of a simulated table stands.
     """
     edges = read_edges(rank, ball.radius, farthest)
-    found = noisy_length_counts(setting.space, ball, edges, mu, setting.relation, noise=setting.noise)
-    stddev = found.event.stddev * found.event.step
+    found = setting.view.lengths(ball, edges, mu)
+    stddev = found.stddev
     seen = LengthCounts(edges, found.value * times, stddev * times, setting.count * times, setting.count_stddev * times)
-    return Measured(seen if math.isinf(farthest) else seen.without_last(), found.event)
+    return Released(seen if math.isinf(farthest) else seen.without_last(), found.event)
 
 
 def read_edges(rank: float, predicted: float, farthest: float = math.inf) -> Floats:

@@ -13,7 +13,6 @@ from dimfree._types import Floats
 from dimfree.data.blocks import Mask
 from dimfree.estimators.learn.population import NOT_MEASURED, Population, learned_population
 from dimfree.estimators.learn.principal_directions import without_offset
-from dimfree.estimators.learn.shrinkage import denoised
 from dimfree.estimators.learn.spreads import VarianceRelease, learned_shape
 from dimfree.estimators.learn.state import State
 from dimfree.geometry.bases.basis import Basis
@@ -27,7 +26,6 @@ class Answer:
     """Everything a release says of the mean. `…_principal`: variances along common directions; None: along the axes."""
 
     mean: Floats
-    denoised: Floats
     variance: Floats
     shape: LearnedShape
     noise_principal: Floats | None = None
@@ -41,26 +39,26 @@ class Answer:
 
 def restored(state: State) -> Answer:
     """The answer and its noise, back in the coordinates of the records."""
-    found, setting, basis = state.known.answer(), state.setting, state.setting.space.basis
-    shrunk, miscount = denoised(found.value, found.variance)[0], setting.count_stddev / setting.count
+    found, setting, basis = state.known.answer(), state.setting, state.setting.view.basis
+    miscount = setting.count_stddev / setting.count
     if basis is None:
         variance = found.variance + (found.offset * miscount) ** 2
         shape = _shape(state, found.value, variance)
         reach, population = _reach(state), _population(state, found.value, shape)
-        return Answer(found.value, shrunk, variance, shape, reach=reach, population=population, bias=_bias(state))
-    value, shrunk, miscounted = (basis.restored(each) for each in (found.value, shrunk, found.offset * miscount))
+        return Answer(found.value, variance, shape, reach=reach, population=population, bias=_bias(state))
+    value, miscounted = basis.restored(found.value), basis.restored(found.offset * miscount)
     noise, records = (_principal(basis, each) for each in (found.variance, state.stddev**2))
     noise[np.argmax(noise)] += float(miscounted @ miscounted)
     variance = basis.diagonal(found.variance) + miscounted**2
     shape = _shape(state, value, variance)
     records *= float(shape.variances.sum()) / float(records.sum())  # the records vary as much as their columns do
     population = _population(state, found.value, shape)
-    return Answer(value, shrunk, variance, shape, noise, records, population=population, bias=_bias(state))
+    return Answer(value, variance, shape, noise, records, population=population, bias=_bias(state))
 
 
 def _population(state: State, value: Floats, shape: LearnedShape) -> Population:
     """What the lengths say, in the coordinates that the stages worked in; with few records nothing."""
-    own = None if state.setting.space.basis is None else shape.variances
+    own = None if state.setting.view.basis is None else shape.variances
     return NOT_MEASURED if state.lengths is None else learned_population(state.lengths, value, state.stddev**2, own)
 
 
@@ -96,7 +94,7 @@ def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
 
 def _own_scores(state: State) -> list[VarianceRelease]:
     """Variance releases in the records' own coordinates; together they are about all of them."""
-    last = state.own_scores or (state.scores if state.setting.space.basis is None else None)
+    last = state.own_scores or (state.scores if state.setting.view.basis is None else None)
     return [*state.ring_scores, *([] if last is None else [last])]
 
 

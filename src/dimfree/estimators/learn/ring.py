@@ -13,23 +13,20 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian
-from dimfree.core.ring import Ring
 from dimfree.data.blocks import Mask
 from dimfree.data.progress import during
 from dimfree.estimators.choose import constants as c
+from dimfree.estimators.learn.crossing import answers, crossing, geometric_grid
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.scale import inside, widened
 from dimfree.estimators.learn.shrinkage import learned_variances
 from dimfree.estimators.learn.spreads import VarianceRelease
 from dimfree.estimators.learn.state import StageSetting, Start, State
 from dimfree.estimators.learn.variances import score_norm
-from dimfree.mechanisms import Measured
+from dimfree.kernel import Released, RingPairs
 from dimfree.mechanisms.clipped_sum import Block
-from dimfree.mechanisms.ring_lengths import noisy_ring_length, pair_count_sensitivity
-from dimfree.mechanisms.ring_scores import RING_MOVES, noisy_ring_scores, noisy_ring_unit, pair_scoring
-from dimfree.mechanisms.search import geometric_grid
-from dimfree.noise import Noise
+from dimfree.mechanisms.ring_lengths import pair_count_sensitivity
+from dimfree.mechanisms.ring_scores import RING_MOVES, pair_scoring
 
 
 @dataclass(frozen=True)
@@ -42,18 +39,16 @@ class RingShape:
     farthest: float  # honest records lie no farther apart, in their own units
     found: bool  # whether the typical distance lies inside the window
     scores: tuple[VarianceRelease, ...]  # for each coordinate the last release that it was in
-    events: tuple[Gaussian, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class RingSetting:
     """What all releases on the ring share; together they cost mu."""
 
-    ring: Ring
+    ring: RingPairs
     count: float  # number of records on it: public, or released
     mu: float
     relation: Neighbours
-    noise: Noise
 
     def search_mu(self, cells: int) -> float:
         """Of one search for a median over so many cells: rarely wrong, and never more than a part of the whole."""
@@ -61,9 +56,10 @@ class RingSetting:
         needed = math.sqrt(c.RING_SURE + 2 * math.log(cells)) * moves / (0.5 * self.count)
         return min(needed, math.sqrt(c.RING_SEARCH_MOST) * self.mu)
 
-    def length(self, scale: Floats, share: Fraction, grid: Floats, mu: float) -> Measured[float]:
+    def length(self, scale: Floats, share: Fraction, grid: Floats, mu: float) -> Released[float]:
         """The distance that this share of all neighbours does not exceed."""
-        return noisy_ring_length(self.ring, scale, share, grid, self.count, mu, self.relation, noise=self.noise)
+        counts = self.ring.lengths(scale, share, answers(grid), mu)
+        return Released(crossing(counts, grid, float(share), self.count), counts.event)
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,6 @@ class Peeled:
     unnamed: Mask
     rest: float
     scores: tuple[VarianceRelease, ...] = ()
-    events: tuple[Gaussian, ...] = ()
 
     @property
     def scale(self) -> Floats:
@@ -92,7 +87,7 @@ class Peeled:
 @during("variances")
 def learn_by_ring(setting: RingSetting, window: tuple[float, float]) -> RingShape:
     """A typical distance; rounds of variances; λ in the shape learned."""
-    dimension, grid = setting.ring.space.dimension, geometric_grid(*window, c.RING_LENGTH_STEP)
+    dimension, grid = setting.ring.dimension, geometric_grid(*window, c.RING_LENGTH_STEP)
     typical = setting.length(np.ones(dimension), c.MEDIAN_SHARE, grid, setting.search_mu(len(grid)))
     trace = typical.value**2 / 2
     peeled = Peeled(np.full(dimension, trace / dimension), np.zeros(dimension), np.full(dimension, True), trace)
@@ -100,7 +95,7 @@ def learn_by_ring(setting: RingSetting, window: tuple[float, float]) -> RingShap
         before, peeled = np.count_nonzero(peeled.unnamed), _round(setting, peeled, mu, typical.value)
         if peeled.settled or np.count_nonzero(peeled.unnamed) == before:
             break
-    radius, events = _friend_radius(setting, np.sqrt(peeled.moments))
+    radius = _friend_radius(setting, np.sqrt(peeled.moments))
     return RingShape(
         stddev=np.sqrt(peeled.moments),
         log_variance=peeled.log_variance,
@@ -108,7 +103,6 @@ def learn_by_ring(setting: RingSetting, window: tuple[float, float]) -> RingShap
         farthest=c.RING_FARTHEST * typical.value,
         found=inside(typical.value, grid),
         scores=peeled.scores,
-        events=(typical.event, *peeled.events, *events),
     )
 
 
@@ -131,8 +125,8 @@ def _rests(typical: float) -> Floats:
 def _round(setting: RingSetting, peeled: Peeled, mu: float, typical: float) -> Peeled:
     """Scores of the coordinates not yet named; those that stand out are named; how large the rest is."""
     which = np.flatnonzero(peeled.unnamed)
-    scored, unit, events = _scored(setting, peeled, mu, len(which))
-    mean, tau = scored.value[which] / setting.count, scored.event.stddev * scored.event.step / setting.count
+    scored, unit = _scored(setting, peeled, mu, len(which))
+    mean, tau = scored.value[which] / setting.count, scored.stddev / setting.count
     learned = learned_variances(mean, tau, unit)
     head = learned.second_moments > c.RING_STANDS_OUT * tau * unit
     moments, log_variance, unnamed = peeled.moments.copy(), peeled.log_variance.copy(), peeled.unnamed.copy()
@@ -142,26 +136,23 @@ def _round(setting: RingSetting, peeled: Peeled, mu: float, typical: float) -> P
         grid = _rests(typical)
         mu = setting.search_mu(len(grid))
         seen = setting.length(np.where(unnamed, 1.0, np.inf), c.MEDIAN_SHARE, grid, mu)
-        rest, events = seen.value**2 / 2, (*events, seen.event)
+        rest = seen.value**2 / 2
         moments[unnamed] *= rest / moments[unnamed].sum()
     release = VarianceRelease(moments[which], None, mean, tau, np.full(len(which), unit), which)
-    return Peeled(moments, log_variance, unnamed, rest, (*peeled.scores, release), (*peeled.events, *events))
+    return Peeled(moments, log_variance, unnamed, rest, (*peeled.scores, release))
 
 
-def _scored(
-    setting: RingSetting, peeled: Peeled, mu: float, unnamed: int
-) -> tuple[Measured[Floats], float, tuple[Gaussian, ...]]:
-    """(noisy scores, the variance that scores one, what both cost)."""
+def _scored(setting: RingSetting, peeled: Peeled, mu: float, unnamed: int) -> tuple[Released[Floats], float]:
+    """(noisy scores, the variance that scores one)."""
     scoring = pair_scoring(peeled.scale, score_norm(setting.count * mu / RING_MOVES[setting.relation], unnamed))
-    grid, ring, relation, noise = _units(peeled.rest, unnamed), setting.ring, setting.relation, setting.noise
+    grid, ring = _units(peeled.rest, unnamed), setting.ring
     unit_mu = setting.search_mu(len(grid))
-    found = noisy_ring_unit(ring, scoring, c.MEDIAN_SHARE, grid, setting.count, unit_mu, relation, noise=noise)
-    unit = found.value / c.RING_UNIT_OVER
-    scores = noisy_ring_scores(ring, scoring, unit, mu, relation, noise=noise)
-    return scores, unit, (found.event, scores.event)
+    counts = ring.unclipped_scores(scoring, c.MEDIAN_SHARE, grid, answers(grid), unit_mu)
+    unit = crossing(counts, grid, float(c.MEDIAN_SHARE), setting.count) / c.RING_UNIT_OVER
+    return ring.scores(scoring, unit, mu), unit
 
 
-def _friend_radius(setting: RingSetting, stddev: Floats) -> tuple[float, tuple[Gaussian, ...]]:
+def _friend_radius(setting: RingSetting, stddev: Floats) -> float:
     """λ as by `learn_radius`, with neighbours on the ring in place of all pairs."""
     guess, root = math.sqrt(2 * float(stddev.sum())), np.sqrt(stddev)
     grid = guess * geometric_grid(*c.RING_RADIUS_GRID, c.RADIUS_STEP)
@@ -169,12 +160,12 @@ def _friend_radius(setting: RingSetting, stddev: Floats) -> tuple[float, tuple[G
     mu = math.sqrt(c.RING_RADIUS_LOOK * setting.mu**2 - middle.event.mu**2) * (1 - 1e-9)
     wide = setting.length(root, c.WIDE_SHARE, middle.value * np.array(c.WIDE_RATIOS), mu)
     unsure = pair_count_sensitivity(c.WIDE_SHARE, setting.relation) / mu / setting.count
-    return widened(middle.value, wide.value, unsure), (middle.event, wide.event)
+    return widened(middle.value, wide.value, unsure)
 
 
 def state_after_core(
     setting: StageSetting,
-    mean: Measured[Floats],
+    mean: Released[Floats],
     precision: float,
     share: float,
     shape: RingShape,
@@ -188,12 +179,12 @@ def state_after_core(
     root = np.sqrt(shape.stddev)
     weight = np.ones_like(root)
     weight[slice(None) if block is None else block] = 0.0
-    core = Output(mean.value * root, (mean.event.stddev * mean.event.step * root) ** 2, weight)
+    core = Output(mean.value * root, (mean.stddev * root) ** 2, weight)
     count = setting.final_count if sampling_count is None else sampling_count
     return State(
         setting=setting,
         start=Start(precision, shape.farthest, float((shape.stddev**2).sum()), count),
-        known=Knowledge.of(core, mean.event),
+        known=Knowledge.of(core),
         left=precision * (1 - share),
         stddev=shape.stddev,
         log_variance=shape.log_variance,

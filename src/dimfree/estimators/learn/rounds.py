@@ -39,7 +39,7 @@ def recentre(state: State) -> State:
     """Stages for a better centre, unless it is near already: spherical ones, if variances are not known yet."""
     if centre_error(state) <= NEAR_CENTRE:
         return state
-    wanted = RECENTRE_PRECISION * state.setting.space.dimension / (state.setting.count**2 * state.precision)
+    wanted = RECENTRE_PRECISION * state.setting.view.dimension / (state.setting.count**2 * state.precision)
     share = float(np.clip(wanted, *RECENTRE_SHARES))
     return run_stages(state, share * state.precision / state.left, RECENTRE_STAGES, spherical=not state.from_ring)
 
@@ -61,7 +61,7 @@ def first_round(state: State) -> State:
 def last_round(state: State) -> State:
     """Variances again if they are uncertain; then the answer, with all that is left."""
     own = state.own_scores is not None or state.ring_scores
-    if state.setting.space.basis is not None and not own:
+    if state.setting.view.basis is not None and not own:
         state, _ = measure_own(state)
     if uncertainty(state) > (RING_LOSS if state.from_ring else LOSS):
         state = learn_variances(state)

@@ -6,13 +6,13 @@ The searches are Gaussian releases; the rest is post-processing of what they rel
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Gaussian, Tested
-from dimfree.core.distances import PairDistances
+from dimfree.accounting.events import Tested
 from dimfree.estimators.choose.constants import (
     FACTOR_STEP,
     FACTOR_WINDOW,
@@ -31,9 +31,9 @@ from dimfree.estimators.choose.constants import (
 )
 from dimfree.estimators.choose.core import Size
 from dimfree.estimators.choose.friend_radius import FriendRadii
-from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_friend_radius
-from dimfree.mechanisms.search import geometric_grid
-from dimfree.noise import Noise
+from dimfree.estimators.learn.crossing import answers, crossing, geometric_grid
+from dimfree.kernel import Pairs, Released
+from dimfree.mechanisms.friend_radius import friend_average_sensitivity
 
 Clearance = Callable[[float, Tested], float]
 
@@ -44,17 +44,19 @@ class LearnedScale:
 
     factor: float
     found: bool
-    events: tuple[Gaussian, ...]
 
 
-def learn_scale(
-    pairs: PairDistances, radii: FriendRadii, count: float, mu: float, relation: Neighbours, *, noise: Noise
-) -> LearnedScale:
+def learn_scale(pairs: Pairs, radii: FriendRadii, count: float, mu: float) -> LearnedScale:
     """The median distance between records over the predicted one. `count` is released or public."""
     expected, grid = radii.typical(float(MEDIAN_SHARE)), geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP)
-    found = noisy_friend_radius(pairs, MEDIAN_SHARE, expected * grid, count, mu, relation, noise=noise)
-    factor = found.value / expected
-    return LearnedScale(factor, inside(factor, grid), (found.event,))
+    factor = friend_radius(pairs, MEDIAN_SHARE, expected * grid, count, mu).value / expected
+    return LearnedScale(factor, inside(factor, grid))
+
+
+def friend_radius(pairs: Pairs, share: Fraction, grid: Floats, count: float, mu: float) -> Released[float]:
+    """About the first radius of the grid at which the average record has `share` of all as friends (M5')."""
+    counts = pairs.friends(share, answers(grid), mu)
+    return Released(crossing(counts, grid, float(share), count), counts.event)
 
 
 def factor_clearance(count: float, mu: float, relation: Neighbours) -> float:
@@ -91,11 +93,10 @@ class LearnedRadius:
     radius: float
     trace: float
     found: bool
-    events: tuple[Gaussian, ...]
 
 
 def learn_radius(
-    pairs: PairDistances, window: tuple[float, float], count: float, mu: float, relation: Neighbours, *, noise: Noise
+    pairs: Pairs, window: tuple[float, float], count: float, mu: float, relation: Neighbours
 ) -> LearnedRadius:
     """λ from the distances within which the average record has half, and four fifths, of the others.
 
@@ -104,13 +105,13 @@ def learn_radius(
     how often honest data pass the test; privacy does not depend on them.
     """
     grid, median_mu, wide_mu = geometric_grid(*window, RADIUS_STEP), *_looks(mu)
-    middle = noisy_friend_radius(pairs, MEDIAN_SHARE, grid, count, median_mu, relation, noise=noise)
+    middle = friend_radius(pairs, MEDIAN_SHARE, grid, count, median_mu)
     wider = middle.value * np.array(WIDE_RATIOS)
-    wide = noisy_friend_radius(pairs, WIDE_SHARE, wider, count, wide_mu, relation, noise=noise)
+    wide = friend_radius(pairs, WIDE_SHARE, wider, count, wide_mu)
     unsure = friend_average_sensitivity(WIDE_SHARE, relation) / wide_mu / count
     radius = widened(middle.value, wide.value, unsure)
     typical = max(middle.value, wide.value / WIDE_OVER_TYPICAL)  # root of the mean square distance, 2 tr Σ
-    return LearnedRadius(radius, typical**2 / 2, inside(middle.value, grid), (middle.event, wide.event))
+    return LearnedRadius(radius, typical**2 / 2, inside(middle.value, grid))
 
 
 def widened(middle: float, wide: float, unsure: float) -> float:

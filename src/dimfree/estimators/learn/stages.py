@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dimfree._types import Floats
+from dimfree.accounting.events import SEARCH_STEPS
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import EARLY_STRENGTH, FEW_LENGTHS, FEW_RADIUS, MOST_STAGES, WIDE_REACH
 from dimfree.estimators.choose.stages import Moments, Schedule
+from dimfree.estimators.learn.crossing import answers, crossing, geometric_grid
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.plan_stages import plan_stages
 from dimfree.estimators.learn.population import Lengths
 from dimfree.estimators.learn.radius import look_precision, looked_radius, noisy_lengths
 from dimfree.estimators.learn.state import StageSetting, State
 from dimfree.estimators.learn.tail import LengthCounts, Tail, bias_in_bars
-from dimfree.mechanisms.clipped_sum import Ball, Block, noisy_clipped_mean
-from dimfree.mechanisms.length_histogram import noisy_length
-from dimfree.mechanisms.search import geometric_grid
+from dimfree.mechanisms.clipped_sum import Ball, Block
 
 
 def stage(
@@ -29,15 +29,13 @@ def stage(
 ) -> Knowledge:
     """Clip around the ball's centre, sum, and add the output to what is known (P8); `weight` in the answer (P21)."""
     with during(purpose):
-        measured = noisy_clipped_mean(
-            setting.space, ball, setting.count, mu, setting.relation, purpose, noise=setting.noise
-        )
-    offset, variance = np.zeros(setting.space.dimension), np.full(setting.space.dimension, np.inf)
+        measured = setting.view.clipped_sum(ball, mu, purpose)
+    offset, variance = np.zeros(setting.view.dimension), np.full(setting.view.dimension, np.inf)
     block = slice(None) if ball.block is None else ball.block
     stretch = np.broadcast_to(ball.scale, offset.shape)[block]
-    offset[block] = measured.value * stretch
-    variance[block] = (measured.event.stddev * measured.event.step / setting.count * stretch) ** 2
-    return known.add(Output(ball.centre + offset, variance, weight, offset), measured.event)
+    offset[block] = measured.value / setting.count * stretch
+    variance[block] = (measured.stddev / setting.count * stretch) ** 2
+    return known.add_stage(Output(ball.centre + offset, variance, weight, offset))
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def run_schedule(
             farthest = honest.farthest + math.sqrt(float(variance.sum()))
             expected = replace(ball, radius=math.sqrt(moments.first + moments.size * spread))
             seen = noisy_lengths(setting, expected, moments.effective_rank, schedule.look_mu, farthest=farthest)
-            known, (radius, bias) = known.charge(seen.event), schedule_radius(seen.value, setting, schedule, honest)
+            radius, bias = schedule_radius(seen.value, setting, schedule, honest)
             ratio = radius / ball.radius
         ball = replace(ball, radius=(ratio or 1.0) * ball.radius)
         known = stage(setting, known, ball, mu, f"stage {index + 1}", weight)
@@ -142,7 +140,7 @@ def _run_stage(state: State, mu: float, ratio: float = 1.0, weight: float = 0.0,
     """One stage; `ratio` is the clipping radius over the expected length of a record."""
     ball = expected_ball(state, spherical=spherical)
     ball = replace(ball, radius=ratio * ball.radius)
-    known = stage(state.setting, state.known, ball, mu, f"stage {state.known.stages() + 1}", weight)
+    known = stage(state.setting, state.known, ball, mu, f"stage {state.known.stages + 1}", weight)
     return replace(state, known=known, left=state.left - mu**2, ball=ball)
 
 
@@ -157,8 +155,10 @@ def _few_look(state: State, precision: float) -> tuple[State, float]:
     """With few records their median length alone: a histogram would show nothing but noise."""
     setting, ball = state.setting, expected_ball(state)
     edges = ball.radius * geometric_grid(*FEW_LENGTHS)
-    found = noisy_length(setting.space, ball, edges, 0.5, setting.count, math.sqrt(precision), noise=setting.noise)
-    return replace(state.charge(found), left=state.left - precision), FEW_RADIUS * found.value / ball.radius
+    counts = setting.view.within(ball, edges, answers(edges), math.sqrt(precision))
+    target = round(0.5 * setting.count * SEARCH_STEPS) / SEARCH_STEPS
+    found = crossing(counts, edges, 0.5, setting.count, -target)
+    return replace(state, left=state.left - precision), FEW_RADIUS * found / ball.radius
 
 
 def _look(state: State, precision: float, counted: float) -> tuple[State, float]:
@@ -178,4 +178,4 @@ def _look(state: State, precision: float, counted: float) -> tuple[State, float]
     radius = looked_radius(tail, mu / state.stands_for, spread, wide)
     bias = bias_in_bars(tail, radius, spread, mu / state.stands_for)
     lengths = Lengths(tail, replace(ball, radius=radius), bias)
-    return replace(state.charge(seen), left=state.left - precision, lengths=lengths), radius / ball.radius
+    return replace(state, left=state.left - precision, lengths=lengths), radius / ball.radius

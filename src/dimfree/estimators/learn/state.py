@@ -7,13 +7,12 @@ proofs/estimators/learn/variances.md. Letters: P = precision of the branch, λ =
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.data.records import Records
 from dimfree.estimators.choose.constants import GUESSED_LOG_VARIANCE
 from dimfree.estimators.choose.core import are_few, core_alone
 from dimfree.estimators.learn.knowledge import Knowledge, Output
@@ -22,12 +21,9 @@ from dimfree.estimators.learn.principal_directions import Spikes
 from dimfree.estimators.learn.scale import LearnedRadius
 from dimfree.estimators.learn.spreads import VarianceRelease
 from dimfree.geometry.bases.basis import Basis
-from dimfree.geometry.shape import Diagonal
-from dimfree.geometry.space import Space
-from dimfree.mechanisms import Measured
+from dimfree.kernel import Released, View
 from dimfree.mechanisms.clipped_sum import Ball, Block
 from dimfree.mechanisms.directions import Lookout
-from dimfree.noise import Noise
 
 T = TypeVar("T")
 
@@ -36,33 +32,33 @@ T = TypeVar("T")
 class StageSetting:
     """What all stages of a run share: the records, public numbers and the source of noise."""
 
-    space: Space
+    view: View
     count: float  # released or public number of records
-    relation: Neighbours
-    noise: Noise
     count_stddev: float = 0.0  # of a released count; 0: public
     whole: "StageSetting | None" = None  # of all records, where these are a sample of them
+
+    @property
+    def relation(self) -> Neighbours:
+        return self.view.relation
 
     @property
     def final_count(self) -> float:
         """The released or public number of all records, where these are a sample."""
         return self.count if self.whole is None else self.whole.count
 
-    def on_sample(self, records: Records, rate: float) -> "StageSetting":
+    def on_sample(self, view: View, rate: float) -> "StageSetting":
         """Of a sample: as many records as its public rate leaves, give or take what the coins do (P16)."""
         if rate >= 1:
             return self
         coins = math.sqrt(rate * (1 - rate) * self.count) if self.count_stddev else 0.0
         off = math.hypot(rate * self.count_stddev, coins)
-        space = replace(self.space, records=records, _kept=[])
-        return replace(self, space=space, count=rate * self.count, count_stddev=off, whole=self)
+        return replace(self, view=view, count=rate * self.count, count_stddev=off, whole=self)
 
     def of_all(self) -> "StageSetting":
         """Of all records, in the same coordinates."""
         if self.whole is None:
             return self
-        space = replace(self.space, records=self.whole.space.records, _kept=[])
-        return replace(self.whole, space=space)
+        return replace(self.whole, view=self.view.of_all())
 
     @property
     def moves(self) -> int:
@@ -111,18 +107,18 @@ class State:
     def after_core(
         cls,
         setting: StageSetting,
-        mean: Measured[Floats],
+        mean: Released[Floats],
         precision: float,
         share: float,
         learned: LearnedRadius,
         sampling_count: float | None = None,
     ) -> "State":
         """Equal variances, and the core's output as the first thing known; the core took `share` of the precision."""
-        dimension = setting.space.dimension
+        dimension = setting.view.dimension
         typical = np.full(dimension, learned.trace / dimension)
-        variance = np.full(dimension, (mean.event.stddev * mean.event.step) ** 2)
+        variance = np.full(dimension, (mean.stddev) ** 2)
         alone = core_alone(setting.final_count, math.sqrt(precision), setting.relation, dimension)
-        known = Knowledge.of(Output(mean.value, variance, float(alone)), mean.event)  # P21: all of the answer, or none
+        known = Knowledge.of(Output(mean.value, variance, float(alone)))  # P21: all of the answer, or none
         count = setting.final_count if sampling_count is None else sampling_count
         start = Start(precision, 2 * learned.radius, learned.trace, count)
         unknown = np.full(dimension, math.inf)
@@ -135,7 +131,7 @@ class State:
     @property
     def from_ring(self) -> bool:
         """Whether the ring has told the variances of the coordinates in use: those of the records."""
-        return bool(self.ring_scores) and self.setting.space.basis is None
+        return bool(self.ring_scores) and self.setting.view.basis is None
 
     def seen(self, coordinates: Floats) -> Floats:
         """Those in the block."""
@@ -186,7 +182,7 @@ class State:
     def in_original(self) -> tuple[Floats, Floats]:
         """The combination in the original coordinates: value, and noise variance."""
         value, variance = self.known.combined()
-        basis = self.setting.space.basis
+        basis = self.setting.view.basis
         return (value, variance) if basis is None else (basis.restored(value), basis.diagonal(variance))
 
     def spend(self, share: float) -> tuple["State", float]:
@@ -194,15 +190,10 @@ class State:
         taken = min(share * self.precision, self.left)
         return replace(self, left=self.left - taken), math.sqrt(taken)
 
-    def release(self, share: float, mechanism: Callable[[float], Measured[T]]) -> tuple["State", Measured[T]]:
-        """What a mechanism releases at the mu of a share of P; the state has paid for it."""
+    def release(self, share: float, query: Callable[[float], Released[T]]) -> tuple["State", Released[T]]:
+        """What a query releases at the mu of a share of P; the state has paid for it."""
         state, mu = self.spend(share)
-        found = mechanism(mu)
-        return state.charge(found), found
-
-    def charge(self, *found: Measured[Any]) -> "State":
-        """With the cost of what was released."""
-        return replace(self, known=self.known.charge(*(each.event for each in found)))
+        return state, query(mu)
 
     def choose(self, **choices: float | str) -> "State":
         """With public facts about what was chosen."""
@@ -222,7 +213,7 @@ class State:
         return replace(
             self,
             setting=in_coordinates(self.setting, basis, basis.width),
-            known=Knowledge.of(Output(basis.moved(value), basis.moved_variances(variance)), *self.known.events),
+            known=Knowledge.of(Output(basis.moved(value), basis.moved_variances(variance)), self.known.stages),
             stddev=np.full(basis.width, equal) if stddev is None else stddev,
             log_variance=np.full(basis.width, GUESSED_LOG_VARIANCE),
             ball=None,
@@ -232,5 +223,4 @@ class State:
 
 def in_coordinates(setting: StageSetting, basis: Basis | None, width: int) -> StageSetting:
     """The same records in the coordinates of a basis (None: their own), unscaled."""
-    space = replace(setting.space, basis=basis, shape=Diagonal(np.ones(width)), _kept=[])
-    return replace(setting, space=space)
+    return replace(setting, view=setting.view.rotated(basis, width))

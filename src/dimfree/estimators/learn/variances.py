@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
+from dimfree.accounting.events import SEARCH_STEPS
 from dimfree.data.blocks import Mask
 from dimfree.data.progress import during
 from dimfree.estimators.choose.constants import (
@@ -25,12 +26,12 @@ from dimfree.estimators.choose.constants import (
     VARIANCE_PRECISION,
     VARIANCE_SHARES,
 )
+from dimfree.estimators.learn.crossing import answers, crossing, geometric_grid
 from dimfree.estimators.learn.knowledge import Knowledge, Output
 from dimfree.estimators.learn.shrinkage import learned_variances
 from dimfree.estimators.learn.spreads import VarianceRelease
 from dimfree.estimators.learn.state import State, in_coordinates
-from dimfree.mechanisms.scores import MOVES, Scoring, noisy_scores, noisy_unit
-from dimfree.mechanisms.search import geometric_grid
+from dimfree.mechanisms.scores import MOVES, Scoring
 
 Places = NDArray[np.intp]
 
@@ -74,11 +75,13 @@ def _released_scores(
     grid = float((1 + blur[which] / state.stddev[which] ** 2).mean()) * geometric_grid(*UNIT_GRID)
     unit_share = 1 / (UNIT_ERROR * setting.count) ** 2 / precision
     state, unit_mu = state.spend(float(np.clip(unit_share, *UNIT_SHARES)))
-    unit = noisy_unit(setting.space, scoring, UNCLIPPED_SCORES, setting.count, grid, unit_mu, noise=setting.noise)
-    measured = noisy_scores(setting.space, scoring, unit.value, mu, setting.relation, noise=setting.noise)
-    noise = measured.event.stddev * measured.event.step / setting.count
+    counts = setting.view.clipped_scores(scoring, UNCLIPPED_SCORES, setting.count, grid, answers(grid), unit_mu)
+    allowed = round((1 - UNCLIPPED_SCORES) * setting.count * SEARCH_STEPS) / SEARCH_STEPS
+    unit = crossing(counts, grid, UNCLIPPED_SCORES, setting.count, allowed)
+    measured = setting.view.scores(scoring, unit, mu)
+    noise = measured.stddev / setting.count
     scores = measured.value[which] / setting.count
-    return state.charge(unit, measured), scores, noise, unit.value * state.stddev[which] ** 2
+    return state, scores, noise, unit * state.stddev[which] ** 2
 
 
 def score_norm(strength: float, dimension: int) -> float:
@@ -102,7 +105,7 @@ def measure_own(state: State) -> tuple[State, VarianceRelease]:
     )
     own = learn_variances(own, ERROR_BAR_SHARES)
     assert own.scores is not None  # just learned
-    return replace(state, left=own.left, own_scores=own.scores, known=state.known.charge(*own.known.events)), own.scores
+    return replace(state, left=own.left, own_scores=own.scores), own.scores
 
 
 def uncertainty(state: State) -> float:

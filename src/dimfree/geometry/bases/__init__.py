@@ -4,7 +4,5 @@ from dimfree.geometry.bases.basis import Basis
 from dimfree.geometry.bases.by_name import as_basis, check_basis
 from dimfree.geometry.bases.cosine import Cosine
 from dimfree.geometry.bases.given import Given
-from dimfree.geometry.bases.haar import Haar
-from dimfree.geometry.bases.hadamard import Hadamard
 
-__all__ = ["Basis", "Cosine", "Hadamard", "Haar", "Given", "as_basis", "check_basis"]
+__all__ = ["Basis", "Cosine", "Given", "as_basis", "check_basis"]

@@ -17,8 +17,7 @@ class Basis(ABC):
     """A public change of coordinates. Never learned from records outside the mechanisms; picklable.
 
     Guarantee: `rotated` maps one record at a time, bit for bit: its batch, its place in it, threads and memory layout
-    change nothing. Proof: proofs/geometry/bases.md. A basis of your own must keep this promise, too. That its columns
-    are orthonormal is needed for accuracy only.
+    change nothing. Proof: proofs/geometry/bases.md. That its columns are orthonormal is needed for accuracy only.
     """
 
     name: str  # as a release says it

@@ -20,12 +20,12 @@ _CELLS = 2**14  # entries of a batch: it stays in a core's cache
 
 _UNEVEN = (
     "Expected another basis than 'dct' on this machine: its SciPy rounds the cosine transform of a record differently "
-    "with the records beside it, which would not be private. Use a released build of SciPy, or 'haar' or 'hadamard'."
+    "with the records beside it, which would not be private. Use a released build of SciPy, or an orthonormal matrix."
 )
 _OTHERWISE = (
     "The cosine transform has other last bits here than where basis='dct' was chosen, so a record could be told by who "
-    "rotated it; nothing was released. Give all workers the same SciPy on the same kind of processor, or use 'haar' or "
-    "'hadamard', which are computed alike everywhere."
+    "rotated it; nothing was released. Give all workers the same SciPy on the same kind of processor, or use an "
+    "orthonormal matrix, whose products are the same everywhere."
 )
 
 

@@ -9,13 +9,17 @@ from dimfree import _validate
 from dimfree.geometry.shape.base import Shape
 from dimfree.geometry.shape.dense import Dense
 from dimfree.geometry.shape.diagonal import Diagonal
+from dimfree.geometry.shape.isotropic import Isotropic
+from dimfree.geometry.shape.low_rank import LowRank
+
+SHAPES = (Diagonal, Isotropic, Dense, LowRank)
 
 
 def as_shape(covariance: ArrayLike | None, shape: Shape | str | None, dimension: int) -> Shape:
     """The shape given by exactly one of covariance= (variances or a matrix) and shape=; it must fit the records."""
     _validate.check_exactly_one(covariance, shape)
     chosen = _from_covariance(covariance, dimension) if shape is None else shape
-    if not isinstance(chosen, Shape):
+    if not isinstance(chosen, Shape) or type(chosen) not in SHAPES:  # a subclass would bring code of its own to records
         raise _validate.reject_shape("shape", shape)
     if chosen.dimension is not None:
         _validate.check_dimension("covariance" if shape is None else "shape", chosen.dimension, dimension)

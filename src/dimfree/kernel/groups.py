@@ -1,0 +1,117 @@
+"""Records of which each is in one group at most: private names, one table of all groups, one table of each group."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dimfree._types import Integers
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import calibrate_unlisted
+from dimfree.accounting.events import Costs
+from dimfree.accounting.several_runs.costs import Runs
+from dimfree.accounting.several_runs.keys_first import keys_opening
+from dimfree.data.people.labels import NOBODY, Key, alike, members, public_order
+from dimfree.data.records import Records
+from dimfree.geometry.shape import Shape
+from dimfree.kernel.released import KernelError, Sealed
+from dimfree.kernel.session import ChargedNoise
+from dimfree.kernel.table import PrivateTable
+from dimfree.mechanisms.group_keys import key_counts, publishing
+from dimfree.noise import Noise
+
+
+@dataclass(frozen=True)
+class GroupCosts:
+    """What is charged for groups, fixed before a record is read.
+
+    A record takes part in the search for the names, in the run over all groups, and in the run of its own group; the
+    number of groups costs nothing (G1).
+
+    Attributes
+    ----------
+    budget : Budget
+        Of all groups together.
+    search : Budget or None
+        Of the search for the names; None if they are listed.
+    overall : Costs or None
+        Of the run over all groups, before anything is drawn; None without one.
+    group : Costs
+        Of the run of each group, before anything is drawn.
+    """
+
+    budget: Budget
+    search: Budget | None
+    overall: Costs | None
+    group: Costs
+
+    @property
+    def runs(self) -> tuple[Costs, ...]:
+        """The runs that one record takes part in."""
+        search = () if self.search is None else (keys_opening(self.search),)
+        return *search, *(() if self.overall is None else (self.overall,)), self.group
+
+
+class PrivateGroups(Sealed):
+    """Records and the group of each, under one budget for all groups, whose relation is add-remove."""
+
+    __slots__ = ("_costs", "_given", "_labels", "_names", "_noise", "_records", "_searched")
+
+    def __init__(
+        self, records: Records, labels: Integers, names: tuple[Key, ...], costs: GroupCosts, noise: Noise
+    ) -> None:
+        """`names` are public; with a search they are all keys that occur, and private."""
+        if not Runs(costs.budget, Neighbours.ADD_REMOVE, costs.runs).delta() <= costs.budget.delta:
+            raise KernelError("The runs of the groups exceed the budget.")
+        self._records, self._labels, self._names = records, labels, names
+        self._costs, self._noise, self._searched = costs, noise, costs.search is None
+        self._given: set[int | None] = set()
+
+    @property
+    def names(self) -> tuple[Key, ...]:
+        """The names of the groups: listed, or released."""
+        self._needs_names()
+        return self._names
+
+    def search(self) -> Costs:
+        """Release the names that many people hold (M4); once. The groups are those from now on."""
+        budget = self._costs.search
+        if budget is None or self._searched:
+            raise KernelError("The names are searched once, if they are not listed.")
+        self._searched = True
+        opening, branch = keys_opening(budget), calibrate_unlisted(budget)
+        event, bits, least = publishing(branch, opening.neighbours)
+        charged = Costs(budget, opening.neighbours, (), opening.menu, chosen=0, after=(event,))  # checks the charge
+        held, counts = key_counts(self._labels, len(self._names), lambda place: public_order(self._names[place]))
+        noisy = counts * 2**bits + ChargedNoise(replace(event, dimension=len(held)), self._noise).draw(len(held))
+        published = [place for place, count in zip(held, noisy, strict=True) if count >= least]
+        moved = np.full(len(self._names) + 1, NOBODY, dtype=np.int64)
+        moved[published] = np.arange(len(published))
+        self._records, self._labels = members(self._records, moved[self._labels])
+        self._names = alike(tuple(self._names[place] for place in published))
+        return charged
+
+    def overall(self, shape: Shape, *, by_entry: bool) -> PrivateTable:
+        """Return the table of all groups together; once."""
+        costs = self._costs.overall
+        if costs is None:
+            raise KernelError("No run over all groups is charged.")
+        return self._table(None, self._records, costs, shape, by_entry)
+
+    def group(self, place: int, shape: Shape, *, by_entry: bool) -> PrivateTable:
+        """Return the table of one group; once each (G1)."""
+        if type(place) is not int or not 0 <= place < len(self.names):
+            raise KernelError("A group is named by its place among the names.")
+        return self._table(place, self._records.chosen(self._labels == place), self._costs.group, shape, by_entry)
+
+    def _table(self, which: int | None, records: Records, costs: Costs, shape: Shape, by_entry: bool) -> PrivateTable:
+        self._needs_names()
+        if which in self._given:
+            raise KernelError("The table of a group is handed out once.")
+        self._given.add(which)
+        return PrivateTable.holding(
+            records, shape, None, costs.budget, costs.neighbours, self._noise, by_entry=by_entry, expected=costs
+        )
+
+    def _needs_names(self) -> None:
+        if not self._searched:
+            raise KernelError("The names have not been released.")
