@@ -11,11 +11,11 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian
 from dimfree.accounting.events import Costs
 from dimfree.data.records import as_records
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
 from dimfree.kernel import PrivateTable
-from dimfree.mechanisms.clipped_sum import Ball
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.noise import SystemNoise
+from dimfree.shapes import Isotropic
 
 EDGES = 2.0 ** np.arange(-2.0, 14.0)  # public: sizes are looked at between these
 LOOK, REST = 0.3, 0.95  # of the branch's mu; 0.3² + 0.95² is below 1

@@ -7,12 +7,12 @@ from recording import RecordingNoise
 
 from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
 from dimfree.data.records import as_records
-from dimfree.estimators.columns.state import ColumnState
-from dimfree.estimators.learn.state import StageSetting
-from dimfree.geometry.shape import Diagonal
-from dimfree.geometry.space import Space
+from dimfree.kernel.rows.space import Space
 from dimfree.noise import Noise
+from dimfree.programs.columns.state import ColumnState
+from dimfree.programs.learn.state import StageSetting
 from dimfree.results.reach import Reach
+from dimfree.shapes import Diagonal
 
 
 def at_start(

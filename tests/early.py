@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-CONSTANTS = "dimfree.estimators.choose.constants"
+CONSTANTS = "dimfree.programs.choose.constants"
 
 
 @contextmanager

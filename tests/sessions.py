@@ -8,10 +8,10 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import OnlyGaussian
 from dimfree.data.records import Records, as_records
-from dimfree.geometry.shape import Diagonal, Shape
-from dimfree.geometry.space import Space
 from dimfree.kernel import Session, View
+from dimfree.kernel.rows.space import Space
 from dimfree.noise import Noise
+from dimfree.shapes import Diagonal, Shape
 
 AMPLE = 1e6  # precision of the branch: no test of one step exceeds it
 BUDGET = Budget(100.0, 1e-3)

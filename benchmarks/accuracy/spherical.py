@@ -11,10 +11,10 @@ from unittest.mock import patch
 import numpy as np
 
 from dimfree import Release, release_mean
-from dimfree.estimators import unknown
-from dimfree.estimators.learn.stages import last_stages
-from dimfree.estimators.learn.state import State
-from dimfree.estimators.learn.variances import measure_own
+from dimfree.programs import unknown
+from dimfree.programs.learn.stages import last_stages
+from dimfree.programs.learn.state import State
+from dimfree.programs.learn.variances import measure_own
 
 
 def learn_spherical(state: State) -> State:

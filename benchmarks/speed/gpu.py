@@ -20,14 +20,14 @@ from benchmarks.accuracy.running import without_paths
 from benchmarks.record import provenance, provenance_lines, table, write_results
 from dimfree import Options, release_mean
 from dimfree.comparison.spectra import spectrum
-from dimfree.core.distances import PairDistances
-from dimfree.core.friends import friend_counts
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.gpu.device import Place, require_same_bits
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, as_records
 from dimfree.data.threads import cores
-from dimfree.geometry.grid import rows_to_steps
+from dimfree.kernel.rows.grid import rows_to_steps
+from dimfree.kernel.statistics.distances import PairDistances
+from dimfree.kernel.statistics.friends import friend_counts
 from dimfree.noise import SeededNoise
 
 SEED = 20250101

@@ -62,17 +62,9 @@ if TYPE_CHECKING:
     from dimfree.errors import (
         RefusedRelease as RefusedRelease,
     )
-    from dimfree.geometry.shape.dense import Dense as Dense
-    from dimfree.geometry.shape.diagonal import Diagonal as Diagonal
-    from dimfree.geometry.shape.isotropic import Isotropic as Isotropic
-    from dimfree.geometry.shape.low_rank import LowRank as LowRank
-    from dimfree.geometry.shape_from import shape_from as shape_from
     from dimfree.interop.mean import PrivateMean as PrivateMean
     from dimfree.interop.scaler import PrivateStandardScaler as PrivateStandardScaler
     from dimfree.ledger.ledger import Ledger as Ledger
-    from dimfree.mechanisms.paper.sparse_vector import sparse_vector as sparse_vector
-    from dimfree.mechanisms.paper.stable_histogram import heaviest_cell as heaviest_cell
-    from dimfree.mechanisms.paper.stable_histogram import stable_histogram as stable_histogram
     from dimfree.noise import SeededNoise as SeededNoise
     from dimfree.noise import SystemNoise as SystemNoise
     from dimfree.options import Options as Options
@@ -82,6 +74,9 @@ if TYPE_CHECKING:
     from dimfree.paper.group_variances import top_variances as top_variances
     from dimfree.paper.group_variances import variance_sum as variance_sum
     from dimfree.paper.profile_result import VarianceProfile as VarianceProfile
+    from dimfree.paper.sparse_vector import sparse_vector as sparse_vector
+    from dimfree.paper.stable_histogram import heaviest_cell as heaviest_cell
+    from dimfree.paper.stable_histogram import stable_histogram as stable_histogram
     from dimfree.paper.variance_profile import variance_profile as variance_profile
     from dimfree.planning.plan import plan as plan
     from dimfree.planning.plan_card import Plan as Plan
@@ -97,6 +92,11 @@ if TYPE_CHECKING:
     from dimfree.results.grouped import Means as Means
     from dimfree.results.reach import Reach as Reach
     from dimfree.results.release import Release as Release
+    from dimfree.shapes.dense import Dense as Dense
+    from dimfree.shapes.diagonal import Diagonal as Diagonal
+    from dimfree.shapes.from_public import shape_from as shape_from
+    from dimfree.shapes.isotropic import Isotropic as Isotropic
+    from dimfree.shapes.low_rank import LowRank as LowRank
 
 __version__ = "0.1.0"
 
@@ -128,9 +128,9 @@ _MODULES = {
     "PrivateStandardScaler": "interop.scaler",
     "SeededNoise": "noise",
     "SystemNoise": "noise",
-    "heaviest_cell": "mechanisms.paper.stable_histogram",
-    "sparse_vector": "mechanisms.paper.sparse_vector",
-    "stable_histogram": "mechanisms.paper.stable_histogram",
+    "heaviest_cell": "paper.stable_histogram",
+    "sparse_vector": "paper.sparse_vector",
+    "stable_histogram": "paper.stable_histogram",
     "coordinate_variances": "paper.group_variances",
     "find_kth_largest_variance": "paper.group_variances",
     "group_variances": "paper.group_variances",
@@ -143,15 +143,15 @@ _MODULES = {
     "Ledger": "ledger.ledger",
     "read_table": "data.read",
     "release_mean": "release",
-    "shape_from": "geometry.shape_from",
+    "shape_from": "shapes.from_public",
     "Guarantee": "accounting.guarantee",
     "Release": "results.release",
     "Reach": "results.reach",
     "write_report": "report.page",
-    "Dense": "geometry.shape.dense",
-    "Diagonal": "geometry.shape.diagonal",
-    "Isotropic": "geometry.shape.isotropic",
-    "LowRank": "geometry.shape.low_rank",
+    "Dense": "shapes.dense",
+    "Diagonal": "shapes.diagonal",
+    "Isotropic": "shapes.isotropic",
+    "LowRank": "shapes.low_rank",
 }
 
 __all__ = sorted(_MODULES)

@@ -15,18 +15,18 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.data.gpu.device import device_memory_unspoken
 from dimfree.data.records import Records
 from dimfree.errors import DimfreeError, InvalidParameter, memory_unspoken
-from dimfree.estimators.columns.run import refuse_columns, release_columns
-from dimfree.estimators.known import refuse_known, release_known
-from dimfree.estimators.run import OUT_OF_RANGE, Beliefs, Run
-from dimfree.estimators.unknown import refuse_unknown, release_unknown
-from dimfree.geometry.shape import Shape
 from dimfree.kernel import PrivateTable
 from dimfree.ledger.charging import Debit, check_ledger
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise
 from dimfree.options import Options
+from dimfree.programs.columns.run import refuse_columns, release_columns
+from dimfree.programs.known import refuse_known, release_known
+from dimfree.programs.run import OUT_OF_RANGE, Beliefs, Run
+from dimfree.programs.unknown import refuse_unknown, release_unknown
 from dimfree.request import Learned, NeighboursName, Objective, OnMissing, Request, open_records
 from dimfree.results.release import Release
+from dimfree.shapes import Shape
 
 
 class Program(NamedTuple):

@@ -27,19 +27,19 @@ from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, require_valid
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
-from dimfree.estimators.choose.constants import KEYS_SHARE, SCALE_SEARCH_SHARE
-from dimfree.estimators.opening import UNKNOWN
-from dimfree.estimators.run import CAUTION, Beliefs, Run
-from dimfree.geometry.shape import Shape
 from dimfree.kernel import GroupCosts, PrivateGroups
 from dimfree.ledger.charging import Debit, check_ledger
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise
 from dimfree.options import AUTO, Options, Scale
+from dimfree.programs.choose.constants import KEYS_SHARE, SCALE_SEARCH_SHARE
+from dimfree.programs.opening import UNKNOWN
+from dimfree.programs.run import CAUTION, Beliefs, Run
 from dimfree.release import complete, stated_bounds, with_terms
 from dimfree.request import Objective, OnMissing, Request, require_fine_noise
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
+from dimfree.shapes import Shape
 
 SHAPE_SHARE = 0.12  # of the precision, for the shared shape: about a third of epsilon
 NO_SHAPE = "The shape that the groups share could not be learned, so no group was looked at: see means.overall."

@@ -34,10 +34,10 @@ from dimfree.data.people.person_records import person_records, split_unit
 from dimfree.data.records import ON_MISSING, Records, as_records
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
-from dimfree.geometry.bases import check_basis
-from dimfree.geometry.shape import Shape
+from dimfree.kernel.rows.bases import check_basis
 from dimfree.noise import Noise, opened
 from dimfree.options import AUTO, Options
+from dimfree.shapes import Shape
 
 Learned = Literal["auto", "paper"]  # shapes that are learned from the records
 NeighboursName = Literal["add-remove", "replace-one"]

@@ -22,8 +22,8 @@ from dimfree.accounting.calibrate import (
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.precision import compose, largest_mu
-from dimfree.mechanisms.count import noisy_count, noisy_total
-from dimfree.mechanisms.gaussian import mean_event
+from dimfree.kernel.statistics.count import noisy_count, noisy_total
+from dimfree.kernel.statistics.weighted_mean import mean_event
 
 FAILURE = 0.005
 DIMENSION = 10**5

@@ -11,8 +11,8 @@ from dimfree.accounting.budget import Budget
 from dimfree.accounting.calibrate import calibrate_bounded, remaining_mu
 from dimfree.accounting.discrete import DELTA_SHARE, EPSILON_SHARE, MOST_RELEASES, idealised, slack, tail_exponent
 from dimfree.accounting.precision import largest_mu
-from dimfree.mechanisms.count import noisy_count, noisy_total
-from dimfree.mechanisms.gaussian import mean_event
+from dimfree.kernel.statistics.count import noisy_count, noisy_total
+from dimfree.kernel.statistics.weighted_mean import mean_event
 
 
 def test_slack_is_the_formula_of_m8():

@@ -12,7 +12,7 @@ from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.several_runs.composed_runs import ComposedRuns
 from dimfree.accounting.several_runs.keys_first import keys_and_rest, keys_opening
 from dimfree.accounting.several_runs.sharing import gaussian_budget, opening, shared_out
-from dimfree.estimators.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
+from dimfree.programs.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
 
 ADD = Neighbours.ADD_REMOVE
 STEPS = 2**24

@@ -11,7 +11,7 @@ from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.charges import charges
 from dimfree.audit.numerics.checks import NUMERICS
 from dimfree.audit.registry import charge_cases
-from dimfree.mechanisms import Charged
+from dimfree.paper.charged import Charged
 
 CASES = {case.name: case for case in charge_cases()}
 GAUSSIAN = [name for name, case in CASES.items() if isinstance(case.cost, float)]

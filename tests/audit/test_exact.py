@@ -7,6 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from dimfree.mechanisms.search import STEPS, noisy_search
 
 from dimfree.accounting.budget import Budget
 from dimfree.audit.exact.compared import compared_law
@@ -17,10 +18,9 @@ from dimfree.audit.mechanisms import poisson_sample as sample
 from dimfree.audit.mechanisms import sparse_vector as sparse
 from dimfree.audit.noise_doubles import ZeroNoise, exact_law
 from dimfree.audit.registry import EXACT
-from dimfree.core.subsample import poisson_sample
-from dimfree.mechanisms.paper.sparse_vector import sparse_vector
-from dimfree.mechanisms.search import STEPS, noisy_search
+from dimfree.kernel.statistics.samples import poisson_sample
 from dimfree.paper.grouping import EMPTY, slots
+from dimfree.paper.sparse_vector import sparse_vector
 
 DELTA = 1e-2
 

@@ -18,8 +18,8 @@ from dimfree.audit.mechanisms import clipped_mean, releases
 from dimfree.audit.noise_doubles import PooledNoise
 from dimfree.audit.registry import CANARIES
 from dimfree.errors import InvalidParameter
-from dimfree.geometry.shape import Isotropic
 from dimfree.noise import SeededNoise
+from dimfree.shapes import Isotropic
 
 FAILURE = 1e-6
 

@@ -15,10 +15,10 @@ from dimfree.audit.pairs.add_remove import ADD_REMOVE
 from dimfree.audit.pairs.pair import TableSize
 from dimfree.audit.pairs.replace_one import REPLACE_ONE
 from dimfree.audit.pairs.suites import at_stability, pairs
-from dimfree.core import basic, soft
-from dimfree.core.friends import all_counts, friend_counts
-from dimfree.core.stable import stability
-from dimfree.geometry.grid import RADIUS, on_grid
+from dimfree.kernel.rows.grid import RADIUS, on_grid
+from dimfree.kernel.statistics.friends import all_counts, friend_counts
+from dimfree.kernel.statistics.stable import stability
+from dimfree.paper import basic, soft
 
 GIVEN = TableSize(11, radius=3.0)
 CASES = [

@@ -24,11 +24,10 @@ from dimfree.audit.registry import SEARCHES
 from dimfree.audit.search.climb import find_worst_pair
 from dimfree.audit.search.gaussian import gaussian_target, turning_draw
 from dimfree.audit.search.moves import ClusteredPair, Domain, moved
-from dimfree.core import basic, soft, stable
-from dimfree.geometry.clip import BALL, to_ball
-from dimfree.mechanisms import friend_radius, outer_sum
-from dimfree.mechanisms.paper import stable_histogram
+from dimfree.kernel.rows.clip import BALL, to_ball
+from dimfree.kernel.statistics import friend_radius, outer_sum, stable
 from dimfree.noise import public_simulation
+from dimfree.paper import basic, soft, stable_histogram
 
 ADD, REPLACE = Neighbours
 EPSILON = 3.0

@@ -17,11 +17,11 @@ from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.pairs.spread import spread_points
 from dimfree.audit.registry import subjects
 from dimfree.audit.release_calls import KNOWN, PAPER, paper_size, release_calls
-from dimfree.estimators import run
-from dimfree.estimators.run import CAUTION
-from dimfree.mechanisms.paper.stable_histogram import publishing_threshold
 from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm2 as paper
+from dimfree.paper.stable_histogram import publishing_threshold
+from dimfree.programs import run
+from dimfree.programs.run import CAUTION
 from dimfree.request import Learned
 
 EPSILON = 3.0

@@ -31,10 +31,10 @@ from dimfree.audit.numerics.checks import lattice
 from dimfree.audit.numerics.order import order
 from dimfree.audit.numerics.silence import silence
 from dimfree.audit.registry import charge_cases, off_lattice_cases
-from dimfree.core.subsample import fixed_sample
-from dimfree.mechanisms.gaussian import mean_event
-from dimfree.mechanisms.paper.stable_histogram import laplace_scale, publishing_threshold
+from dimfree.kernel.statistics.samples import fixed_sample
+from dimfree.kernel.statistics.weighted_mean import mean_event
 from dimfree.noise import SeededNoise
+from dimfree.paper.stable_histogram import laplace_scale, publishing_threshold
 from dimfree.release import release_mean
 
 SMALL = {-2: 0.1, 0: 0.5, 1: 0.3, 3: 0.1}  # a made-up noise

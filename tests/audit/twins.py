@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from dimfree.programs.without_test import soft_mean
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
@@ -11,12 +12,11 @@ from dimfree.audit.core_runs import model, run_on
 from dimfree.audit.mechanisms import clipped_mean, group_variances, outer_products, poisson_sample, soft_core
 from dimfree.audit.noise_doubles import PooledNoise
 from dimfree.audit.sampling import AMPLE, sample
-from dimfree.core.subsample import fixed_sample
-from dimfree.estimators.choose.core import default_bounded
-from dimfree.estimators.without_test import soft_mean
-from dimfree.mechanisms.directions import LENGTH
+from dimfree.kernel.statistics.samples import fixed_sample
+from dimfree.kernel.statistics.unit_vectors import LENGTH
 from dimfree.noise import SeededNoise
 from dimfree.paper.grouping import EMPTY
+from dimfree.programs.choose.core import default_bounded
 
 EPSILON = 1.0
 FAILURE = 1e-6

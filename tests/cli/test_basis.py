@@ -11,8 +11,8 @@ import dimfree.release
 from dimfree.cli import app
 from dimfree.cli.basis import basis_rows
 from dimfree.data.records import as_records
-from dimfree.geometry import space
-from dimfree.geometry.bases import memory
+from dimfree.kernel.rows import space
+from dimfree.kernel.rows.bases import memory
 from dimfree.noise import SeededNoise
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]

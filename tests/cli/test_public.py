@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import dimfree.release
 from dimfree.cli import app
-from dimfree.geometry.shape_from import shape_from
 from dimfree.noise import SeededNoise
 from dimfree.options import Options
+from dimfree.shapes.from_public import shape_from
 
 BASIS = np.linalg.qr(np.random.default_rng(0).standard_normal((12, 12)))[0]
 NAMES = [f"item_{i}" for i in range(12)]

@@ -13,10 +13,10 @@ from dimfree.accounting.budget import Budget
 from dimfree.accounting.calibrate import bound_distance, calibrate_filtered, remaining_mu
 from dimfree.comparison.baselines.ball import ball, friend_radius
 from dimfree.errors import InvalidParameter
-from dimfree.geometry.shape import Isotropic
 from dimfree.noise import SeededNoise, SystemNoise
 from dimfree.release import release_mean
 from dimfree.results.release import Release
+from dimfree.shapes import Isotropic
 
 ADD, REPLACE = "add-remove", "replace-one"
 RELATIONS = pytest.mark.parametrize("relation", [ADD, REPLACE])

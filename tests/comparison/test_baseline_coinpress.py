@@ -12,7 +12,7 @@ from stats import sampling
 from dimfree.comparison.baselines.coinpress import SHARES, clipping_radius, coinpress, tail
 from dimfree.data import records
 from dimfree.errors import InvalidParameter
-from dimfree.geometry.clip import BALL
+from dimfree.kernel.rows.clip import BALL
 from dimfree.noise import SeededNoise
 
 ADD, REPLACE = "add-remove", "replace-one"

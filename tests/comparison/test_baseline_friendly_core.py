@@ -18,7 +18,7 @@ from dimfree.accounting.precision import hockey_stick
 from dimfree.comparison.baselines.friendly_core import MOVES, STEPS, UNFRIENDLY, Bar, friendly_core
 from dimfree.data import records
 from dimfree.errors import InvalidParameter
-from dimfree.geometry.grid import RADIUS
+from dimfree.kernel.rows.grid import RADIUS
 from dimfree.noise import SeededNoise
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from dimfree.mechanisms.medians import balances
+from dimfree.mechanisms.search import STEPS
 from recording import RecordingNoise
 from scipy import sparse
 from scipy.linalg import hadamard
@@ -21,13 +23,11 @@ from dimfree.comparison.baselines.huang_liang_yi import (
 from dimfree.comparison.baselines.rotation import Rotation
 from dimfree.data import records
 from dimfree.errors import InvalidParameter
-from dimfree.geometry.clip import norms
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.medians import balances
-from dimfree.mechanisms.search import STEPS
+from dimfree.kernel.rows.clip import norms
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.noise import SeededNoise
+from dimfree.shapes import Isotropic
 
 ADD, REPLACE = "add-remove", "replace-one"
 PUBLISHED_RHO = 0.024356  # zCDP that (1, 1e-6) is worth by the usual conversion

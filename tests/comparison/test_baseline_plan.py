@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from dimfree.mechanisms.medians import bisections
+from dimfree.mechanisms.search import STEPS
 from recording import RecordingNoise
 from scipy import sparse
 from scipy.stats import chi2
@@ -13,8 +15,6 @@ from stats import sampling
 from dimfree.comparison.baselines.plan import CENTRE, LENGTH, NOISE, _lengths, _level, length_balance, plan
 from dimfree.data import records
 from dimfree.errors import InvalidParameter
-from dimfree.mechanisms.medians import bisections
-from dimfree.mechanisms.search import STEPS
 from dimfree.noise import SeededNoise
 
 ADD, REPLACE = "add-remove", "replace-one"

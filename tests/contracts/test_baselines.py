@@ -26,7 +26,7 @@ from dimfree.comparison.baselines.not_private import empirical_mean, oracle_floo
 from dimfree.comparison.baselines.plan import plan
 from dimfree.data import records
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, OutOfMemory, RefusedRelease
-from dimfree.geometry.grid import RADIUS
+from dimfree.kernel.rows.grid import RADIUS
 from dimfree.noise import SeededNoise, SystemNoise
 from dimfree.results.release import Release
 from dimfree.results.release_checks import BASELINES

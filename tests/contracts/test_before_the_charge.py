@@ -13,10 +13,10 @@ from recording import RecordingNoise
 from dimfree.accounting.budget import Budget, WeakGuaranteeWarning, large_delta, weak_guarantee
 from dimfree.accounting.events import has_fine_noise
 from dimfree.errors import InstallationError, InvalidParameter
-from dimfree.estimators.run import _LOADED_LATE
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise, SystemNoise, opened
 from dimfree.paper.variance_profile import variance_profile
+from dimfree.programs.run import _LOADED_LATE
 from dimfree.release import release_mean
 from dimfree.release_groups import release_means
 from dimfree.report.required import require_report

@@ -12,10 +12,10 @@ from scipy import sparse
 
 from dimfree.data.records import open_records
 from dimfree.errors import DimfreeError, RefusedRelease
-from dimfree.geometry.shape import Diagonal, Isotropic
 from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
+from dimfree.shapes import Diagonal, Isotropic
 
 CANARY = 918273645.125
 SINGS = ("918273645", "9.18273645", "918_273", "9182736")

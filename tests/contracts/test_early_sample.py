@@ -14,12 +14,12 @@ from dimfree import SeededNoise, release_mean
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.gpu.device import Place
 from dimfree.data.records import Records, as_records
-from dimfree.estimators.choose import constants
-from dimfree.estimators.choose.core import Size
-from dimfree.estimators.choose.sample import early_rate, strength
-from dimfree.estimators.learn.state import StageSetting
-from dimfree.geometry.shape import Diagonal
-from dimfree.geometry.space import Space
+from dimfree.kernel.rows.space import Space
+from dimfree.programs.choose import constants
+from dimfree.programs.choose.core import Size
+from dimfree.programs.choose.sample import early_rate, strength
+from dimfree.programs.learn.state import StageSetting
+from dimfree.shapes import Diagonal
 
 ROWS, EARLY = 1500, 700
 VARIANCES = np.array([1.0, 4.0, 0.25, 1.0])

@@ -15,12 +15,12 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
-from dimfree.geometry.shape import Isotropic
 from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import SeededNoise
 from dimfree.options import Options
 from dimfree.release import release_mean
 from dimfree.results.release import Release
+from dimfree.shapes import Isotropic
 
 PROMISE = Guarantee(epsilon=1.0, delta=1e-6, neighbours="add-remove", private=True)
 LEDGER = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())

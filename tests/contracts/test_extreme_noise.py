@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from flat_options import with_options
 
-from dimfree.estimators.run import OUT_OF_RANGE
 from dimfree.ledger.ledger import Ledger
 from dimfree.paper.variance_profile import variance_profile
+from dimfree.programs.run import OUT_OF_RANGE
 from dimfree.release import release_mean
 from dimfree.release_groups import release_means
 from dimfree.results.release import Release

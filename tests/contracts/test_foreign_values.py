@@ -30,9 +30,8 @@ from dimfree.comparison.baselines.plan import plan as baseline_plan
 from dimfree.comparison.trials import compare
 from dimfree.data.records import as_records
 from dimfree.errors import DimfreeError
-from dimfree.geometry.bases import as_basis
-from dimfree.geometry.shape import Isotropic
 from dimfree.interop import opendp
+from dimfree.kernel.rows.bases import as_basis
 from dimfree.ledger.spending import Charge
 from dimfree.noise import SeededNoise
 from dimfree.paper.group_variances import group_variances
@@ -40,6 +39,7 @@ from dimfree.paper.grouping import slots
 from dimfree.planning.paper_bounds import sample_size
 from dimfree.planning.paper_bounds.lower_bound import fingerprinting_lower_bound, packing_lower_bound
 from dimfree.planning.spread import stddevs_of_public
+from dimfree.shapes import Isotropic
 
 dp.enable_features(*opendp.FEATURES)
 

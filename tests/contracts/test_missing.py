@@ -15,12 +15,12 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
-from dimfree.estimators.columns.missing import count_missing, missing_norm
-from dimfree.estimators.columns.state import ColumnState
-from dimfree.estimators.learn.state import StageSetting
-from dimfree.estimators.run import BY_COLUMN, DROPPED
-from dimfree.geometry.shape import Diagonal
-from dimfree.geometry.space import Space
+from dimfree.kernel.rows.space import Space
+from dimfree.programs.columns.missing import count_missing, missing_norm
+from dimfree.programs.columns.state import ColumnState
+from dimfree.programs.learn.state import StageSetting
+from dimfree.programs.run import BY_COLUMN, DROPPED
+from dimfree.shapes import Diagonal
 
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
 NAMES = [f"column {k}" for k in range(5)]

@@ -19,15 +19,15 @@ from dimfree.accounting.several_runs.costs import Runs, runs_of
 from dimfree.data.people.canonical import canonical
 from dimfree.data.people.labels import alike, split_unlisted
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, OutOfMemory, RefusedRelease
-from dimfree.estimators.run import Run
-from dimfree.geometry.shape import Isotropic
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise
+from dimfree.programs.run import Run
 from dimfree.release_groups import release_means
 from dimfree.report.page import report_html
 from dimfree.report.registry import registry_json
 from dimfree.results.composed import compose
 from dimfree.results.grouped import Means
+from dimfree.shapes import Isotropic
 
 SIZES = {"north": 701, "south": 911, "secret-161803": 3, "secret-271828": 1, None: 53}
 PROMISE = {"epsilon": 4.0, "delta": 1e-4, "failure_probability": 1e-6}

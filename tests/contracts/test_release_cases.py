@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from contracts.release_cases import cases, digest, said, stored
 
-from dimfree.mechanisms import ring_scores
+from dimfree.kernel.statistics import ring_scores
 
 STORED = stored()
 

@@ -15,11 +15,11 @@ from scipy import sparse
 from dimfree.data import records
 from dimfree.data.records import Records
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.geometry.grid import RADIUS
-from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank
+from dimfree.kernel.rows.grid import RADIUS
 from dimfree.noise import SeededNoise, SystemNoise
 from dimfree.release import release_mean
 from dimfree.results.release import Release
+from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank
 
 ADD, REPLACE = "add-remove", "replace-one"
 WAYS = {

@@ -17,13 +17,13 @@ from scipy import sparse
 from dimfree.accounting import events
 from dimfree.accounting.several_runs.costs import Runs, runs_of
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
-from dimfree.geometry.shape import Isotropic
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
 from dimfree.release_groups import NO_SHAPE, _learning, release_means
 from dimfree.results.composed import compose
 from dimfree.results.grouped import Means
+from dimfree.shapes import Isotropic
 
 KEYS = ("north", "south", "east")
 SIZES = {"north": 701, "south": 911, "east": 11, "secret-161803": 401, None: 53}  # east is too small

@@ -7,9 +7,9 @@ import pytest
 from flat_options import with_options
 from scipy import sparse
 
-from dimfree.geometry.shape import Dense, Diagonal, Isotropic
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
+from dimfree.shapes import Dense, Diagonal, Isotropic
 
 COUNT, DIMENSION = 900, 60
 ADD, REPLACE = "add-remove", "replace-one"

@@ -15,11 +15,11 @@ from sklearn.base import clone
 
 from dimfree.data.people.keys import open_keys
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
-from dimfree.geometry.shape import Isotropic
 from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
 from dimfree.results.release import Release
+from dimfree.shapes import Isotropic
 
 PERSONS, ROWS = 467, 1409  # primes that no public parameter comes near
 KEY, CANARY = "secret-918273645", 918273645.125

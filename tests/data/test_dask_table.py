@@ -14,13 +14,13 @@ import dimfree
 from dimfree.data.cluster import dask_table, partitions
 from dimfree.data.cluster.partitions import Failure, packed
 from dimfree.data.gpu.device import Place
-from dimfree.data.progress import listening
 from dimfree.data.records import as_records, open_records
 from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
-from dimfree.geometry import space as space_module
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
+from dimfree.kernel.rows import space as space_module
+from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
+from dimfree.progress import listening
+from dimfree.shapes import Isotropic
 
 dask, da, dd, pd = needs("dask"), needs("dask.array"), needs("dask.dataframe"), needs("pandas")
 

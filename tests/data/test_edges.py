@@ -20,9 +20,9 @@ from dimfree import (
     shape_from,
     variance_profile,
 )
-from dimfree.core.friends import within_radius
 from dimfree.data.read import read_table
-from dimfree.geometry.grid import RADIUS
+from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.statistics.friends import within_radius
 from dimfree.options import Options
 
 
@@ -58,7 +58,7 @@ def test_no_record_raises_a_floating_point_error(core):
 
 @pytest.mark.parametrize("options", [{}, {"covariance": np.ones(2**22 + 1)}, {"basis": "hadamard"}, {"shape": "paper"}])
 def test_more_columns_than_the_proofs_speak_of_are_an_error(options):
-    """proofs/core/friends.md and distances.md bound rounding errors for at most 2^22 columns."""
+    """proofs/statistics/friends.md and distances.md bound rounding errors for at most 2^22 columns."""
     table = sparse.csr_array((3, 2**22 + 1))
     with pytest.raises(InvalidParameter, match="at most 4194304 columns, got 4194305"):
         release_mean(table, **with_options(epsilon=1.0, delta=1e-6, **options))
@@ -104,8 +104,8 @@ def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation
     ("call", "place"),
     [
         (release_mean, "dimfree.request.as_records"),
-        (partial(release_mean, options=Options(core="stable")), "dimfree.estimators.unknown.pair_distances"),
-        (release_mean, "dimfree.mechanisms.soft_histogram.soft_histograms"),
+        (partial(release_mean, options=Options(core="stable")), "dimfree.programs.unknown.pair_distances"),
+        (release_mean, "dimfree.kernel.statistics.soft_histogram.soft_histograms"),
         (variance_profile, "dimfree.paper.variance_profile.as_records"),
         (variance_profile, "dimfree.paper.variance_profile.group_variances"),
     ],

@@ -4,7 +4,7 @@ from rich.progress import Progress
 
 from dimfree.cli import progress
 from dimfree.cli.progress import _Passes
-from dimfree.data.progress import during, heard
+from dimfree.progress import during, heard
 
 
 def test_every_pass_begins_anew_under_the_name_of_its_stage():

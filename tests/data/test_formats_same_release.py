@@ -14,11 +14,11 @@ import dimfree
 from dimfree.data import read as read_module
 from dimfree.data import records as records_module
 from dimfree.data.formats import arrow_rows, npy, parquet
-from dimfree.data.progress import during, heard, listening
 from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, InvalidRecords
-from dimfree.geometry import space as space_module
+from dimfree.kernel.rows import space as space_module
 from dimfree.noise import SeededNoise
+from dimfree.progress import during, heard, listening
 
 ROWS = 900
 ENDINGS = [".npy", ".csv", ".parquet", ".arrow", ".feather", ".zarr", ".h5ad"]

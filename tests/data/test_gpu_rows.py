@@ -14,9 +14,6 @@ import scipy.sparse as sparse
 from flat_options import with_options
 
 import dimfree
-from dimfree.core import distances, friends, gpu_offsets, undecided
-from dimfree.core.distances import PairDistances, pair_distances
-from dimfree.core.friends import NEAR, friend_counts, within_radius
 from dimfree.data.blocks import densely
 from dimfree.data.gpu import device
 from dimfree.data.gpu import rows as gpu_rows
@@ -25,15 +22,18 @@ from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, are_finite, as_records
 from dimfree.data.stream import Stream
 from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory
-from dimfree.geometry import clip
-from dimfree.geometry import space as space_module
-from dimfree.geometry.grid import RADIUS, on_grid, rows_to_steps
-from dimfree.geometry.shape import Dense, Diagonal, Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.gaussian import rounded_mean
-from dimfree.mechanisms.scores import Scoring
+from dimfree.kernel.rows import clip
+from dimfree.kernel.rows import space as space_module
+from dimfree.kernel.rows.grid import RADIUS, on_grid, rows_to_steps
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics import distances, friends, gpu_offsets, undecided
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.distances import PairDistances, pair_distances
+from dimfree.kernel.statistics.friends import NEAR, friend_counts, within_radius
+from dimfree.kernel.statistics.scores import Scoring
+from dimfree.kernel.statistics.weighted_mean import rounded_mean
 from dimfree.noise import SeededNoise
+from dimfree.shapes import Dense, Diagonal, Isotropic
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

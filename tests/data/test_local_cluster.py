@@ -20,13 +20,13 @@ from dimfree import cli
 from dimfree.data import read
 from dimfree.data.cluster import scheduler, workers
 from dimfree.data.cluster.scheduler import connected
-from dimfree.data.progress import listening
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
-from dimfree.geometry.bases import Cosine
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
+from dimfree.kernel.rows.bases import Cosine
+from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
+from dimfree.progress import listening
+from dimfree.shapes import Isotropic
 
 dask, da, distributed = needs("dask"), needs("dask.array"), needs("distributed")
 
@@ -103,7 +103,7 @@ def _rows_seen(rows):
 
 def _round_otherwise(other):
     """From here on, or no longer, this worker is a machine with another SciPy."""
-    from dimfree.geometry.bases import cosine
+    from dimfree.kernel.rows.bases import cosine
 
     cosine.__dict__.setdefault("_plain", cosine._transformed)
     cosine._transformed = (lambda batch: np.nextafter(cosine._plain(batch), 1)) if other else cosine._plain

@@ -20,8 +20,8 @@ from dimfree.data.people.keys import open_keys
 from dimfree.data.people.person_records import person_records
 from dimfree.data.records import Records, as_records, open_records, require_valid
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
+from dimfree.kernel.rows.space import Space
+from dimfree.shapes import Isotropic
 
 SECRET = 271828.25
 SECRET_TEXT = "271828"

@@ -14,13 +14,13 @@ from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian
 from dimfree.errors import InvalidParameter
-from dimfree.estimators.choose.constants import LEAST_STRENGTH
-from dimfree.estimators.choose.sample import strength
-from dimfree.estimators.columns.run import records_needed
 from dimfree.planning.course import course
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Question
 from dimfree.planning.tradeoff import tradeoff
+from dimfree.programs.choose.constants import LEAST_STRENGTH
+from dimfree.programs.choose.sample import strength
+from dimfree.programs.columns.run import records_needed
 
 PAGE = (Path(__file__).parents[2] / "docs/choosing.md").read_text(encoding="utf-8")
 ROWS = re.findall(

@@ -13,10 +13,10 @@ from recording import RecordingNoise
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.records import open_records
-from dimfree.geometry.bases.cosine import Cosine
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.directions import (
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
+from dimfree.kernel.statistics.unit_vectors import (
     LENGTH,
     Lookout,
     Sighting,
@@ -25,7 +25,7 @@ from dimfree.mechanisms.directions import (
     noisy_weight,
     sighted,
 )
-from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
+from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 NAN, CENTRE = float("nan"), 0.25

@@ -15,15 +15,15 @@ from scipy.special import ndtr
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
-from dimfree.core.distances import PairDistances
 from dimfree.data.records import as_records
-from dimfree.estimators import unknown
-from dimfree.estimators.choose.core import HonestModel, Size, StableChoice
-from dimfree.estimators.learn.scale import learn_radius
-from dimfree.estimators.opening import core_mean
-from dimfree.geometry.grid import IntegerRecords
-from dimfree.geometry.shape import Diagonal
-from dimfree.geometry.space import Space
+from dimfree.kernel.rows.grid import IntegerRecords
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.distances import PairDistances
+from dimfree.programs import unknown
+from dimfree.programs.choose.core import HonestModel, Size, StableChoice
+from dimfree.programs.learn.scale import learn_radius
+from dimfree.programs.opening import core_mean
+from dimfree.shapes import Diagonal
 
 SEARCH_SHARE, FAILURE = 0.03, 0.0035  # a last branch whose searches tell about as much as its bit
 WINDOW = (0.3, 6.0)

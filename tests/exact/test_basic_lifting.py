@@ -11,8 +11,8 @@ import pytest
 from exact.worlds import LINE, WORLDS, as_counts, removals, replacements, squared_distance, tables
 
 from dimfree.accounting.lifting import after_lifting, before_lifting
-from dimfree.core import basic
-from dimfree.geometry.grid import RADIUS
+from dimfree.kernel.rows.grid import RADIUS
+from dimfree.paper import basic
 
 MOST = 5
 BUDGETS = [(0.1, 0.0), (0.1, 1e-3), (0.5, 1e-3), (1.0, 0.0), (1.0, 1e-3)]

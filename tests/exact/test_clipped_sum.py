@@ -13,11 +13,11 @@ from recording import RecordingNoise
 from dimfree.accounting.budget import Neighbours
 from dimfree.data import records as records_module
 from dimfree.data.records import open_records
-from dimfree.geometry import space as space_module
-from dimfree.geometry.clip import BALL, to_ball
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.clipped_sum import Ball, clipped_sum, noisy_clipped_mean
+from dimfree.kernel.rows import space as space_module
+from dimfree.kernel.rows.clip import BALL, to_ball
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, noisy_clipped_mean
+from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 NAN, UP = float("nan"), np.nextafter(1.0, 2.0)

@@ -10,13 +10,13 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from dimfree.mechanisms import search  # GONE
+from dimfree.mechanisms.search import STEPS, Crossing, geometric_grid, noisy_crossing, queries
 from recording import RecordingNoise
 
 from dimfree.accounting.precision import hockey_stick
 from dimfree.audit.exact.divergence import largest_divergence, one_removed
 from dimfree.audit.noise_doubles import ConstantNoise, exact_law
-from dimfree.mechanisms import search
-from dimfree.mechanisms.search import STEPS, Crossing, geometric_grid, noisy_crossing, queries
 
 MUTANTS = {  # how the charge of so many counts is computed
     "half the noise": lambda right, moves, mu, asked, *rest: right(moves / 2, mu, asked, *rest),

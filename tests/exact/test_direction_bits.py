@@ -14,12 +14,12 @@ from dimfree.data import records as records_module
 from dimfree.data.blocks import SparseRows
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import open_records
-from dimfree.geometry import space as space_module
-from dimfree.geometry.bases.learned import LearnedAxes
-from dimfree.geometry.shape import Diagonal, Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms import directions as directions_module
-from dimfree.mechanisms.directions import LENGTH, Lookout, some_rows, unit_steps, whole_length
+from dimfree.kernel.rows import space as space_module
+from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics import unit_vectors as directions_module
+from dimfree.kernel.statistics.unit_vectors import LENGTH, Lookout, some_rows, unit_steps, whole_length
+from dimfree.shapes import Diagonal, Isotropic
 
 SIZES = [5e-324, 1e-310, 2.3e-308, 1e-160, 1.0, 1 / 3, 1e160, 1.7e308]
 adversarial = st.one_of(

@@ -27,10 +27,11 @@ from exact.pointing import (
 )
 from recording import RecordingNoise
 
-from dimfree.geometry.bases.basis import Basis
-from dimfree.geometry.clip import BALL, to_ball
-from dimfree.mechanisms import directions, outer_sum
-from dimfree.mechanisms.directions import EVEN, LENGTH, STEPS, sighted, whole_length
+from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.rows.clip import BALL, to_ball
+from dimfree.kernel.statistics import outer_sum
+from dimfree.kernel.statistics import unit_vectors as directions
+from dimfree.kernel.statistics.unit_vectors import EVEN, LENGTH, STEPS, sighted, whole_length
 
 OPPOSITE = tuple(2 * CENTRE - value for value in UP)
 

@@ -30,9 +30,9 @@ from exact.pointing import (
 )
 from recording import RecordingNoise
 
-from dimfree.geometry.clip import BALL
-from dimfree.mechanisms.directions import EVEN, STEPS, Lookout, noisy_number
-from dimfree.mechanisms.outer_sum import outer_sum
+from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.statistics.outer_sum import outer_sum
+from dimfree.kernel.statistics.unit_vectors import EVEN, STEPS, Lookout, noisy_number
 
 BOTH = (ADD, REPLACE)
 

@@ -18,10 +18,10 @@ from dimfree.accounting.calibrate import calibrate_gaussian
 from dimfree.accounting.discrete import MOST_RELEASES
 from dimfree.accounting.events import Costs, charged_gaussian, counted_records
 from dimfree.accounting.precision import hockey_stick
-from dimfree.estimators.columns.state import ColumnState
-from dimfree.estimators.learn.state import StageSetting
-from dimfree.mechanisms import Measured
 from dimfree.noise import SeededNoise
+from dimfree.paper.charged import Measured
+from dimfree.programs.columns.state import ColumnState
+from dimfree.programs.learn.state import StageSetting
 
 ADD = Neighbours.ADD_REMOVE
 LEVELS = np.linspace(-3, 6, 37)

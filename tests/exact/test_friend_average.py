@@ -6,12 +6,12 @@ from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from dimfree.mechanisms.search import STEPS
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.core.distances import PairDistances
-from dimfree.mechanisms import friend_radius
-from dimfree.mechanisms.friend_radius import friend_average_sensitivity, noisy_friend_radius
-from dimfree.mechanisms.search import STEPS
+from dimfree.kernel.statistics import friend_radius
+from dimfree.kernel.statistics.distances import PairDistances
+from dimfree.kernel.statistics.friend_radius import friend_average_sensitivity, noisy_friend_radius
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 SHARES = [Fraction(1, 2), Fraction(4, 5), Fraction(1, 10), Fraction(1)]

@@ -7,6 +7,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dimfree.mechanisms import gaussian_histogram  # GONE
+from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells, moved_counts, tail_distance
 from exact.divergence import hockey_stick
 from exact.worlds import removals, replacements, tables
 from recording import RecordingNoise
@@ -14,8 +16,6 @@ from scipy.special import ndtr
 
 from dimfree.accounting import events
 from dimfree.accounting.budget import Neighbours
-from dimfree.mechanisms import gaussian_histogram
-from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells, moved_counts, tail_distance
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 STDDEV, REACH = 1.6, 8

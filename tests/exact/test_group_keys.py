@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dimfree.mechanisms.gaussian_histogram import moved_counts, publishing
 from exact.divergence import hockey_stick
 from recording import RecordingNoise
 
@@ -15,9 +16,8 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_unlisted
 from dimfree.accounting.events import Costs, Unlisted
 from dimfree.data.people.labels import split_unlisted
-from dimfree.mechanisms import group_keys
-from dimfree.mechanisms.gaussian_histogram import moved_counts, publishing
-from dimfree.mechanisms.group_keys import least_people, published_keys
+from dimfree.kernel.statistics import group_keys
+from dimfree.kernel.statistics.group_keys import least_people, published_keys
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 STDDEV, REACH = 1.6, 9

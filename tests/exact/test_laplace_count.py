@@ -6,7 +6,7 @@ import pytest
 from exact.divergence import ScriptedNoise, hockey_stick, laplace_masses, laplace_tail
 
 from dimfree.accounting.losses import Pure
-from dimfree.mechanisms.paper.laplace_count import laplace_count, laplace_stddev
+from dimfree.paper.laplace_count import laplace_count, laplace_stddev
 
 REACH = 400
 

@@ -10,14 +10,14 @@ from exact.test_scores import ADD, REPLACE, pairs, squared_move
 from recording import RecordingNoise
 
 from dimfree.data.records import as_records
-from dimfree.geometry.clip import BALL
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
-from dimfree.mechanisms.length_histogram import length_counts
-from dimfree.mechanisms.missing import noisy_missing, noisy_missing_counts
-from dimfree.mechanisms.scores import Scoring, total_scores
-from dimfree.mechanisms.soft_histogram import STEP, Magnitudes, soft_histograms
+from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
+from dimfree.kernel.statistics.length_histogram import length_counts
+from dimfree.kernel.statistics.missing import noisy_missing, noisy_missing_counts
+from dimfree.kernel.statistics.scores import Scoring, total_scores
+from dimfree.kernel.statistics.soft_histogram import STEP, Magnitudes, soft_histograms
+from dimfree.shapes import Isotropic
 
 NAN, INF = float("nan"), float("inf")
 PLACES = tuple(product((0.3, -2.0, NAN), repeat=2)) + ((INF, 0.3), (1.7e308, NAN), (-INF, INF))

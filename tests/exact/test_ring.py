@@ -12,6 +12,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from dimfree.mechanisms.search import STEPS
 from recording import RecordingNoise
 
 from dimfree.accounting.budget import Neighbours
@@ -20,16 +21,15 @@ from dimfree.audit.exact.divergence import largest_divergence, no_noise
 from dimfree.audit.mechanisms.grouping import UniformOrder
 from dimfree.audit.mechanisms.poisson_sample import CoarseUniforms
 from dimfree.audit.noise_doubles import exact_law
-from dimfree.core.ring import KEY, Ring, ring_order
-from dimfree.core.subsample import poisson_sample
 from dimfree.data.records import open_records
-from dimfree.geometry.clip import BALL
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms import ring_lengths, ring_scores
-from dimfree.mechanisms.ring_lengths import noisy_ring_length, pair_count_sensitivity, pair_excess
-from dimfree.mechanisms.ring_scores import RING_MOVES, noisy_ring_scores, noisy_ring_unit, pair_scoring
-from dimfree.mechanisms.search import STEPS
+from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics import ring_lengths, ring_scores
+from dimfree.kernel.statistics.ring_lengths import noisy_ring_length, pair_count_sensitivity, pair_excess
+from dimfree.kernel.statistics.ring_scores import RING_MOVES, noisy_ring_scores, noisy_ring_unit, pair_scoring
+from dimfree.kernel.statistics.samples import poisson_sample
+from dimfree.kernel.statistics.secret_ring import KEY, Ring, ring_order
+from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 both = pytest.mark.parametrize("relation", [ADD, REPLACE])

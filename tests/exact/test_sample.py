@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from dimfree.core.subsample import fixed_sample, fixed_samples, poisson_sample, poisson_samples
+from dimfree.kernel.statistics.samples import fixed_sample, fixed_samples, poisson_sample, poisson_samples
 
 NAMES = "abcde"
 

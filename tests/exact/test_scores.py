@@ -6,6 +6,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
+from dimfree.mechanisms.search import STEPS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -16,12 +17,11 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.data import records as records_module
 from dimfree.data.blocks import ALL
 from dimfree.data.records import open_records
-from dimfree.geometry.clip import BALL, to_ball, whole_steps
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms import scores as scores_module
-from dimfree.mechanisms.scores import MOVES, Scoring, clipped_scores, noisy_scores, noisy_unit, phi
-from dimfree.mechanisms.search import STEPS
+from dimfree.kernel.rows.clip import BALL, to_ball, whole_steps
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics import scores as scores_module
+from dimfree.kernel.statistics.scores import MOVES, Scoring, clipped_scores, noisy_scores, noisy_unit, phi
+from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 NAN, CENTRE = float("nan"), 0.3

@@ -8,14 +8,14 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+from dimfree.mechanisms import search  # GONE
 from exact.divergence import hockey_stick
 from exact.search_law import Setting, law, whole
 
 from dimfree.accounting import ladder, precision
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.profile import after_gaussians
-from dimfree.estimators.unknown import search_parts
-from dimfree.mechanisms import search
+from dimfree.programs.unknown import search_parts
 
 EPSILON, DELTA = 4.0, 0.05
 LEVELS = np.linspace(0, EPSILON, 41)

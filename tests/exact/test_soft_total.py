@@ -6,8 +6,8 @@ from functools import cache
 import pytest
 from exact.worlds import LINE, WORLDS, as_counts, mean, removals, squared_distance, tables
 
-from dimfree.core import soft
-from dimfree.geometry.grid import RADIUS
+from dimfree.kernel.rows.grid import RADIUS
+from dimfree.paper import soft
 
 MOST = 6
 every_world = pytest.mark.parametrize("places", WORLDS.values(), ids=WORLDS.keys())

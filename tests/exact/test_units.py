@@ -8,10 +8,10 @@ import pytest
 from dimfree.data.people.keys import open_keys
 from dimfree.data.people.person_records import person_records
 from dimfree.data.records import as_records
-from dimfree.geometry.clip import BALL
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
+from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
+from dimfree.shapes import Isotropic
 
 NAN = float("nan")
 ROWS = (0.1, 1.3, -1e300, NAN)

@@ -6,8 +6,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from dimfree.core.friends import friend_counts
-from dimfree.geometry.grid import RADIUS
+from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.statistics.friends import friend_counts
 
 INVALID = None  # a record ⊥: a friend of itself only, adding nothing to any sum
 
@@ -17,7 +17,7 @@ WORLDS = {"line": LINE, "plane": PLANE, "line with invalid records": (*LINE[:4],
 
 
 def tables(places, size):
-    """Every multiset of records; the order of rows does not matter (tests/core/test_friends.py)."""
+    """Every multiset of records; the order of rows does not matter (tests/kernel/statistics/test_friends.py)."""
     return combinations_with_replacement(sorted(places, key=lambda place: place or ()), size)
 
 

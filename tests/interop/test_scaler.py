@@ -19,13 +19,13 @@ from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.data.records import open_records
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.geometry.shape import Dense, Isotropic
 from dimfree.interop.mean import PrivateMean
 from dimfree.interop.scaler import PrivateStandardScaler, SpreadWarning
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
 from dimfree.results.error_model import LearnedShape
 from dimfree.results.release import Release
+from dimfree.shapes import Dense, Isotropic
 
 STDDEVS = np.array([1.0, 3.0, 0.5])
 CENTRE = np.array([3.0, -100.0, 7.0])

@@ -14,13 +14,13 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.accounting.events import Costs, OnlyGaussian, Tested
 from dimfree.accounting.several_runs.sharing import gaussian_opening, opening
-from dimfree.estimators.opening import UNKNOWN
 from dimfree.ledger import curves, store
 from dimfree.ledger.chain import DEBIT, Entry
 from dimfree.ledger.filter import Account
 from dimfree.ledger.ledger import datasets_in
 from dimfree.ledger.remaining import largest_next
 from dimfree.ledger.spending import Charge
+from dimfree.programs.opening import UNKNOWN
 
 ADD = Neighbours.ADD_REMOVE
 OLD = Path(__file__).with_name("old_entries.json")  # of a ledger that added up promises, then opened one order

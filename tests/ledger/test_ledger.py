@@ -191,7 +191,7 @@ def test_an_interrupt_between_debit_and_release_leaves_the_charge(path: Path, X:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dimfree.estimators.without_test.soft_mean", stop)
+    monkeypatch.setattr("dimfree.programs.without_test.soft_mean", stop)
     ledger = Ledger(path, dataset="d", **TOTAL)
     with pytest.raises(KeyboardInterrupt):
         release_mean(X, ledger=ledger, **ASKED)

@@ -167,8 +167,10 @@ def test_a_change_in_the_real_code_is_caught(tmp_path: Path) -> None:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(proofs.ROOT / folder, tmp_path / folder, ignore=ignored)
     before = set(proofs.problems(tmp_path))
-    rewrite(tmp_path, "src/dimfree/core/stable.py", "count >= 2 * (budget - 1)", "count >= budget - 1")
-    assert {line.split()[0] for line in set(proofs.problems(tmp_path)) - before} == {"dimfree.core.stable:admissible"}
+    rewrite(tmp_path, "src/dimfree/kernel/statistics/stable.py", "count >= 2 * (budget - 1)", "count >= budget - 1")
+    assert {line.split()[0] for line in set(proofs.problems(tmp_path)) - before} == {
+        "dimfree.kernel.statistics.stable:admissible"
+    }
 
 
 def test_the_command_reports_and_accepts(project: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

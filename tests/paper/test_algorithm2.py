@@ -15,14 +15,14 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import bound_distance, calibrate_bounded, calibrate_filtered, remaining_mu
 from dimfree.accounting.losses import Approximate, Pure
 from dimfree.data.records import as_records
-from dimfree.estimators.run import TOO_FEW
-from dimfree.mechanisms.paper.sparse_vector import sparse_scale
 from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm2, averaging, group_variances
 from dimfree.paper.algorithm2 import FAR, LOW_WEIGHT, NO_SCALE, NO_VOTE, Learned, coordinate_blocks
 from dimfree.paper.averaging import CoordinateBlock, average
 from dimfree.paper.group_variances import repeated_delta
 from dimfree.paper.shares import choose_steps, paper_shares, printed_top, votes_needed
+from dimfree.paper.sparse_vector import sparse_scale
+from dimfree.programs.run import TOO_FEW
 from dimfree.results.confidence_sets import NO_POPULATION
 from dimfree.results.error_model import ErrorModel
 

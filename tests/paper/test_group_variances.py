@@ -12,8 +12,6 @@ from stats import sampling
 from dimfree.accounting.budget import Budget
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
-from dimfree.mechanisms.paper.sparse_vector import sparse_scale
-from dimfree.mechanisms.paper.stable_histogram import publishing_threshold
 from dimfree.noise import SeededNoise
 from dimfree.paper.group_variances import (
     LARGEST,
@@ -31,6 +29,8 @@ from dimfree.paper.group_variances import (
     variance_sum,
 )
 from dimfree.paper.grouping import EMPTY
+from dimfree.paper.sparse_vector import sparse_scale
+from dimfree.paper.stable_histogram import publishing_threshold
 
 # ---- buckets
 

@@ -14,11 +14,11 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
-from dimfree.estimators.choose.constants import GROUP
-from dimfree.mechanisms.paper.group_means import noisy_group_means
 from dimfree.noise import SeededNoise, SystemNoise
+from dimfree.paper.group_means import noisy_group_means
 from dimfree.paper.profile_result import VarianceProfile
 from dimfree.paper.variance_profile import INCOMPLETE, NO_SCALE, TOO_FEW, excess, log_counts, variance_profile
+from dimfree.programs.choose.constants import GROUP
 
 
 def profile(X, *, epsilon=1.0, delta=1e-6, noise=None, **options):

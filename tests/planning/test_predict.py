@@ -14,9 +14,6 @@ from dimfree.comparison.baselines.not_private import oracle_floor
 from dimfree.comparison.contestants import CONTESTANTS
 from dimfree.comparison.spectra import DISTANCE, draw
 from dimfree.errors import InvalidParameter
-from dimfree.estimators.choose.constants import WIDE_MOST, WIDE_REACH
-from dimfree.estimators.learn import radius
-from dimfree.estimators.run import NO_SCALE, TOO_FEW
 from dimfree.noise import SeededNoise
 from dimfree.planning.outlook import smallest_count
 from dimfree.planning.peers import predict_peers
@@ -24,6 +21,9 @@ from dimfree.planning.predict import _predicted, predict, stddevs_of_public
 from dimfree.planning.question import Question
 from dimfree.planning.thinned import simulated
 from dimfree.planning.thinned_table import Table
+from dimfree.programs.choose.constants import WIDE_MOST, WIDE_REACH
+from dimfree.programs.learn import radius
+from dimfree.programs.run import NO_SCALE, TOO_FEW
 
 WITHIN = 0.10
 FAST = [("S4", 100, 1000, "covariance", 12), ("S3", 100, 1000, "covariance", 15), ("S4", 50, 2500, "nothing", 5)]

@@ -12,9 +12,9 @@ from dimfree.accounting.calibrate import (
     calibrate_public_count,
 )
 from dimfree.data.records import as_records
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
 from dimfree.kernel import PrivateTable, Session, View
+from dimfree.kernel.rows.space import Space
+from dimfree.shapes import Isotropic
 
 BUDGET = Budget(20.0, 1e-3)
 

@@ -21,14 +21,14 @@ from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import OnlyGaussian, Tested
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.accounting.precision import compose, hockey_stick
-from dimfree.geometry.bases.cosine import Cosine
-from dimfree.geometry.bases.learned import LearnedAxes
-from dimfree.geometry.shape import Dense, Diagonal, LowRank
 from dimfree.kernel import KernelError, PrivateTable
-from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.directions import Lookout
-from dimfree.mechanisms.scores import Scoring
-from dimfree.mechanisms.soft_histogram import Magnitudes, Offsets
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.scores import Scoring
+from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets
+from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.shapes import Dense, Diagonal, LowRank
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 RELATIONS = (ADD, REPLACE)
@@ -368,7 +368,7 @@ def test_a_floor_is_one_whole_number(floor):
 
 
 def test_records_far_apart_are_no_friends_at_a_tiny_radius():
-    """The statement is that of proofs/core/distances.md for radii within 1e±130."""
+    """The statement is that of proofs/statistics/distances.md for radii within 1e±130."""
     for radius in (1e-200, 1e-140, 1e140, 1e200):
         _, view, branch, noise = session_with_test(ADD)
         counts = view.pairs(0).friends(HALF, 3, branch.search_mu / 2)

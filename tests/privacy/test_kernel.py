@@ -14,14 +14,14 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.accounting.events import Gaussian, OnlyGaussian
 from dimfree.accounting.precision import compose
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
 from dimfree.kernel import KernelError, NoisyCounts, PrivateTable, Session
+from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import ChargedNoise
-from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.directions import Lookout
-from dimfree.mechanisms.scores import Scoring
-from dimfree.mechanisms.soft_histogram import Magnitudes, Offsets
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.scores import Scoring
+from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets
+from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 RELATIONS = (ADD, REPLACE)

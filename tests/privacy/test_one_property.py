@@ -14,15 +14,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies
-from hypothesis.extra import numpy as arrays
-
-from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
-from dimfree.core.ring import Ring
-from dimfree.data.records import as_records
-from dimfree.geometry.bases.cosine import Cosine
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
 from dimfree.mechanisms import (
     Measured,
     clipped_sum,
@@ -35,6 +26,15 @@ from dimfree.mechanisms import (
     scores,
     soft_histogram,
 )
+from hypothesis import given, strategies
+from hypothesis.extra import numpy as arrays
+
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
+from dimfree.data.records import as_records
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.secret_ring import Ring
+from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 MU = 0.4

@@ -18,16 +18,16 @@ from hypothesis.extra import numpy as arrays
 from privacy.asked import Asked, branches_with_test, opened
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.geometry.bases.cosine import Cosine
 from dimfree.kernel import NoisyCounts, Released, Session, View
 from dimfree.kernel import directions as kernel_directions
 from dimfree.kernel import ring as kernel_ring
 from dimfree.kernel import views as kernel_views
-from dimfree.mechanisms import directions
-from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.ring_scores import pair_scoring
-from dimfree.mechanisms.scores import Scoring
-from dimfree.mechanisms.soft_histogram import Magnitudes, Offsets
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.statistics import unit_vectors as directions
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.ring_scores import pair_scoring
+from dimfree.kernel.statistics.scores import Scoring
+from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 RELATIONS = (ADD, REPLACE)

@@ -6,11 +6,12 @@ Votes and layouts have no single sum to look at; they are handed to the run toge
 from collections import Counter
 
 import pytest
+from dimfree.mechanisms import search  # GONE
 from replay.transcript import kept_whole
 
-from dimfree.mechanisms import count, directions, missing, search
-from dimfree.mechanisms.paper import laplace_count, stable_histogram
-from dimfree.paper import algorithm2, averaging, group_variances, variance_profile
+from dimfree.kernel.statistics import count, missing
+from dimfree.kernel.statistics import unit_vectors as directions
+from dimfree.paper import algorithm2, averaging, group_variances, laplace_count, stable_histogram, variance_profile
 
 WHOLE = (count, directions, laplace_count, missing, search)
 

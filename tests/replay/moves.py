@@ -14,10 +14,10 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Costs, Gaussian, Tested
 from dimfree.accounting.losses import Pure
-from dimfree.mechanisms.group_keys import PURPOSE as KEYS
+from dimfree.kernel.statistics.group_keys import PURPOSE as KEYS
 
 QUERIED = (*SEARCHES, "total variance")
-LIFTED = 2  # the drift of the filter's coins that proofs/core/basic.md pays for
+LIFTED = 2  # the drift of the filter's coins that proofs/paper/basic.md pays for
 BOUNDED = ("total weight", "number kept")
 
 
@@ -109,7 +109,7 @@ def squared_distance(before, after) -> int:
 
 
 def holds(both, event: Gaussian, lowest: float) -> bool:
-    """Whether the bound is below the larger total (proofs/core/soft.md, basic.md)."""
+    """Whether the bound is below the larger total (proofs/paper/soft.md, basic.md)."""
     return lowest <= max(entry.statistic()[0] for entry in both) * event.step
 
 

@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-from replay.neighbours import neighbours
-from replay.ways import ADDED, BOTH, WAYS
-
-from dimfree.estimators import opening
 from dimfree.mechanisms import (
     clipped_sum,
     directions,
@@ -16,6 +12,10 @@ from dimfree.mechanisms import (
     search,
     soft_histogram,
 )
+from replay.neighbours import neighbours
+from replay.ways import ADDED, BOTH, WAYS
+
+from dimfree.programs import opening
 
 CHARGED = {  # module whose sensitivity is understated, and a way of release that uses it
     "clipped sum": (clipped_sum, "stable, diagonal"),

@@ -114,7 +114,7 @@ def test_one_record_or_none_where_the_count_seems_large(name, seed):
 @pytest.mark.parametrize("name", ["columns, relative", "columns, total", "sparse, relative"])
 def test_one_record_or_none_by_columns(name, seed, monkeypatch):
     """The whole route on a table of one record, and on an empty one, whatever the number of valid records seems."""
-    monkeypatch.setattr("dimfree.estimators.columns.run.LEAST_STRENGTH", 0.0)
+    monkeypatch.setattr("dimfree.programs.columns.run.LEAST_STRENGTH", 0.0)
     way = WAYS[name]
     found = shares_of(way, "add-remove", emptied(way.table(np.random.default_rng(1))), seed, first=300 * COUNT_STEPS)
     assert {"number of valid records", "magnitudes of the columns", "lengths of the records", "mean"} <= set(found)
@@ -149,7 +149,7 @@ def test_one_coin_of_the_filter_moves_no_more_than_a_record(seed):
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_a_look_at_a_sample_of_the_directions(relation, seed, monkeypatch):
     """Large tables are looked at through secret coins of their own, which belong to records as well."""
-    monkeypatch.setattr("dimfree.estimators.learn.forecasts.FORECAST_RECORDS", 200)
+    monkeypatch.setattr("dimfree.programs.learn.forecasts.FORECAST_RECORDS", 200)
     way, table = WAYS["menu, correlated"], WAYS["menu, correlated"].table(np.random.default_rng(1))
     found = shares_of(way, relation, neighbours(table, relation, 17, ("all NaN", "far")), seed)
     assert "unevenness of the coordinates" in found

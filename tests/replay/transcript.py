@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dimfree.core.ring import KEY
+from dimfree.kernel.statistics.secret_ring import KEY
 from dimfree.noise import SeededNoise
 
 

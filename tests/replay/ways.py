@@ -15,9 +15,9 @@ from replay.transcript import Diverged, FirstRun, SecondRun
 from scipy import sparse
 
 from dimfree import release_mean, release_means
-from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank
 from dimfree.paper.variance_profile import variance_profile
 from dimfree.results.grouped import Means
+from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank
 
 BOTH = ("add-remove", "replace-one")
 ADDED = ("add-remove",)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 from pages import Page, refused, released
 
-from dimfree.estimators import run
-from dimfree.estimators.learn.forecasts import LEARNED, OWN, SPHERICAL
-from dimfree.geometry.bases.by_name import NAMED
-from dimfree.geometry.bases.given import Given
+from dimfree.kernel.rows.bases.by_name import NAMED
+from dimfree.kernel.rows.bases.given import Given
+from dimfree.programs import run
+from dimfree.programs.learn.forecasts import LEARNED, OWN, SPHERICAL
 from dimfree.report.meanings import BASES, PARAMETERS, parameter_rows
 from dimfree.report.page import report_html
 from dimfree.results.confidence_sets import POPULATION_NOTE

@@ -18,8 +18,8 @@ from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.ladder import Ladder
 from dimfree.accounting.losses import Approximate, Pure
 from dimfree.errors import InvalidParameter
-from dimfree.estimators import run
 from dimfree.paper import algorithm2
+from dimfree.programs import run
 from dimfree.report.charges import gathered, spelt
 from dimfree.report.numbers import digits, number, power
 from dimfree.report.origin import fingerprint

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pages import HOSTILE, hostile, of_groups, refused, released
 
-from dimfree.estimators.run import TOO_FEW
+from dimfree.programs.run import TOO_FEW
 from dimfree.report.page import report_html
 from dimfree.results.names import shown_name
 

@@ -12,7 +12,7 @@ from pages import of_groups, refused, released
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, Gaussian, OnlyGaussian
-from dimfree.estimators.run import TOO_FEW
+from dimfree.programs.run import TOO_FEW
 from dimfree.report.promised import by_charges, detected, guessed_right
 from dimfree.report.registry import registry_json
 from dimfree.report.tradeoff import RATES, Tradeoff, gaussian_missed

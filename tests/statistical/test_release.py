@@ -20,13 +20,13 @@ from dimfree.accounting.calibrate import (
     calibrate_public_count,
 )
 from dimfree.accounting.ladder import DENOMINATOR
-from dimfree.core.friends import friend_counts
-from dimfree.estimators.choose.core import HonestModel, Size, default_bounded, stable_choices
-from dimfree.estimators.run import CAUTION
-from dimfree.geometry.grid import RADIUS
-from dimfree.geometry.shape import Isotropic
+from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.statistics.friends import friend_counts
 from dimfree.noise import SystemNoise
+from dimfree.programs.choose.core import HonestModel, Size, default_bounded, stable_choices
+from dimfree.programs.run import CAUTION
 from dimfree.release import release_mean
+from dimfree.shapes import Isotropic
 
 BUDGET = Budget(4.0, 1e-6)
 FAILURE = 0.01

@@ -14,10 +14,10 @@ from dimfree.audit.exact.divergence import Divergence
 from dimfree.audit.pairs.pair import Both, Pair, Table, TableSize
 from dimfree.audit.pairs.suites import pairs
 from dimfree.data.records import as_records
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms import Charged
+from dimfree.kernel.rows.space import Space
 from dimfree.noise import Noise
+from dimfree.paper.charged import Charged
+from dimfree.shapes import Isotropic
 
 if TYPE_CHECKING:
     from dimfree.audit.canaries.one_run import Found

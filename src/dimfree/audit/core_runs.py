@@ -9,9 +9,9 @@ from dimfree.audit.audited import plain_space
 from dimfree.audit.pairs.pair import Pair, Table, TableSize
 from dimfree.audit.pairs.suites import SUITES, pairs
 from dimfree.audit.search.gaussian import INSIDE, OUTSIDE
-from dimfree.estimators.choose.core import HonestModel
-from dimfree.estimators.run import Run
 from dimfree.noise import SystemNoise
+from dimfree.programs.choose.core import HonestModel
+from dimfree.programs.run import Run
 
 FAILURE = 0.2
 _MODEL_WIDTH = 2

@@ -12,14 +12,14 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.audited import DELTA
 from dimfree.audit.pairs.pair import Table
 from dimfree.audit.pairs.spread import SEVERAL
-from dimfree.estimators.run import CAUTION
-from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank, Shape
 from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import Noise
 from dimfree.options import Options
 from dimfree.paper.shares import choose_steps, paper_shares
+from dimfree.programs.run import CAUTION
 from dimfree.release import release_mean
 from dimfree.results.release import Release
+from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank, Shape
 
 FAILURE = 0.2  # accepted chance of a refusal: shorter ladders, so smaller tables
 

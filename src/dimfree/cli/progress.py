@@ -29,7 +29,7 @@ def working(what: str) -> Iterator[Tell]:
 @contextmanager
 def passing(what: str) -> Iterator[None]:
     """The same for work that passes over the records, stage by stage, with the time that the present pass will take."""
-    from dimfree.data.progress import listening
+    from dimfree.progress import listening
 
     with _bar(what, timed=True) as (progress, task), listening(_Passes(what, progress, task)):
         yield

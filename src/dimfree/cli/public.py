@@ -9,7 +9,7 @@ from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
     from dimfree.data.formats.bounded import Bounds
-    from dimfree.geometry.shape import Shape
+    from dimfree.shapes import Shape
 
 
 def check_public(shape_from: Path | None, data: Path, others: Mapping[str, object]) -> None:
@@ -35,7 +35,7 @@ def read_public_shape(
         return None
     from dimfree._validate import check_same_columns
     from dimfree.data.read import read_table
-    from dimfree.geometry.shape_from import shape_from as fitted
+    from dimfree.shapes.from_public import shape_from as fitted
 
     public = read_table(shape_from, columns=list(columns) if chosen and columns else None, bounds=bounds.ends)
     check_same_columns(str(shape_from), public.columns, columns)

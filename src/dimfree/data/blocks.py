@@ -1,7 +1,7 @@
 """Rows of numbers, one per record: a dense array, the stored entries of a sparse matrix, or a tensor on a GPU.
 
 What is computed from any of them is the same to the last bit: maps act on one entry and its column, and sums are of
-whole numbers. Proofs: proofs/geometry/clip.md, proofs/core/friends.md.
+whole numbers. Proofs: proofs/rows/clip.md, proofs/statistics/friends.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -18,10 +18,10 @@ from dimfree.data.convert import ONE_ROW_EACH, Source, source_of
 from dimfree.data.formats.bounded import Bounds
 from dimfree.data.gpu.device import Place, block_rows, lies_at
 from dimfree.data.gpu.rows import DeviceRows
-from dimfree.data.progress import during, heard
 from dimfree.data.stream import SparseStream, Stream, pieces, row_bounds
 from dimfree.data.threads import cores, in_order
 from dimfree.errors import InvalidRecords
+from dimfree.progress import during, heard
 
 BY_ROW = ("raise", "drop")  # rules for whole rows
 ON_MISSING = (*BY_ROW, "column")

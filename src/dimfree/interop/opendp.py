@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from dimfree._validate import check_at_least, check_columns, check_count, check_kind
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, raise_alone
-from dimfree.geometry.bases import as_basis, check_basis
-from dimfree.geometry.shape import Shape, as_shape
+from dimfree.kernel.rows.bases import as_basis, check_basis
 from dimfree.noise import Noise, SeededNoise, SystemNoise
 from dimfree.options import AUTO, Options
 from dimfree.release import release_mean
 from dimfree.request import Learned, Objective
 from dimfree.results.release import Release
+from dimfree.shapes import Shape, as_shape
 
 RELATIONS = {
     "SymmetricDistance": Neighbours.ADD_REMOVE,

@@ -14,10 +14,10 @@ from dimfree.data.columns import Selection
 from dimfree.data.records import Records, plain_table
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.geometry.shape import as_shape
 from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table, takes_gaps
 from dimfree.options import Options
 from dimfree.results.release import Release
+from dimfree.shapes import as_shape
 
 _OWN = ("with_mean", "with_std")
 

@@ -9,15 +9,15 @@ import numpy as np
 from dimfree._types import Floats, Integers
 from dimfree.accounting.events import charged_gaussian
 from dimfree.data.blocks import Mask
-from dimfree.data.progress import during
-from dimfree.geometry.bases.basis import Basis
-from dimfree.geometry.clip import BALL
-from dimfree.geometry.space import Space
 from dimfree.kernel.numbers import precision
 from dimfree.kernel.released import Released, Sealed
+from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import Session
-from dimfree.mechanisms.directions import EVEN, STEPS, Lookout, Sighting, sighted, whole_length
-from dimfree.mechanisms.outer_sum import BESIDE, DIAGONAL, MOVES, UNIT, outer_sum
+from dimfree.kernel.statistics.outer_sum import BESIDE, DIAGONAL, MOVES, UNIT, outer_sum
+from dimfree.kernel.statistics.unit_vectors import EVEN, STEPS, Lookout, Sighting, sighted, whole_length
+from dimfree.progress import during
 
 
 class Directions(Sealed):

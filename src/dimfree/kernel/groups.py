@@ -12,12 +12,12 @@ from dimfree.accounting.several_runs.costs import Runs
 from dimfree.accounting.several_runs.keys_first import keys_opening
 from dimfree.data.people.labels import NOBODY, Key, alike, members, public_order
 from dimfree.data.records import Records
-from dimfree.geometry.shape import Shape
 from dimfree.kernel.released import KernelError, Sealed
 from dimfree.kernel.session import ChargedNoise
+from dimfree.kernel.statistics.group_keys import key_counts, publishing
 from dimfree.kernel.table import PrivateTable
-from dimfree.mechanisms.group_keys import key_counts, publishing
 from dimfree.noise import Noise
+from dimfree.shapes import Shape
 
 
 @dataclass(frozen=True)

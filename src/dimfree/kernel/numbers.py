@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
-from dimfree.core.stable import THOUSANDTHS
 from dimfree.kernel.released import KernelError
+from dimfree.kernel.statistics.stable import THOUSANDTHS
 
 Places = NDArray[np.intp]
 EXPONENT = 100  # a precision is within 1e±100, so that no noise leaves the floats
-RADII = (1e-130, 1e130)  # within which distances are decided exactly (proofs/core/distances.md)
+RADII = (1e-130, 1e130)  # within which distances are decided exactly (proofs/statistics/distances.md)
 
 
 def finite(name: str, value: object) -> float:

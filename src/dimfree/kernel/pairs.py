@@ -7,16 +7,16 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import SEARCH_STEPS
-from dimfree.core import stable
-from dimfree.core.distances import PairDistances
-from dimfree.geometry.grid import RADIUS
 from dimfree.kernel.counts import NoisyCounts
 from dimfree.kernel.numbers import RADII, precision, thousandths, whole, within
 from dimfree.kernel.numbers import share as checked_share
 from dimfree.kernel.released import KernelError, Released, Sealed
+from dimfree.kernel.rows.grid import RADIUS
 from dimfree.kernel.session import Session
-from dimfree.mechanisms.friend_radius import friend_average_sensitivity
-from dimfree.mechanisms.gaussian import mean_event, rounded_mean
+from dimfree.kernel.statistics import stable
+from dimfree.kernel.statistics.distances import PairDistances
+from dimfree.kernel.statistics.friend_radius import friend_average_sensitivity
+from dimfree.kernel.statistics.weighted_mean import mean_event, rounded_mean
 
 
 class Pairs(Sealed):

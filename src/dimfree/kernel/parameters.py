@@ -7,17 +7,17 @@ from dimfree._types import Floats
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Branch, OnlyGaussian, Tested
 from dimfree.accounting.ladder import Ladder
-from dimfree.geometry.bases.basis import Basis
-from dimfree.geometry.bases.cosine import Cosine
-from dimfree.geometry.bases.given import Given
-from dimfree.geometry.bases.learned import LearnedAxes
-from dimfree.geometry.shape import Dense, Diagonal, Isotropic, LowRank, Shape
 from dimfree.kernel.numbers import places, positive, scales, vector, whole, within
 from dimfree.kernel.released import KernelError
-from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.directions import Lookout
-from dimfree.mechanisms.scores import Scoring
-from dimfree.mechanisms.soft_histogram import Cells, Magnitudes, Offsets
+from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.bases.given import Given
+from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.scores import Scoring
+from dimfree.kernel.statistics.soft_histogram import Cells, Magnitudes, Offsets
+from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank, Shape
 
 Value = TypeVar("Value")
 LARGEST = 1e100  # of a precision

@@ -7,17 +7,17 @@ from functools import partial
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.core.ring import Ring
-from dimfree.geometry.clip import BALL
 from dimfree.kernel.counts import NoisyCounts
 from dimfree.kernel.numbers import positive, rising, scales
 from dimfree.kernel.numbers import share as checked_share
 from dimfree.kernel.parameters import checked_scoring
 from dimfree.kernel.released import Released, Sealed
+from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.session import Session
-from dimfree.mechanisms.ring_lengths import pair_count_sensitivity, pair_excess
-from dimfree.mechanisms.ring_scores import RING_MOVES
-from dimfree.mechanisms.scores import Scoring, lengths_of, total_scores
+from dimfree.kernel.statistics.ring_lengths import pair_count_sensitivity, pair_excess
+from dimfree.kernel.statistics.ring_scores import RING_MOVES
+from dimfree.kernel.statistics.scores import Scoring, lengths_of, total_scores
+from dimfree.kernel.statistics.secret_ring import Ring
 
 
 class RingPairs(Sealed):

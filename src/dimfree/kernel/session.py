@@ -23,10 +23,10 @@ from dimfree.accounting.events import (
     refining_bits,
 )
 from dimfree.accounting.precision import compose
-from dimfree.geometry.space import Space
 from dimfree.kernel.numbers import positive, precision
 from dimfree.kernel.released import KernelError, Released, Sealed
-from dimfree.mechanisms.bit import passes
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.bit import passes
 from dimfree.noise import LARGEST_STDDEV, Noise
 
 if TYPE_CHECKING:

@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
 from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS
-from dimfree.core.distances import pair_distances
-from dimfree.core.ring import Ring
-from dimfree.core.subsample import fixed_samples, poisson_samples
 from dimfree.data.blocks import Mask
-from dimfree.geometry.bases.basis import Basis
-from dimfree.geometry.clip import BALL
-from dimfree.geometry.shape import Diagonal, Shape
-from dimfree.geometry.space import Space
 from dimfree.kernel.counts import NoisyCounts
 from dimfree.kernel.directions import Directions, OuterProducts
 from dimfree.kernel.numbers import finite, places, positive, rising, whole
@@ -39,14 +32,21 @@ from dimfree.kernel.parameters import (
 )
 from dimfree.kernel.released import KernelError, Released, Sealed
 from dimfree.kernel.ring import RingPairs
+from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import Session
-from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
-from dimfree.mechanisms.count import number_of
-from dimfree.mechanisms.directions import Lookout
-from dimfree.mechanisms.length_histogram import length_counts
-from dimfree.mechanisms.missing import clipped_missing, number_missing
-from dimfree.mechanisms.scores import MOVES, Scoring, lengths_of, total_scores
-from dimfree.mechanisms.soft_histogram import STEP, Cells, soft_histograms
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
+from dimfree.kernel.statistics.count import number_of
+from dimfree.kernel.statistics.distances import pair_distances
+from dimfree.kernel.statistics.length_histogram import length_counts
+from dimfree.kernel.statistics.missing import clipped_missing, number_missing
+from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
+from dimfree.kernel.statistics.scores import MOVES, Scoring, lengths_of, total_scores
+from dimfree.kernel.statistics.secret_ring import Ring
+from dimfree.kernel.statistics.soft_histogram import STEP, Cells, soft_histograms
+from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.shapes import Diagonal, Shape
 
 Which = NDArray[np.intp]
 _ROUNDING = 1 + 1e-15  # of a root and a product

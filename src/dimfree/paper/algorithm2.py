@@ -15,12 +15,8 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition
 from dimfree.accounting.losses import Approximate, Pure
-from dimfree.core.subsample import fixed_sample, poisson_sample
 from dimfree.data.blocks import Mask
-from dimfree.estimators.choose.constants import COVERED, ZERO_VARIANCE
-from dimfree.estimators.learn.knowledge import Knowledge, Output
-from dimfree.estimators.run import TOO_FEW, Run
-from dimfree.mechanisms.paper.laplace_count import laplace_count
+from dimfree.kernel.statistics.samples import fixed_sample, poisson_sample
 from dimfree.paper.averaging import Average, CoordinateBlock, average
 from dimfree.paper.group_variances import (
     GroupVariances,
@@ -31,7 +27,11 @@ from dimfree.paper.group_variances import (
     variance_sum,
 )
 from dimfree.paper.grouping import EMPTY, slots
+from dimfree.paper.laplace_count import laplace_count
 from dimfree.paper.shares import HALVES, Shares, Steps, choose_steps, paper_shares
+from dimfree.programs.choose.constants import COVERED, ZERO_VARIANCE
+from dimfree.programs.learn.knowledge import Knowledge, Output
+from dimfree.programs.run import TOO_FEW, Run
 from dimfree.results.release import Release
 
 METHOD = "paper"

@@ -15,18 +15,18 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_filtered
 from dimfree.accounting.events import Costs, Gaussian
-from dimfree.core import basic, soft
-from dimfree.core.friends import all_counts
 from dimfree.data.blocks import Mask
 from dimfree.data.records import Records
 from dimfree.errors import AccountingError
-from dimfree.estimators.choose.constants import PAPER_BOUND_SHARE
-from dimfree.estimators.choose.core import BoundedChoice
-from dimfree.geometry.grid import EDGE, RADIUS, IntegerRecords, to_steps
-from dimfree.geometry.shape import Diagonal
-from dimfree.mechanisms.count import noisy_total
-from dimfree.mechanisms.gaussian import noisy_mean
+from dimfree.kernel.rows.grid import EDGE, RADIUS, IntegerRecords, to_steps
+from dimfree.kernel.statistics.count import noisy_total
+from dimfree.kernel.statistics.friends import all_counts
+from dimfree.kernel.statistics.weighted_mean import noisy_mean
 from dimfree.noise import Noise
+from dimfree.paper import basic, soft
+from dimfree.programs.choose.constants import PAPER_BOUND_SHARE
+from dimfree.programs.choose.core import BoundedChoice
+from dimfree.shapes import Diagonal
 
 _FAR = EDGE / 2  # in steps: a mean beyond it may come from records cut off at the edge of the grid
 

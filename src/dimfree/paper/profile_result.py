@@ -10,7 +10,7 @@ from dimfree.accounting.budget import Budget
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
-from dimfree.estimators.choose.constants import EASY
+from dimfree.programs.choose.constants import EASY
 
 FORMAT = 1  # raise it whenever an older reader would misunderstand the file
 KIND = "variance profile"

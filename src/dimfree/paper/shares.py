@@ -8,12 +8,12 @@ import math
 from dataclasses import dataclass
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.estimators.choose.constants import ENOUGH_PAIRS, FEWEST_PAIRS, PAPER_COUNT_SHARE, TOP_MARGIN, VALID_VOTES
-from dimfree.mechanisms.paper.laplace_count import laplace_stddev
-from dimfree.mechanisms.paper.sparse_vector import sparse_scale
-from dimfree.mechanisms.paper.stable_histogram import publishing_threshold
 from dimfree.paper.group_variances import repeated_share
 from dimfree.paper.grouping import full_groups
+from dimfree.paper.laplace_count import laplace_stddev
+from dimfree.paper.sparse_vector import sparse_scale
+from dimfree.paper.stable_histogram import publishing_threshold
+from dimfree.programs.choose.constants import ENOUGH_PAIRS, FEWEST_PAIRS, PAPER_COUNT_SHARE, TOP_MARGIN, VALID_VOTES
 
 HALVES = "variances or averages: whichever half a record is in"
 _ROUNDING = 1e-9

@@ -23,21 +23,21 @@ from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.profile import total_delta
 from dimfree.data.records import BY_ROW, Records, as_records, require_valid
 from dimfree.errors import memory_unspoken
-from dimfree.estimators.choose.constants import (
+from dimfree.kernel.statistics.count import noisy_count
+from dimfree.mechanisms.search import STEPS, count_stddev, noisy_search
+from dimfree.noise import Noise, opened
+from dimfree.paper.charged import Measured
+from dimfree.paper.group_means import noisy_group_means
+from dimfree.paper.group_variances import GroupVariances, group_sums, group_variances
+from dimfree.paper.grouping import full_groups, slots
+from dimfree.paper.profile_result import VarianceProfile
+from dimfree.programs.choose.constants import (
     COARSEST_PROFILE,
     COMPLETE_GROUPS,
     GROUP,
     PROFILE_COUNT_SHARE,
     PROFILE_SEARCH_SHARE,
 )
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.count import noisy_count
-from dimfree.mechanisms.paper.group_means import noisy_group_means
-from dimfree.mechanisms.search import STEPS, count_stddev, noisy_search
-from dimfree.noise import Noise, opened
-from dimfree.paper.group_variances import GroupVariances, group_sums, group_variances
-from dimfree.paper.grouping import full_groups, slots
-from dimfree.paper.profile_result import VarianceProfile
 
 EDGES = np.ldexp(1.0, 2 * np.arange(-200, 201))  # where the total variance is looked for
 TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."

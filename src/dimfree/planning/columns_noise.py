@@ -13,18 +13,18 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.events import OnlyGaussian
-from dimfree.estimators.columns.last import clipping_radius, look_at_lengths
-from dimfree.estimators.columns.run import learned
-from dimfree.estimators.columns.state import ColumnState
-from dimfree.estimators.learn.radius import read_edges
-from dimfree.estimators.learn.state import StageSetting
-from dimfree.estimators.learn.tail import Tail
 from dimfree.noise import SeededNoise
 from dimfree.planning.looks import seen_lengths
 from dimfree.planning.outlook import Outlook, outlook
 from dimfree.planning.question import Question
 from dimfree.planning.thinned import Simulated, averaged, simulated
 from dimfree.planning.thinned_table import SEED, Table
+from dimfree.programs.columns.last import clipping_radius, look_at_lengths
+from dimfree.programs.columns.run import learned
+from dimfree.programs.columns.state import ColumnState
+from dimfree.programs.learn.radius import read_edges
+from dimfree.programs.learn.state import StageSetting
+from dimfree.programs.learn.tail import Tail
 
 
 def simulated_route(question: Question) -> Simulated:

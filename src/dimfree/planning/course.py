@@ -6,14 +6,14 @@ from scipy.special import ndtr, ndtri
 
 from dimfree.accounting.events import OnlyGaussian
 from dimfree.accounting.ladder import DENOMINATOR
-from dimfree.core import soft
-from dimfree.estimators.choose.core import BoundedChoice, StableChoice
-from dimfree.estimators.choose.stages import Schedule
+from dimfree.paper import soft
 from dimfree.planning.columns_noise import simulated_route
 from dimfree.planning.known_noise import soft_total
 from dimfree.planning.outlook import Choice, Outlook, outlook, smallest_count, whole_mu
 from dimfree.planning.predict import MOST_COLUMNS
 from dimfree.planning.question import Question
+from dimfree.programs.choose.core import BoundedChoice, StableChoice
+from dimfree.programs.choose.stages import Schedule
 
 REFUSED = "refused"
 COUNT, TEST = "number of records", "test and choice"

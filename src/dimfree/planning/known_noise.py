@@ -12,24 +12,24 @@ from numpy.typing import NDArray
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import CHANGED_RECORDS
-from dimfree.core import soft
 from dimfree.data.blocks import Mask
-from dimfree.estimators.choose.constants import (
+from dimfree.noise import public_simulation
+from dimfree.paper import soft
+from dimfree.planning.looks import seen_lengths
+from dimfree.planning.outlook import Outlook
+from dimfree.programs.choose.constants import (
     CLIPPING_ENTRIES,
     CLIPPING_PROBES,
     LEAST_CLIPPING_PROBES,
     LENGTH_QUANTILES,
     SIMULATED_LOOKS,
 )
-from dimfree.estimators.choose.core import BoundedChoice
-from dimfree.estimators.choose.stages import Moments, Schedule
-from dimfree.estimators.known import level_of
-from dimfree.estimators.learn.radius import read_edges
-from dimfree.estimators.learn.stages import Honest, schedule_radius
-from dimfree.estimators.learn.state import StageSetting
-from dimfree.noise import public_simulation
-from dimfree.planning.looks import seen_lengths
-from dimfree.planning.outlook import Outlook
+from dimfree.programs.choose.core import BoundedChoice
+from dimfree.programs.choose.stages import Moments, Schedule
+from dimfree.programs.known import level_of
+from dimfree.programs.learn.radius import read_edges
+from dimfree.programs.learn.stages import Honest, schedule_radius
+from dimfree.programs.learn.state import StageSetting
 
 
 def known_noise(seen: Outlook) -> tuple[Floats, float]:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.estimators.learn.tail import LengthCounts
 from dimfree.noise import public_simulation
 from dimfree.planning.thinned_table import SEED
+from dimfree.programs.learn.tail import LengthCounts
 
 
 def seen_lengths(

@@ -15,7 +15,9 @@ from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import OnlyGaussian
 from dimfree.accounting.precision import largest_mu
 from dimfree.data.records import Records
-from dimfree.estimators.choose.core import (
+from dimfree.noise import SeededNoise
+from dimfree.planning.question import Question
+from dimfree.programs.choose.core import (
     BoundedChoice,
     Size,
     StableChoice,
@@ -23,14 +25,12 @@ from dimfree.estimators.choose.core import (
     default_core_sample,
     stable_choices,
 )
-from dimfree.estimators.choose.stages import Schedule
-from dimfree.estimators.columns.run import records_needed, untested_branch
-from dimfree.estimators.known import choose_known
-from dimfree.estimators.opening import UNKNOWN, calibrated
-from dimfree.estimators.run import Run
-from dimfree.estimators.unknown import choose_core, choose_ring
-from dimfree.noise import SeededNoise
-from dimfree.planning.question import Question
+from dimfree.programs.choose.stages import Schedule
+from dimfree.programs.columns.run import records_needed, untested_branch
+from dimfree.programs.known import choose_known
+from dimfree.programs.opening import UNKNOWN, calibrated
+from dimfree.programs.run import Run
+from dimfree.programs.unknown import choose_core, choose_ring
 from dimfree.request import Request
 
 Choice = Schedule | BoundedChoice | StableChoice | OnlyGaussian  # the last: every column by itself

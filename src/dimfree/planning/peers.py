@@ -21,10 +21,10 @@ from dimfree.comparison.points import Point
 from dimfree.comparison.spectra import DISTANCE, draw
 from dimfree.comparison.trials import Tell, scored
 from dimfree.comparison.worlds import GENEROUS, NEARLY_ALL, Priors
-from dimfree.estimators.choose.friend_radius import friend_radii
 from dimfree.planning.outlook import whole_mu
 from dimfree.planning.predict import NAMES, predict
 from dimfree.planning.question import Prediction, Question
+from dimfree.programs.choose.friend_radius import friend_radii
 from dimfree.results.quantiles import length_quantile
 
 MOST_ENTRIES = 2_000_000  # n·d of a table that is simulated whole

@@ -10,12 +10,12 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree._validate import check_probability
-from dimfree.estimators.run import NO_SCALE, TOO_FEW
 from dimfree.planning.columns_noise import simulated_route
 from dimfree.planning.known_noise import known_noise
 from dimfree.planning.outlook import outlook
 from dimfree.planning.question import Prediction, Question
 from dimfree.planning.spread import stddevs_of_public
+from dimfree.programs.run import NO_SCALE, TOO_FEW
 from dimfree.results.quantiles import length_quantile
 
 __all__ = ["Prediction", "Question", "predict", "stddevs_of_public"]

@@ -18,8 +18,15 @@ from scipy.special import ndtri
 
 from dimfree._types import Floats
 from dimfree.accounting.events import Gaussian
-from dimfree.core.ring import Ring
-from dimfree.estimators.choose.constants import (
+from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.statistics.secret_ring import Ring
+from dimfree.kernel.statistics.weighted_mean import mean_event
+from dimfree.noise import SeededNoise
+from dimfree.paper.charged import Measured
+from dimfree.planning.outlook import Outlook, outlook
+from dimfree.planning.question import Question
+from dimfree.planning.thinned_table import SEED, RememberedPairs, Table
+from dimfree.programs.choose.constants import (
     FEWEST_RUNS,
     MOST_RUNS,
     RUNS_CERTAINTY,
@@ -27,22 +34,15 @@ from dimfree.estimators.choose.constants import (
     SIMULATED_COLUMNS,
     SIMULATED_SEARCHES,
 )
-from dimfree.estimators.choose.core import Size, StableChoice
-from dimfree.estimators.choose.ring import plan_core
-from dimfree.estimators.learn.coordinates import learn_coordinates
-from dimfree.estimators.learn.knowledge import Knowledge
-from dimfree.estimators.learn.ring import RingSetting, RingShape, learn_by_ring, state_after_core
-from dimfree.estimators.learn.scale import LearnedRadius, learn_radius
-from dimfree.estimators.learn.state import StageSetting, State
-from dimfree.estimators.run import Run
-from dimfree.estimators.unknown import choose_core, choose_ring, chosen_again, core_share, search_parts
-from dimfree.geometry.grid import RADIUS
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.gaussian import mean_event
-from dimfree.noise import SeededNoise
-from dimfree.planning.outlook import Outlook, outlook
-from dimfree.planning.question import Question
-from dimfree.planning.thinned_table import SEED, RememberedPairs, Table
+from dimfree.programs.choose.core import Size, StableChoice
+from dimfree.programs.choose.ring import plan_core
+from dimfree.programs.learn.coordinates import learn_coordinates
+from dimfree.programs.learn.knowledge import Knowledge
+from dimfree.programs.learn.ring import RingSetting, RingShape, learn_by_ring, state_after_core
+from dimfree.programs.learn.scale import LearnedRadius, learn_radius
+from dimfree.programs.learn.state import StageSetting, State
+from dimfree.programs.run import Run
+from dimfree.programs.unknown import choose_core, choose_ring, chosen_again, core_share, search_parts
 
 _GOLDEN, _SILVER = (math.sqrt(5) - 1) / 2, math.sqrt(2) - 1  # steps of such a size, modulo 1, leave no large gaps
 

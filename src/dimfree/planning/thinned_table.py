@@ -7,13 +7,13 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.comparison.spectra import DISTANCE
-from dimfree.core.distances import PairDistances
 from dimfree.data.records import Records
-from dimfree.estimators.choose.constants import LEAST_ROWS, LENGTH_QUANTILES, TABLE_ENTRIES
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.noise import public_simulation
 from dimfree.planning.question import Question
+from dimfree.programs.choose.constants import LEAST_ROWS, LENGTH_QUANTILES, TABLE_ENTRIES
+from dimfree.shapes import Isotropic
 
 SEED = 20250607
 

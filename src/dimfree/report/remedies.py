@@ -3,10 +3,10 @@
 import numpy as np
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.estimators.run import LOW_WEIGHT, NO_SCALE, OUT_OF_RANGE, TOO_FEW, UNSTABLE
 from dimfree.paper import algorithm2 as paper
 from dimfree.planning.outlook import smallest_count
 from dimfree.planning.question import Question
+from dimfree.programs.run import LOW_WEIGHT, NO_SCALE, OUT_OF_RANGE, TOO_FEW, UNSTABLE
 from dimfree.release_groups import NO_SHAPE
 from dimfree.results.release import Release
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dimfree._validate import as_array, check_between, check_count, check_flag, check_kind, check_positive
 from dimfree.errors import InvalidParameter
-from dimfree.geometry.shape import Diagonal
+from dimfree.shapes import Diagonal
 
 
 def frozen_numbers(name: str, value: object, dimension: int) -> NDArray[np.float64]:

@@ -15,9 +15,9 @@ from dimfree.audit.noise_doubles import ConstantNoise, Law, exact_law
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.moves import Domain
-from dimfree.core import basic
-from dimfree.core.friends import all_counts, friend_counts
-from dimfree.geometry.grid import RADIUS, on_grid
+from dimfree.kernel.rows.grid import RADIUS, on_grid
+from dimfree.kernel.statistics.friends import all_counts, friend_counts
+from dimfree.paper import basic
 
 _FEW = 11  # records of the search
 

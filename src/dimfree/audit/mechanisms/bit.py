@@ -10,7 +10,7 @@ from dimfree.accounting.precision import compose
 from dimfree.audit.audited import Audited, ExactCheck
 from dimfree.audit.exact.divergence import CountBitMean, WorstOf
 from dimfree.audit.noise_doubles import ZeroNoise
-from dimfree.mechanisms.bit import passes
+from dimfree.kernel.statistics.bit import passes
 
 _FAILURE = 0.01
 _SEARCH_SHARE = 0.07  # of the squared mu: what the estimators give their searches

@@ -25,8 +25,8 @@ from dimfree.audit.numerics.records import BALL, COLUMNS, made_up, space_of
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.noise import Noise
 
 COUNT = 4.0  # what sums are divided by: a public number

@@ -16,10 +16,10 @@ from dimfree.audit.exact.claims import precise
 from dimfree.audit.exact.divergence import LARGEST_STDDEVS, GaussianShifts, WorstOf, largest_divergence, whole_mu
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.records import COLUMNS, ROWS, made_up
-from dimfree.geometry.grid import RADIUS
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.gaussian import noisy_mean
+from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.statistics.weighted_mean import noisy_mean
 from dimfree.noise import Noise
+from dimfree.paper.charged import Measured
 
 MOVES = ((5, 0), (3, 4), (4, -3), (0, 5))  # all of length 5
 

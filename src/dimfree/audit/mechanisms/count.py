@@ -10,7 +10,7 @@ from dimfree.audit.exact.claims import precise
 from dimfree.audit.exact.divergence import LatticeShift, whole_mu
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.records import ROWS, made_up, space_of
-from dimfree.mechanisms.count import noisy_count, noisy_valid_count
+from dimfree.kernel.statistics.count import noisy_count, noisy_valid_count
 
 
 def gaussian_count(epsilon: float, delta: float) -> LatticeShift:

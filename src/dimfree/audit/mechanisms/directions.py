@@ -25,10 +25,18 @@ from dimfree.audit.pairs.pair import Table
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
 from dimfree.audit.search.moves import Domain
-from dimfree.geometry.bases.cosine import Cosine
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.directions import EVEN, Lookout, Sighting, noisy_spread, noisy_unevenness, noisy_weight, sighted
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.statistics.unit_vectors import (
+    EVEN,
+    Lookout,
+    Sighting,
+    noisy_spread,
+    noisy_unevenness,
+    noisy_weight,
+    sighted,
+)
 from dimfree.noise import Noise
+from dimfree.paper.charged import Measured
 
 ANGLES = Domain((0.0, 1.0, -1.0, 0.5, -0.5, 1e6), (0.25, 0.1), fewest=1, most=8)
 NUMBERS: dict[str, tuple[Callable[..., Measured[float]], float]] = {  # and how far one record moves them

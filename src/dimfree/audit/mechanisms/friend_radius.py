@@ -30,8 +30,8 @@ from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import STEPS, VALUES, every_start, turning_draw
 from dimfree.audit.search.moves import Domain
-from dimfree.core.distances import pair_distances
-from dimfree.mechanisms.friend_radius import noisy_friend_radius
+from dimfree.kernel.statistics.distances import pair_distances
+from dimfree.kernel.statistics.friend_radius import noisy_friend_radius
 from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise
 

@@ -14,10 +14,10 @@ from dimfree.audit.audited import DELTA, MU, Audited, ChargeCase, ExactCheck
 from dimfree.audit.exact.divergence import Laws, laws
 from dimfree.audit.noise_doubles import Law, Masses, exact_law
 from dimfree.data.people.labels import Key, split_unlisted
-from dimfree.mechanisms import Measured
+from dimfree.kernel.statistics.group_keys import least_people, published_keys
 from dimfree.mechanisms.gaussian_histogram import moved_counts, publishing
-from dimfree.mechanisms.group_keys import least_people, published_keys
 from dimfree.noise import Noise
+from dimfree.paper.charged import Measured
 
 Held = tuple[str, ...]  # the key of each person, in the order of the rows
 

@@ -16,8 +16,8 @@ from dimfree.audit.pairs.pair import Both, Table
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import gaussian_target
 from dimfree.audit.search.moves import Domain
-from dimfree.mechanisms.paper.group_means import noisy_group_means
 from dimfree.noise import Noise
+from dimfree.paper.group_means import noisy_group_means
 
 
 def group_target(epsilon: float, relation: Neighbours) -> Target:

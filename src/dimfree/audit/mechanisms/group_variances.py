@@ -15,9 +15,8 @@ from dimfree.audit.audited import DELTA, Audited, Pairs, Subject, of_tables
 from dimfree.audit.mechanisms.grouping import Grouping, first_leaves
 from dimfree.audit.pairs.pair import Pair, Table
 from dimfree.data.records import as_records
-from dimfree.mechanisms import Charged
-from dimfree.mechanisms.paper.stable_histogram import publishing_threshold
 from dimfree.noise import Noise
+from dimfree.paper.charged import Charged
 from dimfree.paper.group_variances import (
     GroupVariances,
     coordinate_variances,
@@ -28,6 +27,7 @@ from dimfree.paper.group_variances import (
     variance_sum,
 )
 from dimfree.paper.grouping import full_groups, slots
+from dimfree.paper.stable_histogram import publishing_threshold
 
 Answers = list[Charged[float | None, Approximate]]
 Vote = Callable[[GroupVariances, Noise], Answers]

@@ -12,9 +12,9 @@ from dimfree.audit.exact.counts import noisy_number
 from dimfree.audit.exact.divergence import Laws, laws, no_noise, one_removed
 from dimfree.audit.noise_doubles import Law, exact_law
 from dimfree.audit.pairs.pair import Pair, Table
-from dimfree.mechanisms.paper.laplace_count import laplace_count
 from dimfree.noise import Noise
 from dimfree.paper.grouping import Layout, slots
+from dimfree.paper.laplace_count import laplace_count
 
 Grouping = Callable[[int, int, int, Noise], Layout]
 Labels = tuple[int, ...]

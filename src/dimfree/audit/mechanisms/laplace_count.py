@@ -10,7 +10,7 @@ from dimfree.audit.exact.claims import promising
 from dimfree.audit.exact.divergence import Laws, laplace_masses, laws
 from dimfree.audit.noise_doubles import Law, ZeroNoise, exact_law
 from dimfree.audit.numerics.records import ROWS
-from dimfree.mechanisms.paper.laplace_count import laplace_count
+from dimfree.paper.laplace_count import laplace_count
 
 
 def pure_count(epsilon: float, delta: float) -> Laws:

@@ -25,11 +25,11 @@ from dimfree.audit.numerics.records import BALL, GRID, made_up, space_of
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
-from dimfree.geometry.space import Space
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.length_histogram import noisy_length, noisy_length_counts
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.length_histogram import noisy_length, noisy_length_counts
 from dimfree.noise import Noise
+from dimfree.paper.charged import Measured
 
 EDGES: Floats = np.array([0.25, 0.75, 1.0, 1.5, 4.0])
 

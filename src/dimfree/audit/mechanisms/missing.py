@@ -30,8 +30,8 @@ from dimfree.audit.numerics.records import COLUMNS, made_up, space_of
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.missing import noisy_missing, noisy_missing_counts
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.missing import noisy_missing, noisy_missing_counts
 from dimfree.noise import Noise
 
 _NORM = 1.0  # one missing entry counts in full

@@ -27,10 +27,10 @@ from dimfree.audit.numerics.records import COLUMNS, LOOKOUT, made_up, space_of
 from dimfree.audit.pairs.pair import Pair, Table
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
-from dimfree.mechanisms import Charged
-from dimfree.mechanisms.directions import LENGTH
-from dimfree.mechanisms.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
+from dimfree.kernel.statistics.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
+from dimfree.kernel.statistics.unit_vectors import LENGTH
 from dimfree.noise import Noise
+from dimfree.paper.charged import Charged
 
 _WIDEST = 64  # coordinates of a pair whose outer products are searched
 _WIDE = 32

@@ -15,7 +15,7 @@ from dimfree.audit.exact.divergence import Laws, laws, no_noise, one_removed
 from dimfree.audit.mechanisms.clipped_mean import COUNT, clipped_row
 from dimfree.audit.noise_doubles import Law, exact_law
 from dimfree.audit.pairs.pair import Pair, Table
-from dimfree.core.subsample import poisson_sample
+from dimfree.kernel.statistics.samples import poisson_sample
 from dimfree.noise import Noise
 
 Sampler = Callable[[int, Noise], NDArray[np.bool_]]

@@ -29,9 +29,9 @@ from dimfree.audit.numerics.records import COLUMNS, GRID, made_up, space_of
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import Decision, decision_target
-from dimfree.core.ring import Ring
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.ring_lengths import noisy_ring_length
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.ring_lengths import noisy_ring_length
+from dimfree.kernel.statistics.secret_ring import Ring
 from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise
 

@@ -26,9 +26,9 @@ from dimfree.audit.numerics.records import COLUMNS, GRID, made_up, space_of
 from dimfree.audit.pairs.pair import Table
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import Decision, decision_target, gaussian_target, in_stddevs
-from dimfree.core.ring import Ring
-from dimfree.mechanisms.ring_scores import noisy_ring_scores, noisy_ring_unit, pair_scoring
-from dimfree.mechanisms.scores import Scoring
+from dimfree.kernel.statistics.ring_scores import noisy_ring_scores, noisy_ring_unit, pair_scoring
+from dimfree.kernel.statistics.scores import Scoring
+from dimfree.kernel.statistics.secret_ring import Ring
 from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise
 

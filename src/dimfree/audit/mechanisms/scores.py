@@ -25,8 +25,8 @@ from dimfree.audit.numerics.records import COLUMNS, SCORING, made_up, space_of
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.scores import Scoring, noisy_scores
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.scores import Scoring, noisy_scores
 from dimfree.noise import Noise
 
 _BEYOND = 1e3  # so far from the centre that every score is clipped

@@ -18,9 +18,9 @@ from dimfree.audit.noise_doubles import ConstantNoise, ZeroNoise
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.moves import Domain
-from dimfree.estimators.choose.core import default_bounded
-from dimfree.estimators.without_test import soft_mean
 from dimfree.noise import Noise
+from dimfree.programs.choose.core import default_bounded
+from dimfree.programs.without_test import soft_mean
 
 _EDGE, _WIDTH = 6.0, 0.125  # of the noisy total, in standard deviations: where it is computed, and how finely
 

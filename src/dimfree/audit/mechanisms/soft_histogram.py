@@ -23,10 +23,10 @@ from dimfree.audit.numerics.records import BALL, COLUMNS, made_up, space_of
 from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import gaussian_target, in_stddevs
-from dimfree.geometry.space import Space
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.soft_histogram import Cells, Magnitudes, Offsets, noisy_histograms
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.soft_histogram import Cells, Magnitudes, Offsets, noisy_histograms
 from dimfree.noise import Noise
+from dimfree.paper.charged import Measured
 
 
 def released(space: Space, mu: float, relation: Neighbours, *, noise: Noise) -> Measured[Floats]:

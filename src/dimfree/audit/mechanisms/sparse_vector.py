@@ -19,7 +19,7 @@ from dimfree.audit.noise_doubles import Law, Masses, ZeroNoise
 from dimfree.audit.pairs.pair import TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.laws import View, law_target, vote_domain, votes
-from dimfree.mechanisms.paper.sparse_vector import sparse_vector
+from dimfree.paper.sparse_vector import sparse_vector
 
 MOST = 2  # positive answers of the charged call
 NAME = "sparse vector"

@@ -25,11 +25,11 @@ from dimfree.audit.pairs.pair import Pair, Table, TableSize
 from dimfree.audit.pairs.suites import at_stability, pairs
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.moves import Domain
-from dimfree.core import stable
-from dimfree.core.distances import pair_distances
-from dimfree.estimators.choose.core import Size, StableChoice, stable_choices
-from dimfree.estimators.opening import core_mean
+from dimfree.kernel.statistics import stable
+from dimfree.kernel.statistics.distances import pair_distances
 from dimfree.noise import Noise
+from dimfree.programs.choose.core import Size, StableChoice, stable_choices
+from dimfree.programs.opening import core_mean
 
 _SMALL = 24  # records of a small table, with
 _FULL_SHARE = Fraction(7, 10)  # b

@@ -17,8 +17,8 @@ from dimfree.audit.pairs.pair import Table, TableSize
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.laws import View, law_target
 from dimfree.audit.search.moves import Domain
-from dimfree.mechanisms import Charged
-from dimfree.mechanisms.paper.stable_histogram import heaviest_cell, publishing_threshold, stable_histogram
+from dimfree.paper.charged import Charged
+from dimfree.paper.stable_histogram import heaviest_cell, publishing_threshold, stable_histogram
 
 Items = tuple[Hashable, ...]
 

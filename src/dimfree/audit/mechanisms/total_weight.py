@@ -10,12 +10,12 @@ from dimfree.audit.audited import MU, Audited, ChargeCase, ExactCheck, value_off
 from dimfree.audit.exact.claims import precise
 from dimfree.audit.exact.divergence import LatticeShift, whole_mu
 from dimfree.audit.noise_doubles import ZeroNoise
-from dimfree.core import soft
-from dimfree.core.friends import friend_counts
-from dimfree.geometry.grid import RADIUS
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.count import noisy_count, noisy_total
+from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.statistics.count import noisy_count, noisy_total
+from dimfree.kernel.statistics.friends import friend_counts
 from dimfree.noise import Noise
+from dimfree.paper import soft
+from dimfree.paper.charged import Measured
 
 _CLIQUE = 200  # records; the total moves by 2 - 1/401
 

@@ -15,7 +15,7 @@ from dimfree.audit.numerics.records import GRID, SCORING, made_up, space_of
 from dimfree.audit.pairs.pair import Table
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.gaussian import Decision, decision_target
-from dimfree.mechanisms.scores import noisy_unit
+from dimfree.kernel.statistics.scores import noisy_unit
 from dimfree.mechanisms.search import geometric_grid
 from dimfree.noise import Noise
 

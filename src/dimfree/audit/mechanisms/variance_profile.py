@@ -10,10 +10,10 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.audit.audited import DELTA, Audited, Subject
 from dimfree.audit.pairs.pair import Pair, Table
 from dimfree.audit.pairs.spread import spread_points
-from dimfree.estimators.choose.constants import GROUP
 from dimfree.noise import Noise
 from dimfree.paper.profile_result import VarianceProfile
 from dimfree.paper.variance_profile import variance_profile
+from dimfree.programs.choose.constants import GROUP
 
 _FAR = 1e6
 

@@ -12,20 +12,20 @@ from scipy import sparse
 from dimfree._types import Floats, Integers
 from dimfree.audit.numerics.calls import known_shapes
 from dimfree.audit.numerics.order import blocks_of
-from dimfree.core import friends
-from dimfree.core.friends import are_friends, friend_counts
-from dimfree.core.ring import Ring
 from dimfree.data.blocks import SparseRows
 from dimfree.data.records import as_records
-from dimfree.geometry.bases.cosine import Cosine
-from dimfree.geometry.bases.learned import LearnedAxes
-from dimfree.geometry.clip import norms, to_ball
-from dimfree.geometry.exact_product import SlicedMatrix
-from dimfree.geometry.grid import RADIUS, to_steps
-from dimfree.geometry.shape import Dense, Isotropic, LowRank
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.directions import Lookout
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.clip import norms, to_ball
+from dimfree.kernel.rows.exact_product import SlicedMatrix
+from dimfree.kernel.rows.grid import RADIUS, to_steps
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics import friends
+from dimfree.kernel.statistics.friends import are_friends, friend_counts
+from dimfree.kernel.statistics.secret_ring import Ring
+from dimfree.kernel.statistics.unit_vectors import Lookout
 from dimfree.noise import public_simulation
+from dimfree.shapes import Dense, Isotropic, LowRank
 
 _TILE = friends._ROWS
 _SIZES = (1, 2, 3, 63, 64, 65)  # batches, about the blocks of a matrix product

@@ -13,34 +13,34 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-import dimfree.core.distances
-import dimfree.core.friends
-import dimfree.core.products
-import dimfree.core.ring
 import dimfree.data.records
-import dimfree.geometry.exact_product
-import dimfree.geometry.space
-import dimfree.mechanisms.directions
-import dimfree.mechanisms.gaussian
+import dimfree.kernel.rows.exact_product
+import dimfree.kernel.rows.space
+import dimfree.kernel.statistics.distances
+import dimfree.kernel.statistics.friends
+import dimfree.kernel.statistics.products
+import dimfree.kernel.statistics.secret_ring
+import dimfree.kernel.statistics.unit_vectors
+import dimfree.kernel.statistics.weighted_mean
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics import calls
 from dimfree.audit.numerics.records import BALL, COLUMNS, GRID, LOOKOUT, SCORING, made_up, space_of
-from dimfree.core.distances import pair_distances
-from dimfree.core.friends import all_counts
-from dimfree.core.ring import Ring
-from dimfree.core.soft import soft_weights
-from dimfree.geometry.bases.cosine import Cosine
-from dimfree.geometry.grid import on_grid
-from dimfree.mechanisms.clipped_sum import Ball, clipped_sum
-from dimfree.mechanisms.directions import sighted
-from dimfree.mechanisms.gaussian import rounded_mean
-from dimfree.mechanisms.length_histogram import length_counts
-from dimfree.mechanisms.outer_sum import outer_sum
-from dimfree.mechanisms.ring_scores import noisy_ring_scores, pair_scoring
-from dimfree.mechanisms.scores import clipped_scores, noisy_scores
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.grid import on_grid
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
+from dimfree.kernel.statistics.distances import pair_distances
+from dimfree.kernel.statistics.friends import all_counts
+from dimfree.kernel.statistics.length_histogram import length_counts
+from dimfree.kernel.statistics.outer_sum import outer_sum
+from dimfree.kernel.statistics.ring_scores import noisy_ring_scores, pair_scoring
+from dimfree.kernel.statistics.scores import clipped_scores, noisy_scores
+from dimfree.kernel.statistics.secret_ring import Ring
+from dimfree.kernel.statistics.unit_vectors import sighted
+from dimfree.kernel.statistics.weighted_mean import rounded_mean
 from dimfree.noise import SeededNoise, public_simulation
+from dimfree.paper.soft import soft_weights
 
 Statistic = Callable[[Any], Any]  # of a table, however it is stored
 
@@ -174,17 +174,17 @@ def forms(table: Floats) -> Iterator[tuple[str, Any]]:
 _BLOCKS: tuple[tuple[Any, str, bool], ...] = (  # where, and whether counted in entries or in rows
     (dimfree.data.records, "_BLOCK_ENTRIES", True),
     (dimfree.data.records, "_SPARSE_BLOCK_ENTRIES", True),
-    (dimfree.geometry.space, "_BLOCK_ENTRIES", True),
-    (dimfree.geometry.space, "_TILE_ENTRIES", True),
-    (dimfree.core.friends, "_ROWS", False),
-    (dimfree.core.friends, "_CELLS", True),
-    (dimfree.core.distances, "_ROWS", False),
-    (dimfree.core.distances, "_CELLS", True),
-    (dimfree.core.products, "_CELLS", True),
-    (dimfree.core.ring, "_CELLS", True),
-    (dimfree.mechanisms.directions, "_CELLS", True),
-    (dimfree.mechanisms.gaussian, "_CELLS", True),
-    (dimfree.geometry.exact_product, "_BLOCK_ENTRIES", True),
+    (dimfree.kernel.rows.space, "_BLOCK_ENTRIES", True),
+    (dimfree.kernel.rows.space, "_TILE_ENTRIES", True),
+    (dimfree.kernel.statistics.friends, "_ROWS", False),
+    (dimfree.kernel.statistics.friends, "_CELLS", True),
+    (dimfree.kernel.statistics.distances, "_ROWS", False),
+    (dimfree.kernel.statistics.distances, "_CELLS", True),
+    (dimfree.kernel.statistics.products, "_CELLS", True),
+    (dimfree.kernel.statistics.secret_ring, "_CELLS", True),
+    (dimfree.kernel.statistics.unit_vectors, "_CELLS", True),
+    (dimfree.kernel.statistics.weighted_mean, "_CELLS", True),
+    (dimfree.kernel.rows.exact_product, "_BLOCK_ENTRIES", True),
 )
 
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.data.records import as_records
-from dimfree.geometry.shape import Diagonal
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.clipped_sum import Ball
-from dimfree.mechanisms.directions import Lookout
-from dimfree.mechanisms.scores import Scoring
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.scores import Scoring
+from dimfree.kernel.statistics.unit_vectors import Lookout
 from dimfree.noise import public_simulation
+from dimfree.shapes import Diagonal
 
 ROWS, COLUMNS = 211, 5
 BALL = Ball(np.array([0.1, -0.2, 0.3, 0.0, 0.7]), 1.0, 2.5)

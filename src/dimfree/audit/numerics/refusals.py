@@ -15,11 +15,11 @@ from dimfree._types import Floats
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.calls import COLUMNS, Call, calls, table
 from dimfree.errors import DimfreeError
-from dimfree.estimators import run
 from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm2 as paper
 from dimfree.paper import variance_profile as profile_of_variances
+from dimfree.programs import run
 
 SENTENCES = {
     *(run.TOO_FEW, run.UNSTABLE, run.NO_SCALE, run.LOW_WEIGHT, run.OUT_OF_RANGE),

@@ -14,7 +14,7 @@ import numpy as np
 from dimfree._types import Floats, Integers
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.calls import ROWS, Call, calls, table
-from dimfree.mechanisms.count import noisy_count
+from dimfree.kernel.statistics.count import noisy_count
 from dimfree.noise import public_simulation
 
 _STEPS = round(1 / noisy_count(0, 1.0, noise=ZeroNoise()).event.step)  # to one record

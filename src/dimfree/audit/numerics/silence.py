@@ -21,17 +21,17 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.audit.numerics.calls import BUDGET, Call, calls, table
 from dimfree.audit.numerics.refusals import fitted, spoiled
-from dimfree.core.distances import pair_distances
 from dimfree.data.records import as_records
 from dimfree.errors import NoiseMisuse, RefusedRelease
-from dimfree.estimators.choose.core import HonestModel
-from dimfree.estimators.run import Run
-from dimfree.geometry.grid import on_grid
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
 from dimfree.interop.mean import PrivateMean
+from dimfree.kernel.rows.grid import on_grid
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.distances import pair_distances
 from dimfree.noise import SystemNoise
+from dimfree.programs.choose.core import HonestModel
+from dimfree.programs.run import Run
 from dimfree.release import release_mean
+from dimfree.shapes import Isotropic
 
 CANARY = 9182736455463.25
 _TEXTS = ("918273645546", "9.18273645", "9.18273646", "9_182_736_455", "9,182,736,455", "9.18274e+12")

@@ -15,8 +15,8 @@ from dimfree.audit.pairs.pair import Pair, Table, TableSize
 from dimfree.audit.pairs.suites import huge, pairs
 from dimfree.audit.search.climb import Target
 from dimfree.audit.search.moves import Domain
-from dimfree.mechanisms import Measured
 from dimfree.noise import Noise
+from dimfree.paper.charged import Measured
 
 INSIDE, OUTSIDE = 1 - 2.0**-19, 1 + 2.0**-19  # the edge is resolved to 2^-20 of the radius
 VALUES = (0.0, *(sign * x for x in (0.5, INSIDE, 1.0, OUTSIDE, 2.0, 1e6) for sign in (1, -1)))

@@ -14,12 +14,12 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.losses import Approximate
 from dimfree.comparison.baselines.frame import Event, open_frame, unspoken
-from dimfree.estimators.choose.friend_radius import friend_radii
-from dimfree.estimators.run import LOW_WEIGHT
 from dimfree.noise import Noise
 from dimfree.paper.algorithm2 import FAR
 from dimfree.paper.averaging import CoordinateBlock, average
 from dimfree.paper.shares import Shares
+from dimfree.programs.choose.friend_radius import friend_radii
+from dimfree.programs.run import LOW_WEIGHT
 from dimfree.results.release import Release
 
 METHOD = "ball"

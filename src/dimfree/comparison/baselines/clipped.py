@@ -12,9 +12,9 @@ from dimfree._types import Floats
 from dimfree._validate import check_array, check_between, check_lengths
 from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.baselines.frame import open_frame, unspoken
-from dimfree.estimators.run import TOO_FEW
-from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
+from dimfree.kernel.statistics.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.noise import Noise
+from dimfree.programs.run import TOO_FEW
 from dimfree.results.release import Release
 
 METHOD = "clipped"

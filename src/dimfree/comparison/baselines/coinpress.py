@@ -16,7 +16,7 @@ from dimfree._types import Floats
 from dimfree._validate import check_between
 from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.baselines.frame import Event, Frame, open_frame, unspoken
-from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
+from dimfree.kernel.statistics.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.noise import Noise
 from dimfree.results.release import Release
 

@@ -27,11 +27,11 @@ from dimfree.accounting.losses import Failure, Loss
 from dimfree.accounting.precision import largest_mu
 from dimfree.data.records import ON_MISSING, as_records, require_valid
 from dimfree.errors import memory_unspoken
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms.count import noisy_count
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.count import noisy_count
 from dimfree.noise import Noise, opened
 from dimfree.results.release import Release
+from dimfree.shapes import Isotropic
 
 Event = Gaussian | Loss
 P = ParamSpec("P")

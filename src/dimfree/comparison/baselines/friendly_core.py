@@ -21,13 +21,13 @@ from dimfree.accounting.calibrate import bound_distance
 from dimfree.accounting.events import Bounded, Gaussian, charged_gaussian
 from dimfree.accounting.losses import Failure
 from dimfree.comparison.baselines.frame import Event, open_frame, unspoken
-from dimfree.core.basic import COUNT_SENSITIVITY, MEAN_SENSITIVITY
-from dimfree.core.friends import all_counts
-from dimfree.core.soft import SMALLEST_TOTAL
-from dimfree.geometry.grid import RADIUS, on_grid
-from dimfree.mechanisms.count import noisy_total
-from dimfree.mechanisms.gaussian import noisy_mean
+from dimfree.kernel.rows.grid import RADIUS, on_grid
+from dimfree.kernel.statistics.count import noisy_total
+from dimfree.kernel.statistics.friends import all_counts
+from dimfree.kernel.statistics.weighted_mean import noisy_mean
 from dimfree.noise import Noise
+from dimfree.paper.basic import COUNT_SENSITIVITY, MEAN_SENSITIVITY
+from dimfree.paper.soft import SMALLEST_TOTAL
 from dimfree.results.release import Release
 
 STEPS = 2**14  # grid steps to one friend

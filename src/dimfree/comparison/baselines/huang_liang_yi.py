@@ -15,15 +15,15 @@ from dimfree._validate import check_between
 from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.baselines.frame import Frame, open_frame, unspoken
 from dimfree.comparison.baselines.rotation import Rotation
-from dimfree.geometry.clip import norms
-from dimfree.geometry.shape import Isotropic
-from dimfree.geometry.space import Space
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
+from dimfree.kernel.rows.clip import norms
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.mechanisms.medians import noisy_medians
 from dimfree.mechanisms.search import STEPS, noisy_search
 from dimfree.noise import Noise
+from dimfree.paper.charged import Measured
 from dimfree.results.release import Release
+from dimfree.shapes import Isotropic
 
 CENTRE, LENGTH, NOISE = 0.25, 0.0075, 0.7425  # shares of the precision
 BISECTIONS = 10  # of the range of a coordinate, and of that of the lengths

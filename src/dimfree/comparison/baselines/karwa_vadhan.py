@@ -20,11 +20,11 @@ from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.baselines.frame import Frame, open_frame, unspoken
 from dimfree.data.blocks import Columns, densely
-from dimfree.estimators.run import TOO_FEW
-from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
+from dimfree.kernel.statistics.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.mechanisms.gaussian_histogram import heaviest_cells, lone_cells, moved_counts, tail_distance
 from dimfree.noise import Noise
 from dimfree.paper.algorithm2 import FAR
+from dimfree.programs.run import TOO_FEW
 from dimfree.results.release import Release
 
 METHOD = "karwa-vadhan"

@@ -13,7 +13,7 @@ from dimfree._validate import check_array, check_lengths
 from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.baselines.frame import open_frame, unspoken
 from dimfree.data.records import open_records
-from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
+from dimfree.kernel.statistics.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.noise import Noise
 
 FLOOR, EMPIRICAL = "oracle-floor", "empirical-mean"

@@ -17,12 +17,12 @@ from dimfree._types import Floats
 from dimfree._validate import check_between
 from dimfree.accounting.budget import Neighbours
 from dimfree.comparison.baselines.frame import Frame, open_frame, unspoken
-from dimfree.geometry.clip import norms
-from dimfree.mechanisms import Measured
-from dimfree.mechanisms.clipped_sum import Ball, noisy_clipped_mean
+from dimfree.kernel.rows.clip import norms
+from dimfree.kernel.statistics.clipped_sum import Ball, noisy_clipped_mean
 from dimfree.mechanisms.medians import noisy_medians
 from dimfree.mechanisms.search import STEPS, count_stddev, geometric_grid, noisy_search, queries
 from dimfree.noise import Noise
+from dimfree.paper.charged import Measured
 from dimfree.results.release import Release
 
 CENTRE, LENGTH, NOISE = 1 / 4, 3 / 16, 9 / 16  # shares of the precision: the experiments of the paper, σ given

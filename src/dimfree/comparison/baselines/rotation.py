@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from dimfree.geometry.bases.hadamard import Rounds, padded_width
+from dimfree.kernel.rows.bases.hadamard import Rounds, padded_width
 from dimfree.noise import public_simulation
 
 _SEED = 20210601

@@ -26,9 +26,9 @@ from dimfree.data.cluster.partitions import (
 )
 from dimfree.data.cluster.scheduler import client_in_force, computed
 from dimfree.data.cluster.workers import check_workers
-from dimfree.data.progress import during
 from dimfree.data.stream import Stream, pieces
 from dimfree.errors import InvalidRecords
+from dimfree.progress import during
 
 _FETCHED_ENTRIES = 2**24  # brought here at a time, where partitions are smaller
 

@@ -16,8 +16,8 @@ from dimfree._validate import install_command
 from dimfree.data.boundary import boundary
 from dimfree.data.cluster.partitions import Failure
 from dimfree.data.cluster.workers import ANSWER, Client, check_workers, threads_of
-from dimfree.data.progress import heard
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, LostWorkers
+from dimfree.progress import heard
 
 PATIENCE = 30.0  # seconds without any worker, or for a scheduler to answer
 _TICK = 0.1  # seconds between two reports of progress

@@ -12,7 +12,7 @@ from dimfree.data.formats.csv_arrow import NotPlain, plain_parts
 from dimfree.data.formats.csv_text import CsvText
 from dimfree.data.formats.file_stream import content, decoding
 from dimfree.data.formats.row_stream import Part, RowStream
-from dimfree.data.progress import heard
+from dimfree.progress import heard
 
 
 class CsvStream(RowStream):

@@ -14,8 +14,8 @@ from typing import Any
 from dimfree._validate.column_names import check_names
 from dimfree.data.formats.file_stream import content, decoding
 from dimfree.data.formats.row_stream import Head, Part, RowStream, in_parts
-from dimfree.data.progress import heard
 from dimfree.errors import InvalidFile
+from dimfree.progress import heard
 
 
 class JsonlStream(RowStream):

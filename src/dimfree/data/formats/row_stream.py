@@ -17,10 +17,10 @@ from dimfree._validate.column_names import MISSING, check_names
 from dimfree.data.convert_columns import IF_MISSING, joined, remedies
 from dimfree.data.dialect import Dialect
 from dimfree.data.formats.file_stream import FilePath, FileStream, reading
-from dimfree.data.progress import during
 from dimfree.data.read_options import ReadOptions
 from dimfree.data.stream import pieces
 from dimfree.errors import InvalidFile
+from dimfree.progress import during
 
 Keys: TypeAlias = list[list[str | None]]  # for each column of keys its entries
 Part: TypeAlias = tuple[NDArray[np.float64], Keys]  # consecutive rows

@@ -1,0 +1,109 @@
+"""The discrete cosine transform over the order of the columns: smooth records have few large coordinates in it.
+
+The transform is SciPy's, of batches of one fixed form, whose rows it treats alike; rows that are missing are zeros.
+Proof: proofs/rows/bases.md. Notation: T_ki = sqrt(2/d)·cos(π·k·(2i + 1)/(2d)), the row k = 0 over √2; T is
+orthonormal.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+import scipy  # its parts load when they are first used
+
+from dimfree._types import Floats
+from dimfree.errors import InvalidParameter, LostWorkers
+from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.rows.bases.transform_check import witness
+
+_FEWEST, _MOST = 8, 1024  # rows of a batch, a power of two: whole lanes of any processor, so no row is done otherwise
+_CELLS = 2**14  # entries of a batch: it stays in a core's cache
+
+_UNEVEN = (
+    "Expected another basis than 'dct' on this machine: its SciPy rounds the cosine transform of a record differently "
+    "with the records beside it, which would not be private. Use a released build of SciPy, or an orthonormal matrix."
+)
+_OTHERWISE = (
+    "The cosine transform has other last bits here than where basis='dct' was chosen, so a record could be told by who "
+    "rotated it; nothing was released. Give all workers the same SciPy on the same kind of processor, or use an "
+    "orthonormal matrix, whose products are the same everywhere."
+)
+
+
+class Cosine(Basis):
+    """DCT-II, orthonormal, any d. Wherever it is unpickled it first makes sure that it computes the same bits."""
+
+    name = "dct"
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = self.width = dimension
+        self._witness = _witness(dimension)
+        if self._witness is None:
+            raise InvalidParameter(_UNEVEN)
+
+    @classmethod
+    def here(cls, dimension: int) -> "Cosine | None":
+        """The transform, unless this machine's SciPy does not keep what a basis promises."""
+        return None if _witness(dimension) is None else cls(dimension)
+
+    def rotated(self, rows: Floats) -> Floats:
+        if _witness(self.dimension) != self._witness:  # looked at once in every process
+            raise LostWorkers(_OTHERWISE)
+        found = np.empty((len(rows), self.width))
+        batch = _batch_rows(self.width)
+        with np.errstate(all="ignore"):  # a warning could reveal records
+            for start in range(0, len(rows), batch):
+                some = rows[start : start + batch]
+                found[start : start + batch] = _transformed(_filled(some, batch))[: len(some)]
+        return found
+
+    def restored(self, vector: Floats) -> Floats:
+        with _scipys_own():
+            return np.asarray(scipy.fft.idct(vector, type=2, norm="ortho", axis=-1))
+
+    def diagonal(self, variances: Floats) -> Floats:
+        """Σ_k v_k·T_ki²: since 2·cos² α = 1 + cos 2α, a cosine sum at doubled frequencies, folded into one transform.
+
+        Means of the variances, hence between the least and the largest; right to about 1e-15 of the largest.
+        """
+        size = self.dimension
+        doubled = np.zeros(size)  # Σ_k a_k·cos(π·j·(2i + 1)/(2d)) with j = 2k; cos of 2d - j is the negative
+        frequency = 2 * np.arange(1, size)
+        low, high = frequency < size, frequency > size
+        np.add.at(doubled, frequency[low], variances[1:][low])
+        np.add.at(doubled, 2 * size - frequency[high], -variances[1:][high])
+        with _scipys_own():
+            waves = scipy.fft.idct(_unnormed(doubled), type=2)
+        return np.clip((variances.sum() + waves) / size, variances.min(), variances.max())
+
+
+@lru_cache(maxsize=16)
+def _witness(dimension: int) -> str | None:
+    return witness(_transformed, _batch_rows(dimension), dimension)
+
+
+def _batch_rows(dimension: int) -> int:
+    """How many rows a batch has: a power of two that d alone decides."""
+    wanted = max(1, _CELLS // dimension)
+    return min(max(1 << (wanted.bit_length() - 1), _FEWEST), _MOST)
+
+
+def _transformed(batch: Floats) -> Floats:
+    with _scipys_own():
+        return np.asarray(scipy.fft.dct(batch, type=2, norm="ortho", axis=1, workers=1))
+
+
+def _scipys_own() -> "scipy.fft.set_backend":
+    """SciPy's own implementation, not a replacement that the process has chosen: a replacement was not checked."""
+    return scipy.fft.set_backend("scipy", only=True)
+
+
+def _filled(rows: Floats, batch: int) -> Floats:
+    """A whole batch, the last rows zero, in memory of its own."""
+    whole = np.zeros((batch, rows.shape[1]))
+    whole[: len(rows)] = rows
+    return whole
+
+
+def _unnormed(amplitudes: Floats) -> Floats:
+    """Coefficients whose (unnormed) inverse transform is Σ_j amplitude_j·cos(π·j·(2i + 1)/(2d))."""
+    return amplitudes * len(amplitudes) * np.where(np.arange(len(amplitudes)) == 0, 2.0, 1.0)

@@ -1,0 +1,158 @@
+"""Clipping to a ball in integers: record by record, toward zero, with a norm that cannot exceed the radius.
+
+A clipped record is an integer vector of norm at most BALL steps, a function of that record alone; sums of them are
+exact in any order. Of a sparse table the stored entries are looked at, and one row of zeros for all the others.
+Proof: proofs/rows/clip.md (P8).
+"""
+
+import numpy as np
+
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import ALL, Columns, Entrywise, Rows, SparseRows, float_squares
+from dimfree.data.gpu import clip as device_clip
+from dimfree.data.gpu.rows import DeviceRows
+
+BALL = 2**20  # the clipping radius, in steps
+HELD = 4  # coordinates are held within ±HELD radii first; such a record is clipped anyway
+_CAP = HELD * BALL
+_HALF = 22  # bits of a square of at most _CAP, halved
+_EXACT = 2.0**52  # sums of integer squares up to here are exact in float64, in any order
+_CELLS = 2**20
+_LONG = 2**11  # entries added at a time: starting to add costs as much as adding a few hundred
+
+
+def as_they_are(values: Floats, columns: Columns, step: float) -> Floats:
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
+        return values * (1 / np.float64(step))
+
+
+def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> Integers:
+    """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL."""
+    if isinstance(rows, SparseRows):
+        return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise))
+    if isinstance(rows, DeviceRows):
+        return device_clip.total(rows, radius / BALL, entrywise, BALL, _CAP)
+    return _column_sums(_shortened(*_steps_and_squares(entrywise(rows, ALL, radius / BALL))))
+
+
+def are_outside(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> np.ndarray:
+    """Which of the mapped rows will be shortened."""
+    return squares(rows, radius / BALL, entrywise) > float(BALL) ** 2
+
+
+def norms(rows: Rows, largest: float, entrywise: Entrywise = as_they_are) -> Floats:
+    """Norms of the mapped rows on a grid of `largest` / BALL; a function of each row alone, not of its batch."""
+    return np.sqrt(squares(rows, largest / BALL, entrywise)) * (largest / BALL)
+
+
+def squares(rows: Rows, step: float, entrywise: Entrywise = as_they_are) -> Floats:
+    """Squared norms of the mapped rows, in whole steps: the float nearest to the integer."""
+    if isinstance(rows, SparseRows):
+        return _sparse_squares(rows, *_sparse_steps(rows, step, entrywise))
+    if isinstance(rows, DeviceRows):
+        return device_clip.squares(rows, step, entrywise, _CAP)
+    return _steps_and_squares(entrywise(rows, ALL, step))[1]
+
+
+def to_ball(rows: Floats, radius: float) -> Floats:
+    """Every row in steps of radius / BALL, as whole numbers of norm at most BALL."""
+    return _shortened(*_steps_and_squares(as_they_are(rows, ALL, radius / BALL)))
+
+
+def _shortened(steps: Floats, squares: Floats) -> Floats:
+    """Overwrites the rows outside the ball."""
+    outside = np.flatnonzero(squares > float(BALL) ** 2)
+    if len(outside):
+        some = steps[outside]
+        some *= _shrinkage(squares[outside])[:, None]
+        steps[outside] = np.trunc(some, out=some)
+    return steps
+
+
+def _column_sums(steps: Floats) -> Integers:
+    """Of whole numbers, exact in any order: short rows are added several at a time, end to end."""
+    count, width = steps.shape
+    together = max(1, _LONG // max(1, width))
+    whole = count - count % together
+    sums = steps[:whole].reshape(-1, together * width).sum(axis=0).reshape(together, width).sum(axis=0)
+    return (sums + steps[whole:].sum(axis=0)).astype(np.int64)
+
+
+def _shrinkage(squares: Floats) -> Floats:
+    return BALL / np.sqrt(squares) * (1 - 2.0**-40)  # the margin covers the rounding of root and product
+
+
+def exact_squares(steps: Floats) -> Floats:
+    """Squared norms of rows of whole numbers: exact up to 2^52, rounded (still a function of the row) above."""
+    squares = float_squares(steps)
+    large = squares > _EXACT
+    if large.any():
+        whole = steps[large].astype(np.int64) ** 2
+        high, low = (whole >> _HALF).sum(axis=1), (whole & (2**_HALF - 1)).sum(axis=1)  # halves cannot overflow
+        squares[large] = high * 2.0**_HALF + low
+    return squares
+
+
+def _steps_and_squares(steps: Floats) -> tuple[Floats, Floats]:
+    """`whole_steps` and their `exact_squares`. Overwrites its argument.
+
+    A float sum of squares up to _CAP² has no larger square in it: nothing is to be held in such a row, every entry is
+    a number, and the sum is exact. Only the other rows are seen to.
+    """
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
+        squares = float_squares(np.rint(steps, out=steps))
+    wild = np.flatnonzero(~(squares <= float(_CAP) ** 2))
+    if len(wild):
+        steps[wild] = _held(steps[wild])
+        squares[wild] = exact_squares(steps[wild])
+    return steps, squares
+
+
+def whole_steps(steps: Floats) -> Floats:
+    """The nearest whole numbers, held within the cap; no number becomes zero. Overwrites its argument."""
+    with np.errstate(all="ignore"):
+        return _held(np.rint(steps, out=steps))
+
+
+def _held(steps: Floats) -> Floats:
+    """Overwrites what is beyond the cap, and what is not a number."""
+    np.clip(steps, -_CAP, _CAP, out=steps)
+    steps[np.isnan(steps)] = 0.0
+    return steps
+
+
+def _sparse_steps(rows: SparseRows, step: float, entrywise: Entrywise) -> tuple[Floats, Floats]:
+    """In whole steps: the stored entries, and `base`, what zero becomes in each column."""
+    base = whole_steps(entrywise(np.zeros(rows.shape[1]), ALL, step))
+    return whole_steps(entrywise(rows.values, rows.columns, step)), base
+
+
+def _sparse_squares(rows: SparseRows, values: Floats, base: Floats) -> Floats:
+    """Those of `base` and, for the stored entries, what they differ by; in halves, so that nothing overflows."""
+    of_base = base.astype(np.int64) ** 2
+    gained = values.astype(np.int64) ** 2 - of_base[rows.columns]
+    high = (of_base >> _HALF).sum() + rows.sums(gained >> _HALF)
+    low = (of_base & (2**_HALF - 1)).sum() + rows.sums(gained & (2**_HALF - 1))
+    return np.asarray(high * 2.0**_HALF + low)
+
+
+def _sparse_total(rows: SparseRows, values: Floats, base: Floats) -> Integers:
+    """As many times `base` as there are rows, each shortened as its row is, and what the stored entries differ by."""
+    squares = _sparse_squares(rows, values, base)
+    outside = squares > float(BALL) ** 2
+    shrink = np.ones(len(rows))
+    shrink[outside] = _shrinkage(squares[outside])
+    factors = rows.spread(shrink)
+    gained = np.trunc(values * factors) - np.trunc(base[rows.columns] * factors)
+    total = np.bincount(rows.columns, gained, minlength=len(base)).astype(np.int64)
+    inside = len(rows) - int(outside.sum())
+    return total + inside * base.astype(np.int64) + _shrunk_total(base, shrink[outside])
+
+
+def _shrunk_total(base: Floats, shrink: Floats) -> Integers:
+    """Σ trunc(base·h) over all h given: once for every size of an entry, as trunc is odd."""
+    sizes, which = np.unique(np.abs(base), return_inverse=True)
+    total, chunk = np.zeros(len(sizes)), max(1, _CELLS // len(sizes))
+    for start in range(0, len(shrink), chunk):
+        total += np.trunc(sizes * shrink[start : start + chunk, None]).sum(axis=0)
+    return (np.sign(base) * total[which]).astype(np.int64)

@@ -1,0 +1,68 @@
+"""Records as integers: rescaled and rounded one by one, so that predicate, weights and sums are exact.
+
+The step is the public friend radius times 2^-20. A map of one record at a time is free of charge (privacy is that of
+the mapped records). A record with a coordinate too large for the grid is treated like an invalid one: it is counted and
+has no friend but itself. Held at the edge, strangers far away would seem to agree. Proof: proofs/statistics/friends.md.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._types import Floats
+from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows, gathered, peaks
+from dimfree.data.gpu.rows import DeviceRows
+from dimfree.kernel.rows.space import Space
+from dimfree.progress import during
+
+RADIUS = 2**20  # the friend radius, in steps
+EDGE = 2.0**61  # in steps: a record with a coordinate there or beyond is off the grid; differences fit 64 bits
+
+
+@dataclass(frozen=True, repr=False)
+class IntegerRecords:
+    """Private: the valid records on the grid, in its steps, and how many others there are (invalid or off the grid)."""
+
+    values: IntegerRows
+    invalid: int
+
+    @property
+    def count(self) -> int:
+        return len(self.values) + self.invalid
+
+
+@during("the core's sample")
+def on_grid(space: Space, radius: float, sampled: Mask | None = None, capacity: int = 0) -> IntegerRecords:
+    """Every (sampled) record rounded to steps of radius / RADIUS; invalid ones and those off the grid are only counted.
+
+    The table has space for `capacity` records, a public number, and for more only if there are more.
+    """
+    size, step = space.count if sampled is None else int(sampled.sum()), radius / RADIUS
+    rounded = (
+        (rows_to_steps(rows, step), chosen & are_on_grid(peaks(rows), step))
+        for rows, chosen in space.chosen_blocks(sampled)
+    )
+    values = gathered(rounded, (max(size, capacity), space.dimension), np.int64)
+    return IntegerRecords(values, size - len(values))
+
+
+def are_on_grid(largest: Floats, step: float) -> Mask:
+    """Which records the grid of this step reaches, by the largest absolute value of each."""
+    return largest < EDGE * step
+
+
+def rows_to_steps(rows: Rows, step: float) -> IntegerRows:
+    """Rows in whole steps; zero stays zero, so sparse rows stay sparse."""
+    if isinstance(rows, DeviceRows):
+        return rows.to_steps(step, EDGE)
+    return rows.with_values(to_steps(rows.values, step)) if isinstance(rows, SparseRows) else to_steps(rows, step)
+
+
+def to_steps(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
+    """Rounded to whole steps, elementwise, and held within the edge."""
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
+        steps = rows / step
+        np.clip(np.rint(steps, out=steps), -EDGE, EDGE, out=steps)
+    steps[np.isnan(steps)] = 0.0
+    return steps.astype(np.int64)

@@ -1,0 +1,316 @@
+"""Friends at any radius: one product for all radii, exact decisions where its error leaves a pair in doubt.
+
+The predicate at radius u is the one of `friends`: integer records in steps of u / 2^20; a record off the grid has no
+friends. Squared distances in floats, with a bound on their error, say of most pairs that they are surely friends or
+surely apart; the others are decided in integers. So the decision is a symmetric function of the two records.
+Proof: proofs/statistics/distances.md.
+
+Memory: the table has space for a public number of records, and a thread works on one tile of public size at a time,
+or on a few side by side.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import groupby
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import IntegerRows, Mask, Rows, Table, densely, gathered, peaks, width
+from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
+from dimfree.data.threads import cores, in_order
+from dimfree.kernel.rows.grid import RADIUS, IntegerRecords, are_on_grid, rows_to_steps
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.gpu_offsets import DeviceOffsets
+from dimfree.kernel.statistics.products import SMALL, DenseOffsets, Offsets, about, as_slice, float32_is_whole, middle
+from dimfree.kernel.statistics.undecided import by_products, overwritten, partners_are_friends
+from dimfree.progress import during
+
+_ROWS = 512  # of a tile of the table
+_DEVICE_ROWS = 2048  # the same, on a GPU
+_LISTED = 64  # rows of a tile whose pairs are listed at a time, if these are many: small arrays beside the tile
+_CELLS = 2**15  # entries of rows whose pairs are decided one by one
+_DEVICE_CELLS = 2**22
+_CROWD = 256  # if more than one pair in so many is in doubt, multiplying all pairs is faster
+_ACROSS = 16  # times sqrt(d): coordinates in one product of 32 bits; its error is then half of that of `rint`
+_MOST_ACROSS = 2**14  # of them: the error of a longer sum would outgrow what `errors` has to spare
+_SIDE_BY_SIDE = 8  # tiles of the same rows that are multiplied at once: few large products are faster than many
+_THREADS = 4  # each works on a tile, or on so many; the products have threads of their own
+_FEW_TILES = 48  # are worked on by one thread: half a millisecond each, in steps for which threads wait in turn
+_SPARE = 1 + 1e-6  # covers the rounding of the bounds themselves
+_KEPT_FREE = 2**25  # bytes: enough for what a tile with a crowd of doubts needs
+_LARGEST = 1e300  # a larger square is not used: sums of two might overflow
+
+Pairs = NDArray[np.intp]
+Result = TypeVar("Result")
+Tile = tuple[int, tuple[slice, slice]]  # its place in the table, its rows, its columns
+
+
+@dataclass(frozen=True, repr=False)
+class PairDistances:
+    """Private: rows, and the squared distance of every pair, up to an error that is bounded by the pair itself."""
+
+    rows: Rows
+    invalid: int
+    peaks: Floats  # the largest absolute value in each row
+    centre: Table  # one row: a point that many rows are near, if there is one
+    squares: Floats  # of the rows about the centre; not a number where too large
+    squared: Floats | Tensor  # (tile, row, later row), where the rows are
+    errors: Floats  # of each tile: at most so large a share of the squares of the two rows
+    extremes: Floats  # (tile, 2): its least and its largest squared distance
+
+    @classmethod
+    def of(cls, rows: Rows, invalid: int, capacity: int = 0) -> "PairDistances":
+        """Of finite rows; with space for `capacity` of them, or for more if there are more."""
+        size = _DEVICE_ROWS if isinstance(rows, DeviceRows) else _ROWS
+        space, centre = len(_tiles(max(len(rows), capacity), size)), middle(rows)
+        with np.errstate(all="ignore"):  # a warning could reveal records
+            offsets = about(rows, np.arange(len(rows)), centre)
+            squares = offsets.squares()
+            squares[~(squares < _LARGEST)] = math.nan
+            errors, squared = np.full(space, _float64_error(rows.shape[1])), _zeros(rows, (space, size, size))
+            table = cls(rows, invalid, peaks(rows), centre, squares, squared, errors, np.zeros((space, 2)))
+            large = space * size**2 * rows.shape[1] > SMALL  # by public numbers, but for more records than `capacity`
+            if isinstance(offsets, DenseOffsets) and large and float32_is_whole():
+                table._fill_in_32_bits(offsets)
+            else:
+                table._on_tiles(partial(table._fill, offsets))
+        return table
+
+    @property
+    def count(self) -> int:
+        return len(self.rows) + self.invalid
+
+    @property
+    def tiles(self) -> list[tuple[slice, slice]]:
+        return _tiles(len(self.rows), self.squared.shape[-1])
+
+    def friend_pairs(self, radius: float) -> int:
+        """Σ_j c_j at this radius: ordered pairs of friends, every record its own."""
+        return self.count + 2 * sum(self._on_tiles(partial(self._pairs_in, radius)))
+
+    def friend_counts(self, radius: float) -> Integers:
+        """c_j at this radius: of the records on its grid, in their order, then of all others."""
+        counts = np.ones(len(self.rows), dtype=np.int64)
+        for (rows, columns), (of_rows, of_columns) in zip(
+            self.tiles, self._on_tiles(partial(self._counts_in, radius)), strict=True
+        ):
+            counts[rows] += of_rows
+            counts[columns] += of_columns
+        there = are_on_grid(self.peaks, radius / RADIUS)
+        return np.concatenate([counts[there], np.ones(self.count - int(there.sum()), dtype=np.int64)])
+
+    def in_steps(self, radius: float) -> IntegerRecords:
+        """The records on the grid of this radius, in its steps. Overwrites dense rows: nothing can be asked after it.
+
+        In place, so that there is no second table.
+        """
+        step = radius / RADIUS
+        there = are_on_grid(self.peaks, step)
+        if isinstance(self.rows, np.ndarray):
+            kept: IntegerRows = overwritten(self.rows, there, step)
+        else:
+            kept = rows_to_steps(self.rows if there.all() else self.rows[there], step)
+        return IntegerRecords(kept, self.count - len(kept))
+
+    @property
+    def _threads(self) -> int:
+        few = isinstance(self.rows, DeviceRows) or len(self.tiles) <= _FEW_TILES
+        return 1 if few else min(cores(), _THREADS)
+
+    def _on_tiles(self, work: Callable[[Tile], Result]) -> list[Result]:
+        return list(in_order(work, list(enumerate(self.tiles)), self._threads))
+
+    def _fill(self, offsets: Offsets | DeviceOffsets, tile: Tile) -> None:
+        """Squared distances by float sums in 64 bits."""
+        view, rows, columns = self._view(tile)
+        self.errors[tile[0]] = _float64_error(self.rows.shape[1])
+        if isinstance(offsets, DeviceOffsets):
+            view[:] = offsets.squared_distances(self.squares, rows, columns)
+        else:
+            view[:] = offsets.products(np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop))
+            view *= -2
+            view += self.squares[rows, None]
+            view += self.squares[columns]
+        self.extremes[tile[0]] = float(view.min()), float(view.max())
+
+    def _fill_in_32_bits(self, offsets: DenseOffsets) -> None:
+        """By products in 32 bits of a few coordinates at a time, added up in 64 bits: half the work.
+
+        Each row is multiplied by a power of two of its own, so that its norm is about one.
+        """
+        dimension = self.rows.shape[1]
+        across = min(math.ceil(_ACROSS * math.sqrt(dimension)), _MOST_ACROSS, dimension)
+        self.errors[:] += (across + 32) * 2.0**-24
+        exponents = np.frexp(np.sqrt(np.nan_to_num(self.squares)))[1]
+        factors, memory = np.ldexp(1.0, -exponents), np.empty(len(self.rows) * across, dtype=np.float32)
+        for start in range(0, dimension, across):
+            part = offsets.in_32_bits(slice(start, start + across), factors, min(cores(), _THREADS), memory)
+            list(in_order(partial(self._add_products, part), self._strips, self._threads))
+        self._on_tiles(partial(self._finish, exponents))
+
+    @property
+    def _strips(self) -> list[list[Tile]]:
+        """The tiles, those of the same rows side by side, a few at a time."""
+        tiles = list(enumerate(self.tiles))
+        of_rows = [list(same) for _, same in groupby(tiles, lambda tile: tile[1][0].start)]
+        return [same[at : at + _SIDE_BY_SIDE] for same in of_rows for at in range(0, len(same), _SIDE_BY_SIDE)]
+
+    def _add_products(self, part: NDArray[np.float32], strip: list[Tile]) -> None:
+        (_, (rows, first)), (_, (_, last)) = strip[0], strip[-1]
+        products = part[rows] @ part[first.start : last.stop].T
+        for tile in strip:
+            view, _, columns = self._view(tile)
+            view += products[:, columns.start - first.start : columns.stop - first.start]
+
+    def _finish(self, exponents: NDArray[np.int32], tile: Tile) -> None:
+        """|x|² + |y|² - 2⟨x, y⟩."""
+        view, rows, columns = self._view(tile)
+        view *= np.ldexp(1.0, exponents[rows, None])
+        view *= np.ldexp(-2.0, exponents[columns])
+        view += self.squares[rows, None]
+        view += self.squares[columns]
+        self.extremes[tile[0]] = view.min(), view.max()
+
+    def _view(self, tile: Tile) -> tuple[Any, slice, slice]:
+        place, (rows, columns) = tile
+        return self.squared[place, : rows.stop - rows.start, : columns.stop - columns.start], rows, columns
+
+    def _pairs_in(self, radius: float, tile: Tile) -> int:
+        """How many pairs of a tile are friends."""
+        return sum(_count(friends) for friends in self._friends_in(radius, tile))
+
+    def _counts_in(self, radius: float, tile: Tile) -> tuple[Integers, Integers]:
+        """For the rows and the columns of a tile: how many friends each has on the other side."""
+        sure, decided = self._friends_in(radius, tile)
+        of_rows, of_columns = (_here(sure.sum(axis)) + decided.sum(axis) for axis in (1, 0))
+        return of_rows, of_columns
+
+    @np.errstate(all="ignore")  # a warning could reveal records
+    def _friends_in(self, radius: float, tile: Tile) -> tuple[Mask | Tensor, Mask]:
+        """(sure friends, those found to be friends) among the pairs of a tile."""
+        sure, doubtful = self._screened(radius, tile, self.errors[tile[0]])
+        kept_free = np.empty(_KEPT_FREE, dtype=np.uint8)  # what doubts may need is taken whether there are any or not
+        del kept_free
+        if self._is_coarse(tile[0]) and _are_crowd(doubtful):
+            fewer = self._screened(radius, tile, _float64_error(self.rows.shape[1]))[1]
+            if 2 * _count(fewer) < _count(doubtful):  # it is the error of 32 bits that leaves them in doubt
+                self._fill(about(self.rows, np.arange(len(self.rows)), self.centre), tile)
+                sure, doubtful = self._screened(radius, tile, self.errors[tile[0]])
+        return sure, self._decided(_here(doubtful), *tile[1], radius / RADIUS)
+
+    def _is_coarse(self, place: int) -> bool:
+        return bool(self.errors[place] > _float64_error(self.rows.shape[1]))
+
+    def _screened(self, radius: float, tile: Tile, error: float) -> tuple[Mask | Tensor, Mask | Tensor]:
+        """(surely friends, in doubt): of the pairs of a tile, each once."""
+        squared, rows, columns = self._view(tile)
+        low, high = (radius * (1 + sign * math.sqrt(self.rows.shape[1]) / RADIUS * _SPARE) for sign in (-1, 1))
+        less, more = self._margins(rows, low, high, error)
+        fewer, further = self._margins(columns, low, high, error)
+        below, above = low**2 - less, high**2 + more
+        asked, (least, most) = self._asked(rows, columns, radius / RADIUS), self.extremes[tile[0]]
+        if least > above.max() + further.max():
+            return np.zeros_like(asked), np.zeros_like(asked)
+        if most <= below.min() - fewer.max():
+            return asked, np.zeros_like(asked)
+        sure = squared <= beside(squared, below[:, None]) - beside(squared, fewer)
+        apart = squared > beside(squared, above[:, None]) + beside(squared, further)
+        doubtful = sure == apart  # no pair is both; where there is no number it is neither
+        if not asked.all():
+            sure &= beside(squared, asked)
+            doubtful &= beside(squared, asked)
+        return sure, doubtful
+
+    def _asked(self, rows: slice, columns: slice, step: float) -> Mask:
+        """The pairs of a tile that may be friends: both on the grid, and each pair once."""
+        there = are_on_grid(self.peaks, step)
+        both = there[rows, None] & there[columns]
+        return both & _later(self.squared.shape[-1])[: len(both), : len(both)] if rows == columns else both
+
+    def _margins(self, part: slice, low: float, high: float, error: float) -> tuple[Floats, Floats]:
+        """What each row takes off low², below which pairs are sure, and adds to high², beyond which they are apart.
+
+        For the error of the squared distance, and for that of quotients by the step but for their rint.
+        """
+        doubt = error * self.squares[part]
+        blur = math.sqrt(self.rows.shape[1]) * 2.0**-52 * _SPARE * self.peaks[part]
+        return doubt + 2 * low * blur, doubt + 2 * high * blur + 2 * blur**2
+
+    def _decided(self, doubtful: Mask, rows: slice, columns: slice, step: float) -> Mask:
+        """Which of the doubtful pairs of a tile are friends, in integers. Overwrites the mask."""
+        settled = np.zeros_like(doubtful)
+        if isinstance(self.rows, np.ndarray) and _are_crowd(doubtful):
+            near, within = by_products(self.rows, densely(self.centre)[0], rows, columns, step)
+            settled = within & near & doubtful
+            doubtful &= ~near
+        height = (
+            _LISTED if _are_crowd(doubtful) else max(len(doubtful), 1)
+        )  # a long list of pairs is made piece by piece
+        for start in range(0, len(doubtful), height):
+            some = doubtful[start : start + height]
+            places = np.flatnonzero(some)  # many times as fast as `nonzero`
+            left, right = np.divmod(places, some.shape[1])
+            np.put(some, places, self._one_by_one(left + (rows.start + start), right + columns.start, step))
+        doubtful |= settled
+        return doubtful
+
+    def _one_by_one(self, left: Pairs, right: Pairs, step: float) -> Mask:
+        cells = _DEVICE_CELLS if isinstance(self.rows, DeviceRows) else _CELLS
+        chunk = max(1, cells // width(self.rows))
+        found = [
+            partners_are_friends(self.rows[as_slice(left[part])], self.rows[as_slice(right[part])], step)
+            for part in (slice(start, start + chunk) for start in range(0, len(left), chunk))
+        ]
+        return np.concatenate([np.zeros(0, dtype=np.bool_), *found])
+
+
+@during("distances in the core's sample")
+def pair_distances(space: Space, sampled: Mask | None = None, capacity: int = 0) -> PairDistances:
+    """Return the distances among the (sampled) valid records; invalid ones are counted.
+
+    There is memory for `capacity` records, if these are more.
+    """
+    size = space.count if sampled is None else int(sampled.sum())
+    rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64, cores())
+    return PairDistances.of(rows, size - len(rows), capacity)
+
+
+def _float64_error(dimension: int) -> float:
+    """Of squared distances by float sums in 64 bits, as a share of the squares of the two rows."""
+    return (dimension + 100) * 2.0**-50
+
+
+def _tiles(count: int, size: int) -> list[tuple[slice, slice]]:
+    """Consecutive rows against the same and against all later ones."""
+    parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
+    return [(rows, columns) for place, rows in enumerate(parts) for columns in parts[place:]]
+
+
+@cache
+def _later(size: int) -> Mask:
+    """The pairs (row, later row) of a tile of so many rows with themselves."""
+    return np.triu(np.ones((size, size), dtype=np.bool_), k=1)
+
+
+def _count(marked: Mask | Tensor) -> int:
+    return int(np.count_nonzero(marked)) if isinstance(marked, np.ndarray) else int(marked.sum())
+
+
+def _here(found: NDArray[Any] | Tensor) -> NDArray[Any]:
+    return found if isinstance(found, np.ndarray) else here(found)
+
+
+def _are_crowd(marked: Mask | Tensor) -> bool:
+    return _CROWD * _count(marked) > math.prod(marked.shape)
+
+
+def _zeros(rows: Rows, shape: tuple[int, ...]) -> Floats | Tensor:
+    if isinstance(rows, DeviceRows):
+        torch = namespace(rows.tensor)
+        return torch.zeros(shape, dtype=torch.float64, device=rows.tensor.device)
+    return np.zeros(shape)

@@ -1,0 +1,153 @@
+"""The secret ring: every valid record beside two others, by keys that nobody learns (P15, P16).
+
+Each record has a key of its own, drawn without looking at it. The ring is the order of the keys, closed to a circle; a
+record and its successor are a pair. One record more or less changes three pairs at most. Differences of neighbours need
+no centre. Secrecy of the keys serves accuracy; no gain in privacy is claimed for it. Proof: proofs/statistics/secret_ring.md.
+"""
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import Mask, Rows, SparseRows, densely, gathered, minus, peaks
+from dimfree.data.gpu.rows import DeviceRows
+from dimfree.data.records import Records
+from dimfree.data.threads import cores, in_order
+from dimfree.kernel.rows.clip import exact_squares, squares
+from dimfree.kernel.rows.exact_product import LARGEST, saturate
+from dimfree.kernel.rows.space import Space
+from dimfree.noise import Noise
+from dimfree.progress import during
+from dimfree.shapes import Isotropic
+
+KEY = 2**61  # keys are below it
+_CELLS = 2**20  # entries of a working block
+_TILE = 2**18  # the same where whole rows are worked on
+_BITS = 20  # of the largest entry of a difference, where its length is taken
+_SMALLEST_EXPONENT = -900  # a smaller difference is taken as if it reached 2**-900: every factor is a normal number
+
+
+def ring_order(count: int, noise: Noise) -> Integers:
+    """Positions in the order of fresh secret keys; equal keys in the order of the positions. Private."""
+    return np.argsort(noise.below(KEY, count), kind="stable")  # P15, P16
+
+
+@dataclass(frozen=True, repr=False)
+class Ring:
+    """Private: half of each record less half of its successor, one row for every valid (sampled) record.
+
+    Halves, so that the difference of finite records is finite. A lone record is its own successor.
+    """
+
+    space: Space  # of the differences, in the order of the ring
+    _last: list[tuple[Floats, Floats]] = field(default_factory=list)  # the scale last asked for, and its lengths
+
+    @classmethod
+    @during("differences in the core's sample")
+    def of(cls, space: Space, sampled: Mask | None, capacity: int, *, noise: Noise) -> "Ring":
+        """Of the valid records among the sampled ones; `capacity` as in `on_grid`."""
+        size = max(space.count if sampled is None else int(sampled.sum()), capacity)
+        if (untouched := space.as_it_is(sampled)) is not None:
+            return cls(Space(_differences_at_hand(*untouched, size, noise), Isotropic(1.0)))
+        rows = gathered(space.chosen_blocks(sampled), (size, space.dimension), np.float64, cores())
+        return cls(Space(half_differences(rows, ring_order(len(rows), noise)), Isotropic(1.0)))
+
+    @property
+    def count(self) -> int:
+        """m, the number of pairs and of valid records. Private."""
+        return self.space.count
+
+    def lengths(self, scale: Floats) -> Floats:
+        """|(x - y) / scale| of every pair: each a function of its two records alone, bit for bit.
+
+        `scale` is public; an infinite entry leaves a coordinate out.
+        """
+        if not self._last or not np.array_equal(self._last[0][0], scale):
+            self._last[:] = [(scale.copy(), self.space.listed(partial(_lengths, scale / 2)))]
+        return self._last[0][1].copy()
+
+
+@np.errstate(all="ignore")  # a warning or error could reveal records
+def half_differences(rows: Rows, order: Integers) -> Records:
+    """x/2 - y/2, entry by entry, of each row x in this order and its successor y. Overwrites dense rows."""
+    if isinstance(rows, np.ndarray):
+        _subtract_successors(rows, order)
+        rows.flags.writeable = False
+        return Records(rows, None)
+    halves = _halved(rows[order])
+    differences = minus(halves, halves[np.roll(np.arange(len(order)), -1)])
+    if isinstance(differences, SparseRows):
+        return Records(differences.matrix, None)
+    return Records(differences, None).where_it_lies()
+
+
+@np.errstate(all="ignore")
+def _differences_at_hand(rows: Floats, which: Integers, size: int, noise: Noise) -> Records:
+    """The same of these rows of a table that is left as it is: each difference goes straight to its place.
+
+    There is space for `size` of them.
+    """
+    order = which[ring_order(len(which), noise)]
+    circle, table = np.append(order, order[:1]), np.empty((size, rows.shape[1]))[: len(order)]
+    tile = max(1, _TILE // rows.shape[1])
+    list(in_order(partial(_subtract_from, rows, circle, table, tile), range(0, len(order), tile), cores()))
+    table.flags.writeable = False
+    return Records(table, None)
+
+
+def _subtract_from(rows: Floats, circle: Integers, table: Floats, tile: int, start: int) -> None:
+    """Some pairs: rows in the order of the circle, and each one's successor."""
+    halves = rows.take(circle[start : start + tile + 1], axis=0)
+    halves /= 2
+    np.subtract(halves[:-1], halves[1:], out=table[start : start + tile])
+
+
+def _subtract_successors(rows: Floats, order: Integers) -> None:
+    """A few columns at a time, so that no second table is needed."""
+    across = max(1, _CELLS // max(len(rows), 1))
+    blocks = [rows[:, start : start + across] for start in range(0, rows.shape[1], across)]
+    list(in_order(partial(_subtract_in, order), blocks, cores()))
+
+
+def _subtract_in(order: Integers, columns: Floats) -> None:
+    """All rows of some columns; the first row is the successor of the last."""
+    halves = columns[order]
+    halves /= 2
+    np.subtract(halves[:-1], halves[1:], out=columns[:-1])
+    np.subtract(halves[-1:], halves[:1], out=columns[-1:])
+
+
+def _halved(rows: SparseRows | DeviceRows) -> SparseRows | DeviceRows:
+    if isinstance(rows, SparseRows):
+        return rows.with_values(rows.values / 2)
+    return rows.over(np.full(rows.shape[1], 2.0), LARGEST)
+
+
+@np.errstate(all="ignore")  # a warning or error could reveal records
+def _lengths(units: Floats, rows: Rows) -> Floats:
+    """Norms of rows whose coordinates are divided by public units, and held within the floats; sparse rows stay so."""
+    if isinstance(rows, SparseRows):
+        stored = rows.with_values(saturate(rows.values / units[rows.columns]))
+        return _norms(stored, peaks(stored))
+    quotients = densely(rows) / units
+    largest = peaks(quotients)
+    if not np.isfinite(largest).all():  # else there is nothing to hold
+        largest = peaks(saturate(quotients))
+    return _norms(quotients, largest)
+
+
+def _norms(rows: Floats | SparseRows, largest: Floats) -> Floats:
+    """Norms of finite rows: whole numbers of steps, a power of two chosen by the largest entry of the row alone."""
+    exponents = np.maximum(np.frexp(largest)[1], _SMALLEST_EXPONENT)
+    whole = _squares(rows, np.ldexp(1.0, _BITS - exponents))
+    return np.sqrt(whole) * np.ldexp(1.0, exponents - _BITS)
+
+
+def _squares(rows: Floats | SparseRows, factors: Floats) -> Floats:
+    """Squared norms of rows in whole steps, each row times a number of its own, after which no entry is too large."""
+    if isinstance(rows, SparseRows):
+        return squares(rows.with_values(rows.values * rows.spread(factors)), 1.0)
+    steps = rows * factors[:, None]
+    return exact_squares(np.rint(steps, out=steps))

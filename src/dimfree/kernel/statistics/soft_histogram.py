@@ -1,0 +1,210 @@
+"""One soft histogram for every column: each entry is divided between its two nearest cells (P19).
+
+An entry at the share f of the way from one cell to the next gives cos(πf/2) to the first and sin(πf/2) to the second.
+So it is a vector of norm at most 1, whatever the number of cells, and a small move of the entry is a small move of the
+histogram. The weights are floored whole numbers, so sums are exact. Proof: proofs/statistics/soft_histogram.md.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import ALL, Columns, Rows, SparseRows
+from dimfree.data.gpu.rows import DeviceRows, beside, here, namespace, parts
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.centred import Centred, PerColumn
+
+STEP = 2**20  # the norm of one entry's weights, in whole numbers
+_LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
+_FEW = 2**17  # parts of all columns: so many are counted tile by tile
+_MOST = 2**20  # parts of all columns, up to which they are counted, and weighed after the pass
+_TILE = 2**18  # entries whose places are found at a time
+_BITS = 6
+PARTS = 2**_BITS  # between two cells: entries are rounded down to these
+_FRACTION_BITS, _BIAS = 52, 1023  # of a float of 64 bits: 2^e·(1 + f/2^52), stored as (e + 1023)·2^52 + f
+_INFINITE = 2047 << _FRACTION_BITS  # infinity as a whole number; what is no number is above it
+_TURN = np.pi / 2 * np.arange(PARTS) / PARTS
+_HERE, _NEXT = np.floor(STEP * np.cos(_TURN)), np.floor(STEP * np.sin(_TURN))  # cos² + sin² = 1, rounded down
+
+
+class Cells(Protocol):
+    """A public row of cells, and where on it an entry lies; the same for all columns or with a scale for each."""
+
+    @property
+    def cells(self) -> int: ...
+
+    def places(self, values: Any, columns: Columns) -> Any:
+        """Of 64-bit floats of these columns, in parts of a cell: 0 is the first cell, PARTS·(cells - 1) the last.
+
+        Acts on each entry by itself; the place of a missing one is NaN. Fresh memory.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Magnitudes:
+    """Cells of a factor 8 for |x|, and the first cell for zeros and what is smaller than all others.
+
+    Between powers of two the place is linear in |x|: no logarithm, whose last bit could depend on the batch. So is a
+    float's exponent and fraction, read as one whole number.
+    """
+
+    lowest: ClassVar[int] = -60  # of the exponents, to base 2: 1e-18
+    octaves: ClassVar[int] = 3
+    cells: ClassVar[int] = 51  # up to 2^90 = 1e27
+
+    def places(self, values: Any, columns: Columns) -> Any:
+        xp = namespace(values)
+        levels = values.view(xp.int64) & (2**63 - 1)  # of |x|; a GPU's `abs` keeps the sign of what is no number
+        gaps = len(levels) and levels.max() > _INFINITE
+        levels -= (_BIAS + self.lowest) << _FRACTION_BITS  # from the lowest on, 2^52 to an octave
+        small = levels < 0
+        places = levels.astype(np.float64) if xp is np else levels.to(xp.float64)
+        del levels  # what gaps take below is no more than that
+        places *= PARTS * (1 / self.octaves) * 2.0**-_FRACTION_BITS
+        places += PARTS
+        if small.any():
+            places[small] = 0.0
+        if gaps:
+            places[xp.isnan(values)] = math.nan
+        return places
+
+
+@dataclass(frozen=True)
+class Offsets(Centred):
+    """Cells one `scale` wide about the centre of each column: (x - c)/scale, held at the first and last cell."""
+
+    cells: ClassVar[int] = 6
+    middle: ClassVar[float] = 2.5
+
+    def places(self, values: Any, columns: Columns) -> Any:
+        offsets = values - self.per_column("centre", 1.0, lambda: self.centre).beside(values, columns)
+        offsets *= self.per_column("scale", 1.0, lambda: PARTS / np.asarray(self.scale)).beside(values, columns)
+        offsets += PARTS * self.middle
+        return offsets
+
+
+def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Integers:
+    """Σ of the weights of all valid records, (columns, cells), in 1/STEP. Private; exact, in any order of blocks."""
+    size = len(which) * cells.cells
+    dense = space.records.place is None and not space.records.is_sparse
+    if dense and size * PARTS <= _MOST:  # by public sizes alone: what is laid out depends on no record
+        of_rows = partial(_counts_of, cells, which, _firsts(cells, len(which)))
+        total = _weighed(space.summed(of_rows, size * PARTS, tiles=size * PARTS <= _FEW))
+    else:
+        total = space.summed(partial(_sums_of, cells, which), size, tiles=size < _LARGE)
+    return total.reshape(len(which), cells.cells)
+
+
+def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:
+    seen = rows if len(which) == rows.shape[1] else rows[:, which]
+    with np.errstate(all="ignore"):  # a warning could reveal records
+        if isinstance(seen, SparseRows):
+            return _sparse_sums(cells, seen)
+        if isinstance(seen, DeviceRows):
+            return _device_sums(cells, seen)
+        return _tallied(_where(cells, _firsts(cells, len(which)), seen), len(which) * cells.cells)
+
+
+def _counts_of(cells: Cells, which: NDArray[np.intp], firsts: PerColumn, rows: Floats) -> Integers:
+    """How many entries of dense rows lie in each part of each cell of each column."""
+    seen, size = rows if len(which) == rows.shape[1] else rows[:, which], len(which) * cells.cells
+    with np.errstate(all="ignore"):  # a warning could reveal records
+        return np.bincount(_where(cells, firsts, seen), minlength=size * PARTS + 1)[:-1]
+
+
+def _firsts(cells: Cells, width: int) -> PerColumn:
+    """The first part of each column, among those of all: whole numbers, short if the last of twice as many are."""
+    each = cells.cells * PARTS
+    return PerColumn(np.arange(width, dtype=np.int32 if 2 * width * each < 2**31 else np.int64) * each)
+
+
+def _where(cells: Cells, firsts: PerColumn, rows: Floats) -> Integers:
+    """For each entry of dense rows its cell and its part of it, among those of all columns; a missing one is next.
+
+    So what counts them takes the same memory whether an entry is missing or not.
+    """
+    where, size = np.empty(rows.shape, dtype=np.intp), rows.shape[1] * cells.cells
+    height = max(1, _TILE // rows.shape[1])
+    for start in range(0, len(rows), height):
+        tile = slice(start, start + height)
+        parts = _parts(cells.places(rows[tile], ALL), cells.cells, size, firsts.dtype)
+        parts += firsts.beside(parts, ALL)
+        if parts.max(initial=0) > size * PARTS:
+            np.minimum(parts, size * PARTS, out=parts)
+        where[tile] = parts  # `bincount` would do that for all rows at once, and keep other threads waiting
+    return where.ravel()
+
+
+def weights_of(cells: Cells, values: Floats) -> Floats:
+    """The histograms of a table of public values, one for each column, where an entry has the norm 1."""
+    which = np.arange(values.shape[1])
+    return _sums_of(cells, which, values).reshape(len(which), cells.cells) / STEP
+
+
+def _parts(places: Any, cells: int, size: int, kind: Any = np.int64) -> Any:
+    """Places rounded down, within the row of cells; what is no number lies beyond all `size` cells.
+
+    Overwrites an array of places.
+    """
+    xp, most = namespace(places), (cells - 1) * PARTS - 1
+    if xp is not np:
+        return xp.nan_to_num(xp.clip(xp.floor(places), 0, most), nan=size * PARTS).to(xp.int64)
+    np.clip(places, 0, most, out=places)  # keeps what is no number
+    if np.isnan(places.min(initial=0)):
+        places[np.isnan(places)] = size * PARTS
+    return places.astype(kind)  # toward zero: rounded down
+
+
+def _tallied(where: Integers, size: int) -> Integers:
+    """The weights of entries, each given by its cell and its part of it. Whole numbers below 2^53: exact as floats.
+
+    Where there are fewer parts than entries, entries are counted first and weighed together. A missing entry lies
+    beyond the cells, and adds nothing to them.
+    """
+    if size * PARTS <= len(where):
+        return _weighed(np.bincount(where, minlength=size * PARTS)[: size * PARTS])
+    cell, part = np.minimum(where >> _BITS, size), where & (PARTS - 1)
+    here, following = (np.bincount(cell, weights.take(part), size + 1)[:size] for weights in (_HERE, _NEXT))
+    here[1:] += following[:-1]
+    return here.astype(np.int64)
+
+
+def _weighed(counts: Integers) -> Integers:
+    """The weights of so many entries in each part of each cell, in 64-bit integers."""
+    counted = counts.reshape(-1, PARTS)
+    total, following = (counted @ weights.astype(np.int64) for weights in (_HERE, _NEXT))
+    total[1:] += following[:-1]
+    return total
+
+
+def _sparse_sums(cells: Cells, rows: SparseRows) -> Integers:
+    """The stored entries, and one zero for every entry that is not stored."""
+    width, size = rows.shape[1], rows.shape[1] * cells.cells
+    first = np.arange(width) * cells.cells * PARTS
+    stored = _parts(cells.places(rows.values, rows.columns), cells.cells, size) + first[rows.columns]
+    cell, part = np.divmod(_parts(cells.places(np.zeros(width), ALL), cells.cells, size) + first, PARTS)
+    unstored = len(rows) - np.bincount(rows.columns, minlength=width)
+    cell = np.minimum(cell, size)  # beyond all cells, where not even the place of zero is a number
+    total = np.append(_tallied(stored, size), [0, 0])
+    total[cell] += unstored * _HERE[part].astype(np.int64)
+    total[cell + 1] += unstored * _NEXT[part].astype(np.int64)
+    return total[:size]
+
+
+def _device_sums(cells: Cells, rows: DeviceRows) -> Integers:
+    """On the device; sums of whole numbers below 2^53, so that their order does not matter."""
+    torch, size = namespace(rows.tensor), rows.shape[1] * cells.cells
+    first = beside(rows.tensor, np.arange(rows.shape[1]) * cells.cells * PARTS)
+    total = torch.zeros(size + 1, dtype=torch.float64, device=rows.tensor.device)
+    for piece in parts(rows):
+        where = (_parts(cells.places(rows.tensor[piece], ALL), cells.cells, size) + first).ravel()
+        cell, part = (where // PARTS).clamp_(max=size), where % PARTS
+        total += torch.bincount(cell, beside(rows.tensor, _HERE)[part], size + 1)
+        total[1:] += torch.bincount(cell, beside(rows.tensor, _NEXT)[part], size + 1)[:-1]
+    return here(total[:size].to(torch.int64))

@@ -1,0 +1,73 @@
+"""The stable core: a statistic that moves by at most one, and the sensitivity of the weighted mean where it is >= 2.
+
+Letters: n = number of records, c_j = friends of record j (itself included); a < b: the friend shares at which the
+weight starts and is full; B = `budget` of the statistic: B - 2 unstable records are tolerated.
+Proof: proofs/statistics/stable.md (P4, P5, P5').
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from dimfree._types import Integers
+from dimfree.accounting.budget import Neighbours
+
+THOUSANDTHS = 1000  # b is a public multiple of 1/1000
+
+
+def stability(counts: Integers, full_share: Fraction, budget: int, neighbours: Neighbours) -> int:
+    """T = min{k >= 0 : #{j : c_j < b·n + s·k} + k >= B}, in exact arithmetic; neighbours differ by at most one.
+
+    The slope s is b under add/remove (P13), 1 under replace-one (P4).
+    """
+    rise = full_share if neighbours is Neighbours.ADD_REMOVE else Fraction(1)  # P13
+    full, scale = full_share * len(counts), full_share.denominator  # all thresholds are multiples of 1/scale
+    shortfall = np.sort(counts * scale)
+    for k in range(budget):
+        unstable = int(np.searchsorted(shortfall, int((full + k * rise) * scale), side="left"))
+        if unstable + k >= budget:  # P4, l.1
+            return k
+    return budget
+
+
+def capped_by_count(statistic: int, count: int, floor: int) -> int:
+    """T* = min(T, max(0, n - n_0)): still moves by at most one; T* >= 2 twice implies n >= n_0 + 3 (P5')."""
+    return min(statistic, max(0, count - floor))
+
+
+def start_share(count: int, neighbours: Neighbours) -> Fraction:
+    """a: one half, and half a record more under replace-one, so that two weighted records share a friend (P5)."""
+    return Fraction(1, 2) if neighbours is Neighbours.ADD_REMOVE else Fraction(count + 1, 2 * count)
+
+
+def weights(counts: Integers, start: Fraction, full_share: Fraction) -> Integers:
+    """clip(c_j - a·n, 0, (b - a)·n) times the common denominator: integers, so no rounding enters the sums."""
+    low, high = start * len(counts), full_share * len(counts)
+    scale = low.denominator * high.denominator
+    raw = counts * scale - int(low * scale)
+    return np.clip(raw, 0, int((high - low) * scale))
+
+
+def sensitivity(count: int, full_share: Fraction, budget: int, neighbours: Neighbours) -> float:
+    """Largest move of the weighted mean between neighbours that both have T >= 2, in units of the radius (P5).
+
+    `count` is a lower bound on the larger size under add/remove (the bound falls with n), the size under replace-one.
+    """
+    n, b, a = float(count), float(full_share), float(start_share(count, neighbours))
+    changed = (budget - 2) / ((b - a) * n)
+    if neighbours is Neighbours.ADD_REMOVE:
+        rest = n - budget + 1
+        own = 1 + (1 - b) * n / rest
+        others = b * changed * min(2.0, 1 + (1 - a) * n / rest)
+    else:
+        rest = n - budget + 2
+        own = 2.0
+        others = changed * min(2.0, 1 + ((1 - a) * n + 1) / rest)
+    return (own + others) / (n - budget + 2) * (1 + 1e-12)  # covers the dozen roundings above: b - a > 1/20
+
+
+def admissible(count: int, full_share: Fraction, budget: int, neighbours: Neighbours) -> bool:
+    """The conditions under which P5 holds; a public refusal otherwise."""
+    if budget < 2 or not start_share(max(count, 1), neighbours) + Fraction(1, 20) < full_share <= 1:
+        return False
+    return count >= 2 * (budget - 1) if neighbours is Neighbours.ADD_REMOVE else count > budget

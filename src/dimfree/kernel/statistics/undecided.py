@@ -1,0 +1,69 @@
+"""The predicate of `friends` on rows that are not yet rounded: pair by pair, or by exact products of many rows.
+
+At a public step, rows are rounded to whole numbers of steps as by `to_steps`. Proof: proofs/statistics/distances.md.
+"""
+
+import numpy as np
+
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import Mask, Rows, minus
+from dimfree.data.threads import cores, in_order
+from dimfree.kernel.rows.grid import RADIUS, rows_to_steps, to_steps
+from dimfree.kernel.statistics.friends import NEAR, within_radius
+
+_CELLS = 2**16  # entries of rows that are rounded to steps at a time
+_TILE = 2**18  # the same for a whole table, by threads
+
+
+def overwritten(rows: Floats, kept: Mask, step: float) -> Integers:
+    """The rows kept, in whole steps, in place of the first of them: there is no second table."""
+    values, chunk, filled = rows.view(np.int64), max(1, _TILE // rows.shape[1]), 0
+    parts = [slice(start, start + chunk) for start in range(0, len(rows), chunk)]
+
+    def overwrite(part: slice) -> None:
+        values[part] = to_steps(rows[part], step)
+
+    list(in_order(overwrite, parts, cores()))
+    for part in [] if kept.all() else parts:  # those after one that is left out move up
+        some = values[part][kept[part]]
+        values[filled : filled + len(some)] = some
+        filled += len(some)
+    return values[: int(kept.sum())]
+
+
+def partners_are_friends(left: Rows, right: Rows, step: float) -> Mask:
+    """The predicate of `friends`, for each row of the one and its partner in the other, all on the grid."""
+    if not (isinstance(left, np.ndarray) and isinstance(right, np.ndarray)):
+        return within_radius(minus(rows_to_steps(left, step), rows_to_steps(right, step)))
+    apart = _in_steps(left, step, _in_steps(right, step))
+    return np.asarray(np.einsum("ij,ij->i", apart, apart) <= float(RADIUS) ** 2)
+
+
+def by_products(table: Floats, about: Floats, rows: slice, columns: slice, step: float) -> tuple[Mask, Mask]:
+    """Of the pairs of a tile: which have two records near the centre, and which of those are friends.
+
+    By the exact products of `friends` about the centre in whole steps; where not both are near it says nothing.
+    """
+    centre = _in_steps(about, step)
+    products = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
+    left_squares, right_squares = np.zeros(products.shape[0]), np.zeros(products.shape[1])
+    across = max(1, _CELLS // max(products.shape))
+    for start in range(0, len(centre), across):
+        block = slice(start, start + across)
+        left = _in_steps(table[rows, block], step, centre[block])
+        right = left if rows == columns else _in_steps(table[columns, block], step, centre[block])
+        products += left @ right.T
+        left_squares += np.einsum("ij,ij->i", left, left)
+        right_squares += np.einsum("ij,ij->i", right, right)
+    near = (left_squares <= NEAR**2 * (1 - 1e-6))[:, None] & (right_squares <= NEAR**2 * (1 - 1e-6))
+    products *= 2
+    products -= left_squares[:, None]
+    return near, products >= right_squares - float(RADIUS) ** 2
+
+
+def _in_steps(rows: Floats, step: float, origin: Floats | float = 0.0) -> Floats:
+    """Rows in whole steps about whole steps, as floats: exact up to 2^53, and at least that beyond."""
+    steps = rows / step
+    np.rint(steps, out=steps)
+    steps -= origin
+    return steps

@@ -1,0 +1,130 @@
+"""Directions of the records from a released centre: noisy numbers that say in which coordinates to learn a shape.
+
+The direction u of a record is its offset from the centre, divided by its length. It is at most 1 long, so one
+record moves a sum of directions by a bounded amount. All arithmetic is in integers (P11).
+Proof: proofs/statistics/unit_vectors.md.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dimfree._types import Floats, Integers
+from dimfree.data.blocks import Columns, Mask, Rows, densely, float_squares
+from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.rows.clip import BALL, clipped_total, squares
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.centred import Centred
+from dimfree.progress import during
+
+LENGTH = 2**15  # the length of a direction, in steps
+STEPS = 2**20  # grid steps to one unit of a released number
+EVEN = 0.3  # the length to which a vector of squared coordinates is clipped
+_FINE = 17  # bits of the largest coordinate of an offset: more than a direction keeps of it
+_EXACT = 53
+_CELLS = 2**19
+_SHORTER = 1 - 2.0**-40  # covers the rounding of a root, a quotient and a product
+
+
+@dataclass(frozen=True)
+class Lookout(Centred):
+    """The public centre and scale that directions are taken from."""
+
+    scale: Floats
+
+    def directions(self, rows: Rows) -> Floats:
+        """Every row's direction in whole steps, of length at most LENGTH; zeros for a record at the centre."""
+        with np.errstate(all="ignore"):  # a warning could reveal records
+            offsets = densely(rows) - self.centre
+            offsets *= 1 / self.scale
+            offsets[~np.isfinite(offsets).all(axis=1)] = 0.0  # overflow: no direction
+            return unit_steps(offsets)
+
+
+def unit_steps(offsets: Floats) -> Floats:
+    """Finite rows as whole numbers of length at most LENGTH, toward zero; a function of each row alone.
+
+    Rows are first rounded to integers whose squares add up without rounding, so no order of summation matters.
+    """
+    bits = min(_FINE, (_EXACT - (offsets.shape[1] - 1).bit_length()) // 2)
+    exponents = np.frexp(np.abs(offsets).max(axis=1, initial=0.0))[1]
+    whole = np.rint(np.ldexp(offsets, (bits - exponents)[:, None]))
+    lengths = np.sqrt(float_squares(whole))
+    factors = np.divide(LENGTH * _SHORTER, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return np.trunc(whole * factors[:, None])
+
+
+def some_rows(rows: Rows) -> Iterator[Rows]:
+    """Blocks of a few rows, so that sparse rows can be made dense."""
+    step = max(1, _CELLS // rows.shape[1])
+    return (rows[start : start + step] for start in range(0, len(rows), step))
+
+
+@dataclass(frozen=True, repr=False)
+class Sighting:
+    """Private: three exact sums over directions u, from one pass."""
+
+    squares: Integers  # Σ k·u∘u, k = min(1, 0.3/|u∘u|₂), in steps of EVEN / BALL
+    weight: int  # Σ k, in 1/STEPS
+    spread: int  # Σ |T u|₁/√D, in 1/STEPS
+
+
+@during("directions of the records")
+def sighted(
+    space: Space, lookout: Lookout, basis: Basis | None, among: Mask | None = None, *, spread_alone: bool = False
+) -> Sighting:
+    """The sums over all valid records (`among`: over these) for the forecasts; T is the public basis, if any.
+
+    `spread_alone`: nothing else will be asked, and the other sums are left at zero.
+    """
+    size = space.dimension
+    of_rows = partial(_sums_of, lookout.before(space.units), basis, spread_alone)
+    total = space.summed(of_rows, size + 2, among)
+    return Sighting(total[:size], int(total[size]), int(total[size + 1]))
+
+
+def _sums_of(lookout: Lookout, basis: Basis | None, spread_alone: bool, rows: Rows) -> Integers:
+    total = np.zeros(rows.shape[1] + 2, dtype=np.int64)
+    for some in some_rows(rows):
+        directions = lookout.directions(some)
+        if not spread_alone:
+            total[:-2] += clipped_total(directions, EVEN, _squared)
+            total[-2] += _weights(directions).sum()
+        total[-1] += 0 if basis is None else _spreads(directions, basis).sum()
+    return total
+
+
+def _weights(directions: Floats) -> Integers:
+    """k of each direction in 1/STEPS, at most 1; it is 1 for a zero direction."""
+    lengths = np.sqrt(squares(directions, EVEN / BALL, _squared))
+    shares = np.minimum(np.divide(BALL, lengths, out=np.ones_like(lengths), where=lengths > 0), 1.0)
+    return np.floor(shares * STEPS).astype(np.int64)
+
+
+def _spreads(directions: Floats, basis: Basis) -> Integers:
+    """|T u|₁/√D of each direction in 1/STEPS, at most 1. Sums of integers, so their order does not matter."""
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
+        sums = np.abs(np.trunc(basis.rotated(directions))).sum(axis=1)
+        shares = np.floor(sums * (STEPS / (math.sqrt(basis.width) * LENGTH)))
+    return np.nan_to_num(np.minimum(shares, STEPS), copy=False).astype(np.int64)  # no number: in axes that overflow
+
+
+def _squared(values: Floats, columns: Columns, step: float) -> Floats:
+    return values * values * (1 / (float(LENGTH) ** 2 * step))
+
+
+def whole_length(vector: Integers) -> int:
+    """The Euclidean length of a vector of whole numbers, rounded down: computed exactly."""
+    sizes = np.abs(vector)
+    cut = [(shift, (sizes >> shift) & (2**26 - 1)) for shift in (0, 26, 52)]
+    limbs = [(shift, limb) for shift, limb in cut if limb.any()]
+    return math.isqrt(sum(_dot(a, b) << (i + j) for i, a in limbs for j, b in limbs))
+
+
+def _dot(a: Integers, b: Integers) -> int:
+    """Σ a·b without overflow, for factors below 2^26: 256 products at a time."""
+    products = np.ravel(a) * np.ravel(b)
+    return sum(np.add.reduceat(products, np.arange(0, len(products), 256)).tolist())

@@ -1,0 +1,282 @@
+"""The public choice of the core: which branch, which thresholds, which radius. Public numbers only; costs nothing.
+
+Letters: n = the number of records (replace-one) or its released estimate (add/remove); K = steps of a ladder;
+o = records that may lack friends; B = K + o; b = friend share of a full weight.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.events import Tested
+from dimfree.kernel.statistics import stable
+from dimfree.programs.choose.constants import (
+    CAPACITY_DEVIATIONS,
+    CORE_ALONE,
+    CORE_SAMPLE_LEAST,
+    CORE_SAMPLE_PER_STEP,
+    EXTRA_LOSERS,
+    FEW,
+    FULL_SHARES,
+    HEAVY_FACTOR,
+    HEAVY_SHARE,
+    LARGEST_FLOOR,
+    MOST_SENSITIVE_CORE,
+    POSSIBLE,
+)
+from dimfree.programs.choose.friend_radius import FriendRadii, friend_radii, tolerated_losers
+
+N_LOW = 3  # n_low = n_0 + 3: the least size of the larger of two neighbours whose T* is 2 or more (P5')
+
+
+@dataclass(frozen=True)
+class HonestModel:
+    """What the user believes of honest records: their spectrum after rescaling, outliers and tails. Public."""
+
+    radii: FriendRadii
+    outliers: float
+    factor: float
+
+    @classmethod
+    def of(cls, spectrum: NDArray[np.float64], outliers: float, tails: str) -> "HonestModel":
+        return cls(friend_radii(spectrum), outliers, HEAVY_FACTOR if tails == "heavy" else 1.0)
+
+    @classmethod
+    def unknown(cls, outliers: float) -> "HonestModel":
+        """No spectrum is assumed; radii are searched."""
+        return cls(FriendRadii.none(), outliers, HEAVY_FACTOR)
+
+
+@dataclass(frozen=True)
+class StableChoice:
+    """Parameters of one run of the stable core."""
+
+    branch: Tested
+    full_share: Fraction  # b
+    budget: int  # B
+    floor: int | None  # n_0 of P5'; None where the number of records is public
+    radius: float
+    sensitivity: float  # of the mean, in units of the radius
+    noise: float  # predicted stddev per coordinate after rescaling
+
+    @property
+    def needs(self) -> int:
+        """From so many records on their number does not keep the test from passing: n_0 + K (P14)."""
+        return (self.floor or 0) + self.branch.ladder.length
+
+
+@dataclass(frozen=True)
+class Size:
+    """What is public about the number of records: itself, or a released estimate and its standard deviation."""
+
+    count: float
+    stddev: float | None
+    core_sample: int  # the quadratic core looks at about this many records
+
+    @property
+    def relation(self) -> Neighbours:
+        return Neighbours.REPLACE_ONE if self.stddev is None else Neighbours.ADD_REMOVE
+
+    @property
+    def rate(self) -> float:
+        """Share of the records that the core looks at."""
+        return min(1.0, self.core_sample / max(self.count, 1.0))
+
+    def combined(self, count: float, stddev: float) -> "Size":
+        """With a second, independent noisy count: the average weighted by inverse variances."""
+        assert self.stddev is not None  # a public number needs no second one
+        first, second = self.stddev**-2, stddev**-2
+        average = (first * self.count + second * count) / (first + second)
+        return replace(self, count=max(average, 1.0), stddev=(first + second) ** -0.5)
+
+    def after_pass(self, choice: StableChoice) -> "Size":
+        """A test that passes says that there are n_0 + K records, or hardly fewer, however small n̂ is (P14)."""
+        return self if choice.floor is None else replace(self, count=max(self.count, float(choice.needs)))
+
+    @property
+    def public(self) -> dict[str, float]:
+        """For the release: the count, and what it exceeds with high probability."""
+        return {"count": self.count, "count_at_least": max(1.0, self.count - 2 * (self.stddev or 0.0))}
+
+    @property
+    def looked_at_least(self) -> float:
+        """What the number of records that the core looks at exceeds with high probability. Public."""
+        expected = self.rate * self.public["count_at_least"]
+        coins = 2 * math.sqrt(expected) if self.rate < 1 and self.stddev is not None else 0.0
+        return max(1.0, expected - coins)
+
+    def capacity(self, rate: float) -> int:
+        """A number of records that a share `rate` of all rarely exceeds. Public.
+
+        Buffers get this size before any record is read, so that their size depends on n̂ alone.
+        """
+        if self.stddev is None:
+            return math.ceil(rate * self.count)
+        expected = rate * max(self.count + CAPACITY_DEVIATIONS * self.stddev, 1.0)
+        return math.ceil(expected + (CAPACITY_DEVIATIONS * math.sqrt(expected) if rate < 1 else 0.0)) + 1
+
+    def surely(self, failure: float) -> float:
+        """What the number of records in the core's sample exceeds but for a share of `failure`. Public."""
+        z = -float(ndtri(failure / 4))
+        coins = z * math.sqrt(self.core_sample) if self.rate < 1 else 0.0
+        return self.rate * (self.count - z * (self.stddev or 0.0)) - coins
+
+    @property
+    def possibly(self) -> float:
+        """A number of records in the core's sample that is not to be excluded. Public."""
+        return self.rate * (self.count + POSSIBLE * (self.stddev or 0.0))
+
+    def bound(self, steps: int, failure: float) -> tuple[int | None, int]:
+        """(n_0, n_low) of the core's sample: add/remove neighbours that both have T* >= 2 have n >= n_low (P5')."""
+        if self.stddev is None:
+            return None, min(int(self.count), self.core_sample)
+        floor = math.floor(self.surely(failure) - steps)
+        return floor, floor + N_LOW
+
+
+def are_few(count: float, mu: float, relation: Neighbours) -> bool:
+    """Whether so many records are too few to learn variances or coordinates from, beside their mean. Public."""
+    return count * mu < (FEW if relation is Neighbours.ADD_REMOVE else 2 * FEW)
+
+
+def core_alone(count: float, mu: float, relation: Neighbours, dimension: int) -> bool:
+    """Whether stages after the core would not improve on its mean. Public."""
+    moves = 1 if relation is Neighbours.ADD_REMOVE else 2
+    return count * mu < CORE_ALONE * moves * math.sqrt(dimension)
+
+
+def default_core_sample(calibration: Calibration) -> int:
+    """Enough records for the shortest ladder, and for a good centre. Public."""
+    shortest = min((branch.ladder.length for branch in calibration.tested), default=0)
+    return max(CORE_SAMPLE_LEAST, CORE_SAMPLE_PER_STEP * shortest)
+
+
+def core_sample_suffices(core_sample: int, calibration: Calibration, failure: float, outliers: float) -> bool:
+    """Whether a sample of this size is enough for the core, however many records there are. Public."""
+    if not calibration.tested:
+        return True
+    steps = min(branch.ladder.length for branch in calibration.tested)
+    size = Size(1e15, calibration.count_stddev, core_sample)
+    _, count = size.bound(steps, failure)
+    allowed = steps + math.ceil(outliers * core_sample)
+    return stable.admissible(count, Fraction(3, 4), allowed, size.relation) and steps + allowed < count / 4
+
+
+def stable_choices(branches: Sequence[Tested], size: Size, failure: float, model: HonestModel) -> list[StableChoice]:
+    """The stable core with the least noise for each branch; none where no parameters are admissible."""
+    choices = [choice for branch in branches if (choice := _best_stable(branch, size, failure, model)) is not None]
+    return with_enough_records(choices, size, failure)
+
+
+def with_enough_records(choices: list[StableChoice], size: Size, failure: float) -> list[StableChoice]:
+    """Those that surely have enough records; else the one that needs the fewest, if so many are possible (P14)."""
+    if size.stddev is None:
+        return choices
+    sure = [choice for choice in choices if choice.needs <= size.surely(failure)]
+    fewest = sorted(choices, key=lambda choice: choice.needs)[:1]
+    return sure or [choice for choice in fewest if choice.needs <= size.possibly]
+
+
+def of_use(choice: StableChoice | None) -> bool:
+    """Whether a core exists, and moves little enough to be a centre for what follows."""
+    return choice is not None and choice.sensitivity <= MOST_SENSITIVE_CORE
+
+
+def least_floor(steps: int, fits: Callable[[int], bool]) -> int | None:
+    """N_K: the smallest n_0 that fits, above the steps of the ladder; None: none does (P14)."""
+    low, high = steps, LARGEST_FLOOR * steps
+    if not fits(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """All that a choice depends on of the number of records: integers, so that nearby numbers share a cached choice."""
+
+    relation: Neighbours
+    floor: int | None  # n_0
+    count: int  # n_low
+    budget: int  # B, without the honest records that lack friends by chance
+
+    @classmethod
+    def of(cls, size: Size, steps: int, failure: float, outliers: float) -> "_Counts":
+        expected = math.ceil(outliers * max(size.count, 0) * size.rate)
+        return cls(size.relation, *size.bound(steps, failure), steps + expected)
+
+    @classmethod
+    def above(cls, floor: int, steps: int, outliers: float) -> "_Counts":
+        """With n_0 given, for a test that n_0 + K records may pass."""
+        count = floor + N_LOW
+        return cls(Neighbours.ADD_REMOVE, floor, count, steps + math.ceil(outliers * (count + steps)))
+
+
+def _best_stable(branch: Tested, size: Size, failure: float, model: HonestModel) -> StableChoice | None:
+    counts = _Counts.of(size, branch.ladder.length, failure, model.outliers)
+    believed = (failure, model.outliers, model.factor, ref(model.radii))
+    choice = _searched(branch, counts, *believed)
+    return choice if size.stddev is None or of_use(choice) else _smallest(branch, *believed)
+
+
+@lru_cache(maxsize=64)
+def _smallest(
+    branch: Tested, failure: float, outliers: float, factor: float, radii: "ref[FriendRadii]"
+) -> StableChoice | None:
+    """The core with the smallest n_0 that leaves one of use (P14)."""
+    steps = branch.ladder.length
+
+    def at(floor: int) -> StableChoice | None:
+        return _searched(branch, _Counts.above(floor, steps, outliers), failure, outliers, factor, radii)
+
+    floor = least_floor(steps, lambda n: of_use(at(n)))
+    return None if floor is None else at(floor)
+
+
+@lru_cache(maxsize=2048)  # public numbers; a weak reference, so that the cache keeps no simulation alive
+def _searched(
+    branch: Tested, counts: _Counts, failure: float, outliers: float, factor: float, radii: "ref[FriendRadii]"
+) -> StableChoice | None:
+    held = radii()
+    if held is None:  # cannot happen: the caller holds it
+        raise ReferenceError
+    model = HonestModel(held, outliers, factor)
+    choices = (
+        _stable_choice(branch, share, extra, counts, failure, model) for share in FULL_SHARES for extra in EXTRA_LOSERS
+    )
+    return min((c for c in choices if c is not None), key=lambda choice: choice.noise, default=None)
+
+
+def _stable_choice(
+    branch: Tested, share: Fraction, extra: int, counts: _Counts, failure: float, model: HonestModel
+) -> StableChoice | None:
+    count, budget = counts.count, counts.budget + extra
+    if count < 1 or extra > count // 8 or not stable.admissible(count, share, budget, counts.relation):
+        return None
+    needed = friends_needed(float(share), branch.ladder.length, count, counts.relation) / (1 - model.outliers)
+    if needed >= (HEAVY_SHARE if model.factor > 1 else 1):
+        return None
+    radius = model.factor * model.radii.radius(needed, tolerated_losers(extra, failure / 4), count)
+    moves = stable.sensitivity(count, share, budget, counts.relation)
+    return StableChoice(branch, share, budget, counts.floor, radius, moves, radius * moves / branch.mu)
+
+
+def friends_needed(share: float, steps: int, count: int, relation: Neighbours) -> float:
+    """Share of friends that lets a record be stable at the end of the ladder, with b = `share`.
+
+    Replace-one: (b·n + K)/n. Add/remove: b·(n + K)/n at n = n_low + K records (P13).
+    """
+    if relation is Neighbours.REPLACE_ONE:
+        return share + steps / count
+    return share * (count + 2 * steps) / (count + steps)

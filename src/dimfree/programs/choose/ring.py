@@ -1,0 +1,102 @@
+"""The public choices of the way by the ring: whether it is taken, the core's share, the coordinates of the stages.
+
+Sees no record. Letters: n = released or public number of records; P = precision of the branch; σ = learned standard
+deviations; V = variance of the core's mean in each coordinate; N = that of one stage's output.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.programs.choose.constants import (
+    MOST_STAGES,
+    RING_BINS,
+    RING_CORE_SHARES,
+    RING_LEAST,
+    RING_RULE,
+    STAGE_RATIOS,
+)
+from dimfree.programs.choose.core import Size
+from dimfree.programs.choose.stages import look_share
+
+
+def few_for_columns(size: Size, dimension: int, mu: float) -> bool:
+    """Whether records are few beside the root of the number of columns, but not too few for the ring."""
+    return RING_LEAST <= size.count * size.rate * mu < RING_RULE * math.sqrt(dimension)
+
+
+@dataclass(frozen=True)
+class CorePlan:
+    """Share of P for the core's mean, and how many of the largest coordinates the stages work on."""
+
+    share: float
+    block: int
+
+    def largest(self, stddev: Floats) -> np.ndarray | None:
+        """The coordinates of the stages, fixed before the core is drawn; None: all."""
+        if self.block == len(stddev):
+            return None
+        return np.sort(np.argsort(-stddev, kind="stable")[: self.block])
+
+
+def plan_core(moves: float, stddev: Floats, precision: float, strength: float) -> CorePlan:
+    """What is predicted to leave the least error: the core alone outside the block, stages inside it.
+
+    `moves`: of the core's mean, in the shape of σ. `strength`: n over what one neighbour moves a clipped sum by.
+    """
+    sizes, levels = _binned(np.sort(stddev)[::-1])
+    ends = np.cumsum(sizes)
+    best = (math.inf, RING_CORE_SHARES[0], len(stddev))
+    for share in RING_CORE_SHARES:
+        core = moves**2 / (share * precision) * levels
+        outside = float((core * sizes).sum()) - np.cumsum(core * sizes)
+        for k in range(1, len(sizes) + 1):
+            left = precision * (1 - share - look_share(_rank(levels[:k], sizes[:k])))
+            for parts in _divisions(left):
+                inside = float(_stages_errors(core[:k], levels[:k], sizes[:k], parts, strength).min())
+                best = min(best, (inside + float(outside[k - 1]), share, int(ends[k - 1])))
+    return CorePlan(*best[1:])
+
+
+def _binned(ordered: Floats) -> tuple[Floats, Floats]:
+    """(number of coordinates, mean σ) of consecutive groups, which grow with the rank."""
+    edges = np.unique(np.round(np.geomspace(1, len(ordered) + 1, RING_BINS)).astype(int)) - 1
+    sizes = np.diff(edges)
+    return sizes.astype(np.float64), np.add.reduceat(ordered, edges[:-1]) / sizes
+
+
+def _rank(levels: Floats, sizes: Floats) -> float:
+    return float((levels * sizes).sum() ** 2 / (levels**2 * sizes).sum())
+
+
+def _divisions(left: float) -> Iterator[Floats]:
+    """Precisions of the stages, (division, stage), for each number of stages."""
+    return (left * parts / wholes for parts, wholes in _ratios())
+
+
+@cache
+def _ratios() -> list[tuple[Floats, Floats]]:
+    """For each number of stages, their parts to one another, and the sums of these."""
+    parts = [
+        np.array([ratio ** np.arange(count) for ratio in (STAGE_RATIOS if count > 1 else (1.0,))])
+        for count in range(1, MOST_STAGES)
+    ]
+    return [(each, each.sum(axis=1, keepdims=True)) for each in parts]
+
+
+def _stages_errors(variance: Floats, levels: Floats, sizes: Floats, parts: Floats, strength: float) -> Floats:
+    """Σ of the answer's variances over a block, after stages of these precisions; V <- 1/(1/V + 1/N) for the centre.
+
+    For each of the divisions `parts`.
+    """
+    answer, squares = np.zeros((len(parts), len(variance))), levels**2
+    for part in parts.T:
+        middle = np.sqrt(squares + variance)
+        output = middle * np.add.reduce(middle * sizes, axis=-1)[..., None]
+        gained = 1 / (output / (strength**2 * part)[:, None])
+        variance, answer = 1 / (1 / variance + gained), answer + gained
+    return np.add.reduce(sizes / answer, axis=1)

@@ -1,0 +1,72 @@
+"""The look at the records' lengths, the radius that it suggests, and the one clipped mean that is the answer.
+
+The draw that chooses the radius does not enter the answer, so the answer has exactly the stated Gaussian noise, and no
+bias but for the records beyond the radius, which are drawn in, and for entries beyond the cap, which are held there
+(P8, P20, P21). Proof: proofs/programs/columns.md.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.kernel.rows.clip import HELD
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.programs.choose.constants import WIDE_REACH
+from dimfree.programs.columns.state import ColumnState
+from dimfree.programs.learn.radius import look_precision, noisy_lengths, widened
+from dimfree.programs.learn.tail import Tail, bias_in_bars, outer_radius
+from dimfree.progress import during
+from dimfree.results.reach import Reach
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The mean, its noise variance, and where records were clipped."""
+
+    mean: Floats
+    variance: Floats
+    ball: Ball
+    beyond: float | None  # how many records may lie outside the ball, or beyond its cap in some column
+    bias: float  # of clipping, in deviations of the noise
+
+    def reach(self) -> Reach:
+        """How far from the centre records counted in full."""
+        ball = self.ball
+        scale, cap = np.broadcast_to(ball.scale, self.mean.shape), min(ball.cap, HELD * ball.radius)
+        return Reach(ball.radius, ball.centre, scale, self.beyond, cap)
+
+
+def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
+    """A histogram of the records' lengths, each entry held within the cap, and what it says of their tail (P20)."""
+    setting, rank = state.setting, state.rank
+    ball = Ball(state.centre, state.scale, state.length, cap=state.cap)
+    look = look_precision(state.widest, state.precision, state.left)
+    state, seen = state.release(look / state.precision, lambda mu: noisy_lengths(setting, ball, rank, mu))
+    return state, Tail.fitted(seen.value, rank, state.length)
+
+
+@during("last stage")
+def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
+    """The mean of all records, each entry held within the cap, then clipped at the radius that the tail suggests, with
+    everything that is left (P8)."""
+    setting, scale = state.setting, state.scale
+    ball = Ball(state.centre, scale, clipping_radius(state, tail), cap=state.cap)
+    share = state.left / state.precision
+    state, total = state.release(share, lambda mu: setting.view.clipped_sum(ball, mu, "mean"))
+    offset = total.value / state.counts
+    noise = np.hypot(total.stddev, offset * state.count_stddevs) / state.counts  # of sum, and of n̂
+    mean = state.centre + offset * scale
+    variance = (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2  # and of its last bit
+    bias = bias_in_bars(tail, ball.radius, state.widest, total.event.mu / setting.moves)
+    return state, Answer(mean, variance, ball, tail.most_beyond(min(ball.radius, ball.cap)), bias)
+
+
+def clipping_radius(state: ColumnState, tail: Tail) -> float:
+    """R: by the tail; at least the expected length; ones are within reach where only zeros were seen: indicators;
+    a little wider where the noise stays far below the sampling error, as no tail is a guide to rare large records."""
+    mu = math.sqrt(state.left) / state.setting.moves
+    wide = WIDE_REACH * math.sqrt(state.setting.count) * mu * state.longest
+    ones = float((1 / state.scale[state.unseen]).max(initial=0.0))
+    return widened(max(outer_radius(tail, state.widest, mu), state.length, ones), wide, tail)

@@ -1,0 +1,92 @@
+"""A better centre and better spreads, once every column is roughly known: one clipped mean, two releases of scores.
+
+The records are seen by `noisy_clipped_mean` and `noisy_scores` alone (P8, P10). Proof:
+proofs/programs/columns.md.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.scores import MOVES, Scoring
+from dimfree.programs.choose.constants import (
+    COLUMN_SCORE_SHARES,
+    COLUMN_SCORE_STRENGTH,
+    HELD_STDDEV,
+    MIDDLE_BIAS,
+    MIDDLE_RADIUS,
+    MIDDLE_SHARE,
+    RECENTRE_STRENGTH,
+    SCORE_LENGTH,
+    SCORED_TYPICAL,
+    STANDS_OUT,
+    TAIL_SCORE_SHARE,
+    TAIL_SCORE_UNIT,
+    VARIANCE_FLOOR,
+)
+from dimfree.programs.columns.state import ColumnState
+from dimfree.programs.learn.shrinkage import learned_variances
+from dimfree.programs.learn.spreads import EarlierSpreads, VarianceRelease
+from dimfree.progress import during
+
+
+@during("centre")
+def recentre(state: ColumnState) -> ColumnState:
+    """The mean of all records clipped at a public multiple of their expected length; improves the centre only (P8)."""
+    setting, scale = state.setting, state.scale
+    ball = Ball(state.centre, scale, MIDDLE_RADIUS * state.length)
+    state, total = state.release(MIDDLE_SHARE, lambda mu: setting.view.clipped_sum(ball, mu, "centre"))
+    offset = total.value / state.counts
+    variance = (total.stddev / state.counts * scale) ** 2
+    weight = state.centre_variance / (state.centre_variance + variance)
+    left = np.minimum(weight * variance + (MIDDLE_BIAS * state.stddev) ** 2, state.centre_variance + variance)
+    return replace(state, centre=state.centre + weight * offset * scale, centre_variance=left)
+
+
+@during("spreads")
+def measure_spreads(state: ColumnState) -> ColumnState:
+    """One release of scores about the centre, in columns divided by the spreads known so far (P10).
+
+    A typical entry then scores about one over the unit. The unit is as large as the noise allows: what scores less
+    than one is scored by its square, and so rare large entries are seen.
+    """
+    setting, guess = state.setting, state.about_centre
+    share = float(np.clip(COLUMN_SCORE_STRENGTH / state.strength**2, *COLUMN_SCORE_SHARES))
+    norm = SCORE_LENGTH * math.sqrt(setting.view.dimension)
+    mu = math.sqrt(share * state.precision) / MOVES[setting.relation]
+    unit = max(1.0, SCORED_TYPICAL * setting.count * mu / norm)
+    scoring = Scoring(state.centre, guess, norm)
+    state, total = state.release(share, lambda mu: setting.view.scores(scoring, unit, mu))
+    return _with_spreads(state, total.value / state.counts, total.stddev / state.counts, unit * guess**2)
+
+
+def _with_spreads(state: ColumnState, scores: Floats, noise: Floats, unit: Floats) -> ColumnState:
+    """Spreads from mean scores: H, their noise and the variance that scores one."""
+    learned = learned_variances(scores, noise, unit)
+    moments = learned.second_moments
+    stddev = np.sqrt(np.maximum(moments - state.centre_variance, VARIANCE_FLOOR * moments))
+    stddev = np.maximum(stddev, np.where(state.unseen, 1.0, HELD_STDDEV) * state.stddev)
+    release = VarianceRelease(stddev**2, state.centre, scores, noise, unit)
+    earlier = EarlierSpreads(state.stddev, np.where(state.unseen | state.narrow, np.inf, state.log_variance))
+    return replace(state, stddev=stddev, log_variance=learned.log_stddev_variance, scores=release, earlier=earlier)
+
+
+@during("long tails")
+def widen_tails(state: ColumnState) -> ColumnState:
+    """Columns with more large entries than the others are divided by more: they alone are clipped farther out (P10).
+
+    One release of scores, clipped to norm 1, whose unit is so large that those of a usual record are short: a column's
+    sum is about the number of its large entries, and a little of the others. The spread grows by what it is over that
+    of the median column and the noise. With few records noise alone would widen columns, so nothing is released.
+    """
+    setting, d = state.setting, state.setting.view.dimension
+    if d == 1 or state.strength <= RECENTRE_STRENGTH:
+        return state
+    scoring, unit = Scoring(state.centre, state.about_centre, 1.0), TAIL_SCORE_UNIT * math.sqrt(d)
+    state, total = state.release(TAIL_SCORE_SHARE, lambda mu: setting.view.scores(scoring, unit, mu))
+    middle, noise = max(float(np.median(total.value)), 0.0), total.stddev
+    stddev = state.stddev * np.maximum(total.value / (middle + noise), 1.0)
+    return replace(state, stddev=stddev, tailed=total.value > middle + STANDS_OUT * noise)

@@ -1,0 +1,131 @@
+"""The state of a run that reads every column by itself. Every step takes a state and returns a new one.
+
+A state holds released values and public numbers, and the setting through which mechanisms see the records. The whole
+run is Gaussian releases whose precisions sum to at most P, whatever was released before (P17). Proof:
+proofs/programs/columns.md. Letters: P = precision of the run, d = columns, n̂ = released number of records.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.data.blocks import Mask
+from dimfree.kernel import Released
+from dimfree.programs.choose.constants import ENTRY_LENGTHS, LENGTH_FARTHEST, ONE_VALUE_PART
+from dimfree.programs.choose.sample import strength
+from dimfree.programs.learn.spreads import EarlierSpreads, VarianceRelease
+from dimfree.programs.learn.state import StageSetting
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, repr=False)
+class ColumnState:
+    """Centre and spread of every column as known so far, and the precision that is left."""
+
+    setting: StageSetting
+    relative: bool  # whether columns count by their own spread (objective="relative")
+    precision: float  # P
+    left: float
+    centre: Floats
+    centre_variance: Floats
+    stddev: Floats
+    log_variance: Floats  # of ln stddev
+    unseen: Mask  # columns in which only zeros were seen, or entries beyond all cells
+    narrow: Mask  # columns that may be narrower than any look could tell, down to constant ones
+    one_value: Mask  # those of them that likely hold one value: their spread is what the noise may hide
+    tailed: Mask  # columns that may have entries far beyond their spread: all, until a release shows which do
+    present: Floats  # share of the records that have an entry; 1 where a record without one is invalid
+    present_stddev: Floats  # of that share
+    releases: int = 0
+    scores: VarianceRelease | None = None
+    earlier: EarlierSpreads | None = None  # before the scores
+
+    @classmethod
+    def at_start(cls, setting: StageSetting, mu: float, *, relative: bool) -> "ColumnState":
+        """Nothing is known of any column."""
+        d, precision = setting.view.dimension, mu**2 * (1 - 1e-9)
+        nothing, none = np.zeros(d), np.zeros(d, dtype=np.bool_)
+        known = (nothing, nothing, nothing, nothing, none, none, none, ~none, np.ones(d), nothing)
+        return cls(setting, relative, precision, precision, *known)
+
+    @property
+    def strength(self) -> float:
+        """n̂·√(P/d): how far a column's number of records stands above its noise if every column is looked at."""
+        setting = self.setting
+        count = setting.count * float(self.present.mean())
+        return strength(count, setting.relation, self.precision, setting.view.dimension)
+
+    @property
+    def counts(self) -> Floats:
+        """The released number of records that have an entry, of each column."""
+        return self.setting.count * self.present
+
+    @property
+    def miscount(self) -> Floats:
+        """The deviation of the share of present entries, as a part of it."""
+        return self.present_stddev / self.present
+
+    @property
+    def count_stddevs(self) -> Floats:
+        """Of `counts`."""
+        return np.hypot(self.setting.count_stddev * self.present, self.setting.count * self.present_stddev)
+
+    @property
+    def about_centre(self) -> Floats:
+        """The spread of each column about its centre, whose own error is included."""
+        return np.sqrt(self.stddev**2 + self.centre_variance)
+
+    @property
+    def scale(self) -> Floats:
+        """What each column is divided by before records are clipped to a ball.
+
+        Where columns count by their own units, those of one value together add at most a tenth to the squared length:
+        values that may not exist do not make the noise of the others larger.
+        """
+        about, hidden = self.about_centre, self.one_value
+        if self.relative:
+            return about
+        rest = float(about[~hidden].sum())
+        most = ONE_VALUE_PART * rest / hidden.sum() if hidden.any() and rest > 0 else np.inf
+        return np.asarray(about / np.sqrt(np.where(hidden, np.minimum(about, most), about)))
+
+    @property
+    def parts(self) -> Floats:
+        """What each column adds to the length of a record, in columns divided by `scale`; 0 in a missing entry."""
+        return self.about_centre / self.scale * np.sqrt(self.present)
+
+    @property
+    def length(self) -> float:
+        """The expected length of a record, in columns divided by `scale`."""
+        return float(np.linalg.norm(self.parts))
+
+    @property
+    def longest(self) -> float:
+        """The largest spread of a column divided by its `scale`."""
+        return float((self.about_centre / self.scale).max())
+
+    @property
+    def cap(self) -> float:
+        """How far one entry counts, in columns divided by `scale`. Released values alone decide it."""
+        return max(ENTRY_LENGTHS * self.length, LENGTH_FARTHEST * self.longest)
+
+    @property
+    def rank(self) -> float:
+        """How many columns share the length of a record."""
+        squares = self.parts**2
+        return float(squares.sum() ** 2 / (squares**2).sum())
+
+    @property
+    def widest(self) -> float:
+        """How many columns as long as the longest one would have all of the length of a record."""
+        return (self.length / float(self.parts.max())) ** 2
+
+    def release(self, share: float, query: Callable[[float], Released[T]]) -> tuple["ColumnState", Released[T]]:
+        """What a query releases at the mu of a share of P, or of what is left; the state has paid for it (P17)."""
+        taken = min(share * self.precision, self.left)
+        return replace(self, left=self.left - taken, releases=self.releases + 1), query(math.sqrt(taken))

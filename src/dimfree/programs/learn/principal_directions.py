@@ -1,0 +1,105 @@
+"""Directions in a noisy sum of outer products: which eigenvectors stand out of the noise, and their shares (P12).
+
+Post-processing of one released matrix; sees no record. The noise is a Wigner matrix, whose eigenvalues end at 2·s_w and
+which raises an eigenvalue θ > s_w to θ + s_w²/θ and turns its direction by an angle of cosine² 1 - s_w²/θ²
+(Benaych-Georges and Nadakuditi). Letters: s = noise on the diagonal, s_w = s·sqrt(d/2), h = an eigenvalue seen.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy  # its parts load when they are first used
+
+from dimfree._types import Floats
+from dimfree.programs.choose.constants import ANGLE_DEVIATIONS, BEYOND_EDGE, MOST_SPIKES, SMALLEST_TAIL
+
+
+@dataclass(frozen=True)
+class Spikes:
+    """Orthonormal directions (d, r), the share of a record's squared length along each, and bounds on how far noise
+    has turned each, in radians. ("Spikes" is the name of such eigenvalues in random matrix theory.)"""
+
+    directions: Floats
+    shares: Floats
+    angles: Floats
+
+    @property
+    def tail(self) -> float:
+        """The share of the squared length along none of them."""
+        return max(SMALLEST_TAIL, 1 - float(self.shares.sum()))
+
+
+def found_spikes(noisy: Floats, noise: float, count: float, prior: Floats) -> Spikes:
+    """The directions of M that stand out of the noise, where `noisy` = count·diag(prior) + M + noise."""
+    size = len(noisy)
+    edge = noise * math.sqrt(size / 2)
+    visible = 2 * edge + BEYOND_EDGE * noise / math.sqrt(2) * size ** (-1 / 6)
+    most = min(MOST_SPIKES, size - 1)
+    seen, vectors = scipy.linalg.eigh(noisy - count * np.diag(prior), subset_by_index=(size - most, size - 1))
+    kept = np.flatnonzero(seen > visible)[::-1]
+    seen, directions = seen[kept], vectors[:, kept]
+    true = _true_eigenvalues(seen, edge)
+    shares = (true - edge**2 / true) / count + (directions**2 * prior[:, None]).sum(axis=0)
+    return Spikes(directions, np.clip(shares, 0.0, 1.0), _angles(seen, edge, noise))
+
+
+def _true_eigenvalues(seen: Floats, edge: float) -> Floats:
+    """θ from h = θ + s_w²/θ."""
+    return (seen + np.sqrt(np.maximum(seen**2 - 4 * edge**2, 0.0))) / 2
+
+
+def _angles(seen: Floats, edge: float, noise: float) -> Floats:
+    """A bound on the angle by which noise has turned each direction.
+
+    Its sine is the length of a noise vector over θ. That length is s_w give or take s/2: chi of d entries of s/√2 each.
+    """
+    lowered = _true_eigenvalues(np.maximum(seen - ANGLE_DEVIATIONS * noise, 2 * edge), edge)
+    return np.asarray(np.arcsin(np.minimum((edge + ANGLE_DEVIATIONS * noise / 2) / lowered, 1.0)))
+
+
+def without_offset(spikes: Spikes, offset: Floats, length: float) -> Spikes:
+    """The directions without the effect of a centre that was `offset` away from the mean.
+
+    `length` is the records' mean squared length. The offset adds offset·offsetᵀ/(length + |offset|²) to the shares and
+    turns directions. A direction with more than half of its share from the offset is left out.
+    """
+    total = length + float(offset @ offset)
+    along = offset @ spikes.directions
+    shares = spikes.shares - along**2 / total
+    turned = np.abs(along) * float(np.linalg.norm(offset)) / total / np.maximum(shares, np.finfo(np.float64).tiny)
+    angles = np.arcsin(np.minimum(np.sin(spikes.angles) + turned, 1.0))
+    kept = shares > spikes.shares / 2
+    return Spikes(spikes.directions[:, kept], shares[kept], angles[kept])
+
+
+def smallest_share(dimension: int, mu: float, count: float) -> float:
+    """The smallest share λ_k/tr Σ of a direction that a release at this mu finds."""
+    return math.sqrt(dimension / 2) / (mu * count)
+
+
+def promised_gain(spikes: Spikes, spread: Floats) -> float:
+    """Noise without the directions over noise with them; `spread` = the diagonal D of the shape they refine."""
+    along = _cost_along(spikes, spread)
+    rest = float(spread.sum()) - float(along.sum())
+    used = float(np.sqrt(spikes.shares * along).sum()) + math.sqrt(spikes.tail * rest)
+    return math.sqrt(float(spread.sum())) / used
+
+
+def _cost_along(spikes: Spikes, spread: Floats) -> Floats:
+    """w_k = q_kᵀ D q_k: the cost, in the original space, of noise along each direction."""
+    return np.asarray((spikes.directions**2 * spread[:, None]).sum(axis=0))
+
+
+def coordinate_weights(spikes: Spikes, spread: Floats) -> Floats:
+    """sqrt(w) for the directions, then for each of the coordinates that complete the basis."""
+    along = _cost_along(spikes, spread)
+    others = len(spread) - len(along)
+    rest = (float(spread.sum()) - float(along.sum())) / others
+    return np.sqrt(np.concatenate([along, np.full(others, rest)]))
+
+
+def coordinate_shares(spikes: Spikes, dimension: int) -> Floats:
+    """Shares of a record's squared length: along the directions, then in each other coordinate."""
+    others = dimension - len(spikes.shares)
+    return np.concatenate([spikes.shares, np.full(others, spikes.tail / others)])

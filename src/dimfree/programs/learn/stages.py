@@ -1,0 +1,181 @@
+"""Recentring (P8): each stage clips around everything released so far. The answer is made of the last stages (P21).
+
+Works on released values; the records are seen by `noisy_clipped_mean` and `noisy_lengths` alone. Proofs:
+proofs/programs/stages.md (known shape), proofs/programs/variances.md (learned shape).
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.accounting.events import SEARCH_STEPS
+from dimfree.kernel.statistics.clipped_sum import Ball, Block
+from dimfree.programs.choose.constants import EARLY_STRENGTH, FEW_LENGTHS, FEW_RADIUS, MOST_STAGES, WIDE_REACH
+from dimfree.programs.choose.stages import Moments, Schedule
+from dimfree.programs.learn.crossing import answers, crossing, geometric_grid
+from dimfree.programs.learn.knowledge import Knowledge, Output
+from dimfree.programs.learn.plan_stages import plan_stages
+from dimfree.programs.learn.population import Lengths
+from dimfree.programs.learn.radius import look_precision, looked_radius, noisy_lengths
+from dimfree.programs.learn.state import StageSetting, State
+from dimfree.programs.learn.tail import LengthCounts, Tail, bias_in_bars
+from dimfree.progress import during
+
+
+def stage(
+    setting: StageSetting, known: Knowledge, ball: Ball, mu: float, purpose: str, weight: float = 0.0
+) -> Knowledge:
+    """Clip around the ball's centre, sum, and add the output to what is known (P8); `weight` in the answer (P21)."""
+    with during(purpose):
+        measured = setting.view.clipped_sum(ball, mu, purpose)
+    offset, variance = np.zeros(setting.view.dimension), np.full(setting.view.dimension, np.inf)
+    block = slice(None) if ball.block is None else ball.block
+    stretch = np.broadcast_to(ball.scale, offset.shape)[block]
+    offset[block] = measured.value / setting.count * stretch
+    variance[block] = (measured.stddev / setting.count * stretch) ** 2
+    return known.add_stage(Output(ball.centre + offset, variance, weight, offset))
+
+
+@dataclass(frozen=True)
+class Honest:
+    """What is believed of honest records in this space: public."""
+
+    spectrum: Floats  # eigenvalues of the covariance, descending
+    coordinates: Floats  # variance of each coordinate
+    looked: bool  # whether lengths are looked at, rather than radii trusted to the model
+    farthest: float  # distance between records of the core, at most
+
+    def largest(self, size: int) -> Block:
+        """The `size` coordinates of largest variance."""
+        return None if size == len(self.coordinates) else np.sort(np.argsort(-self.coordinates)[:size])
+
+
+def run_schedule(
+    setting: StageSetting, known: Knowledge, schedule: Schedule, honest: Honest, level: float
+) -> tuple[Knowledge, Ball | None, float]:
+    """Known shape: the stages of a schedule, each around everything known before it (P8); the last ball; and the bias
+    of clipping that error bars allow for, in deviations of the noise (0 where the model's radius is trusted).
+
+    Stages that count in the answer have a looked-at radius, or the model's where that is trusted. The last one sees
+    all records; after a sample it alone counts.
+    """
+    moments, block = Moments.of(honest.spectrum[: schedule.block]), honest.largest(schedule.block)
+    ball: Ball | None = None
+    ratio: float | None = None  # of the radius to the model's
+    bias = 0.0
+    for index, (mu, weight) in enumerate(zip(schedule.stage_mus, schedule.weights[1:], strict=True)):
+        centre, variance = known.combined()
+        spread = float((variance if block is None else variance[block]).mean())
+        spread += known.miscounted(setting.count_stddev, setting.count) / moments.size
+        if index + 1 == len(schedule.stage_mus):
+            setting = setting.of_all()
+        ball = Ball(centre, 1.0, float(moments.radius(level, spread)), block)
+        if weight and ratio is None and honest.looked:
+            farthest = honest.farthest + math.sqrt(float(variance.sum()))
+            expected = replace(ball, radius=math.sqrt(moments.first + moments.size * spread))
+            seen = noisy_lengths(setting, expected, moments.effective_rank, schedule.look_mu, farthest=farthest)
+            radius, bias = schedule_radius(seen.value, setting, schedule, honest)
+            ratio = radius / ball.radius
+        ball = replace(ball, radius=(ratio or 1.0) * ball.radius)
+        known = stage(setting, known, ball, mu, f"stage {index + 1}", weight)
+    return known, ball, bias
+
+
+def schedule_radius(
+    seen: LengthCounts, setting: StageSetting, schedule: Schedule, honest: Honest
+) -> tuple[float, float]:
+    """The clipping radius of the stages of a schedule that count, about the centre that lengths were seen from; and the
+    bias that error bars allow for."""
+    spectrum, mu = honest.spectrum[: schedule.block], math.sqrt(schedule.counted_precision) / setting.moves
+    moments = Moments.of(spectrum)
+    wide = WIDE_REACH * math.sqrt(moments.first / moments.size * setting.count) * mu
+    predicted, widest = math.sqrt(moments.first), moments.first / float(spectrum[0])
+    tail = Tail.fitted(seen, moments.effective_rank, predicted)
+    radius = looked_radius(tail, mu, widest, wide)
+    return radius, bias_in_bars(tail, radius, widest, mu)
+
+
+def run_stages(state: State, share: float, most: int = MOST_STAGES, *, spherical: bool = False) -> State:
+    """Learned shape: stages for a better centre, with a share of what is left, as planned (P8).
+
+    `spherical`: with noise that is the same in all coordinates, now and after any rotation.
+    """
+    for planned in plan_stages(state, share * state.left, most):
+        state = _run_stage(state, planned.mu, spherical=spherical)
+    return state
+
+
+def last_stages(state: State) -> State:
+    """Learned shape: the look at the records' lengths, and the stages of the answer, with all that is left.
+
+    All records are looked at here. The weights of the answer are fixed with the plan (P21). After a sample one stage is
+    planned, as each is a pass over the records.
+    """
+    most, state = (MOST_STAGES, state) if state.setting.whole is None else (1, _settled(state).on_all())
+    look = look_precision(state.widest, state.precision, state.left, few=state.few)
+    plan = plan_stages(state, state.left - look, most, answer=True)
+    counted = sum(planned.mu**2 for planned in plan if planned.weight)
+    ratio: float | None = None
+    for planned in plan:
+        if planned.weight and ratio is None:
+            state, ratio = _few_look(state, look) if state.few else _look(state, look, counted)
+        state = _run_stage(state, planned.mu, ratio or 1.0, planned.weight)
+    return state
+
+
+def _settled(state: State) -> State:
+    """On a sample: with a better centre, if the error of the centre makes records longer than a better one costs.
+
+    A share s of P leaves 1/(s·strength²) of their squared length; s = 1/strength is the best: it costs as much.
+    """
+    blur = state.centre()[1]
+    longer = state.seen(np.sqrt(state.stddev**2 + blur)).sum() / state.seen(state.stddev).sum()
+    pays = longer > 1 + 1 / EARLY_STRENGTH
+    return run_stages(state, state.precision / state.left / EARLY_STRENGTH) if pays else state
+
+
+def _run_stage(state: State, mu: float, ratio: float = 1.0, weight: float = 0.0, *, spherical: bool = False) -> State:
+    """One stage; `ratio` is the clipping radius over the expected length of a record."""
+    ball = expected_ball(state, spherical=spherical)
+    ball = replace(ball, radius=ratio * ball.radius)
+    known = stage(state.setting, state.known, ball, mu, f"stage {state.known.stages + 1}", weight)
+    return replace(state, known=known, left=state.left - mu**2, ball=ball)
+
+
+def expected_ball(state: State, *, spherical: bool = False) -> Ball:
+    """About the centre, as large as the expected length of a record, in coordinates divided by the root of σ."""
+    centre, blur = state.centre()
+    middle = np.sqrt(state.stddev**2 + (blur.mean() if spherical else blur))  # spread of a record about the centre
+    return Ball(centre, np.sqrt(middle), math.sqrt(float(state.seen(middle).sum())), state.block)
+
+
+def _few_look(state: State, precision: float) -> tuple[State, float]:
+    """With few records their median length alone: a histogram would show nothing but noise."""
+    setting, ball = state.setting, expected_ball(state)
+    edges = ball.radius * geometric_grid(*FEW_LENGTHS)
+    counts = setting.view.within(ball, edges, answers(edges), math.sqrt(precision))
+    target = round(0.5 * setting.count * SEARCH_STEPS) / SEARCH_STEPS
+    found = crossing(counts, edges, 0.5, setting.count, -target)
+    return replace(state, left=state.left - precision), FEW_RADIUS * found / ball.radius
+
+
+def _look(state: State, precision: float, counted: float) -> tuple[State, float]:
+    """One histogram of lengths (P20), and the ratio of the clipping radius that it suggests to the expected length.
+
+    `counted` is the precision of the answer, whose noise the bias of clipping is compared with.
+    """
+    setting, ball, rank = state.setting, expected_ball(state), state.rank
+    farthest = state.start.farthest + math.sqrt(float(state.centre()[1].sum()))
+    scale = state.seen(np.asarray(ball.scale))
+    widest = float(scale.max())
+    seen = noisy_lengths(setting, ball, rank, math.sqrt(precision), farthest=farthest / widest, times=state.stands_for)
+    mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(scale))
+    wide = WIDE_REACH * state.sampling_error * setting.count * mu / stretch
+    tail = Tail.fitted(seen.value, rank, ball.radius)
+    spread = (stretch / widest) ** 2
+    radius = looked_radius(tail, mu / state.stands_for, spread, wide)
+    bias = bias_in_bars(tail, radius, spread, mu / state.stands_for)
+    lengths = Lengths(tail, replace(ball, radius=radius), bias)
+    return replace(state, left=state.left - precision, lengths=lengths), radius / ball.radius

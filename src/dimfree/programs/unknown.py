@@ -1,0 +1,228 @@
+"""Nothing known: location, scale and variances all learned inside one budget (shape="auto").
+
+Every private step is a Gaussian release charged to one precision P, plus the one bit (P6, P9); the rest is
+post-processing. Letters: n̂ = released number of records, λ = friend radius, b, B = thresholds of the stable core.
+"""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.events import Tested
+from dimfree.kernel import Session, View
+from dimfree.kernel.statistics import stable
+from dimfree.programs.choose.constants import (
+    BUDGET_MARGIN,
+    CORE_ALONE_SHARE,
+    CORE_POWER,
+    CORE_SHARES,
+    FULL_SHARE_RULE,
+    RECOUNT_SHARE,
+)
+from dimfree.programs.choose.core import (
+    N_LOW,
+    Size,
+    StableChoice,
+    core_alone,
+    least_floor,
+    of_use,
+    with_enough_records,
+)
+from dimfree.programs.choose.ring import few_for_columns, plan_core
+from dimfree.programs.choose.sample import early_rate
+from dimfree.programs.columns.run import release_by_columns, untested_branch
+from dimfree.programs.learn.coordinates import learn_coordinates
+from dimfree.programs.learn.forecasts import OWN
+from dimfree.programs.learn.restore import restored
+from dimfree.programs.learn.ring import RingSetting, RingShape, learn_by_ring, state_after_core
+from dimfree.programs.learn.rounds import learn
+from dimfree.programs.learn.scale import (
+    LearnedRadius,
+    learn_radius,
+    radius_clearance,
+    with_likely_searches,
+)
+from dimfree.programs.learn.state import StageSetting, State
+from dimfree.programs.opening import UNKNOWN, calibrated, early_sample, open_table, public_size
+from dimfree.programs.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
+from dimfree.results.release import Release
+from dimfree.shapes import Diagonal
+
+
+def refuse_unknown(run: Run) -> Release | None:
+    """Replace-one: the refusal that the public number of records alone decides, at no cost."""
+    calibration = calibrated(run, **UNKNOWN)
+    size = public_size(run, calibration)
+    choice = choose_core(run, calibration, size) or choose_ring(run, calibration, size)
+    refused = choice is None and untested_branch(run, calibration, size, alone=True) is None
+    return run.refused(TOO_FEW, "auto", run.no_costs(), count=size.count) if refused else None
+
+
+def release_unknown(run: Run) -> Release:
+    """Open the branches, take one by the released count, and run its program.
+
+    The branch without a test reads every column separately; the others release a stable core first.
+    """
+    calibration = calibrated(run, **UNKNOWN)
+    session, size = open_table(run, calibration)
+    choice = choose_core(run, calibration, size)
+    if untested := untested_branch(run, calibration, size, alone=choice is None):
+        return release_by_columns(run, session, untested, size)
+    if ring := choose_ring(run, calibration, size):
+        return _release_by_ring(run, session, ring, size)
+    if choice is None:
+        return run.refused(TOO_FEW, "auto", session.costs(), count=size.count)
+    return _release_by_pairs(run, session, choice, size)
+
+
+def _release_by_pairs(run: Run, session: Session, choice: StableChoice, size: Size) -> Release:
+    """Search for the friend radius among all pairs, then core, coordinates, variances, stages."""
+    everyone = session.take(choice.branch)
+    choice, size = _count_again(run, session, choice, size)
+    rate = early_rate(size, choice.branch.mu**2, run.dimension)
+    early, core = early_sample(everyone, size, rate)
+    pairs = core.pairs(size.capacity(size.rate))
+    looked_at, radius_mu = max(size.count * size.rate, 1.0), search_parts(choice.branch, run.relation)[1]
+    learned = learn_radius(pairs, run.window, looked_at, radius_mu, run.relation)
+    public = size.public | {"radius": learned.radius}
+    if not learned.found:
+        return run.refused(NO_SCALE, "auto", session.costs(), **public)
+    precision = choice.branch.mu**2 * (1 - 1e-9)
+    share = core_share(choice, size.after_pass(choice), learned, run.dimension)
+    mean = pairs.core_mean(learned.radius, choice.full_share, choice.budget, choice.floor, math.sqrt(share * precision))
+    del pairs  # their memory is free for what follows
+    if mean is None:
+        return run.refused(UNSTABLE, "auto", session.costs(), **public)
+    size = size.after_pass(choice)
+    setting = StageSetting(everyone, size.count, size.stddev or 0.0).on_sample(early, rate)
+    state = State.after_core(setting, mean, precision, share, learned)
+    return _answered(run, session, state, size, public)
+
+
+def _answered(run: Run, session: Session, state: State, size: Size, public: dict[str, float]) -> Release:
+    """Choose coordinates, learn variances, run the stages after a core; the answer in the columns of the table."""
+    basis = state.setting.view.basis
+    state = state.choose(objective="total", basis=OWN if basis is None else basis.name, **state.choices)
+    state = learn_coordinates(state) if run.chooses_basis else learn(state)
+    if state.core_alone or state.block is not None:
+        public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
+    return run.answered(restored(state), "auto", session.costs(), public, state.choices)
+
+
+def choose_ring(run: Run, calibration: Calibration, size: Size) -> StableChoice | None:
+    """The core after the ring, where records are few beside the root of the number of columns; None: another way."""
+    wide = calibration.ringed and few_for_columns(size, run.dimension, calibration.ringed[0].mu)
+    if not wide or run.table.basis is not None:
+        return None
+    return choose_core(run, replace(calibration, tested=calibration.ringed), size)
+
+
+def _release_by_ring(run: Run, session: Session, choice: StableChoice, size: Size) -> Release:
+    """ring: variances, λ → core in their shape → stages on the block that pays → restore (P4 to P6, P8, P10, P15)."""
+    everyone = session.take(choice.branch)
+    rate = early_rate(size, choice.branch.mu**2, everyone.dimension)
+    early, core = early_sample(everyone, size, rate)
+    shape = _shape_by_ring(run, core, choice, size)
+    public = size.public | {"radius": shape.radius}
+    if not shape.found:
+        return run.refused(NO_SCALE, "auto", session.costs(), **public)
+    precision = choice.branch.mu**2 * (1 - 1e-9)
+    setting = StageSetting(everyone, size.count, size.stddev or 0.0).on_sample(early, rate)
+    plan = plan_core(choice.sensitivity * shape.radius, shape.stddev, precision, setting.final_count / setting.moves)
+    pairs = core.rescaled(Diagonal(shape.stddev**2)).pairs(size.capacity(size.rate))
+    mu = math.sqrt(plan.share * precision)
+    mean = pairs.core_mean(shape.radius, choice.full_share, choice.budget, choice.floor, mu)
+    del pairs  # their memory is free for what follows
+    if mean is None:
+        return run.refused(UNSTABLE, "auto", session.costs(), **public)
+    state = state_after_core(setting, mean, precision, plan.share, shape, plan.largest(shape.stddev))
+    return _answered(run, session, state.choose(block=plan.block), size, public)
+
+
+def _shape_by_ring(run: Run, core: View, choice: StableChoice, size: Size) -> RingShape:
+    """The differences of neighbours are freed before the core needs their memory."""
+    looked_at, mu = max(size.count * size.rate, 1.0), choice.branch.search_mu * (1 - 1e-12)
+    setting = RingSetting(core.ring(size.capacity(size.rate)), looked_at, mu, run.relation)
+    return learn_by_ring(setting, run.window)
+
+
+def _count_again(run: Run, session: Session, choice: StableChoice, size: Size) -> tuple[StableChoice, Size]:
+    """Add/remove: a second count inside the branch, combined with n̂, and the core chosen by both (P14)."""
+    if size.stddev is None:
+        return choice, size
+    again = session.count_again(1 / search_parts(choice.branch, run.relation)[0])
+    size = size.combined(again.value, again.stddev)
+    return chosen_again(run, choice, size), size
+
+
+def chosen_again(run: Run, choice: StableChoice, size: Size) -> StableChoice:
+    """The core on the same branch, for a number of records that is known better."""
+    return _by_rule(choice.branch, size, run.failure, run.model.outliers) or choice
+
+
+def search_parts(branch: Tested, relation: Neighbours) -> tuple[float, float]:
+    """mu of the second count, which a public number of records does not need, and of the searches for λ."""
+    share = RECOUNT_SHARE if relation is Neighbours.ADD_REMOVE else 0.0
+    return math.sqrt(share) * branch.search_mu, math.sqrt(1 - share) * branch.search_mu * (1 - 1e-12)
+
+
+def choose_core(run: Run, calibration: Calibration, size: Size) -> StableChoice | None:
+    """The spherical core by rule, since no spectrum is known; None where too few records are to be expected.
+
+    A long ladder leaves more precision to all later releases, a short one gives a more precise core. Radius in λ.
+    """
+
+    def clearance(count: float, branch: Tested) -> float:
+        return radius_clearance(count, run.window, search_parts(branch, run.relation)[1], run.relation)
+
+    branches = with_likely_searches(calibration.tested, size, clearance)
+    choices = [c for branch in branches if (c := _by_rule(branch, size, run.failure, run.model.outliers))]
+    promising = with_enough_records(choices, size, run.failure)
+    return min(promising, key=lambda c: c.sensitivity**CORE_POWER / c.branch.mu, default=None)
+
+
+def _by_rule(branch: Tested, size: Size, failure: float, outliers: float) -> StableChoice | None:
+    """b and B from the ladder and the share of outliers; n_0 no lower than leaves a core of use (P14)."""
+    floor, count = size.bound(branch.ladder.length, failure)
+    choice = _ruled(branch, floor, count, outliers)
+    return choice if size.stddev is None or of_use(choice) else _smallest(branch, outliers)
+
+
+@lru_cache(maxsize=64)
+def _smallest(branch: Tested, outliers: float) -> StableChoice | None:
+    """The core with the smallest n_0 that leaves one of use (P14)."""
+
+    def at(floor: int) -> StableChoice | None:
+        return _ruled(branch, floor, floor + N_LOW, outliers)
+
+    floor = least_floor(branch.ladder.length, lambda n: of_use(at(n)))
+    return None if floor is None else at(floor)
+
+
+def _ruled(branch: Tested, floor: int | None, count: int, outliers: float) -> StableChoice | None:
+    """b and B for n_low = `count`: what honest records, FULL_SHARE_RULE of them friends, can keep to (P13)."""
+    relation = Neighbours.REPLACE_ONE if floor is None else Neighbours.ADD_REMOVE
+    if count < 1:
+        return None
+    steps, honest = branch.ladder.length, FULL_SHARE_RULE - outliers
+    tested = count if floor is None else count + steps  # so many records should pass
+    wanted = honest - steps / count if floor is None else honest * tested / (tested + steps)
+    share = Fraction(math.floor(1000 * wanted), 1000)
+    budget = steps + math.ceil(outliers * tested) + BUDGET_MARGIN
+    if not stable.admissible(count, share, budget, relation):
+        return None
+    moves = stable.sensitivity(count, share, budget, relation)
+    return StableChoice(branch, share, budget, floor, 1.0, moves, moves / branch.mu)
+
+
+def core_share(choice: StableChoice, size: Size, learned: LearnedRadius, dimension: int) -> float:
+    """Of the precision, for the core: enough to bring the centre's squared error to half of tr Σ; or nearly all."""
+    if core_alone(size.count, choice.branch.mu, size.relation, dimension):
+        return CORE_ALONE_SHARE
+    needed = 2 * dimension * (choice.sensitivity * learned.radius) ** 2 / (choice.branch.mu**2 * learned.trace)
+    return float(np.clip(needed, *CORE_SHARES))

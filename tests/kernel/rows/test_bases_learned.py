@@ -1,0 +1,123 @@
+"""Axes from released directions: there and back, what they do to variances, and a record at a time, bit for bit."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from dimfree.data.records import open_records
+from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.space import Space
+from dimfree.shapes import Diagonal
+
+SIZES = [(2, 1), (3, 1), (3, 2), (9, 4), (9, 8), (40, 7)]
+sizes = pytest.mark.parametrize(("dimension", "count"), SIZES)
+
+
+def directions_of(dimension, count):
+    return np.linalg.qr(np.random.default_rng([dimension, count]).normal(size=(dimension, count)))[0]
+
+
+def axes_of(dimension, count, directions=None):
+    """Any scale and weights; directions at random unless given."""
+    numbers = np.random.default_rng([dimension, count, 1])
+    scale, weights = np.exp(numbers.normal(size=(2, dimension)))
+    return LearnedAxes(directions_of(dimension, count) if directions is None else directions, scale, weights)
+
+
+def dense(axes):
+    """T and its inverse as matrices, from the definition: a scaled record, its coordinates, their weights."""
+    back = axes.restored(np.eye(axes.width)).T
+    return np.linalg.inv(back), back
+
+
+@sizes
+def test_there_and_back(rng, dimension, count):
+    axes, rows = axes_of(dimension, count), rng.normal(size=(17, dimension))
+    assert axes.restored(axes.rotated(rows)) == pytest.approx(rows, abs=1e-12)
+    assert axes.restored(axes.rotated(rows)[3]) == pytest.approx(rows[3], abs=1e-12)
+    assert axes.rotated(axes.restored(rows)) == pytest.approx(rows, abs=1e-12)
+    assert axes.moved(rows[3]) == pytest.approx(axes.rotated(rows)[3], abs=0)
+    assert (axes.dimension, axes.width, axes.name) == (dimension, dimension, "learned")
+
+
+@sizes
+def test_orthonormal_in_scaled_coordinates_and_the_directions_come_first(dimension, count):
+    axes = axes_of(dimension, count)
+    rows = (axes.rotated(np.eye(dimension)) / axes._weights).T * axes._scale  # T without scale and weights
+    assert rows @ rows.T == pytest.approx(np.eye(dimension), abs=1e-13)
+    assert rows[:count] == pytest.approx(directions_of(dimension, count).T, abs=1e-14)
+
+
+EDGES = {
+    "the first axes": np.eye(6)[:, :2],
+    "the first axes turned round": -np.eye(6)[:, :2],
+    "exchanged": np.eye(6)[:, [1, 0]],
+    "the last axes": np.eye(6)[:, 4:],  # nothing of them lies along the first coordinates
+    "one of each": np.eye(6)[:, [5, 0]],
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_directions_that_lie_along_axes(rng, name):
+    axes, rows = axes_of(6, 2, EDGES[name]), rng.normal(size=(5, 6))
+    turned = axes.rotated(rows)
+    assert axes.restored(turned) == pytest.approx(rows, abs=1e-13)
+    assert turned[:, :2] == pytest.approx((rows / axes._scale) @ EDGES[name] * axes._weights[:2], abs=1e-14)
+
+
+@sizes
+def test_variances_against_dense_matrices(rng, dimension, count):
+    axes = axes_of(dimension, count)
+    into, back = dense(axes)
+    variances = np.exp(rng.normal(size=dimension))
+    assert axes.diagonal(variances) == pytest.approx(np.diagonal((back * variances) @ back.T), rel=1e-9)
+    assert axes.moved_variances(variances) == pytest.approx(np.diagonal((into * variances) @ into.T), rel=1e-9)
+    assert axes.diagonal(variances) != pytest.approx(np.diagonal((into * variances) @ into.T), rel=1e-3)
+
+
+# one record at a time
+
+
+@pytest.fixture
+def rows(rng):
+    """Of all sizes; the last but one overflows once it is scaled."""
+    table = rng.normal(size=(61, 9)) * np.exp(rng.normal(size=(61, 1)) * 8)
+    table[7], table[20], table[-2] = 0.0, 5e-324, 1.7e308
+    return table
+
+
+def alone(axes, rows):
+    return np.concatenate([axes.rotated(row[None]) for row in rows]).tobytes()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", [1, 4, 8])
+def test_a_record_has_the_same_bits_in_any_company(rng, rows, count):
+    axes = axes_of(9, count)
+    expected, order = alone(axes, rows), rng.permutation(len(rows))
+    assert axes.rotated(rows).tobytes() == expected
+    assert axes.rotated(np.asfortranarray(rows)).tobytes() == expected
+    assert axes.rotated(rows[order])[np.argsort(order)].tobytes() == expected
+    assert axes.rotated(np.concatenate([rows, np.full((7, 9), 1.7e308)]))[: len(rows)].tobytes() == expected
+    assert pickle.loads(pickle.dumps(axes)).rotated(rows).tobytes() == expected
+    assert axes.rotated(rows + 1e-9).tobytes() != expected
+
+
+def test_an_ordinary_product_would_mix_the_bits_of_records(rng):
+    """The twin: the same axes as one matrix."""
+    axes, rows = axes_of(40, 7), rng.normal(size=(400, 40))
+    matrix = axes.rotated(np.eye(40))
+    assert np.concatenate([row[None] @ matrix for row in rows]).tobytes() != (rows @ matrix).tobytes()
+    assert axes.rotated(rows).tobytes() == alone(axes, rows)
+
+
+def test_what_overflows_disturbs_no_other_record(rows):
+    axes = axes_of(9, 4)
+    with np.errstate(over="ignore"):
+        wild = np.concatenate([rows, np.full((1, 9), 1.7e308) * [[1, -1, 1, 1, 1, 1, 1, 1, -1]]])
+    space = Space(open_records(wild), Diagonal(np.ones(9)), axes)
+    [(seen, valid)] = space.blocks()
+    assert valid.all()
+    assert np.isfinite(seen).all()
+    assert seen[: len(rows) - 2].tobytes() == axes.rotated(rows[:-2]).tobytes()

@@ -1,0 +1,155 @@
+"""Rows in pieces: the bounds of blocks and pieces, what is kept and the number of threads change no bit."""
+
+import tracemalloc
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import dimfree.kernel.rows.space as space_module
+from dimfree import release_mean
+from dimfree.data.blocks import densely
+from dimfree.data.records import open_records
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.centred import PerColumn
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
+from dimfree.kernel.statistics.scores import Scoring, clipped_scores
+from dimfree.noise import SeededNoise
+from dimfree.shapes import Dense, Diagonal, Isotropic
+
+VARIANCES = np.array([0.3, 1.0, 4.0, 1e-30, 25.0, 0.5])
+SHAPES = {"diagonal": Diagonal(VARIANCES), "ones": Isotropic(1.0), "dense": Dense(np.diag([1.0, 2, 3, 4, 5, 6]) + 0.5)}
+
+
+CUTS = [(2**19, 2**16, 2**31, 1), (8, 4, 2**31, 2), (40, 12, 0, 1), (28, 8, 0, 3), (1, 1, 0, 2), (300, 1, 2**31, 2)]
+
+
+def column(place, rows):
+    return densely(rows)[:, place].copy()
+
+
+def columns(space, among=None):
+    """What the verb `listed` hands out, column by column."""
+    return np.stack([space.listed(partial(column, place), among) for place in range(space.dimension)], axis=1)
+
+
+def total_of_ones(rows):
+    return np.array([len(rows)])
+
+
+def thousandths(rows):
+    return np.trunc(np.clip(densely(rows), -1e6, 1e6) * 1000).sum(axis=0).astype(np.int64)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_pieces_are_the_valid_rows_one_by_one(pieces, table, shape, cut, form):
+    pieces(*cut)
+    space = Space(open_records(form(table), on_missing="drop"), SHAPES[shape])
+    valid = np.isfinite(table).all(axis=1)
+    rescaled = np.concatenate([SHAPES[shape].rescale(row[None]) for row in table[valid]])
+    handed_out = np.zeros_like(table)
+    handed_out[valid] = rescaled if space.units is None else table[valid]
+    assert (space.units is None) == (shape == "dense")
+    assert columns(space).tobytes() == handed_out.tobytes()
+    assert space.summed(total_of_ones, 1).tolist() == [valid.sum()]
+    for tiles in (True, False):
+        assert space.summed(thousandths, 6, tiles=tiles).tolist() == thousandths(handed_out[valid]).tolist()
+    among = np.arange(len(table)) % 3 == 0
+    assert columns(space, among).tobytes() == handed_out[among].tobytes()
+    sampled = np.arange(len(table)) % 4 == 1
+    found = np.concatenate([densely(rows) for rows in space.valid_blocks(sampled)])
+    assert found.tobytes() == rescaled[sampled[valid]].tobytes()
+
+
+def test_dividing_by_the_units_may_be_left_to_the_ball(rng):
+    """Up to rounding: at most one step in a coordinate."""
+    variances = np.array([0.3, 1.0, 4.0, 25.0])
+    rows = rng.normal(size=(400, 4)) * np.sqrt(variances) + 7
+    ball = Ball(np.array([3.0, 5.0, 2.0, 1.0]), np.array([1.0, 0.7, 2.0, 1.0]), 4.0)
+    apart, mixed = (Space(open_records(rows), shape) for shape in (Diagonal(variances), Dense(np.diag(variances))))
+    for row in range(0, 400, 40):
+        some = [Space(space.records.chosen(np.arange(400) == row), space.shape) for space in (apart, mixed)]
+        assert np.abs(clipped_sum(some[0], ball) - clipped_sum(some[1], ball)).max() <= 1
+    scoring = Scoring(ball.centre, np.array([1.0, 0.5, 2.0, 1.0]), 3.0)
+    for unit in (0.1, 3.0, 40.0):
+        assert abs(clipped_scores(apart, scoring, unit) - clipped_scores(mixed, scoring, unit)) <= 1
+    assert clipped_scores(apart, scoring, 0.1) > clipped_scores(apart, scoring, 40.0)
+
+
+def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
+    monkeypatch.setattr(space_module, "KEPT_BYTES", 0)
+    count, width = 40_000, 200
+    entries = (np.ones(count), (np.arange(count), np.arange(count) % width))
+    space = Space(open_records(sparse.csr_array(entries, shape=(count, width))), Dense(np.eye(width)))
+    tracemalloc.start()
+    try:
+        assert space.summed(total_of_ones, 1).tolist() == [count]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < count * width * 8 / 2
+
+
+def test_an_invalid_row_takes_no_memory(monkeypatch):
+    """The valid rows beside it are copied, into space that is taken in any case."""
+    monkeypatch.setenv("DIMFREE_THREADS", "1")
+    table, taken = np.ones((60_000, 20)), []
+    for entry in (1.0, 1.0, np.nan):  # the first pass of a process takes memory of its own
+        table[30_000, 3] = entry
+        space = Space(open_records(table, on_missing="drop"), Isotropic(1.0))
+        tracemalloc.start()
+        try:
+            space.summed(total_of_ones, 1)
+            taken.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert abs(taken[2] - taken[1]) < 10_000
+
+
+def test_nobody_is_asked_for_nothing(pieces, table):
+    pieces(8, 4, 0, 2)
+    space = Space(open_records(table, on_missing="drop"), Isotropic(1.0))
+    assert space.listed(partial(column, 0), np.zeros(len(table), dtype=bool)).tolist() == []
+    nobody = Space(open_records(table[:0]), Isotropic(1.0))
+    assert nobody.listed(partial(column, 0)).tolist() == []
+    assert nobody.summed(total_of_ones, 1).tolist() == [0]
+
+
+@pytest.mark.parametrize("options", [{}, {"covariance": [1.0, 0.5, 0.25, 0.1]}], ids=["auto", "known"])
+def test_a_release_does_not_know_in_which_pieces_it_was_computed(pieces, rng, options):
+    X = rng.normal(size=(6000, 4)) * np.sqrt([1.0, 0.5, 0.25, 0.1]) + 3
+
+    def release():
+        return release_mean(X, epsilon=1.0, delta=1e-6, noise=SeededNoise(7), **options)
+
+    expected = release()
+    assert not expected.refused
+    for cut in ((4000, 800, 0, 1), (3000, 1000, 0, 2), (5000, 900, 2**31, 3)):
+        pieces(*cut)
+        assert release().mean.tobytes() == expected.mean.tobytes()
+
+
+def test_a_table_seen_to_be_valid_is_not_looked_at_again_and_a_neutral_one_is(rng, monkeypatch):
+    looks = []
+    monkeypatch.setattr(
+        space_module, "are_finite", lambda rows: looks.append(len(rows)) or np.isfinite(rows).all(axis=1)
+    )
+    table, ball = rng.normal(size=(50, 3)), Ball(np.zeros(3), 1.0, 2.0)
+    checked, neutral = (Space(open_records(table, on_missing=rule), Isotropic(1.0)) for rule in ("raise", "drop"))
+    total = clipped_sum(checked, ball)
+    assert looks == []
+    assert clipped_sum(neutral, ball).tolist() == total.tolist()
+    assert looks == [50]
+
+
+def test_numbers_for_columns_are_laid_out_once_and_are_those_of_each_column(rng):
+    numbers, table = rng.normal(size=4), rng.normal(size=(6, 4))
+    per_column = PerColumn(numbers)
+    first = per_column.beside(table, slice(None))
+    assert per_column.beside(table[:3], slice(None)).base is first.base
+    assert (first == numbers).all()
+    assert per_column.beside(table[0, :2], np.array([3, 1])).tolist() == numbers[[3, 1]].tolist()
+    assert PerColumn(0.3).beside(table, slice(None)) == 0.3

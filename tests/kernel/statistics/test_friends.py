@@ -1,0 +1,201 @@
+"""Friend counts: the exact number of records within the radius, however far, however many, in whatever order."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import threadpoolctl
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from dimfree.data.blocks import SparseRows
+from dimfree.kernel.rows.grid import EDGE, RADIUS
+from dimfree.kernel.statistics import friends, products
+from dimfree.kernel.statistics.friends import NEAR, are_friends, friend_counts
+
+
+def counted_one_by_one(records):
+    """The definition, in Python integers."""
+    rows = [[int(value) for value in row] for row in records]
+    within = [[sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) <= RADIUS**2 for y in rows] for x in rows]
+    return [sum(row) for row in within]
+
+
+def as_sparse(records):
+    return SparseRows(sparse.csr_array(records))
+
+
+def assert_exact(records):
+    records = np.asarray(records, dtype=np.int64)
+    expected = counted_one_by_one(records)
+    assert friend_counts(records).tolist() == expected
+    assert friend_counts(as_sparse(records)).tolist() == expected
+
+
+def line(*steps):
+    return np.array(steps, dtype=np.int64)[:, None]
+
+
+LAYOUTS = {
+    "one record": line(7),
+    "duplicates": line(5, 5, 5, 5 + RADIUS + 1),
+    "ties": line(0, RADIUS, -RADIUS, RADIUS + 1, -RADIUS - 1),
+    "ties off the origin": line(0, RADIUS, -RADIUS, RADIUS + 1) + 12345678901234567,
+    "edges": line(2**61, -(2**61), 2**61 - RADIUS, 2**61 - RADIUS - 1, -(2**61) + RADIUS, 0),
+    "a ladder of steps": line(*range(0, 9 * RADIUS, RADIUS // 3)),
+    "a long ladder": line(*range(-3 * NEAR, 3 * NEAR, RADIUS - 1)),
+    "ties on the diagonal": np.array([[0, 0], [RADIUS * 3 // 5, RADIUS * 4 // 5], [RADIUS, 0], [RADIUS, 1]]),
+    "a Pythagorean tie": np.array([[0, 0], [3 * 2**17, 4 * 2**17], [6 * 2**17, 8 * 2**17], [629145, 838861]]),
+    "one step beyond in the last of many coordinates": np.array([[0] * 600, [RADIUS] + [0] * 598 + [1]]),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_counts_of_a_layout(layout):
+    assert_exact(layout)
+
+
+@pytest.mark.parametrize("border", [NEAR, NEAR - RADIUS, NEAR + RADIUS, NEAR - 2 * RADIUS, int(NEAR * (1 - 5e-7))])
+def test_counts_at_the_border_of_the_near_records(border):
+    """Most records at the centre, a few on either side of where the way of comparing changes."""
+    for edge in range(border - 2, border + 3):
+        far = line(edge, edge - RADIUS, edge + RADIUS, edge - RADIUS - 1, edge + RADIUS + 1, -edge, -edge + RADIUS)
+        assert_exact(np.concatenate([np.zeros((20, 1), dtype=np.int64), far]))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 5])
+def test_counts_of_clusters_far_apart(seed, dimension):
+    rng = np.random.default_rng(seed)
+    centres = rng.integers(-(2**60), 2**60, (6, dimension))
+    inside = rng.integers(-RADIUS // dimension, RADIUS // dimension, (60, dimension))
+    assert_exact(centres[rng.integers(0, 6, 60)] + inside)
+
+
+def test_counts_of_clusters_a_few_near_radii_apart(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        centres = rng.integers(-2, 3, (5, 2)) * (NEAR // 2)
+        assert_exact(centres[rng.integers(0, 5, 40)] + rng.integers(-RADIUS, RADIUS + 1, (40, 2)))
+
+
+near_and_far = st.sampled_from([0, RADIUS, -RADIUS, 2 * RADIUS, NEAR, -NEAR, 2 * NEAR, 2**61, -(2**61)])
+nudged = st.builds(lambda place, nudge: min(max(place + nudge, -(2**61)), 2**61), near_and_far, st.integers(-2, 2))
+
+
+@settings(max_examples=150, deadline=None)
+@given(hnp.arrays(np.int64, st.tuples(st.integers(0, 14), st.integers(1, 3)), elements=nudged))
+@example(np.array([[2**61], [-(2**61)]]))
+def test_counts_of_anything_on_the_grid(records):
+    assert_exact(records)
+
+
+def test_no_record_has_no_count():
+    assert friend_counts(np.zeros((0, 3), dtype=np.int64)).shape == (0,)
+
+
+@pytest.fixture
+def cloud(seed):
+    """A table of more than one tile once tiles are small: near, far and tied records, some twice."""
+    rng = np.random.default_rng(seed)
+    near = rng.normal(0, 0.6 * RADIUS, (120, 3)).astype(np.int64)
+    far = rng.integers(-3, 4, (40, 3)) * NEAR
+    return np.concatenate([near, near[:10], near[:10] + [RADIUS, 0, 0], far, far[:5]])
+
+
+def test_row_order_does_not_matter(cloud, seed):
+    order = np.random.default_rng(seed).permutation(len(cloud))
+    assert np.array_equal(friend_counts(cloud)[order], friend_counts(cloud[order]))
+
+
+@pytest.mark.parametrize(("rows", "cells"), [(3, 1), (7, 8), (64, 100), (1024, 2**22)])
+def test_tiling_does_not_matter(cloud, monkeypatch, rows, cells):
+    monkeypatch.setattr(friends, "_ROWS", rows)
+    monkeypatch.setattr(friends, "_CELLS", cells)
+    monkeypatch.setattr(products, "_CELLS", cells)
+    assert_exact(cloud)
+
+
+@pytest.mark.parametrize("crowded", [1, 4, 16])
+def test_crowded_and_other_columns(seed, monkeypatch, crowded):
+    """Columns that all, some, few and no records store; a record far from everybody, an empty one, equal ones."""
+    monkeypatch.setattr(products, "_CROWDED", crowded)
+    monkeypatch.setattr(friends, "_ROWS", 16)
+    rng = np.random.default_rng(seed)
+    records = rng.integers(-RADIUS // 3, RADIUS // 3, (50, 30)) * (rng.random((50, 30)) < rng.permutation(30) / 29)
+    records[:, 2] += 50 * NEAR
+    records[7], records[8], records[9] = 0, records[10], records[10] + 3 * NEAR
+    assert_exact(records)
+    assert len(set(friend_counts(records).tolist())) > 5  # not a trivial layout
+
+
+def test_a_record_full_of_entries_is_not_repeated_for_everybody():
+    """As a centre, it would turn 3000 nearly empty records into 24 million numbers."""
+    lone = sparse.csr_array(np.full((1, 8000), NEAR))
+    others = sparse.csr_array((np.full(3000, 5 * NEAR), (np.arange(3000), np.arange(3000) % 3)), shape=(3000, 8000))
+    records = SparseRows(sparse.csr_array(sparse.vstack([lone, others])))
+    tracemalloc.start()
+    try:
+        counts = friend_counts(records)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert counts.tolist() == [1, *[1000] * 3000]
+    assert peak < 60e6
+
+
+def test_threads_do_not_matter():
+    """Many pairs at exactly the radius: the last bit of a product would show."""
+    records = np.random.default_rng(3).integers(-2, 3, (1100, 32)) * (RADIUS // 8)
+    counted = []
+    for threads in (1, 2, 3):
+        with threadpoolctl.threadpool_limits(threads):
+            counted.append(friend_counts(records))
+    sample = [0, 500, 1099]
+    for counts in counted:
+        assert np.array_equal(counts, counted[0])
+        assert counts[sample].tolist() == [int(are_friends(records, records[j]).sum()) for j in sample]
+    assert len(set(counted[0].tolist())) > 10  # not a trivial layout
+
+
+def test_counts_are_exact_where_the_screening_product_is_large(seed):
+    """Norms just under NEAR in many coordinates: the largest products that must still be exact."""
+    rng = np.random.default_rng(seed)
+    base = np.full(64, NEAR // 8 - 1)  # norm just below NEAR
+    moved = np.repeat(base[None], 30, axis=0)
+    moved[np.arange(30), rng.integers(0, 64, 30)] -= RADIUS + rng.integers(-1, 2, 30)
+    anchors = np.zeros((60, 64), dtype=np.int64)  # hold the centre at the origin
+    assert_exact(np.concatenate([anchors, base[None], moved]))
+
+
+def test_memory_is_not_quadratic():
+    """12 000 records: a table of all pairs would take 144 MB as single bytes and 1.2 GB as numbers."""
+    records = np.arange(12_000, dtype=np.int64)[:, None] % 50
+    tracemalloc.start()
+    try:
+        counts = friend_counts(records)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (counts == 12_000).all()
+    assert peak < 100e6
+
+
+def test_the_table_is_left_alone(cloud):
+    before = cloud.copy()
+    cloud.setflags(write=False)
+    friend_counts(cloud)
+    assert np.array_equal(cloud, before)
+
+
+def test_are_friends_is_the_predicate():
+    others = np.array([[0, 0], [RADIUS, 0], [RADIUS, 1], [2**61, -(2**61)], [-(2**61), 2**61]])
+    assert are_friends(others, others[0]).tolist() == [True, True, False, False, False]
+    assert are_friends(others, others[3]).tolist() == [False, False, False, True, False]
+
+
+def test_differences_of_grid_coordinates_fit_64_bits():
+    """What the integer comparisons lean on."""
+    assert 2 * int(EDGE) < 2**63
+    assert 4 * NEAR**2 <= 2**53

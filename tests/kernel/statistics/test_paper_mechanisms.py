@@ -1,0 +1,143 @@
+"""Histogram and sparse vector: what noise they ask for, what they charge, what they refuse."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from exact.divergence import laplace_tail
+from hypothesis import given
+from hypothesis import strategies as st
+from recording import RecordingNoise
+
+from dimfree.accounting.losses import Approximate
+from dimfree.errors import InvalidParameter
+from dimfree.noise import SystemNoise
+from dimfree.paper.sparse_vector import sparse_scale, sparse_vector
+from dimfree.paper.stable_histogram import (
+    heaviest_cell,
+    laplace_scale,
+    publishing_threshold,
+    stable_histogram,
+)
+
+# ---- the stable histogram
+
+
+def test_a_histogram_asks_once_for_the_noise_it_charges():
+    noise = RecordingNoise()
+    cells = [7] * 60 + [3] * 40 + [5]
+    measured = stable_histogram(cells, 1.0, 1e-6, noise=noise)
+    assert noise.asked == [("laplace", laplace_scale(1.0), 3)]
+    assert measured.value == {7: 60, 3: 40}
+    assert measured.event == Approximate("stable histogram", 1.0, 1e-6)
+    assert heaviest_cell(cells, 1.0, 1e-6, noise=noise).value == 7
+    assert heaviest_cell(cells, 1.0, 1e-6, noise=noise, purpose="vote").event.purpose == "vote"
+
+
+def test_only_counts_at_the_threshold_are_published():
+    least = publishing_threshold(1.0, 1e-6)
+    assert stable_histogram([1] * least, 1.0, 1e-6, noise=RecordingNoise()).value == {1: least}
+    assert stable_histogram([1] * (least - 1), 1.0, 1e-6, noise=RecordingNoise()).value == {}
+
+
+def test_no_items_give_no_cells():
+    assert stable_histogram([], 1.0, 1e-6, noise=SystemNoise()).value == {}
+    assert heaviest_cell([], 1.0, 1e-6, noise=SystemNoise()).value is None
+
+
+@given(st.floats(1e-6, 50), st.floats(1e-12, 0.999))
+def test_the_threshold_is_the_first_with_a_small_enough_tail(epsilon, delta):
+    least, scale = publishing_threshold(epsilon, delta), laplace_scale(epsilon)
+    assert scale >= Fraction(2) / Fraction(epsilon)
+    assert laplace_tail(scale, least - 1) <= delta
+    # one lower is too low, but for the cases that rounding decides
+    assert least == 1 or laplace_tail(scale, least - 2) > delta * (1 - 1e-6)
+
+
+def test_the_threshold_of_the_formula():
+    q = math.exp(-0.5)
+    assert publishing_threshold(1.0, 1e-6) == 1 + math.ceil(2 * math.log(1 / (1e-6 * (1 + q)))) == 28
+
+
+def test_ties_and_order_do_not_depend_on_who_came_first():
+    for cells in (["b"] * 50 + ["a"] * 50, ["a"] * 50 + ["b"] * 50):
+        assert list(stable_histogram(cells, 1.0, 1e-6, noise=RecordingNoise()).value) == ["a", "b"]
+        assert heaviest_cell(cells, 1.0, 1e-6, noise=RecordingNoise()).value == "a"
+
+
+# ---- the sparse vector
+
+
+def test_a_sparse_vector_draws_a_threshold_for_every_positive_answer():
+    noise = RecordingNoise()
+    counts = np.array([5, 0, 5, 0, 5, 5])
+    measured = sparse_vector(counts, 4.5, 3, 1.0, 1e-6, noise=noise)
+    scale = sparse_scale(3, 1.0, 1e-6)
+    assert measured.value == [0, 2, 4]
+    assert noise.asked == [("laplace", scale, 1), ("laplace", 2 * scale, 6), *[("laplace", scale, 1)] * 2]
+    assert measured.event == Approximate("sparse vector", 1.0, 1e-6)
+
+
+def test_the_threshold_is_reached_not_passed():
+    counts = np.array([4, 5, 6])
+    assert sparse_vector(counts, 5, 3, 1.0, 0.1, noise=RecordingNoise()).value == [1, 2]
+    assert sparse_vector(counts, 4.2, 3, 1.0, 0.1, noise=RecordingNoise()).value == [1, 2]
+
+
+def test_no_queries_no_answers():
+    assert sparse_vector(np.zeros(0, dtype=np.int64), 5, 2, 1.0, 0.1, noise=SystemNoise()).value == []
+    assert sparse_vector(np.zeros(4, dtype=np.int64), 10**7, 2, 1.0, 0.1, noise=SystemNoise()).value == []
+
+
+def test_counts_near_the_end_of_the_integers_do_not_wrap():
+    counts = np.array([2**63 - 1, -(2**63)])
+    noise = RecordingNoise()
+    noise.laplace = lambda scale, size: np.full(size, 2**40 if size == 2 else 0)
+    assert sparse_vector(counts, 0, 2, 1.0, 0.1, noise=noise).value == [0]
+
+
+# ---- what cannot be asked
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, "1", 1e-12])
+def test_epsilon_is_checked(epsilon):
+    for ask in (stable_histogram, heaviest_cell):
+        with pytest.raises(InvalidParameter, match="epsilon"):
+            ask([1], epsilon, 0.1, noise=RecordingNoise())
+    with pytest.raises(InvalidParameter, match="epsilon"):
+        sparse_vector(np.array([1]), 1, 1, epsilon, 0.1, noise=RecordingNoise())
+
+
+@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, math.nan])
+def test_delta_is_checked(delta):
+    with pytest.raises(InvalidParameter, match="delta"):
+        stable_histogram([1], 1.0, delta, noise=RecordingNoise())
+    with pytest.raises(InvalidParameter, match="delta"):
+        sparse_vector(np.array([1]), 1, 1, 1.0, delta, noise=RecordingNoise())
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, True, "2"])
+def test_the_most_positive_answers_are_checked(most):
+    with pytest.raises(InvalidParameter, match="most"):
+        sparse_vector(np.array([1, 2, 3]), 1, most, 1.0, 0.1, noise=RecordingNoise())
+
+
+@pytest.mark.parametrize("threshold", [math.nan, math.inf, None])
+def test_thresholds_are_checked(threshold):
+    with pytest.raises(InvalidParameter, match="threshold"):
+        sparse_vector(np.array([1]), threshold, 1, 1.0, 0.1, noise=RecordingNoise())
+
+
+@pytest.mark.parametrize("queries", [np.array([1.5, 2.5]), np.array([[1, 2]]), np.array([True, False]), np.array(3)])
+def test_integers_are_asked_for_without_naming_one(queries):
+    with pytest.raises(InvalidParameter, match="64-bit integers") as error:
+        sparse_vector(queries, 1, 1, 1.0, 0.1, noise=RecordingNoise())
+    assert "2.5" not in str(error.value)
+
+
+def test_nothing_is_drawn_for_what_cannot_be_asked():
+    noise = RecordingNoise()
+    with pytest.raises(InvalidParameter):
+        sparse_vector(np.array([1.5]), 1, 1, 1.0, 0.1, noise=noise)
+    assert noise.asked == []

@@ -1,0 +1,127 @@
+"""A better centre and better spreads: what they cost, what they find, what they leave alone."""
+
+import numpy as np
+import pytest
+from column_states import at_start, spent
+
+from dimfree import SeededNoise
+from dimfree.programs.choose.constants import (
+    COLUMN_SCORE_SHARES,
+    HELD_STDDEV,
+    MIDDLE_SHARE,
+    RARE_STDDEV,
+    RECENTRE_STRENGTH,
+    TAIL_SCORE_SHARE,
+)
+from dimfree.programs.columns.opening import learn_columns
+from dimfree.programs.columns.refine import measure_spreads, recentre, widen_tails
+from dimfree.programs.columns.run import learned
+
+COUNT, EACH = 3000, 8
+both = pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+
+
+def table(seed):
+    """Normal columns, most of them far from zero, then exponential ones, in units from 1e-8 to 1e8."""
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=(COUNT, EACH)) + rng.uniform(-300, 300, EACH)
+    return np.hstack([normal, rng.exponential(size=(COUNT, EACH))]) * 2.5 * 10.0 ** rng.integers(-8, 9, 2 * EACH)
+
+
+def factors(seed, noise, strength=100.0):
+    """How far each learned spread is off, as a factor of at least 1."""
+    rows = table(seed)
+    return np.exp(np.abs(np.log(learned(at_start(rows, strength, noise)).stddev / rows.std(axis=0))))
+
+
+def test_spreads_are_learned_within_a_factor_at_strength_100():
+    """Of 320 spreads at most a tenth may be off by more than 1.6: the exponential ones stand less clear of noise."""
+    off = np.array([factors(seed, SeededNoise(seed)) for seed in range(20)])
+    assert (off < 1.6).mean() > 0.9
+    assert (off[:, :EACH] < 1.6).mean() > 0.96
+    assert off.max() < 3
+
+
+def test_spreads_are_learned_closer_where_precision_is_high_or_noise_is_zero():
+    assert np.array([factors(seed, SeededNoise(seed), 1000.0) for seed in range(5)]).max() < 1.5
+    exact = factors(0, None)
+    assert exact[:EACH].max() < 1.1
+    assert exact.max() < 1.6
+
+
+@both
+def test_both_steps_cost_their_shares(relation):
+    opened = learn_columns(at_start(table(0), 100.0, SeededNoise(0), relation))
+    state = measure_spreads(recentre(opened))
+    costs = spent(state)
+    assert costs["centre"] == pytest.approx(MIDDLE_SHARE, rel=1e-9)
+    assert COLUMN_SCORE_SHARES[0] * (1 - 1e-9) <= costs["variances"] <= COLUMN_SCORE_SHARES[1] * (1 + 1e-9)
+    assert [event.purpose for event in state.events[len(opened.events) :]] == ["centre", "variances"]
+    assert sum(costs.values()) == pytest.approx(1 - state.left / state.precision, rel=1e-9)
+
+
+def test_a_centre_at_the_mode_is_moved_towards_the_mean():
+    rows = np.random.default_rng(1).exponential(size=(COUNT, EACH))
+    opened = learn_columns(at_start(rows, 300.0, SeededNoise(1)))
+    moved = recentre(opened)
+    before, after = (np.abs(state.centre - rows.mean(axis=0)) / rows.std(axis=0) for state in (opened, moved))
+    assert before.mean() > 0.2
+    assert after.mean() < 0.5 * before.mean()
+    assert (moved.centre_variance <= opened.centre_variance + (0.2 * rows.std(axis=0)) ** 2).all()
+
+
+def test_recentring_changes_the_centre_alone():
+    opened = learn_columns(at_start(table(2), 100.0, SeededNoise(2)))
+    moved = recentre(opened)
+    for name in ("stddev", "log_variance", "unseen"):
+        np.testing.assert_array_equal(getattr(moved, name), getattr(opened, name))
+    assert (moved.centre != opened.centre).all()
+
+
+def test_scores_lower_no_spread_below_its_half_and_none_of_a_column_of_zeros():
+    """Rare large entries score little, so a small score is no proof of a small spread."""
+    rng = np.random.default_rng(3)
+    rows = np.column_stack([rng.normal(size=(COUNT, 3)), np.zeros(COUNT), np.full(COUNT, 7.0)])
+    opened = learn_columns(at_start(rows, 300.0, SeededNoise(3)))
+    state = measure_spreads(opened)
+    assert (state.stddev >= HELD_STDDEV * opened.stddev).all()
+    assert state.unseen.tolist() == [False, False, False, True, False]
+    assert state.stddev[3] >= RARE_STDDEV
+    assert state.stddev[4] == HELD_STDDEV * opened.stddev[4]
+
+
+def test_scores_raise_a_spread_that_was_too_small():
+    rng = np.random.default_rng(4)
+    rows = 1e4 * rng.lognormal(0, 1, (COUNT, 4))
+    opened = learn_columns(at_start(rows, 300.0, SeededNoise(4)))
+    state = measure_spreads(opened)
+    assert (opened.stddev < 0.8 * rows.std(axis=0)).all()
+    assert (state.stddev > opened.stddev).all()
+
+
+def tailed(strength, noise, relation="add-remove", columns=8):
+    """Normal columns, the first with a long tail; before and after `widen_tails`."""
+    rng = np.random.default_rng(7)
+    rows = rng.normal(size=(COUNT, columns))
+    rows[:, 0] = rng.lognormal(size=COUNT)
+    before = measure_spreads(learn_columns(at_start(rows, strength, noise, relation)))
+    return before, widen_tails(before)
+
+
+@both
+def test_a_column_with_a_long_tail_is_widened_and_hardly_any_other(relation):
+    grown = []
+    for seed in range(5):
+        before, after = tailed(300.0, SeededNoise(seed), relation)
+        grown.append(after.stddev / before.stddev)
+        assert [event.purpose for event in after.events[len(before.events) :]] == ["variances"]
+        assert after.left == pytest.approx(before.left - TAIL_SCORE_SHARE * before.precision)
+    assert (np.array(grown)[:, 0] > 1.4).all()
+    assert np.median(np.array(grown)[:, 1:]) == 1.0
+    assert np.array(grown)[:, 1:].max() < 1.4
+
+
+def test_tails_are_looked_for_among_several_columns_and_many_records_alone():
+    for strength, columns in ((0.99 * RECENTRE_STRENGTH, 8), (300.0, 1)):
+        before, after = tailed(strength, SeededNoise(1), columns=columns)
+        assert after is before

@@ -1,0 +1,311 @@
+"""Directions out of a noisy matrix: what they hold, what they gain, how far noise turned them; when there is none."""
+
+import math
+
+import numpy as np
+import pytest
+from recording import RecordingNoise
+from scipy.stats import binom
+from stats import sampling
+
+from dimfree import release_mean
+from dimfree.accounting.budget import Neighbours
+from dimfree.data.records import open_records
+from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.outer_sum import noisy_outer_sum, outer_sum
+from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.noise import SeededNoise
+from dimfree.programs.learn import principal_directions
+from dimfree.programs.learn.principal_directions import (
+    Spikes,
+    coordinate_shares,
+    coordinate_weights,
+    found_spikes,
+    promised_gain,
+    smallest_share,
+    without_offset,
+)
+from dimfree.shapes import Isotropic
+
+RATE = 2e-7
+COUNT, NOISE = 10_000.0, 20.0
+QUARTER = 0.25  # as strong as a direction: what still counts among the leading ones
+STATED = 0.95
+
+
+def wigner(dimension, coins, noise=NOISE):
+    """Symmetric: `noise` on the diagonal, over √2 off it."""
+    drawn = coins.normal(size=(dimension, dimension))
+    return noise * (drawn + drawn.T) / 2
+
+
+def turn(dimension, seed=0):
+    return np.linalg.qr(np.random.default_rng([seed, dimension]).normal(size=(dimension, dimension)))[0]
+
+
+def records_matrix(shares, dimension):
+    """Σ u·uᵀ of records with so much of their squared length along turned axes, the rest alike on all others."""
+    axes, rest = turn(dimension), (1 - sum(shares)) / (dimension - len(shares))
+    along = np.concatenate([shares, np.full(dimension - len(shares), rest)])
+    return COUNT * (axes * along) @ axes.T
+
+
+def flat(dimension):
+    return np.full(dimension, 1 / dimension)
+
+
+# what is found
+
+
+@pytest.mark.parametrize(("dimension", "shares"), [(30, [0.5]), (30, [0.4, 0.3, 0.1]), (120, [0.25, 0.25, 0.2])])
+def test_shares_and_gain_of_known_directions(rng, dimension, shares):
+    truth = records_matrix(shares, dimension)
+    found = found_spikes(truth + wigner(dimension, rng), NOISE, COUNT, flat(dimension))
+    along = np.diagonal(found.directions.T @ truth @ found.directions) / COUNT
+    assert len(found.shares) == len(shares)
+    assert found.directions.T @ found.directions == pytest.approx(np.eye(len(shares)), abs=1e-10)
+    assert found.shares == pytest.approx(along, abs=0.025)
+    assert (np.diff(found.shares) < 0.02).all()  # the strongest first
+    others = math.sqrt((1 - along.sum()) * (dimension - len(along)))
+    assert promised_gain(found, np.ones(dimension)) == pytest.approx(
+        math.sqrt(dimension) / (np.sqrt(along).sum() + others), rel=0.04
+    )
+
+
+def test_the_pull_of_the_noise_is_taken_off(rng):
+    """A direction at twice the edge of being seen: the eigenvalue itself says a good quarter too much, and what it is
+    pulled up to lies along a direction that noise has turned."""
+    dimension = 400
+    share = 2 * smallest_share(dimension, 1 / NOISE, COUNT)
+    truth = records_matrix([share], dimension)
+    noisy = truth + wigner(dimension, rng)
+    found = found_spikes(noisy, NOISE, COUNT, flat(dimension))
+    along = float(found.directions[:, 0] @ truth @ found.directions[:, 0]) / COUNT
+    assert found.shares == pytest.approx([along], rel=0.35)
+    assert np.linalg.eigvalsh(noisy)[-1] / COUNT > 1.4 * along
+
+
+@pytest.mark.parametrize("seed_of", range(3))
+def test_the_promised_gain_is_that_of_the_axes_that_will_be_used(rng, seed_of):
+    """Noise of variance √v_i·Σ√v on coordinate i of variance v_i, taken back by the axes themselves."""
+    spread = np.exp(np.random.default_rng(seed_of).normal(size=14))
+    found = principal_directions.Spikes(turn(14)[:, :3], np.array([0.4, 0.2, 0.1]), np.zeros(3))
+    weights = coordinate_weights(found, spread)
+    axes = LearnedAxes(found.directions, np.sqrt(spread), weights)
+    roots = np.sqrt(coordinate_shares(found, 14)) * weights  # √v_i, for records of scaled length 1
+    with_directions = float(axes.diagonal(roots * roots.sum()).sum())
+    without = float(spread.sum())  # scaled length 1, alike in all scaled coordinates
+    assert promised_gain(found, spread) == pytest.approx(math.sqrt(without / with_directions), rel=1e-9)
+    assert coordinate_shares(found, 14).sum() == pytest.approx(1.0)
+
+
+def test_no_direction_promises_nothing():
+    nothing = principal_directions.Spikes(np.zeros((5, 0)), np.zeros(0), np.zeros(0))
+    assert promised_gain(nothing, np.arange(1.0, 6)) == pytest.approx(1.0)
+    assert nothing.tail == 1.0
+
+
+def test_something_always_remains_for_the_tail():
+    greedy = principal_directions.Spikes(np.eye(4)[:, :2], np.array([0.9, 0.4]), np.zeros(2))
+    assert greedy.tail == pytest.approx(0.02)
+    assert math.isfinite(promised_gain(greedy, np.ones(4)))
+    assert (coordinate_shares(greedy, 4) > 0).all()
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 300])
+def test_never_all_directions_and_never_too_many(rng, monkeypatch, dimension):
+    monkeypatch.setattr(principal_directions, "MOST_SPIKES", 10)
+    loud = found_spikes(COUNT * np.diag(np.arange(1.0, dimension + 1)), 1e-3, COUNT, np.zeros(dimension))
+    assert len(loud.shares) == min(dimension - 1, 10)
+    assert np.abs(loud.directions[:, 0]).argmax() == dimension - 1
+    assert (loud.angles < 1e-3).all()
+
+
+# when there is none
+
+
+def any_found(dimension, draws, coins, prior=None, truth=None):
+    prior = flat(dimension) if prior is None else prior
+    truth = COUNT * np.diag(prior) if truth is None else truth
+    made = (truth + wigner(dimension, coins) for _ in range(draws))
+    return sum(len(found_spikes(each, NOISE, COUNT, prior).shares) > 0 for each in made)
+
+
+@sampling(4 * RATE)
+@pytest.mark.parametrize(("dimension", "draws"), [(8, 400), (40, 300)])
+def test_pure_noise_shows_nothing(rng, monkeypatch, dimension, draws):
+    found = any_found(dimension, draws, rng)
+    assert binom.sf(found - 1, draws, 0.04) > RATE  # rather than the edge of the spectrum itself, 0.17
+    monkeypatch.setattr(principal_directions, "BEYOND_EDGE", -1.0)
+    assert binom.sf(any_found(dimension, draws, rng) - 1, draws, 0.04) < RATE
+
+
+@sampling(2 * RATE)
+def test_uneven_axes_are_no_directions_once_they_are_known(rng):
+    """The prior is subtracted; without it the longest axes would be found."""
+    dimension = 40
+    prior = 1 / np.arange(1, dimension + 1)
+    prior /= prior.sum()
+    assert binom.sf(any_found(dimension, 100, rng, prior) - 1, 100, 0.04) > RATE
+    assert any_found(dimension, 20, rng, flat(dimension), COUNT * np.diag(prior)) == 20
+
+
+@sampling(2 * RATE)
+@pytest.mark.parametrize("dimension", [30, 150])
+def test_the_weakest_direction_that_is_found(rng, dimension):
+    """Far below the share that is said to be found nothing is, well above it always."""
+    least = smallest_share(dimension, 1 / NOISE, COUNT)
+    below, above = (records_matrix([factor * least + 1 / dimension], dimension) for factor in (0.3, 4.0))
+    assert binom.sf(any_found(dimension, 60, rng, truth=below) - 1, 60, 0.06) > RATE
+    assert any_found(dimension, 20, rng, truth=above) == 20
+
+
+# how far noise has turned a direction
+
+
+def spectrum_of(name, dimension):
+    """Eigenvalues of the noiseless matrix, in units of the edge of being seen."""
+    places = np.arange(1, dimension + 1)
+    falling = 20 / places
+    pulse = np.zeros(dimension)
+    pulse[: len(SPIKES.get(name, ()))] = SPIKES.get(name, ())
+    bulk = 0.5 * np.random.default_rng(dimension).normal(size=dimension)
+    return {"falling": falling - falling.mean(), "bulk": bulk + np.eye(1, dimension)[0] * 6}.get(name, pulse)
+
+
+SPIKES = {
+    "weak": [1.2],
+    "near": [2.0],
+    "strong": [12.0],
+    "huge": [100.0],
+    "equal": [4.0, 4.0, 4.0],
+    "equal and weak": [1.5] * 4,
+    "several": [8.0, 4.0, 2.0, 1.5],
+}
+WORLDS = [*SPIKES, "falling", "bulk"]
+
+
+def turned_angles(name, dimension, draws, coins):
+    """For every direction found: its bound, and its angle to the directions at least a quarter as strong."""
+    edge = NOISE * math.sqrt(dimension / 2)
+    values = np.sort(spectrum_of(name, dimension))[::-1] * edge
+    stated, true = [], []
+    for _ in range(draws):
+        noisy = np.diag(values) + wigner(dimension, coins)  # of no fixed axes: the noise has none
+        found = found_spikes(noisy + COUNT * np.diag(flat(dimension)), NOISE, COUNT, flat(dimension))
+        seen = np.einsum("ik,ij,jk->k", found.directions, noisy, found.directions)
+        strength = (seen + np.sqrt(np.maximum(seen**2 - 4 * edge**2, 0))) / 2
+        outside = [
+            np.linalg.norm(direction[values < QUARTER * each])
+            for direction, each in zip(found.directions.T, strength, strict=True)
+        ]
+        stated.extend(found.angles)
+        true.extend(np.arcsin(np.minimum(outside, 1.0)))
+    return np.array(stated), np.array(true)
+
+
+def too_rarely(within, false_alarm=RATE):
+    """Whether so many misses show a coverage below what is stated."""
+    return binom.cdf(within.sum(), len(within), STATED) < false_alarm
+
+
+QUICK = [(name, 20, 150) for name in WORLDS] + [(name, 70, 60) for name in ("strong", "huge", "several", "falling")]
+LARGE = [(name, 300, 60) for name in WORLDS] + [(name, 1000, 30) for name in ("near", "huge", "several", "falling")]
+
+
+@sampling(RATE)
+@pytest.mark.parametrize(
+    ("name", "dimension", "draws"), [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in LARGE)]
+)
+def test_the_stated_angle_covers_the_true_one(rng, name, dimension, draws):
+    stated, true = turned_angles(name, dimension, draws, rng)
+    assert len(stated) >= draws / 10
+    assert not too_rarely(true <= stated + 1e-12)
+
+
+@sampling(RATE)
+@pytest.mark.parametrize("dimension", [20, 70])
+def test_a_bound_without_the_chance_of_the_noise_is_caught(rng, dimension):
+    """The twin: as many dimensions as one likes, so that the length of a noise vector is no chance."""
+    stated, true = turned_angles("huge", dimension, 150, rng)
+    limit = np.sin(stated) / (1 + math.sqrt(2 / dimension))
+    assert too_rarely(true <= np.arcsin(limit))
+
+
+def test_the_bound_is_no_wider_than_it_need_be(rng):
+    """A strong direction of many: within a third of the truth; one that noise might have made: nothing is claimed."""
+    stated, true = turned_angles("strong", 300, 3, rng)
+    assert stated == pytest.approx(true, rel=0.33)
+    stated, _ = turned_angles("weak", 70, 40, rng)
+    assert np.median(stated) == pytest.approx(math.pi / 2)
+
+
+# a matrix as it is released
+
+
+@sampling(2 * RATE)
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_the_angles_of_a_released_matrix_of_records(seed, relation):
+    """On columns of different length: what is subtracted is theirs, and the truth is the same matrix without noise."""
+    width, count, draws, mu = 15, 300, 120, 0.15
+    coins, spread = np.random.default_rng(seed + 1), np.linspace(3, 0.5, width)
+    oblique = coins.normal(size=(count, 2)) @ (3 * turn(width)[:2])
+    rows = (coins.normal(size=(count, width)) + oblique) * np.sqrt(spread)
+    outer = outer_sum(Space(open_records(rows), Isotropic(1.0)), Lookout(rows.mean(axis=0), np.sqrt(spread)))
+    prior = spread / spread.sum()
+    exact = noisy_outer_sum(outer, mu, relation, noise=RecordingNoise()).value - count * np.diag(prior)
+    values, axes = np.linalg.eigh(exact)
+    within = []
+    for draw in range(draws):
+        released = noisy_outer_sum(outer, mu, relation, noise=SeededNoise(10**5 + 1000 * seed + draw))
+        found = found_spikes(released.value, released.event.stddev * released.event.step, float(count), prior)
+        strength = np.diagonal(found.directions.T @ exact @ found.directions)
+        for direction, each, angle in zip(found.directions.T, strength, found.angles, strict=True):
+            outside = np.linalg.norm((direction @ axes)[values < QUARTER * each])
+            within.append(math.asin(min(1.0, outside)) <= angle)
+    assert len(within) > draws / 2
+    assert not too_rarely(np.array(within))
+
+
+# Seen from beside the mean
+
+
+def spikes_along(*shares):
+    size = len(shares)
+    return Spikes(np.eye(20)[:, :size], np.array(shares), np.full(size, 0.1))
+
+
+def test_a_direction_that_is_the_centres_own_error_is_none_of_the_records():
+    """An error of |e|² = 1 beside records of mean squared length 9 adds a tenth to the share along it."""
+    offset = np.zeros(20)
+    offset[1] = 1.0
+    found = without_offset(spikes_along(0.4, 0.11), offset, 9.0)
+    assert np.array_equal(found.directions, np.eye(20)[:, :1])
+    assert (found.shares, found.angles) == (pytest.approx([0.4]), pytest.approx([0.1]))
+
+
+def test_an_error_partly_along_a_direction_widens_its_angle_and_lowers_its_share():
+    offset = np.zeros(20)
+    offset[[0, 5]] = 0.6, 0.8
+    found = without_offset(spikes_along(0.4), offset, 9.0)
+    assert found.shares == pytest.approx([0.4 - 0.036])
+    assert np.sin(found.angles) == pytest.approx([np.sin(0.1) + 0.06 / 0.364])
+    assert without_offset(spikes_along(0.4), np.zeros(20), 9.0).angles == pytest.approx([0.1])
+
+
+def test_the_released_directions_are_those_of_the_records_about_their_mean():
+    """Without the correction one release in a dozen shows a direction that noise in the centre made."""
+    farther = 0
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 77])
+        rows = 2 * rng.normal(size=(1500, 2)) @ rng.normal(size=(2, 20)) + rng.normal(size=(1500, 20))
+        found = release_mean(rows, epsilon=1, delta=1e-6, noise=SeededNoise(seed)).shape.directions
+        scaled = (rows - rows.mean(axis=0)) / found.scale
+        units = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
+        leading = np.linalg.eigh(units.T @ units)[1][:, -2:]
+        farther += sum(
+            math.acos(min(1.0, float(np.linalg.norm(leading.T @ row)))) > angle + 1e-9
+            for row, angle in zip(found.vectors, found.angles, strict=True)
+        )
+    assert farther == 0

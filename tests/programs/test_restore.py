@@ -1,0 +1,148 @@
+"""Noise in the records' own coordinates: what is stated is the covariance of the linear map that made the mean."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from dimfree.kernel.rows.bases.hadamard import Hadamard
+
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.programs.learn import restore
+from dimfree.programs.learn.knowledge import Knowledge, Output
+from dimfree.programs.learn.restore import restored
+from dimfree.programs.learn.spreads import VarianceRelease
+
+WIDTH = 6
+
+
+def state_of(basis, known, ball=None, count_stddev=0.0):
+    """As much of a state as is read."""
+    width = len(known.outputs[0].value)
+    return SimpleNamespace(
+        known=known,
+        setting=SimpleNamespace(space=SimpleNamespace(basis=basis), count=100.0, count_stddev=count_stddev),
+        own_scores=VarianceRelease(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)),
+        ring_scores=(),
+        directions=None,
+        stddev=np.ones(width),
+        ball=ball,
+        lengths=None,
+    )
+
+
+def stages_of(rng, width, weights=(0.0, 0.2, 0.8)):
+    """Outputs with noise of their own; the first one serves the centre alone."""
+    known = Knowledge()
+    for weight in weights:
+        value, offset = rng.normal(size=(2, width))
+        known = known.add(Output(value, np.exp(rng.normal(size=width)), weight, offset))
+    return known
+
+
+def learned_axes(rng):
+    directions = np.linalg.qr(rng.normal(size=(WIDTH, 2)))[0]
+    return LearnedAxes(directions, np.exp(rng.normal(size=WIDTH)), np.exp(rng.normal(size=WIDTH)))
+
+
+def test_learned_axes_come_back_and_begin_with_the_directions(rng):
+    directions, scale = np.linalg.qr(rng.normal(size=(WIDTH, 2)))[0], np.exp(rng.normal(size=WIDTH))
+    axes, rows = LearnedAxes(directions, scale, np.ones(WIDTH)), rng.normal(size=(9, WIDTH))
+    turned = axes.rotated(rows)
+    assert np.allclose(axes.restored(turned), rows)
+    assert np.allclose(turned[:, :2], (rows / scale) @ directions)
+    assert np.allclose(np.linalg.norm(turned, axis=1), np.linalg.norm(rows / scale, axis=1))
+
+
+def test_a_rotation_keeps_principal_variances(rng):
+    known = stages_of(rng, WIDTH)
+    found = restored(state_of(Cosine(WIDTH), known))
+    back = Cosine(WIDTH).restored(np.eye(WIDTH))
+    covariance = (back.T * known.answer().variance) @ back
+    assert np.allclose(found.variance, np.diagonal(covariance))
+    assert np.allclose(np.sort(found.noise_principal), np.linalg.eigvalsh(covariance))
+    assert np.allclose(found.mean, known.answer().value @ back)
+    assert found.reach is None
+
+
+def test_padding_that_is_dropped_leaves_no_more_than_the_largest(rng):
+    basis = Hadamard(WIDTH)
+    known = stages_of(rng, 8)
+    found = restored(state_of(basis, known))
+    back = np.stack([basis.restored(unit) for unit in np.eye(8)])
+    covariance = (back.T * known.answer().variance) @ back
+    assert np.allclose(found.variance, np.diagonal(covariance))
+    true = np.linalg.eigvalsh(covariance)[::-1]
+    assert len(found.noise_principal) == WIDTH
+    assert (found.noise_principal >= true - 1e-12).all()
+    assert (found.noise_principal > true * 1.001).any()  # a bound, and no equality
+
+
+def test_learned_axes_that_keep_no_lengths_have_principal_variances_of_their_own(rng):
+    axes, known = learned_axes(rng), stages_of(rng, WIDTH)
+    back = axes.restored(np.eye(WIDTH))
+    covariance = (back.T * known.answer().variance) @ back
+    found = restored(state_of(axes, known))
+    assert not axes.isometric
+    assert np.allclose(found.variance, np.diagonal(covariance))
+    assert np.allclose(found.noise_principal, np.linalg.eigvalsh(covariance)[::-1])
+    spectrum = np.linalg.eigvalsh(back.T @ back)[::-1]
+    assert np.allclose(found.record_principal, spectrum * found.shape.variances.sum() / spectrum.sum())
+
+
+def test_learned_axes_without_scale_are_a_rotation(rng):
+    axes = LearnedAxes(np.linalg.qr(rng.normal(size=(WIDTH, 2)))[0], np.ones(WIDTH), np.ones(WIDTH))
+    known = stages_of(rng, WIDTH)
+    assert axes.isometric
+    assert np.allclose(restored(state_of(axes, known)).noise_principal, known.answer().variance)
+
+
+@pytest.mark.parametrize("basis", [None, Cosine(WIDTH), "learned"])
+def test_dividing_by_a_noisy_count_adds_its_part_of_the_offset(rng, basis):
+    """(n/n̂ - 1) times the offset of the answer: one direction, whose variance is added."""
+    basis = learned_axes(rng) if basis == "learned" else basis
+    known = stages_of(rng, WIDTH)
+    plain, noisy = (restored(state_of(basis, known, count_stddev=stddev)) for stddev in (0.0, 30.0))
+    offset = known.answer().offset if basis is None else basis.restored(known.answer().offset)
+    assert np.allclose(noisy.variance, plain.variance + (0.3 * offset) ** 2)
+    if basis is not None:
+        assert noisy.noise_principal.sum() == pytest.approx(plain.noise_principal.sum() + 0.09 * offset @ offset)
+
+
+def test_the_reach_is_told_in_the_columns(rng):
+    ball = Ball(rng.normal(size=WIDTH), 2.0, 3.0)
+    found = restored(state_of(None, stages_of(rng, WIDTH), ball)).reach
+    assert (found.radius, found.scale.tolist()) == (3.0, [2.0] * WIDTH)
+    assert (found.centre == ball.centre).all()
+
+
+SPOKEN = {  # coordinates of each variance release, in their order (None: all), and which of these still say something
+    (None, None): [1],
+    ((0, 1, 2), (3, 4, 5)): [0, 1],
+    (None, (1, 2)): [0, 1],
+    ((0, 1), None): [1],
+    (None, (0, 1, 2), (3, 4, 5)): [1, 2],
+    (None, (0, 1, 2), (2, 3, 4)): [0, 1, 2],
+}
+
+
+@pytest.mark.parametrize(("releases", "last"), SPOKEN.items(), ids=str)
+def test_a_coordinate_has_the_spread_of_its_last_variance_release(rng, monkeypatch, releases, last):
+    """Releases that later ones repeat in every coordinate are not looked at: their fits take long."""
+    given = [_variance_release(rng, which) for which in releases]
+    seen, learned_shape = [], restore.learned_shape
+    monkeypatch.setattr(restore, "learned_shape", lambda each, *rest: seen.append(each) or learned_shape(each, *rest))
+    mean, variance = rng.normal(size=WIDTH), np.full(WIDTH, 0.01)
+    found = restore._spreads(given, mean, variance)
+    assert [any(each is one for one in seen) for each in given] == [place in last for place in range(len(given))]
+    for place in range(WIDTH):
+        each = [one for one in given if one.which is None or place in one.which][-1]
+        where = place if each.which is None else list(each.which).index(place)
+        assert found.variances[place] == each.variances[where]
+
+
+def _variance_release(rng, which):
+    width = WIDTH if which is None else len(which)
+    variances, centre, scores = np.exp(rng.normal(size=(3, width)))
+    return VarianceRelease(variances, centre, scores, 0.1, np.ones(width), None if which is None else np.array(which))

@@ -1,0 +1,187 @@
+"""The stated noise is the noise: every draw pushed through the whole way back by itself, and drawn anew many times."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from recording import RecordingNoise
+from scipy.stats import chi2
+from stats import sampling
+
+from dimfree.accounting.budget import Neighbours
+from dimfree.data.records import open_records
+from dimfree.kernel.rows.bases import Cosine, Given, Haar, Hadamard
+from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.noise import SeededNoise
+from dimfree.programs.learn.knowledge import Knowledge, Output
+from dimfree.programs.learn.principal_directions import Spikes
+from dimfree.programs.learn.restore import restored
+from dimfree.programs.learn.spreads import VarianceRelease
+from dimfree.programs.learn.stages import stage
+from dimfree.programs.learn.state import Directions, StageSetting, Start, State
+from dimfree.shapes import Diagonal
+
+FALSE_ALARM = 1e-6
+WIDTH, RECORDS = 6, 40
+TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(WIDTH, WIDTH)))[0]
+DIRECTIONS = np.linalg.qr(np.random.default_rng(4).normal(size=(WIDTH, 2)))[0]
+UNEVEN = np.exp(np.random.default_rng(5).normal(size=WIDTH))
+LOOK = VarianceRelease(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
+PUBLIC = {"dct": Cosine(WIDTH), "haar": Haar(WIDTH), "padded": Hadamard(WIDTH), "given": Given(TURN, WIDTH)}
+
+
+def learned_axes(spread):
+    weights = np.sqrt(np.concatenate([(DIRECTIONS**2 * spread[:, None]).sum(axis=0), np.full(WIDTH - 2, 1.3)]))
+    return LearnedAxes(DIRECTIONS, np.sqrt(spread), np.ones(WIDTH) if np.ptp(spread) == 0 else weights)
+
+
+def state_in(basis, noise=None):
+    """Nothing known yet, in the coordinates of a public basis or the records' own."""
+    rows = np.random.default_rng(6).normal(size=(RECORDS, WIDTH))
+    space = Space(open_records(rows), Diagonal(np.ones(WIDTH if basis is None else basis.width)), basis)
+    setting = StageSetting(space, float(RECORDS), Neighbours.ADD_REMOVE, noise or RecordingNoise())
+    alike = np.ones(space.dimension)
+    return State(setting, Start(1.0, 9.0, float(WIDTH), float(RECORDS)), Knowledge(), 1.0, alike, 0.01 * alike)
+
+
+def plan_of(seed, width, count, counted=False):
+    """Variance and weight of some outputs to come; those before the last coordinates have none."""
+    coins = np.random.default_rng([seed, width])
+    variances = np.exp(coins.normal(size=(count, width)))
+    weights = coins.dirichlet(np.ones(count)) if counted else np.zeros(count)
+    return list(zip(variances, weights, strict=True))
+
+
+def told(state, plan, pushes):
+    """Outputs about a mean of zero: each the push it is given."""
+    known = state.known
+    for (variance, weight), push in zip(plan, pushes, strict=True):
+        known = known.add(Output(push * np.sqrt(variance), variance, weight))
+    return replace(state, known=known)
+
+
+def answer_to(way, pushes):
+    """The answer where the outputs' noise, in units of its own deviation, is `pushes`."""
+    start, basis, first, later = way
+    state = told(state_in(start), first, pushes[: len(first)])
+    if basis is not None:
+        state = told(state.move_to(basis), later, pushes[len(first) :])
+    return restored(replace(state, own_scores=LOOK))
+
+
+WAYS = {
+    **{name: (basis, None, plan_of(1, basis.width, 4, counted=True), []) for name, basis in PUBLIC.items()},
+    "moved to the dct": (None, Cosine(WIDTH), plan_of(2, WIDTH, 3), plan_of(3, WIDTH, 3, counted=True)),
+    "directions": (None, learned_axes(np.ones(WIDTH)), plan_of(2, WIDTH, 3), plan_of(3, WIDTH, 3, counted=True)),
+    "scaled directions": (None, learned_axes(UNEVEN), plan_of(4, WIDTH, 3), plan_of(5, WIDTH, 3, counted=True)),
+    "own axes": (None, None, plan_of(6, WIDTH, 4, counted=True), []),
+}
+
+
+def covariance_of(way):
+    """Of the answer: every single draw of every output, one at a time, all others nought."""
+    start, _, first, later = way
+    widths = [WIDTH if start is None else start.width] * len(first) + [WIDTH] * len(later)
+    nought = [np.zeros(width) for width in widths]
+    columns = []
+    for index, width in enumerate(widths):
+        for unit in np.eye(width):
+            columns.append(answer_to(way, [*nought[:index], unit, *nought[index + 1 :]]).mean)
+    assert not answer_to(way, nought).mean.any()
+    return np.array(columns).T @ np.array(columns)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_the_stated_noise_is_that_of_the_whole_linear_map(name):
+    way = WAYS[name]
+    truth = covariance_of(way)
+    found = answer_to(way, [np.zeros(len(variance)) for variance, _ in (*way[2], *way[3])])
+    assert found.variance == pytest.approx(np.diagonal(truth), rel=1e-9)
+    principal = found.variance if found.noise_principal is None else found.noise_principal
+    along = np.linalg.eigvalsh(truth)
+    if name == "padded":  # a bound: what is dropped is not known to be the least
+        assert (np.sort(principal) >= along * (1 - 1e-9)).all()
+        assert np.sort(principal) != pytest.approx(along, rel=1e-2)
+    else:
+        assert np.sort(principal) == pytest.approx(along, rel=1e-9)
+
+
+def test_what_was_known_before_the_axes_changed_is_not_in_the_answer():
+    way = WAYS["scaled directions"]
+    pushes = [np.ones(WIDTH)] * len(way[2]) + [np.zeros(WIDTH)] * len(way[3])
+    assert not answer_to(way, pushes).mean.any()
+
+
+# drawn anew
+
+
+def drawn_anew(way, seed, times):
+    """Answers that differ by the noise of a last stage alone, and the covariance that this is said to have in them."""
+    start, basis, first, _ = way
+    state = told(state_in(start), first, [np.zeros(len(variance)) for variance, _ in first])
+    if basis is not None:
+        state = state.move_to(basis)
+    before, width = replace(state, own_scores=LOOK), state.setting.space.dimension
+    before = told(before, [(np.linspace(0.1, 0.01, width), 0.4)], [np.zeros(width)])
+    ball, answers = Ball(before.known.combined()[0], np.linspace(0.5, 2, width), 2.0), []
+    for time in range(times):
+        setting = StageSetting(state.setting.space, float(RECORDS), Neighbours.ADD_REMOVE, SeededNoise(seed + time))
+        state = replace(before, known=stage(setting, before.known, ball, 0.4, "stage 1", 0.6))
+        answers.append(restored(state).mean)
+    return np.array(answers), covariance_of_last(state)
+
+
+def covariance_of_last(state):
+    """By the weight of the last output: α of the variance of the answer, whatever its own noise."""
+    basis = state.setting.space.basis
+    back = np.stack([basis.restored(unit) for unit in np.eye(basis.width)])
+    return (back.T * (0.6 * state.known.answer().variance)) @ back
+
+
+def fits(answers, covariance, factor, false_alarm):
+    """Whether `factor` times the stated deviations explain how the answers differ, along every principal direction."""
+    variances, along = np.linalg.eigh(covariance)
+    apart = (answers - answers.mean(axis=0)) @ along
+    totals, each = (apart**2).sum(axis=0) / (variances * factor**2), false_alarm / 2 / WIDTH
+    freedom = len(answers) - 1
+    return bool(((chi2.ppf(each, freedom) <= totals) & (totals <= chi2.isf(each, freedom))).all())
+
+
+@sampling(FALSE_ALARM)
+@pytest.mark.parametrize("name", ["dct", "padded", "haar", "directions", "scaled directions"])
+def test_a_last_stage_drawn_anew_moves_the_answer_as_stated(seed, name):
+    answers, stated = drawn_anew(WAYS[name], 10_000 * seed, 300)
+    assert fits(answers, stated, 1.0, FALSE_ALARM)
+    assert not fits(answers, stated, 0.7, FALSE_ALARM)
+    assert not fits(answers, stated, 1.35, FALSE_ALARM)
+    variances, along = np.linalg.eigh(stated)
+    assert not fits(answers, (along * variances[::-1]) @ along.T, 1.0, FALSE_ALARM)  # as much, in other places
+
+
+# what else an answer says
+
+
+def test_principal_variances_of_the_records_are_those_of_their_model():
+    basis = learned_axes(UNEVEN)
+    state = told(state_in(None), plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
+    state = replace(state.move_to(basis, np.linspace(3, 1, WIDTH)), own_scores=LOOK)
+    state = told(state, plan_of(5, WIDTH, 2, counted=True), [np.zeros(WIDTH)] * 2)
+    back = basis.restored(np.eye(WIDTH))
+    model = (back.T * np.linspace(3, 1, WIDTH) ** 2) @ back
+    found, spectrum = restored(state), np.linalg.eigvalsh(model)[::-1]
+    assert found.record_principal == pytest.approx(spectrum * found.shape.variances.sum() / spectrum.sum())
+
+
+def test_directions_are_told_with_the_scale_they_were_found_in():
+    state = replace(told(state_in(None), plan_of(4, WIDTH, 2, counted=True), [np.zeros(WIDTH)] * 2), scores=LOOK)
+    assert restored(state).shape.directions is None
+    spikes = Spikes(DIRECTIONS, np.array([0.5, 0.2]), np.array([0.1, math.pi / 2]))
+    found = Directions(spikes, Lookout(state.in_original()[0], np.sqrt(UNEVEN)))
+    directions = restored(replace(state, directions=found)).shape.frozen(WIDTH).directions
+    assert np.array_equal(directions.vectors, DIRECTIONS.T)
+    assert np.array_equal(directions.scale, np.sqrt(UNEVEN))
+    assert (len(directions), directions.shares[0], directions.angles[1]) == (2, 0.5, math.pi / 2)

@@ -1,0 +1,157 @@
+"""The way by the secret ring: variances first, the core in their shape, stages on the block that pays."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+from streams import RecordedStream
+
+from dimfree import Options, SeededNoise, release_mean
+from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.precision import compose
+from dimfree.data.records import Records, open_records
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.secret_ring import Ring
+from dimfree.programs.choose.constants import RING_LEAST, RING_RULE
+from dimfree.programs.choose.core import Size
+from dimfree.programs.choose.ring import CorePlan, few_for_columns, plan_core
+from dimfree.programs.learn.ring import RingSetting, learn_by_ring
+from dimfree.shapes import Isotropic
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+COUNT, DIMENSION = 800, 300
+STDDEV = np.where(np.arange(DIMENSION) < 6, 1.0, 1e-3)
+RINGED = {"lengths on the ring", "unit of the ring's scores", "variances on the ring"}
+
+
+def table(stddev=STDDEV, count=COUNT, seed=0):
+    return 100.0 + np.random.default_rng(seed).normal(size=(count, len(stddev))) * stddev
+
+
+def learned(X, mu=0.1, relation=ADD, seed=1, window=(1e-6, 1e6)):
+    noise = SeededNoise(seed)
+    ring = Ring.of(Space(open_records(X), Isotropic(1.0)), None, len(X), noise=noise)
+    return learn_by_ring(RingSetting(ring, float(len(X)), mu, relation, noise), window)
+
+
+def released(X, **options):
+    return release_mean(X, epsilon=1.0, delta=1e-6, **{"noise": SeededNoise(3), **options})
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("mu", [0.01, 0.1, 1.0])
+def test_the_ring_costs_at_most_its_mu(relation, mu):
+    found = learned(table(), mu, relation)
+    assert compose(event.mu for event in found.events) <= mu
+
+
+def test_large_variances_are_found_and_the_rest_is_as_large_as_it_is():
+    found = learned(table())
+    assert found.stddev[:6] == pytest.approx(1.0, rel=0.5)
+    assert np.median(found.stddev[6:]) == pytest.approx(1e-3, rel=0.5)  # noise may name one that is small
+
+
+def test_the_friend_radius_is_that_of_the_learned_shape():
+    X = table()
+    found = learned(X)
+    shaped = X / np.sqrt(found.stddev)
+    distances = np.linalg.norm(shaped[:400] - shaped[400:], axis=1)
+    assert np.quantile(distances, 0.8) < found.radius < 4 * np.quantile(distances, 0.8)
+
+
+def test_variances_do_not_depend_on_where_the_records_lie():
+    X = np.round(table(), 3)  # so that both differences are the same floats
+    near, far = learned(X - 100.0), learned(X + 2.0**20)
+    assert far.stddev == pytest.approx(near.stddev, rel=1e-3)
+
+
+def test_records_outside_the_window_are_told():
+    assert not learned(table() * 1e9).found
+    assert learned(table()).found
+
+
+def test_every_coordinate_has_a_release_of_scores():
+    seen = np.zeros(DIMENSION)
+    for each in learned(table()).scores:
+        seen[each.which] += 1
+    assert (seen > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("count", "dimension", "taken"),
+    [(RING_LEAST - 1, 10**6, False), (RING_LEAST, 10**6, True), (RING_RULE * 30, 1000, True), (700, 1000, False)],
+)
+def test_the_ring_is_for_few_records_beside_many_columns(count, dimension, taken):
+    assert few_for_columns(Size(float(count), None, 4096), dimension, 1.0) == taken
+
+
+def test_the_plan_leaves_small_coordinates_to_the_core_where_records_are_very_few():
+    stddev = np.where(np.arange(10_000) < 10, 1.0, 1e-4)
+    assert plan_core(0.001, stddev, 0.05, 1e6).block == 10_000
+    few = plan_core(0.05, stddev, 0.05, 300.0)
+    assert few.block < 10_000
+    assert (few.largest(stddev)[:5] == np.arange(5)).all()
+
+
+def test_the_whole_block_is_named_by_none():
+    assert CorePlan(0.1, 4).largest(np.ones(4)) is None
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_the_release_is_by_the_ring_and_within_its_budget(neighbours):
+    release = released(table(), neighbours=neighbours)
+    assert not release.refused
+    assert {event.purpose for event in release.ledger.searches} == RINGED
+    assert release.ledger.delta() <= 1e-6
+    assert np.linalg.norm(release.mean - 100.0) < 1.0
+
+
+def test_one_menu_is_charged_whichever_way_is_taken():
+    few, many = released(table()), released(table(count=8000))
+    assert few.ledger.menu == many.ledger.menu
+    assert not RINGED & {event.purpose for event in many.ledger.searches}
+
+
+def test_the_expert_who_asks_for_the_stable_core_gets_a_core():
+    release = released(table(), options=Options(core="stable"))
+    assert not release.refused
+
+
+def test_a_given_basis_is_not_left_for_the_ring():
+    release = released(table(), basis="dct")
+    assert not RINGED & {event.purpose for event in release.ledger.searches}
+
+
+def test_sparse_tables_have_the_same_release():
+    X = np.where(np.random.default_rng(2).random((COUNT, DIMENSION)) < 0.2, table() - 99.0, 0.0)
+    assert (released(X).mean == released(sparse.csr_array(X)).mean).all()
+
+
+def test_a_stream_has_the_same_release():
+    X = table()
+    assert (released(Records(RecordedStream(X, 37), None)).mean == released(X).mean).all()
+
+
+def test_a_smaller_core_sample_has_a_ring_of_its_own():
+    X = table(count=1100)
+    release = released(X, options=Options(core_sample=1000))
+    assert {event.purpose for event in release.ledger.searches} == RINGED
+    assert not release.refused
+
+
+def test_stated_noise_is_the_noise_found():
+    ratios = []
+    for seed in range(6):
+        X = table(seed=seed)
+        release = released(X, noise=SeededNoise(seed))
+        ratios.append(np.linalg.norm(release.mean - X.mean(axis=0)) / np.linalg.norm(release.noise_stddev))
+    assert 0.7 < math.sqrt(np.mean(np.square(ratios))) < 1.35
+
+
+def test_a_block_leaves_the_other_coordinates_to_the_core():
+    stddev = np.where(np.arange(2000) < 8, 1.0, 1e-4)
+    release = released(table(stddev, 550))
+    assert not release.refused
+    assert release.parameters["block"] <= 2000
+    assert np.isfinite(release.noise_stddev).all()

@@ -1,0 +1,347 @@
+"""Recentring: what is combined, how noisy it is, and that no stage asks for more than the schedule allows."""
+
+import math
+
+import numpy as np
+import pytest
+from flat_options import with_options
+from recording import RecordingNoise
+from scipy.stats import chi2
+from stats import sampling
+
+from dimfree import release_mean
+from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.precision import compose
+from dimfree.data.records import open_records
+from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.noise import SeededNoise
+from dimfree.programs import known as known_shape
+from dimfree.programs.choose.constants import CORE_BIAS_POWER, OUTER_BIAS, WIDE_MOST
+from dimfree.programs.choose.stages import Schedule, best_schedule
+from dimfree.programs.learn.knowledge import Knowledge, Output
+from dimfree.programs.learn.radius import looked_radius, noisy_lengths, read_edges, widened
+from dimfree.programs.learn.stages import Honest, run_schedule, stage
+from dimfree.programs.learn.state import StageSetting
+from dimfree.programs.learn.tail import Tail
+from dimfree.shapes import Dense, Diagonal, Isotropic
+
+FALSE_ALARM = 1e-6
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+
+
+# what is known, and the answer
+
+
+def knowledge(*outputs):
+    found = Knowledge()
+    for value, var, *rest in outputs:
+        found = found.add(Output(np.asarray(value, float), np.asarray(var, float), *rest))
+    return found
+
+
+def test_the_centre_is_the_average_by_inverse_variance():
+    value, variance = knowledge(([1.0, 10.0], [1.0, 4.0]), ([4.0, 20.0], [2.0, 4.0])).combined()
+    assert value == pytest.approx([2.0, 15.0])
+    assert variance == pytest.approx([2 / 3, 2.0])
+
+
+def test_an_output_that_says_nothing_counts_nothing():
+    known = knowledge(([1.0, 2.0], [3.0, 4.0], np.array([0.25, 1.0])), ([9.0, 5.0], [1.0, np.inf], 0.75))
+    value, variance = known.combined()
+    assert value == pytest.approx([7.0, 2.0])
+    assert variance == pytest.approx([0.75, 4.0])
+    assert known.answer().value == pytest.approx([7.0, 2.0])
+    assert known.answer().variance == pytest.approx([0.75, 4.0])
+
+
+def test_the_answer_has_the_weights_of_theorem_p21(rng):
+    """√(α/N) over their sum; the variance is that of these weights, and at best that of inverse variances."""
+    variances, weights = rng.exponential(size=(4, 6)), rng.dirichlet(np.ones(4))
+    values, offsets = rng.normal(size=(2, 4, 6))
+    found = knowledge(*zip(values, variances, weights, offsets, strict=True)).answer()
+    shares = np.sqrt(weights[:, None] / variances)
+    shares /= shares.sum(axis=0)
+    assert found.value == pytest.approx((shares * values).sum(axis=0))
+    assert found.offset == pytest.approx((shares * offsets).sum(axis=0))
+    assert found.variance == pytest.approx((shares**2 * variances).sum(axis=0))
+    assert (found.variance > 1 / (1 / variances).sum(axis=0)).all()
+
+
+def test_weights_by_precision_are_the_best_ones():
+    variances = np.array([4.0, 2.0, 1.0])
+    weights = 1 / variances / (1 / variances).sum()
+    known = knowledge(*[([0.0], [n], w) for n, w in zip(variances, weights, strict=True)])
+    assert known.answer().variance == pytest.approx(1 / (1 / variances).sum())
+
+
+def test_an_output_without_weight_serves_the_centre_alone():
+    known = knowledge(([5.0], [1.0]), ([1.0], [1.0], 1.0))
+    assert known.combined()[0] == pytest.approx([3.0])
+    assert known.answer().value == pytest.approx([1.0])
+    assert known.answer().variance == pytest.approx([1.0])
+
+
+def test_one_output_alone_is_the_answer_to_the_last_bit(rng):
+    """Else its value would leave the lattice of its noise."""
+    value, variance = rng.normal(size=50), rng.exponential(size=50)
+    assert (knowledge((value, variance, 1.0)).answer().value == value).all()
+
+
+@sampling(FALSE_ALARM)
+def test_the_answer_is_exactly_normal_where_inverse_variances_are_not(seed):
+    """An unlucky first output widens the second radius: standardised errors have variance 1 by P21's weights alone."""
+    first, fresh = np.random.default_rng(seed).normal(size=(2, 40_000))
+    second_variance = np.where(first > 0, 9.0, 0.25)  # chosen by what was released before
+    second = np.sqrt(second_variance) * fresh
+    known = knowledge((first, np.ones_like(first), 0.4), (second, second_variance, 0.6))
+    answer, (value, variance) = known.answer(), known.combined()
+    assert chi_squared(answer.value / np.sqrt(answer.variance), FALSE_ALARM)
+    assert abs(np.mean(answer.value / np.sqrt(answer.variance))) < 0.03
+    assert abs(np.mean(value / np.sqrt(variance))) > 0.06  # the twin leans to one side
+
+
+def chi_squared(standardised, false_alarm):
+    """Whether the mean square is that of standard normals."""
+    total, freedom = float((standardised**2).sum()), len(standardised)
+    return chi2.ppf(false_alarm / 2, freedom) < total < chi2.isf(false_alarm / 2, freedom)
+
+
+# one stage
+
+
+def setting_of(rows, count, relation=ADD, noise=None):
+    space = Space(open_records(np.asarray(rows, float), on_missing="drop"), Isotropic(1.0))
+    return StageSetting(space, count, relation, noise or RecordingNoise())
+
+
+@pytest.mark.parametrize("centre", [0.0, 0.7, -3.0])
+def test_without_noise_and_clipping_a_stage_finds_the_mean_from_any_centre(seed, centre):
+    rows = np.random.default_rng(seed).normal(size=(50, 3))
+    known = stage(setting_of(rows, 50.0), Knowledge(), Ball(np.full(3, centre), 1.0, 100.0), 1.0, "stage 1")
+    assert known.outputs[0].value == pytest.approx(rows.mean(axis=0), abs=2e-4)
+
+
+@pytest.mark.parametrize(("relation", "balls"), [(ADD, 1), (REPLACE, 2)])
+def test_the_variance_of_a_stage_is_its_noise(relation, balls):
+    setting = setting_of(np.zeros((10, 4)), 12.5, relation)
+    ball = Ball(np.zeros(4), np.array([1.0, 2.0, 1.0, 5.0]), 3.0, np.array([1, 3]))
+    known = stage(setting, Knowledge(), ball, 0.25, "s", 0.5)
+    [output], [event] = known.outputs, known.events
+    expected = (balls * 3.0 / 0.25 / 12.5 * np.array([2.0, 5.0])) ** 2
+    assert output.variance[[1, 3]] == pytest.approx(expected, rel=1e-12)
+    assert np.isinf(output.variance[[0, 2]]).all()
+    assert setting.noise.asked == [("gaussian", event.stddev, 2)]
+    assert event.mu <= 0.25 * (1 + 1e-12)
+    assert output.weight == 0.5
+    assert output.offset == pytest.approx(output.value - ball.centre)
+
+
+def test_a_coordinate_outside_the_block_keeps_the_centre():
+    ball = Ball(np.array([5.0, 6.0]), 1.0, 3.0, np.array([0]))
+    known = stage(setting_of(np.ones((10, 2)), 10.0), Knowledge(), ball, 1.0, "s")
+    assert known.outputs[0].value[1] == 6.0
+
+
+# the look at lengths
+
+
+def looked(rows, mu, farthest=math.inf, noise=None, times=1.0):
+    setting = setting_of(rows, float(len(rows)), noise=noise)
+    return setting, noisy_lengths(
+        setting, Ball(np.zeros(5), 1.0, math.sqrt(5)), 5.0, mu, farthest=farthest, times=times
+    )
+
+
+def test_the_look_is_charged_as_one_histogram():
+    setting, found = looked(np.random.default_rng(0).normal(size=(400, 5)), 0.1)
+    assert setting.noise.asked == [("gaussian", found.event.stddev, len(found.value.counts))]
+    assert found.event.mu <= 0.1 * (1 + 1e-12)
+    assert found.value.counts.sum() == pytest.approx(400)
+    assert found.value.stddev == pytest.approx(10.0)
+
+
+def test_records_beyond_the_friends_are_left_out_of_the_look():
+    rows = np.random.default_rng(1).normal(size=(1000, 5))
+    rows[:20] *= 100
+    _, all_of_them = looked(rows, 1.0)
+    _, near = looked(rows, 1.0, farthest=8.0)
+    assert near.value.edges[-1] == 8.0
+    assert (near.value.counts[-1], near.value.total) == (0.0, pytest.approx(980))
+    radii = [looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 1.0, 5.0, 0.0) for seen in (all_of_them, near)]
+    assert radii[1] < 8.0 < radii[0]
+
+
+def test_the_end_of_the_look_lies_beyond_the_expected_length():
+    edges = read_edges(50.0, 3.0, farthest=0.1)
+    assert edges[-1] == pytest.approx(6.0)
+    assert (np.diff(edges) > 0).all()
+    assert read_edges(50.0, 3.0).tolist() == read_edges(50.0, 3.0, farthest=1e9).tolist()
+
+
+def test_the_radius_leaves_about_the_excess_that_noise_may_hide(seed):
+    rows = np.random.default_rng(seed).normal(size=(20_000, 5))
+    _, seen = looked(rows, 0.5, noise=SeededNoise(seed))
+    lengths = np.linalg.norm(rows, axis=1)
+    for mu in (0.02, 0.2):
+        radius = looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), mu, 5.0, 0.0)
+        target = OUTER_BIAS * 5.0**CORE_BIAS_POWER * math.sqrt(5) / mu
+        assert 0.05 * target < (np.maximum(lengths / radius - 1, 0)).sum() < 2 * target
+
+
+def test_a_radius_is_widened_by_one_factor_at_most_and_within_what_was_looked_at():
+    _, seen = looked(np.random.default_rng(2).normal(size=(500, 5)), 1.0)
+    tail = Tail.fitted(seen.value, 5.0, math.sqrt(5))
+    narrow, little, most = (looked_radius(tail, 0.2, 5.0, wide) for wide in (0.0, 4.0, 1e9))
+    assert narrow < little == 4.0 < most == WIDE_MOST * narrow
+    assert widened(tail.last_edge / 1.1, 1e9, tail) == tail.last_edge
+
+
+def test_bias_along_a_wide_coordinate_is_allowed_less():
+    _, seen = looked(np.random.default_rng(3).normal(size=(2000, 5)), 1.0)
+    alike, one_wide = (
+        looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 0.1, widest, 0.0) for widest in (5.0, 1.2)
+    )
+    assert one_wide > alike
+
+
+# whole runs
+
+
+SPECTRUM = np.linspace(2.0, 0.2, 12)
+
+
+def run(noise, seed=0, n=1500, **options):
+    rows = np.random.default_rng(seed).normal(size=(n, 12)) * SPECTRUM + 3.0
+    options = {"shape": Diagonal(SPECTRUM**2), "epsilon": 1.0, "delta": 1e-6} | options
+    return release_mean(rows, **with_options(noise=noise, **options))
+
+
+RUNS = {
+    "default": {},
+    "trusted radii": {"tails": "gaussian"},
+    "replace-one": {"neighbours": "replace-one"},
+    "unknown scale": {"scale": "learn"},
+    "unknown scale, replace-one": {"scale": "learn", "neighbours": "replace-one"},
+    "two stages": {"stages": 2},
+    "no stages": {"stages": 0},
+    "a sample for the core": {"core_sample": 1000},
+    "a sample, replace-one": {"core_sample": 1300, "neighbours": "replace-one", "scale": "learn"},
+}
+every_run = pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
+
+
+@every_run
+def test_every_draw_is_charged_and_the_total_is_within_the_branch(options):
+    noise = RecordingNoise()
+    ledger = run(noise, **options).ledger
+    events = [*ledger.before, *ledger.searches, *ledger.after]
+    drawn = [(scale, size) for kind, scale, size in noise.asked if kind == "gaussian"]
+    for event in events:  # a search draws its dimensions one by one, and may stop early
+        single = [(event.stddev, 1)] * event.dimension
+        whole = [(event.stddev, event.dimension)]
+        length = next(k for k in range(len(single), -1, -1) if drawn[:k] == single[:k])
+        taken = whole if drawn[:1] == whole else single[:length]
+        assert taken, event.purpose
+        drawn = drawn[len(taken) :]
+    assert drawn == []
+    branch = ledger.menu[ledger.chosen]
+    assert branch.ladder.length > 2
+    assert compose(event.mu for event in ledger.searches) <= branch.search_mu * (1 + 1e-12)
+    assert compose(event.mu for event in ledger.after) <= branch.mu
+    assert compose(event.mu for event in ledger.after) > 0.97 * branch.mu  # and little is wasted
+    assert ledger.delta() <= 1e-6
+
+
+@every_run
+def test_clipped_sums_are_charged_at_the_ball(options):
+    balls = 2 if options.get("neighbours") == "replace-one" else 1
+    ledger = run(RecordingNoise(), **options).ledger
+    stages = [event for event in ledger.after if event.purpose.startswith("stage")]
+    assert len(stages) == 0 if options.get("stages") == 0 else len(stages) > 0
+    for event in stages:
+        assert math.log2(event.sensitivity / (balls * BALL)).is_integer()
+
+
+@every_run
+def test_what_is_released_before_the_choice_does_not_depend_on_the_records(options):
+    """P9: the precision of the count and the menu, searches included, are fixed before anything is released."""
+    one, other = (run(RecordingNoise(), n=n, seed=n, **options).ledger for n in (1500, 4000))
+    assert [event.mu for event in one.before] == [event.mu for event in other.before]
+    if options.get("neighbours") != "replace-one":  # there the public number of records names one branch
+        assert one.menu == other.menu
+
+
+def test_stages_ask_for_growing_precision():
+    ledger = run(RecordingNoise(), stages=3, tails="gaussian").ledger
+    mus = [event.mu for event in ledger.after if event.purpose.startswith("stage")]
+    assert mus == sorted(mus)
+
+
+@pytest.mark.parametrize("options", [{}, {"scale": "learn"}, {"neighbours": "replace-one"}, {"stages": 0}])
+def test_the_stated_noise_is_that_of_the_ledger(options, monkeypatch):
+    """From the ledger alone: the weights of P21 give noise_stddev, but for what dividing by n̂ adds."""
+    chosen = []
+    monkeypatch.setattr(
+        known_shape, "best_schedule", lambda *args, **more: chosen.append(best_schedule(*args, **more)) or chosen[-1]
+    )
+    release = run(RecordingNoise(), **options)
+    count, weights = release.parameters["count"], chosen[-1].weights
+    vectors = [event for event in release.ledger.after if event.purpose != "lengths of the records"]
+    units = [e.stddev * e.step / (1 if e.purpose == "mean" else count) for e in vectors]
+    assert sum(weights) == pytest.approx(1)
+    spread = sum(math.sqrt(weight) / unit for weight, unit in zip(weights, units, strict=True)) ** -2
+    stated = release.noise_stddev**2 / SPECTRUM
+    assert (stated >= spread * (1 - 1e-9)).all()
+    assert stated == pytest.approx(spread, rel=0.1)
+    if options.get("neighbours") == "replace-one" or options.get("stages") == 0:  # nothing was divided by a noisy count
+        assert stated == pytest.approx(spread, rel=1e-9)
+
+
+@pytest.mark.parametrize(("options", "looks"), [({}, 1), ({"tails": "gaussian"}, 0), ({"stages": 0}, 0)])
+def test_lengths_are_looked_at_once_where_the_model_is_not_trusted(options, looks):
+    purposes = [event.purpose for event in run(RecordingNoise(), **options).ledger.after]
+    assert purposes.count("lengths of the records") == looks
+
+
+def test_the_reach_is_where_the_last_stage_clipped():
+    release = run(RecordingNoise())
+    assert release.reach.scale == pytest.approx(np.sqrt(SPECTRUM))
+    last = release.ledger.after[-1]
+    assert release.reach.radius == pytest.approx(last.step * last.sensitivity)
+    assert run(RecordingNoise(), stages=0).reach is None
+
+
+def test_a_rotated_shape_states_its_noise_exactly(seed):
+    """V must be constant for a shape that is not diagonal: only then is diag(M^{1/4} V M^{1/4}) = V·diag(M^{1/2})."""
+    rng = np.random.default_rng(seed)
+    rotation, _ = np.linalg.qr(rng.normal(size=(12, 12)))
+    covariance = rotation * SPECTRUM**2 @ rotation.T
+    rows = rng.normal(size=(1500, 12)) * SPECTRUM @ rotation.T
+    shape = Dense((covariance + covariance.T) / 2)
+    release = release_mean(
+        rows, shape=shape, epsilon=1.0, delta=1e-6, neighbours="replace-one", noise=SeededNoise(seed)
+    )
+    ratio = release.noise_stddev**2 / shape.root_diagonal(12)
+    assert ratio == pytest.approx(ratio[0], rel=1e-9)
+    assert release.reach is None
+
+
+class _Loud(RecordingNoise):
+    """Noise of a given number of standard deviations."""
+
+    def gaussian(self, stddev, size):
+        super().gaussian(stddev, size)
+        return np.full(size, round(2.0 * stddev), dtype=np.int64)
+
+
+def test_a_stage_forgets_the_centre_it_clipped_around(seed):
+    """Stage noise of +2 standard deviations shows as +2 of its own noise, whatever earlier noise did to the centre."""
+    rows = np.random.default_rng(seed).normal(size=(3000, 3))
+    core = knowledge((np.full(3, 0.1), np.full(3, 0.01)))
+    honest = Honest(np.full(3, 9.0), np.ones(3), False, 100.0)  # a ball that clips nobody
+    schedule = Schedule(None, 1.0, (0.3, 0.6), 0.0, (0.0, 0.2, 0.8), 3, 0.0)
+    found, *_ = run_schedule(setting_of(rows, 3000.0, noise=_Loud()), core, schedule, honest, 0.95)
+    for output in found.outputs[1:]:
+        assert output.value - rows.mean(axis=0) == pytest.approx(2 * np.sqrt(output.variance), abs=5e-4)

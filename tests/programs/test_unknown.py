@@ -1,0 +1,302 @@
+"""Nothing known: what is drawn is charged, what is chosen is public, and every refusal is reachable."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from charges import SCALARS, SEARCHES, precision, uncharged
+from flat_options import with_options
+from recording import RecordingNoise
+
+from dimfree import release_mean
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
+from dimfree.data.records import Records
+from dimfree.errors import InvalidRecords
+from dimfree.kernel.statistics import stable
+from dimfree.kernel.statistics.distances import pair_distances
+from dimfree.noise import SeededNoise
+from dimfree.programs import unknown
+from dimfree.programs.choose.constants import (
+    CORE_ALONE_SHARE,
+    CORE_SHARES,
+    MOST_SENSITIVE_CORE,
+    RADIUS_SEARCH_SHARE,
+    SEARCH_LIKELY,
+)
+from dimfree.programs.choose.core import Size
+from dimfree.programs.learn.scale import LearnedRadius, learn_radius, radius_clearance
+from dimfree.programs.run import NO_SCALE, TOO_FEW, UNSTABLE
+from dimfree.release import ESTIMATORS
+
+ADD, REPLACE = "add-remove", "replace-one"
+BUDGET = {"epsilon": 4.0, "delta": 1e-6}
+both = pytest.mark.parametrize("relation", [ADD, REPLACE])
+COUNT, DIMENSION = 600, 5
+
+
+@pytest.fixture(scope="module")
+def table():
+    return np.random.default_rng(3).normal(size=(COUNT, DIMENSION)) * [3.0, 1.0, 1.0, 0.1, 0.1] - 4.0
+
+
+def release(X, relation=ADD, **options):
+    return release_mean(X, **with_options(**{**BUDGET, "core": "stable", "neighbours": relation, **options}))
+
+
+# charged is what was drawn
+
+
+def first_coin(noise):
+    return next(index for index, asked in enumerate(noise.asked) if asked[0] == "coin")
+
+
+@both
+def test_every_draw_is_charged_in_order(table, relation):
+    noise = RecordingNoise()
+    found = release(table, relation, noise=noise)
+    ledger = found.ledger
+    assert not found.refused
+    assert uncharged(noise, (*ledger.before, *ledger.searches, *ledger.after)) == []
+    assert [asked[0] for asked in noise.asked].count("coin") == 1
+    drawn_before = RecordingNoise(asked=noise.asked[: first_coin(noise)])
+    assert uncharged(drawn_before, (*ledger.before, *ledger.searches)) == []  # the bit comes between
+
+
+@both
+def test_totals_stay_within_the_branch(table, relation):
+    ledger = release(table, relation, noise=SeededNoise(1)).ledger
+    branch = ledger.menu[ledger.chosen]
+    assert precision(ledger.searches) <= branch.search_mu**2 * (1 + 1e-12)
+    assert 0.98 * branch.mu**2 < precision(ledger.after) <= branch.mu**2
+    assert ledger.delta() <= BUDGET["delta"]
+    recount = ["number of records"] if relation == ADD else []
+    assert [event.purpose for event in ledger.searches] == recount + ["friend radius"] * 2
+    assert {event.purpose for event in ledger.after} >= {"mean", "variances", "unit of the scores", "stage 1"}
+    others = (*SEARCHES, *SCALARS, "lengths of the records")
+    vectors = [event for event in ledger.after if event.purpose not in others]
+    assert all(event.dimension == DIMENSION for event in vectors)
+
+
+def test_under_add_remove_the_whole_menu_is_charged_and_under_replace_one_a_branch(table):
+    added, replaced = (release(table, relation, noise=SeededNoise(1)).ledger for relation in (ADD, REPLACE))
+    assert len(added.menu) > 1
+    assert [event.purpose for event in added.before] == ["number of records"]
+    assert (len(replaced.menu), replaced.chosen, replaced.before) == (1, 0, ())
+
+
+@both
+def test_a_large_table_is_sampled_for_the_core_alone(table, relation):
+    noise = RecordingNoise()
+    many = np.concatenate([table] * 2)
+    found = release(many, relation, noise=noise, core_sample=500)
+    sampled = [asked for asked in noise.asked if asked[0] == "below"]
+    draws = 1 if relation == "add-remove" else 2  # a coin for each record, or two keys, so that none tie
+    assert [asked[2] for asked in sampled] == [len(many)] * draws
+    assert noise.asked.index(sampled[0]) < first_coin(noise)  # the same sample for searches and core
+    assert "radius" in found.parameters
+
+
+# refusals
+
+
+@both
+def test_too_few_records_are_refused(relation):
+    noise = RecordingNoise()
+    found = release(np.zeros((8, 2)), relation, noise=noise)
+    assert found.refusal == TOO_FEW
+    assert found.ledger.searches == found.ledger.after == ()
+    assert len(noise.asked) == (1 if relation == ADD else 0)
+    assert found.ledger.delta() <= (BUDGET["delta"] if relation == ADD else 0.0)
+
+
+@both
+@pytest.mark.parametrize("value", [0.0, 3.25, 1.7e308])
+def test_records_that_do_not_vary_have_no_scale(relation, value):
+    noise = RecordingNoise()
+    found = release(np.full((COUNT, 3), value), relation, noise=noise)
+    assert found.refusal == NO_SCALE
+    assert found.ledger.after == ()
+    assert uncharged(noise, (*found.ledger.before, *found.ledger.searches)) == []
+    assert "coin" not in {asked[0] for asked in noise.asked}
+
+
+@both
+@pytest.mark.parametrize("window", [(1e-6, 1e-3), (1e3, 1e6)])
+def test_a_scale_outside_the_window_is_refused(table, relation, window):
+    assert release(table, relation, window=window, noise=RecordingNoise()).refusal == NO_SCALE
+
+
+@both
+def test_an_unlucky_bit_refuses_with_what_was_drawn_charged(table, relation):
+    noise = RecordingNoise(heads=False)
+    found = release(table, relation, noise=noise)
+    assert found.refusal == UNSTABLE
+    assert found.ledger.after == ()
+    assert noise.asked[-1][0] == "coin"  # nothing is drawn after it
+    assert uncharged(noise, (*found.ledger.before, *found.ledger.searches)) == []
+
+
+def test_the_public_refusal_comes_before_any_value_is_read(monkeypatch):
+    def locked(self, *args, **kwargs):
+        raise AssertionError("a value was read")
+
+    for name in ("blocks", "sparse_blocks"):
+        monkeypatch.setattr(Records, name, locked, raising=False)
+    few = np.full((8, 2), np.nan)
+    found = release(few, REPLACE, noise=RecordingNoise())
+    assert found.refusal == TOO_FEW
+    assert found.ledger.events == ()
+    assert found.ledger.delta() == 0
+    with pytest.raises((AssertionError, InvalidRecords)):
+        release(np.full((COUNT, 2), np.nan), REPLACE, noise=RecordingNoise())
+
+
+# what is chosen, and from what
+
+
+def test_the_choice_sees_public_numbers_only(table):
+    """Two tables of the same released size are treated alike until the searches have spoken."""
+    asked = []
+    for rows in (table, 50 * table[::-1] + 3):
+        noise = RecordingNoise()
+        release(rows, noise=noise)
+        asked.append([draw for draw in noise.asked if draw[0] == "gaussian"][:4])
+    assert asked[0] == asked[1]
+
+
+def run_of(table, relation=ADD):
+    """The run that release_mean would make, caught on its way."""
+    caught = []
+
+    def catch(run):
+        caught.append(run)
+        return unknown.release_unknown(run)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(ESTIMATORS, "unknown", ESTIMATORS["unknown"]._replace(release=catch))
+        release(table, relation, noise=RecordingNoise())
+    return caught[0]
+
+
+@both
+def test_more_records_afford_a_longer_ladder(table, relation):
+    run = run_of(table, relation)
+    calibrate = calibrate_private_count if relation == ADD else calibrate_public_count
+    menu = calibrate(Budget(**BUDGET), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
+    stddev = menu.count_stddev
+    choices = [unknown.choose_core(run, menu, Size(n, stddev, 10**6)) for n in (5, 250, 600, 3000, 10**5)]
+    assert choices[0] is None
+    mus = [choice.branch.mu for choice in choices if choice]
+    assert mus == sorted(mus)
+    assert choices[-1].branch == max(menu.tested, key=lambda branch: branch.mu)
+    for choice in filter(None, choices):
+        assert Fraction(11, 20) < choice.full_share < 1
+        assert choice.budget > choice.branch.ladder.length
+        assert (choice.floor is None) == (relation == REPLACE)
+
+
+def test_the_share_of_the_core_is_held_between_public_ends(table):
+    run = run_of(table)
+    menu = calibrate_private_count(Budget(**BUDGET), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
+    choice = unknown.choose_core(run, menu, Size(600.0, menu.count_stddev, 10**6))
+    size = Size(600.0, menu.count_stddev, 10**6)
+    learned = [LearnedRadius(radius, 1.0, True, ()) for radius in (1e-60, 0.3, 1e60)]
+    shares = [unknown.core_share(choice, size, each, 100) for each in learned]
+    assert unknown.core_share(choice, size, learned[0], 10**8) == CORE_ALONE_SHARE  # stages would not help
+    assert shares[0] == CORE_SHARES[0]
+    assert shares[-1] == CORE_SHARES[1]
+    assert shares == sorted(shares)
+
+
+# the radius
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_the_radius_follows_the_scale(table, scale):
+    run = run_of(table * scale)
+    pairs = pair_distances(run.space, None)
+    noise = RecordingNoise()
+    found = learn_radius(pairs, (1e-6, 1e6), float(COUNT), 0.4, Neighbours.ADD_REMOVE, noise=noise)
+    spread = math.sqrt(float(table.var(axis=0).sum())) * scale
+    assert found.found
+    assert 1.5 * spread < found.radius < 12 * spread
+    assert found.trace == pytest.approx(spread**2, rel=0.6)
+    assert uncharged(noise, found.events) == []
+    assert precision(found.events) <= 0.4**2 * (1 + 1e-12)
+
+
+def test_few_records_or_little_precision_cannot_learn_a_radius():
+    window = (1e-6, 1e6)
+    assert radius_clearance(1e4, window, 0.1, Neighbours.ADD_REMOVE) > SEARCH_LIKELY
+    assert radius_clearance(10.0, window, 0.1, Neighbours.ADD_REMOVE) < SEARCH_LIKELY
+    assert radius_clearance(1e4, window, 1e-4, Neighbours.ADD_REMOVE) < SEARCH_LIKELY
+    assert radius_clearance(-5.0, window, 10.0, Neighbours.ADD_REMOVE) == 0
+
+
+# few people
+
+
+@pytest.fixture(scope="module")
+def few_menu(table):
+    run = run_of(table)
+    return run, calibrate_private_count(Budget(1.0, 1e-6), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
+
+
+def test_a_released_number_below_the_smallest_core_takes_the_smallest_floor(few_menu):
+    """P14: n_0 does not follow n̂ below N_K, and only far below is the answer a public refusal."""
+    run, menu = few_menu
+    found = {n: unknown.choose_core(run, menu, Size(float(n), menu.count_stddev, 4096)) for n in range(-200, 500)}
+    needed = [choice.needs for choice in found.values() if choice]
+    assert 190 < min(needed) < 240
+    first = min(n for n, choice in found.items() if choice)
+    assert first + 2.65 * menu.count_stddev == pytest.approx(found[first].needs, abs=1)
+    assert all(found[n] is not None for n in range(first, 500))
+    for choice in filter(None, found.values()):
+        assert choice.sensitivity <= MOST_SENSITIVE_CORE
+        assert stable.admissible(choice.floor + 3, choice.full_share, choice.budget, Neighbours.ADD_REMOVE)
+        bound = stable.sensitivity(choice.floor + 3, choice.full_share, choice.budget, Neighbours.ADD_REMOVE)
+        assert choice.sensitivity == bound  # S at n_low = n_0 + 3
+
+
+@pytest.mark.parametrize("n", [-1e9, -1.0, 0.0, 1.0, 50.0, math.nextafter(1e15, 0)])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 100.0])
+def test_any_released_number_is_answered_by_a_choice_or_by_none(table, n, epsilon):
+    run = run_of(table)
+    menu = calibrate_private_count(Budget(epsilon, 1e-6), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
+    choice = unknown.choose_core(run, menu, Size(n, menu.count_stddev, 4096))
+    assert choice is None or choice.floor >= 2 * choice.budget - 5  # n_low >= 2 (B - 1)
+    assert n > 0 or choice is None
+
+
+def test_two_counts_are_combined_by_their_precision():
+    size = Size(100.0, 30.0, 4096).combined(140.0, 10.0)
+    assert size.count == pytest.approx(136.0)
+    assert size.stddev == pytest.approx(30 / math.sqrt(10))
+    assert Size(2.0, 30.0, 4096).combined(-900.0, 10.0).count == 1.0  # a number of records to divide by
+
+
+def test_a_better_count_brings_the_floor_closer(few_menu):
+    run, menu = few_menu
+    rough = Size(300.0, menu.count_stddev, 4096)
+    choice = unknown.choose_core(run, menu, rough)
+    again = unknown.chosen_again(run, choice, rough.combined(300.0, menu.count_stddev / 3))
+    assert again.branch == choice.branch
+    assert again.floor > choice.floor
+    assert again.sensitivity < choice.sensitivity
+    nothing = unknown.chosen_again(run, choice, rough.combined(-1e6, menu.count_stddev / 3))
+    assert nothing.floor <= choice.floor  # the smallest floor, never none
+
+
+@pytest.mark.parametrize("columns", [30, 1000])
+def test_with_few_records_noise_is_stated_as_it_is(columns, rng):
+    """240 records at epsilon = 1: stages for 30 columns, the core's own mean for 1000."""
+    table = rng.normal(size=(240, columns)) + 3.0
+    found = [release(table, epsilon=1.0, noise=SeededNoise(seed)) for seed in range(12)]
+    errors = [np.linalg.norm(each.mean - table.mean(axis=0)) for each in found if not each.refused]
+    stated = [np.linalg.norm(each.noise_stddev) for each in found if not each.refused]
+    assert len(errors) >= 11
+    assert 0.75 < math.sqrt(np.mean(np.square(np.array(errors) / stated))) < 1.3
+    stages = sum(event.purpose.startswith("stage") for event in found[-1].ledger.after)
+    assert (stages > 0) == (columns == 30)

@@ -1,0 +1,340 @@
+"""The four shapes: M^{-1/4} record by record, M^{1/4}, traces of roots; what is no shape is refused with a remedy."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dimfree.errors import InvalidParameter
+from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank, as_shape
+
+D = 7
+VARIANCES = np.array([4.0, 1e-4, 9.0, 100.0, 0.25, 1.0, 16.0])
+BASIS = np.linalg.qr(np.random.default_rng(1).standard_normal((D, 3)))[0]
+MIXING = np.random.default_rng(2).standard_normal((D, D))
+COVARIANCE = MIXING @ MIXING.T + 0.1 * np.eye(D)
+ALONG, TAIL = np.array([5.0, 2.0, 1e-3]), 0.3
+LOW_RANK_COVARIANCE = (BASIS * ALONG) @ BASIS.T + TAIL * (np.eye(D) - BASIS @ BASIS.T)
+
+KINDS = [
+    pytest.param(Isotropic(3.0), 9.0 * np.eye(D), id="isotropic"),
+    pytest.param(Diagonal(VARIANCES), np.diag(VARIANCES), id="diagonal"),
+    pytest.param(Dense(COVARIANCE), COVARIANCE, id="dense"),
+    pytest.param(LowRank(BASIS, ALONG, TAIL), LOW_RANK_COVARIANCE, id="low-rank"),
+]
+every_kind = pytest.mark.parametrize(("shape", "covariance"), KINDS)
+
+
+def same_bits(a, b):
+    return a.shape == b.shape and np.array_equal(a.view(np.int64), b.view(np.int64))
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(42)
+    return rng.standard_normal((29, D)) * 10.0 ** rng.uniform(-5, 5, (29, D))
+
+
+@every_kind
+def test_rescale_four_times_undoes_the_covariance(shape, covariance):
+    result = covariance.copy()
+    for _ in range(4):
+        result = shape.rescale(result)
+    assert np.allclose(result, np.eye(D), atol=1e-9)
+
+
+@every_kind
+def test_rescaled_records_have_the_root_as_covariance(shape, covariance):
+    """M^{-1/4} M M^{-1/4} = M^{1/2}: the covariance the radius and the noise are computed from."""
+    root = scipy.linalg.sqrtm(covariance)
+    assert np.allclose(shape.rescale(shape.rescale(covariance).T), root, rtol=1e-9, atol=1e-9)
+    assert np.allclose(shape.root_diagonal(D), np.diagonal(root), rtol=1e-9)
+    assert np.allclose(shape.spectrum(D), np.sort(np.linalg.eigvalsh(root))[::-1], rtol=1e-9)
+    assert shape.trace_root(D) == pytest.approx(np.trace(root), rel=1e-9)
+    assert shape.trace_root(D) == pytest.approx(shape.root_diagonal(D).sum(), rel=1e-12)
+
+
+@every_kind
+def test_restore_undoes_rescale(shape, covariance, rows):
+    for row, rescaled in zip(rows, shape.rescale(rows), strict=True):
+        assert np.allclose(shape.restore(rescaled), row, rtol=0, atol=1e-10 * np.abs(row).max())
+
+
+@every_kind
+def test_each_record_is_rescaled_alone(shape, covariance, rows):
+    whole = shape.rescale(rows)
+    assert all(same_bits(shape.rescale(rows[i : i + 1].copy())[0], whole[i]) for i in range(len(rows)))
+    assert same_bits(shape.rescale(np.asfortranarray(rows[::-1])), whole[::-1].copy())
+    strange = rows.copy()
+    strange[4], strange[5, 2], strange[6] = 1e300, np.nan, np.inf
+    changed = shape.rescale(strange)
+    assert same_bits(np.delete(changed, [4, 5, 6], axis=0), np.delete(whole, [4, 5, 6], axis=0))
+    assert np.isnan(changed[5:7]).all()
+    assert np.isfinite(changed[4]).all()
+
+
+@every_kind
+def test_rescale_leaves_its_input_and_returns_a_new_array(shape, covariance, rows):
+    kept = rows.copy()
+    result = shape.rescale(rows)
+    assert not np.shares_memory(result, rows)
+    result[:] = 0
+    assert same_bits(rows, kept)
+    rows.setflags(write=False)
+    shape.rescale(rows)
+
+
+@every_kind
+def test_huge_records_stay_finite_even_when_numpy_is_told_to_raise(shape, covariance):
+    with np.errstate(all="raise"):
+        result = shape.rescale(np.full((2, D), 1.7e308) * [[1.0], [-1.0]])
+    assert np.isfinite(result).all()
+    assert same_bits(result[0], -result[1])
+
+
+@every_kind
+def test_frozen_with_read_only_arrays(shape, covariance):
+    with pytest.raises(AttributeError, match="frozen"):
+        shape.scale = 2.0
+    with pytest.raises(AttributeError, match="frozen"):
+        del shape.variances
+    with pytest.raises(ValueError, match="read-only"):
+        shape.spectrum(D)[0] = 1.0
+    for name in ("variances", "covariance", "basis"):
+        assert not getattr(shape, name, np.zeros(0)).size or not getattr(shape, name).flags.writeable
+
+
+@every_kind
+def test_copies_pickles_and_equality(shape, covariance):
+    for other in (copy.copy(shape), copy.deepcopy(shape), pickle.loads(pickle.dumps(shape))):
+        assert other == shape
+        assert hash(other) == hash(shape)
+        assert same_bits(other.rescale(np.eye(D)), shape.rescale(np.eye(D)))
+    assert sum(shape == param.values[0] for param in KINDS) == 1
+    assert shape != "shape"
+
+
+@every_kind
+def test_a_rescaling_on_its_way_to_another_machine_keeps_its_bits(shape, covariance, rows, monkeypatch):
+    """There LAPACK may factorise with other last bits; a record must not be told by who rescaled it."""
+    sent, expected = pickle.dumps(shape.rescaling()), shape.rescale(rows)
+    for name in ("eigh", "qr"):
+        ours = getattr(np.linalg, name)
+        monkeypatch.setattr(
+            np.linalg, name, lambda matrix, ours=ours: tuple(part * (1 + 1e-9) for part in ours(matrix))
+        )
+    assert same_bits(pickle.loads(sent)(rows), expected)
+    if isinstance(shape, Dense | LowRank):  # the partner: derived anew it would be another
+        assert not same_bits(pickle.loads(pickle.dumps(shape)).rescale(rows), expected)
+
+
+def test_a_different_parameter_is_a_different_shape():
+    assert Isotropic(1.0) != Isotropic(2.0)
+    assert Diagonal([1.0, 2.0]) != Diagonal([2.0, 1.0])
+    assert LowRank(BASIS, ALONG, TAIL) != LowRank(BASIS, ALONG, 2 * TAIL)
+    assert Dense([[1.0, 0.0], [0.0, 1.0]]) == Dense([[1.0, -0.0], [0.0, 1.0]])
+    assert hash(Dense([[1.0, 0.0], [0.0, 1.0]])) == hash(Dense([[1.0, -0.0], [0.0, 1.0]]))
+
+
+def test_later_writes_to_the_callers_array_change_nothing():
+    mine = VARIANCES.copy()
+    shape = Diagonal(mine)
+    mine[0] = 1e9
+    assert shape == Diagonal(VARIANCES)
+    assert mine.flags.writeable
+
+
+@every_kind
+def test_short_repr(shape, covariance):
+    assert len(repr(shape)) < 80
+    assert type(shape).__name__ in repr(shape)
+
+
+def test_dimensions():
+    assert Isotropic(1).dimension is None
+    assert (Diagonal(VARIANCES).dimension, Dense(COVARIANCE).dimension, LowRank(BASIS, ALONG, 1).dimension) == (D, D, D)
+
+
+@pytest.mark.parametrize("act", ["rescale", "restore", "root_diagonal", "spectrum", "trace_root"])
+@every_kind
+def test_another_width_is_refused(shape, covariance, act):
+    argument = {"rescale": np.ones((2, D + 1)), "restore": np.ones(D + 1)}.get(act, D + 1)
+    if shape.dimension is None:
+        getattr(shape, act)(argument)
+        return
+    with pytest.raises(InvalidParameter, match=f"fit a shape for {D} dimension"):
+        getattr(shape, act)(argument)
+
+
+def test_rows_of_the_wrong_rank_are_refused():
+    with pytest.raises(InvalidParameter, match="rank 2"):
+        Isotropic(1.0).rescale(np.ones(3))
+    with pytest.raises(InvalidParameter, match="rank 1"):
+        Isotropic(1.0).restore(1.0)
+
+
+@pytest.mark.parametrize(
+    "shape", [Isotropic(2.0), Diagonal([4.0]), Dense([[4.0]]), LowRank([[1.0]], [4.0], 9.0)], ids=lambda s: repr(s)
+)
+def test_one_dimension(shape):
+    assert shape.rescale([[3.0]])[0, 0] == pytest.approx(3 / np.sqrt(2))
+    assert shape.restore([3.0])[0] == pytest.approx(3 * np.sqrt(2))
+    assert shape.trace_root(1) == pytest.approx(2.0)
+    assert shape.root_diagonal(1)[0] == pytest.approx(2.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(hnp.arrays(np.float64, st.integers(1, 8), elements=st.floats(1e-300, 1e300)))
+def test_ill_scaled_variances_stay_finite_and_positive(variances):
+    with np.errstate(all="raise"):
+        shape = Diagonal(variances)
+        restored = shape.restore(shape.rescale(np.ones((1, variances.size)))[0])
+        roots = shape.root_diagonal(variances.size)
+    assert np.allclose(restored, 1.0)
+    assert np.allclose(roots**2 / variances, 1.0)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-151, 1.0, 1e151, 1e300])
+def test_a_covariance_of_any_magnitude(factor):
+    small = COVARIANCE / np.abs(COVARIANCE).max()
+    dense, low = Dense(small * factor), LowRank(BASIS, ALONG * factor, TAIL * factor)
+    assert dense.trace_root(D) == pytest.approx(Dense(small).trace_root(D) * np.sqrt(factor))
+    assert low.trace_root(D) == pytest.approx(LowRank(BASIS, ALONG, TAIL).trace_root(D) * np.sqrt(factor))
+    for shape, unit in ((dense, Dense(small)), (low, LowRank(BASIS, ALONG, TAIL))):
+        assert np.allclose(shape.rescale(np.eye(D)) * factor**0.25, unit.rescale(np.eye(D)))
+        assert np.allclose(shape.root_diagonal(D) / np.sqrt(factor), unit.root_diagonal(D))
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300, 1.7e308])
+def test_an_isotropic_scale_of_any_magnitude(scale):
+    shape = Isotropic(scale)
+    assert np.isfinite(shape.rescale([[1.0]])).all()
+    assert shape.restore([1.0])[0] == pytest.approx(np.sqrt(scale))
+    assert shape.trace_root(1) == scale
+
+
+def test_a_nearly_orthonormal_basis_is_polished():
+    rough = BASIS.astype(np.float32)
+    shape = LowRank(rough, [1e12, 1e12, 1e12], 1e-12)
+    row = np.random.default_rng(3).standard_normal(D)
+    assert np.allclose(shape.restore(shape.rescale(row[None])[0]), row, rtol=0, atol=1e-6)
+    assert np.allclose(shape.rescale(BASIS.T) * 1e3, BASIS.T, atol=1.0)
+    assert not np.allclose(rough.T @ rough, np.eye(3), rtol=0, atol=1e-12)  # there was something to polish
+
+
+def test_a_basis_of_all_directions_ignores_the_tail():
+    full = np.linalg.qr(MIXING)[0]
+    variances = np.arange(1.0, D + 1)
+    assert np.allclose(LowRank(full, variances, 1e4).root_diagonal(D), LowRank(full, variances, 1.0).root_diagonal(D))
+
+
+SINGULAR = np.outer(np.ones(3), np.ones(3)) + np.diag([1.0, 0.0, 0.0])
+FEW_RECORDS = np.cov(np.random.default_rng(4).standard_normal((20, 40)), rowvar=False)
+REMEDY = "floor.*LowRank.*project"
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Isotropic(0), "scale=0 .*above 0"),
+        (lambda: Isotropic(np.inf), "scale=inf"),
+        (lambda: Isotropic("wide"), "scale='wide'"),
+        (lambda: Diagonal([1.0, 0.0]), r"every entry of variances above 0.*" + REMEDY),
+        (lambda: Diagonal([-1.0, 1.0]), r"every entry of variances above 0.*" + REMEDY),
+        (lambda: Diagonal([1.0, np.nan]), "variances to be finite"),
+        (lambda: Diagonal([1.0, np.inf]), "variances to be finite"),
+        (lambda: Diagonal([]), "non-empty"),
+        (lambda: Diagonal(np.eye(2)), "rank 1"),
+        (lambda: Diagonal(2.0), "rank 1"),
+        (lambda: Diagonal(["a", "b"]), "real numbers"),
+        (lambda: Diagonal([1 + 2j]), "real numbers"),
+        (lambda: Diagonal([True, True]), "real numbers"),
+        (lambda: Diagonal([[1.0], [1.0, 2.0]]), "different lengths"),
+        (lambda: Diagonal(np.array([1.0, None])), "real numbers"),
+        (lambda: Dense(np.ones((2, 3))), "square"),
+        (lambda: Dense([1.0, 2.0]), "rank 2"),
+        (lambda: Dense([[1.0, np.nan], [np.nan, 1.0]]), "covariance to be finite"),
+        (lambda: Dense([[1.0, 0.5], [0.5 + 1e-6, 1.0]]), "symmetric"),
+        (lambda: Dense([[1e-12, 1e-13], [0.0, 1.0]]), "definite|symmetric"),
+        (lambda: Dense([[1.0, 1e-7], [-1e-7, 1e-12]]), "symmetric"),
+        (lambda: Dense([[1.0, 2.0], [2.0, 1.0]]), "positive definite.*" + REMEDY),
+        (lambda: Dense(SINGULAR), "positive definite.*" + REMEDY),
+        (lambda: Dense(FEW_RECORDS), "positive definite.*" + REMEDY),
+        (lambda: Dense(np.zeros((2, 2))), "diagonal of covariance.*" + REMEDY),
+        (lambda: Dense([[1e-300, 1e300], [1e300, 1.0]]), "positive definite"),
+        (lambda: Dense([[1.0, 1.7e308], [-1.7e308, 1.0]]), "symmetric"),
+        (lambda: Dense(scipy.sparse.eye(3)), "real numbers"),
+        (lambda: LowRank(2 * BASIS, ALONG, TAIL), "orthonormal.*qr"),
+        (lambda: LowRank(BASIS + 1e-4, ALONG, TAIL), "orthonormal"),
+        (lambda: LowRank(BASIS * 1e300, ALONG, TAIL), "orthonormal"),
+        (lambda: LowRank(BASIS.T, ALONG, TAIL), r"k <= d.*basis\.T"),
+        (lambda: LowRank(BASIS[:, 0], ALONG[:1], TAIL), "basis.*rank 2"),
+        (lambda: LowRank(np.zeros((D, 0)), [], TAIL), "non-empty"),
+        (lambda: LowRank(BASIS, ALONG[:2], TAIL), "one entry per column of basis, 3 in all"),
+        (lambda: LowRank(BASIS, [1.0, 0.0, 1.0], TAIL), "every entry of variances above 0"),
+        (lambda: LowRank(BASIS, ALONG, 0.0), "tail=0.0"),
+        (lambda: LowRank(BASIS, ALONG, np.nan), "tail=nan"),
+    ],
+)
+def test_what_is_no_shape_is_refused_with_a_remedy(build, message):
+    with pytest.raises(InvalidParameter, match="(?s)" + message):
+        build()
+
+
+@pytest.mark.parametrize(
+    "covariance",
+    [
+        [[1.0, 0.5], [0.5 + 1e-10, 1.0]],
+        [[1e-6, 0.0], [0.0, 3e5]],
+        [[1, 0], [0, 2]],
+        np.array([[2.0, 1.0], [1.0, 2.0]], dtype=np.float32),
+    ],
+    ids=["rounding", "ill-conditioned", "integers", "single precision"],
+)
+def test_what_is_a_covariance_is_accepted(covariance):
+    shape = Dense(covariance)
+    assert np.allclose(shape.spectrum(2)[::-1] ** 2, np.linalg.eigvalsh(np.asarray(covariance, float)))
+
+
+def test_as_shape_reads_the_short_way():
+    assert as_shape(VARIANCES, None, D) == Diagonal(VARIANCES)
+    assert as_shape(VARIANCES.tolist(), None, D) == Diagonal(VARIANCES)
+    assert as_shape(COVARIANCE, None, D) == Dense(COVARIANCE)
+    assert as_shape(2.0, None, 1) == Diagonal([2.0])
+    assert as_shape([2.0], None, 1) == Diagonal([2.0])
+    assert as_shape([[2.0]], None, 1) == Dense([[2.0]])
+    shape = LowRank(BASIS, ALONG, TAIL)
+    assert as_shape(None, shape, D) is shape
+    assert as_shape(None, Isotropic(2.0), 12345) == Isotropic(2.0)
+
+
+@pytest.mark.parametrize(
+    ("covariance", "shape", "message"),
+    [
+        (None, None, "covariance=.*publicly known.*Isotropic"),
+        (VARIANCES, Isotropic(1.0), "not both"),
+        (None, "round", "Isotropic.*'auto' or 'paper' to learn it, got 'round'"),
+        ("auto", None, "covariance to be.*got 'auto'"),
+        (None, VARIANCES, "Diagonal.*got <ndarray>"),
+        (None, Isotropic, "got <ABCMeta>"),
+        (Isotropic(1.0), None, "got <Isotropic>.*shape="),
+        (2.0, None, "variances or a .*got 2.0.*Isotropic"),
+        (np.ones((D, D, D)), None, "variances or a"),
+        (VARIANCES[:-1], None, f"covariance for {D} dimension"),
+        (COVARIANCE[1:, 1:], None, f"covariance for {D} dimension"),
+        (None, Diagonal([1.0]), f"shape for {D} dimension"),
+        (VARIANCES[None], None, "square"),
+        (-VARIANCES, None, "covariance.*above 0.*" + REMEDY),
+        ([[1.0], [1.0, 2.0]], None, "different lengths"),
+        (np.array(["a"] * D), None, "real numbers"),
+    ],
+)
+def test_as_shape_refuses_with_a_remedy(covariance, shape, message):
+    with pytest.raises(InvalidParameter, match="(?s)" + message):
+        as_shape(covariance, shape, D)
