@@ -2,7 +2,7 @@
 
 A record is in one group at most, so what a group's run gives away about it is given away once, whatever the number of
 groups; the run that learned the shape comes on top, and with keys="private" the search for the groups
-(`estimators.group_keys`). Proof: proofs/release_groups.md.
+(`PrivateGroups.search`). Proof: proofs/kernel.md (G1).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +71,7 @@ def release_means(
 
     Guarantee: for tables that differ by one record, or with `unit` by one person with all their rows, all outcomes
     together, refusals included, are (epsilon, delta)-indistinguishable, under the conditions of `release_mean`. Proof:
-    proofs/release_groups.md. One record is in one group, so the groups cost no more than one of them does.
+    proofs/kernel.md (G1). One record is in one group, so the groups cost no more than one of them does.
 
     Each column by its own spread (objective="relative"): every group is a release of its own, with the whole budget.
 

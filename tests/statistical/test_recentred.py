@@ -11,7 +11,7 @@ from dimfree.noise import SeededNoise
 from dimfree.shapes import Dense, Diagonal
 
 FALSE_ALARM = 1e-6
-RELEASES, RECORDS = 60, 8000  # so many that hardly anybody is clipped: see proofs/programs/stages.md, S4
+RELEASES, RECORDS = 60, 8000  # so many that hardly anybody is clipped
 SPECTRUM = np.concatenate([np.linspace(3.0, 1.0, 20), np.full(100, 0.5)])
 DIMENSION = len(SPECTRUM)
 

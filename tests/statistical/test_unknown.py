@@ -10,7 +10,7 @@ from dimfree import SeededNoise, release_mean
 
 FALSE_ALARM = 1e-6
 RELEASES, RECORDS, DIMENSION = 20, 2000, 50
-BAND = 0.1  # of the stated noise; the rest is what clipping does to a table (proofs/programs/variances.md)
+BAND = 0.1  # of the stated noise; the rest is what clipping does to a table (docs/how_it_works.md)
 PASS = 0.99
 SPECTRA = {
     "flat": np.ones(40),

@@ -7,7 +7,7 @@ from dimfree.errors import InvalidParameter
 
 MOST_COLUMNS = (
     2**22
-)  # what the error bounds of proofs/statistics/friends.md and proofs/statistics/distances.md are stated for
+)  # what the error bounds of proofs/statistics/friends.md and proofs/statistics/friends.md are stated for
 
 
 def check_same_columns(name: str, names: Sequence[str] | None, columns: Sequence[str] | None) -> None:

@@ -147,7 +147,7 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
 
     Guarantee: all of them at once are (composed.epsilon(delta), delta)-private for every delta, if the number of
     releases and the budget and parameters of each were decided without looking at any output.
-    Proof: proofs/accounting/several_runs/composed_runs.md (M9). Gaussians add up by precision, tests by the curves of
+    Proof: proofs/accounting/composition.md (M9). Gaussians add up by precision, tests by the curves of
     their losses.
 
     Parameters

@@ -2,7 +2,7 @@
 
 A run is Gaussian releases, then one of several branches, chosen by public numbers. The Gaussians of several runs add up
 by precision; the choice of each run enters a composition by its profile D*.
-Proof: proofs/accounting/several_runs/composed_runs.md (M9).
+Proof: proofs/accounting/composition.md (M9).
 """
 
 from dataclasses import dataclass

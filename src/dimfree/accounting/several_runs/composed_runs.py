@@ -1,7 +1,7 @@
 """The joint (epsilon, delta) of several runs about the same people (M9).
 
 Gaussian releases before each run's choice add up by precision, in any order; the choice of a branch enters by its
-profile D*. The result is far less than the sum of the epsilons. Proof: proofs/accounting/several_runs/composed_runs.md.
+profile D*. The result is far less than the sum of the epsilons. Proof: proofs/accounting/composition.md.
 """
 
 import math

@@ -1,6 +1,6 @@
 """A budget of which a part finds the keys of groups, ahead of the runs about the groups (M9).
 
-Proof: proofs/release_groups.md (keys that nobody listed).
+Proof: proofs/kernel.md (G1).
 """
 
 import math

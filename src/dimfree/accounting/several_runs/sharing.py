@@ -1,7 +1,7 @@
 """Divides one budget among runs about the same people, so that together they spend all of it (M9).
 
 The shares are shares of Gaussian precision. The epsilons of the parts add up to more than the whole, but the parts
-compose to at most the whole. Proof: proofs/accounting/several_runs/composed_runs.md.
+compose to at most the whole. Proof: proofs/accounting/composition.md.
 """
 
 import math

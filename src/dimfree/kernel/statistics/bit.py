@@ -1,4 +1,4 @@
-"""The bit that the stability test releases (P6). Proof: proofs/statistics/bit.md."""
+"""The bit that the stability test releases (P6). Proof: proofs/statistics/stable.md."""
 
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.noise import Noise

@@ -1,4 +1,4 @@
-"""A noisy total: the number of records, or the total weight (M6, P3, P5'). Proof: proofs/statistics/count.md."""
+"""A noisy total: the number of records, or the total weight (M6, P3, P5'). Proof: proofs/statistics/counts.md."""
 
 import numpy as np
 

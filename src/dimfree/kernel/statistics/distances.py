@@ -3,7 +3,7 @@
 The predicate at radius u is the one of `friends`: integer records in steps of u / 2^20; a record off the grid has no
 friends. Squared distances in floats, with a bound on their error, say of most pairs that they are surely friends or
 surely apart; the others are decided in integers. So the decision is a symmetric function of the two records.
-Proof: proofs/statistics/distances.md.
+Proof: proofs/statistics/friends.md.
 
 Memory: the table has space for a public number of records, and a thread works on one tile of public size at a time,
 or on a few side by side.

@@ -2,7 +2,7 @@
 
 The statistic is S(u) - q·n, S(u) = (1/n) Σ_j c_j(u) the average number of friends, S = 1 for no records. Between
 neighbours it moves by less than max(1 + q, 2 - q) under add/remove and by less than 2 under replace-one.
-Proof: proofs/statistics/friend_radius.md.
+Proof: proofs/statistics/friends.md.
 """
 
 from fractions import Fraction

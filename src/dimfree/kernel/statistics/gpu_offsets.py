@@ -1,7 +1,7 @@
 """Records about a centre on a GPU: products, friend counts and squared distances, by large tiles.
 
 Whole numbers of norm at most NEAR have exact products in any order (friends); of floats the error is covered by the
-bound of `distances`, whatever the order. Proofs: proofs/statistics/friends.md, proofs/statistics/distances.md,
+bound of `distances`, whatever the order. Proofs: proofs/statistics/friends.md,
 proofs/data/gpu/clip.md.
 """
 

@@ -3,7 +3,7 @@
 For a space that is read entry by entry (`Space.by_entry`): an entry that is not a finite number is missing. A record
 has at most as many missing entries as there are columns. In each column it counts by the vector of its missing entries,
 a one for each, drawn in to a norm: few are missing in most records, so that this is far less noisy than the number of
-entries that are there. Proof: proofs/statistics/missing.md.
+entries that are there. Proof: proofs/statistics/counts.md.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """The sum of the outer products of the records' directions: how correlated the coordinates are (P11, P12).
 
 Two releases of one exact matrix A = Σ u·uᵀ: the length of its part off the diagonal, and, where that pays, the matrix
-itself with symmetric noise. Proof: proofs/statistics/outer_sum.md.
+itself with symmetric noise. Proof: proofs/statistics/directions.md.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Inner products of records about a centre, tile by tile: of dense records, or of the stored entries of sparse ones.
 
 Records on a GPU: `gpu_offsets`. Any centre gives the same result; a near one is faster.
-Proofs: proofs/statistics/friends.md (whole numbers), proofs/statistics/distances.md (floats).
+Proof: proofs/statistics/friends.md.
 """
 
 from collections.abc import Callable

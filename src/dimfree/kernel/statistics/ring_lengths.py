@@ -1,7 +1,7 @@
 """How far neighbours on the secret ring lie apart: the length that a share of the pairs does not exceed (P15).
 
 The statistic is #{pairs with length <= r} - q·m, m the number of pairs. Between neighbouring tables it moves by at most
-max(1 + q, 2 - q) under add/remove and by at most 2 under replace-one. Proof: proofs/statistics/ring_pairs.md.
+max(1 + q, 2 - q) under add/remove and by at most 2 under replace-one. Proof: proofs/statistics/secret_ring.md.
 """
 
 from fractions import Fraction

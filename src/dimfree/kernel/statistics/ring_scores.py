@@ -2,7 +2,7 @@
 
 A pair's score is that of `scores`, of half the difference of its two records about zero: a non-negative integer vector
 of norm at most BALL. The sum over all pairs moves by at most √5·BALL under add/remove: two pairs go and one comes, and
-everything is non-negative. Under replace-one by 2√2·BALL. Proof: proofs/statistics/ring_pairs.md.
+everything is non-negative. Under replace-one by 2√2·BALL. Proof: proofs/statistics/secret_ring.md.
 """
 
 import math

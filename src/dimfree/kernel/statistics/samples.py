@@ -2,7 +2,7 @@
 
 Under add/remove every record has its own coin, so one more record changes the sample by at most itself. (A sample of
 fixed size would drop another record for it, which is a replacement.) No amplification by subsampling is claimed.
-Proof: proofs/statistics/samples.md.
+Proof: proofs/kernel.md.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """The predicate of `friends` on rows that are not yet rounded: pair by pair, or by exact products of many rows.
 
-At a public step, rows are rounded to whole numbers of steps as by `to_steps`. Proof: proofs/statistics/distances.md.
+At a public step, rows are rounded to whole numbers of steps as by `to_steps`. Proof: proofs/statistics/friends.md.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 The direction u of a record is its offset from the centre, divided by its length. It is at most 1 long, so one
 record moves a sum of directions by a bounded amount. All arithmetic is in integers (P11).
-Proof: proofs/statistics/unit_vectors.md.
+Proof: proofs/statistics/directions.md.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The weighted mean of integer records, rounded to a fine grid, plus discrete Gaussian noise (M7, M8).
 
 Everything before the noise is integer arithmetic; the output is a function of the noisy integer alone.
-Proof: proofs/statistics/weighted_mean.md.
+Proof: proofs/statistics/stable.md.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 The draw that chooses the radius does not enter the answer, so the answer has exactly the stated Gaussian noise, and no
 bias but for the records beyond the radius, which are drawn in, and for entries beyond the cap, which are held there
-(P8, P20, P21). Proof: proofs/programs/columns.md.
+(P8, P20, P21).
 """
 
 import math

@@ -1,7 +1,7 @@
 """on_missing="column": the share of people who have an entry in each column, from two noisy counts of missing ones.
 
 The share divides sums of offsets from a centre, so that its error enters the mean only times the distance of the mean
-from that centre: a coarse release is enough. Proof: proofs/programs/columns.md. Letters: q = shares of missing
+from that centre: a coarse release is enough. Letters: q = shares of missing
 entries; n̂ = released number of records; d = columns.
 """
 

@@ -2,7 +2,7 @@
 
 First the magnitude of each column, over 45 decades; then where its records lie, in steps of that magnitude; then
 closer, for narrow columns far from zero. All looks are Gaussian (P19); which columns are looked at again follows from
-released values (P17). Proof: proofs/programs/columns.md.
+released values (P17).
 """
 
 from dataclasses import replace

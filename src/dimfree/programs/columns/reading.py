@@ -4,7 +4,7 @@ A histogram is compared with templates, the histograms that columns of known law
 the posterior over templates is a product of a prior and exp((h·F - |F|²/2)/η²), where F is a template, h the released
 histogram over the number of records, and η the noise of one cell of it, with a little more for laws that no template
 has. Where the number of records is uncertain, h is about a·F, a normal about 1 with deviation τ, and a is averaged out.
-Proof that nothing private is used: proofs/programs/columns.md.
+Sees released histograms alone.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """A better centre and better spreads, once every column is roughly known: one clipped mean, two releases of scores.
 
-The records are seen by `noisy_clipped_mean` and `noisy_scores` alone (P8, P10). Proof:
-proofs/programs/columns.md.
+Its queries are clipped sums and scores (P8, P10).
 """
 
 import math

@@ -1,8 +1,8 @@
 """The state of a run that reads every column by itself. Every step takes a state and returns a new one.
 
 A state holds released values and public numbers, and the setting through which mechanisms see the records. The whole
-run is Gaussian releases whose precisions sum to at most P, whatever was released before (P17). Proof:
-proofs/programs/columns.md. Letters: P = precision of the run, d = columns, n̂ = released number of records.
+run is Gaussian releases whose precisions sum to at most P, whatever was released before (P17).
+Letters: P = precision of the run, d = columns, n̂ = released number of records.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Which coordinates the noise follows: release a few numbers, choose, and go on in the chosen coordinates (P11, P12).
 
-The records are seen by the mechanisms alone. Proof: proofs/programs/coordinates.md. Letters: P = precision of
+The records are seen by the mechanisms alone. Letters: P = precision of
 the branch, n̂ = released number of records, D = diagonal of the shape of the noise.
 """
 

@@ -1,7 +1,7 @@
 """A few released numbers, and the gain each forecasts: noise of a spherical shape over that of a better one (P11).
 
 Every number is a Gaussian release of its own and is read on the unfavourable side. The records are seen by the
-mechanisms alone. Proof: proofs/programs/coordinates.md. Letters: u = direction of a record from the centre,
+mechanisms alone. Letters: u = direction of a record from the centre,
 n̂ = released number of records, P = precision of the branch, T = a public orthonormal transform.
 """
 

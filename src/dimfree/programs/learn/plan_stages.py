@@ -1,6 +1,6 @@
 """The public plan of the stages of a learned shape: how many, and how precise each is. Sees no record.
 
-Proof: proofs/programs/variances.md (A1). Letters: P = precision of the branch; V = variance of what is known;
+Letters: P = precision of the branch; V = variance of what is known;
 N = that of one stage's output.
 """
 

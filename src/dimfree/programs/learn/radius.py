@@ -1,7 +1,7 @@
 """Clipping radii: one look at the records' lengths, and the radius that it suggests.
 
-One private step: `noisy_lengths`, a histogram of lengths (P20). The rest is a function of public and released numbers.
-Proof: proofs/programs/stages.md (S2). Letters: z = a record's offset from the centre, rescaled; R = clipping
+One query, a histogram of lengths (P20). The rest is a function of public and released numbers.
+Letters: z = a record's offset from the centre, rescaled; R = clipping
 radius; σ = standard deviations of the coordinates.
 """
 

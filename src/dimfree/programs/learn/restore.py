@@ -1,7 +1,7 @@
 """The answer of a learned shape, restored to the columns of the records. Sees no record.
 
 The noise of a release is Gaussian with a known covariance; its diagonal and its principal variances are computed here
-for the error bars. Proof: proofs/programs/restore.md. Letters: V = noise variance of each coordinate that the
+for the error bars. Letters: V = noise variance of each coordinate that the
 stages worked in, R = the map back from these.
 """
 

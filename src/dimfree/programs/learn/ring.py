@@ -1,7 +1,7 @@
 """Variances and the friend radius before any centre is known, from neighbours on the secret ring (P15, P16).
 
-The records are seen by `noisy_ring_length`, `noisy_ring_unit` and `noisy_ring_scores` alone; all else is a function of
-what they released. Proof: proofs/programs/ring.md. Letters: σ = standard deviations of the coordinates;
+Its queries are lengths and scores of neighbors on the ring (P15); all else is a function of what they released.
+Letters: σ = standard deviations of the coordinates;
 λ = friend radius, of records divided by the root of σ; τ = noise of a mean score.
 """
 

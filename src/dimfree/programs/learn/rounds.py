@@ -1,6 +1,6 @@
 """The order of the steps of a learned shape: centre, variances, stages, variances again if that pays, last stages.
 
-Sees no record by itself. Proof: proofs/programs/variances.md (P8, P10).
+Asks no query itself.
 """
 
 import numpy as np

@@ -1,7 +1,6 @@
 """Recentring (P8): each stage clips around everything released so far. The answer is made of the last stages (P21).
 
-Works on released values; the records are seen by `noisy_clipped_mean` and `noisy_lengths` alone. Proofs:
-proofs/programs/stages.md (known shape), proofs/programs/variances.md (learned shape).
+Works on released values; its queries are clipped sums and lengths (P8, P20).
 """
 
 import math

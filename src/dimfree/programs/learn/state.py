@@ -1,7 +1,7 @@
 """The state of a run after its core, where the shape is learned. Every step takes a state and returns a new one.
 
-A state holds released values and public numbers, and the setting through which mechanisms see the records. Proof:
-proofs/programs/variances.md. Letters: P = precision of the branch, λ = friend radius, σ = standard deviations.
+A state holds released values and public numbers, and the setting through which mechanisms see the records.
+Letters: P = precision of the branch, λ = friend radius, σ = standard deviations.
 """
 
 import math

@@ -1,6 +1,6 @@
 """One private release of scores, and what it says of the variances of the coordinates (P10).
 
-The records are seen by `noisy_unit` and `noisy_scores` alone. Proof: proofs/programs/variances.md.
+Its queries are the scores and the number of clipped ones (P10).
 Letters: P = precision of the branch, σ = standard deviations, C = norm of a score.
 """
 
