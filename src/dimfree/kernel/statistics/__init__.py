@@ -1,1 +1,1 @@
-"""The statistics of the queries: integers computed from records, and how far one record moves them. No noise is drawn here."""
+"""The statistics of the queries: integers computed from records, and their sensitivities. No noise is drawn here."""

@@ -2,7 +2,8 @@
 
 Each record has a key of its own, drawn without looking at it. The ring is the order of the keys, closed to a circle; a
 record and its successor are a pair. One record more or less changes three pairs at most. Differences of neighbours need
-no centre. Secrecy of the keys serves accuracy; no gain in privacy is claimed for it. Proof: proofs/statistics/secret_ring.md.
+no centre. Secrecy of the keys serves accuracy; no gain in privacy is claimed for it.
+Proof: proofs/statistics/secret_ring.md.
 """
 
 from dataclasses import dataclass, field
