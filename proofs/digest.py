@@ -7,7 +7,7 @@ privacy rests on (`KERNEL`) have digests; of the others it is checked that they 
 
     python -m proofs.digest                              # report what is stale; exit 1 if anything is
     python -m proofs.digest --accept core/stable.md      # after re-reading this page against the code
-    python -m proofs.digest --accept dimfree.kernel.statistics.stable:sensitivity    # … on every page that names it
+    python -m proofs.digest --accept dimfree.kernel.statistics.stable:core_sensitivity    # … on every page that names it
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 The draw that chooses the radius does not enter the answer, so the answer has exactly the stated Gaussian noise, and no
 bias but for the records beyond the radius, which are drawn in, and for entries beyond the cap, which are held there
-(P8, P20, P21). Proof: proofs/programs/columns.md.
+(P8, P20, P21).
 """
 
 import math
@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel.rows.clip import HELD
-from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel import HELD, Ball
 from dimfree.programs.choose.constants import WIDE_REACH
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.learn.radius import look_precision, noisy_lengths, widened

@@ -1,7 +1,4 @@
-"""The order of the steps of a learned shape: centre, variances, stages, variances again if that pays, last stages.
-
-Sees no record by itself. Proof: proofs/programs/variances.md (P8, P10).
-"""
+"""The order of the steps of a learned shape: centre, variances, stages, variances again if that pays, last stages."""
 
 import numpy as np
 
