@@ -12,7 +12,8 @@ from stats import distribution_fits, sampling
 
 import dimfree.noise
 from dimfree.errors import NoiseMisuse
-from dimfree.noise import SeededNoise, SystemNoise, opened, public_simulation
+from dimfree.noise import SeededNoise, SystemNoise, opened
+from dimfree.simulation import public_simulation
 
 DRAWS = [
     pytest.param(lambda noise: noise.gaussian(3.0, 2), id="gaussian"),

@@ -20,7 +20,7 @@ from benchmarks.accuracy.running import RESULTS, SEED, without_paths
 from benchmarks.record import provenance, provenance_lines, read_numbers, table, write_results
 from benchmarks.speed.cells import CELLS
 from benchmarks.speed.clocks import Row
-from dimfree.data.threads import cores
+from dimfree.threads import cores
 
 
 def measured(name: str, small: bool, seed: int, folder: Path | None) -> dict[str, Any]:

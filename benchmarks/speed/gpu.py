@@ -24,7 +24,7 @@ from dimfree.data.formats.npy import NpyStream
 from dimfree.data.gpu.device import Place, require_same_bits
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, as_records
-from dimfree.data.threads import cores
+from dimfree.threads import cores
 from dimfree.kernel.rows.grid import rows_to_steps
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.kernel.statistics.friends import friend_counts

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.speed.clocks import Row, best, row
 from dimfree._types import Floats
 from dimfree.data.records import as_records, open_records, require_valid
-from dimfree.data.threads import cores
+from dimfree.threads import cores
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
 from dimfree.kernel.statistics.length_histogram import length_counts

@@ -8,7 +8,6 @@ used it is marked "not private". Proof: proofs/noise.md.
 import math
 import os
 import secrets
-from collections.abc import Sequence
 from functools import cache, partial
 from numbers import Real
 from typing import Any, Protocol
@@ -17,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import check_count, quoted
-from dimfree.data.threads import cores, in_order
 from dimfree.errors import DimfreeError, InstallationError, InvalidParameter, NoiseMisuse
+from dimfree.threads import cores, in_order
 
 LARGEST_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
 LARGEST_LAPLACE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
@@ -309,8 +308,3 @@ def _check_scale(scale: float, size: int) -> None:
     _check_whole(size)
     if not 0 < _float(scale) <= LARGEST_LAPLACE:
         raise NoiseMisuse("Expected noise of a scale above 0 that fits 64-bit integers: use another grid.")
-
-
-def public_simulation(seed: int | Sequence[int] = 20240701) -> np.random.Generator:
-    """A generator for public simulations (friend radius, comparisons). Its seed is public; it never sees a record."""
-    return np.random.default_rng(seed)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dimfree.accounting.budget import Neighbours
+from dimfree.beliefs import Beliefs
 from dimfree.data.gpu.device import device_memory_unspoken
 from dimfree.data.records import Records
 from dimfree.errors import DimfreeError, InvalidParameter, memory_unspoken
@@ -22,7 +23,7 @@ from dimfree.noise import Noise
 from dimfree.options import Options
 from dimfree.programs.columns.run import refuse_columns, release_columns
 from dimfree.programs.known import refuse_known, release_known
-from dimfree.programs.run import OUT_OF_RANGE, Beliefs, Run
+from dimfree.programs.run import OUT_OF_RANGE, Run
 from dimfree.programs.unknown import refuse_unknown, release_unknown
 from dimfree.request import Learned, NeighboursName, Objective, OnMissing, Request, open_records
 from dimfree.results.release import Release
@@ -208,7 +209,7 @@ def prepare(request: Request, beliefs: Beliefs, records: Records) -> Run:
         request.noise,
         by_entry=request.on_missing == "column",
     )
-    return Run.of(request, table, beliefs, records.columns, stated_bounds(records))
+    return beliefs.run(request, table, records.columns, stated_bounds(records))
 
 
 def stated_bounds(records: Records) -> Mapping[str, Any]:

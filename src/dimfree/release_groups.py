@@ -20,6 +20,7 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import Runs
 from dimfree.accounting.several_runs.keys_first import keys_and_rest
 from dimfree.accounting.several_runs.sharing import Opening, gaussian_opening, opening, shared_out
+from dimfree.beliefs import Beliefs
 from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.gpu.device import device_memory_unspoken
 from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups, split_unlisted
@@ -34,7 +35,7 @@ from dimfree.noise import Noise
 from dimfree.options import AUTO, Options, Scale
 from dimfree.programs.choose.constants import KEYS_SHARE, SCALE_SEARCH_SHARE
 from dimfree.programs.opening import UNKNOWN
-from dimfree.programs.run import CAUTION, Beliefs, Run
+from dimfree.programs.run import CAUTION
 from dimfree.release import complete, stated_bounds, with_terms
 from dimfree.request import Objective, OnMissing, Request, require_fine_noise
 from dimfree.results.grouped import Means
@@ -187,7 +188,7 @@ def release_means(
     own = replace(whole, budget=budgets[-1], options=replace(options, scale=plan.scale))
     if shared:
         tell("all groups", 0, total)
-        first = Run.of(whole, tables.overall(believed.shape, by_entry=by_entry), believed, columns, bounds)
+        first = believed.run(whole, tables.overall(believed.shape, by_entry=by_entry), columns, bounds)
         overall = complete(replace(first, by_columns=None), whole, {})  # with the branches of `_learning` alone
         own = replace(own, shape=None if overall.shape is None else overall.shape.diagonal())
     releases = {}
@@ -200,7 +201,7 @@ def release_means(
             continue
         with device_memory_unspoken(), memory_unspoken():
             table = tables.group(place, believed.shape, by_entry=by_entry)
-        releases[name] = complete(Run.of(own, table, believed, columns, bounds), own, {})
+        releases[name] = complete(believed.run(own, table, columns, bounds), own, {})
     promise = Guarantee(whole.budget.epsilon, whole.budget.delta, whole.relation, whole.noise.private, **whose)
     said = {name: _under(promise, search, overall, release) for name, release in releases.items()}
     if paid is not None:

@@ -86,7 +86,7 @@ class Request:
     ) -> "Request":
         """A request whose every parameter can be used, as far as the width of the table does not decide it.
 
-        Raises InvalidParameter. No table is opened here; `Run.of` checks what the width decides.
+        Raises InvalidParameter. No table is opened here; `Beliefs.of` checks what the width decides.
         """
         budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
         check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)

@@ -16,10 +16,11 @@ from dimfree.audit.audited import off_list
 from dimfree.audit.numerics import batches, checks, order, replay
 from dimfree.audit.numerics.calls import BUDGET, table, ways
 from dimfree.data.records import as_records
-from dimfree.noise import SeededNoise, public_simulation
+from dimfree.noise import SeededNoise
 from dimfree.paper.charged import Charged, Measured
 from dimfree.programs.learn import stages
 from dimfree.release import release_mean
+from dimfree.simulation import public_simulation
 
 # ---- lattice points
 

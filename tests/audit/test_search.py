@@ -26,8 +26,8 @@ from dimfree.audit.search.gaussian import gaussian_target, turning_draw
 from dimfree.audit.search.moves import ClusteredPair, Domain, moved
 from dimfree.kernel.rows.clip import BALL, to_ball
 from dimfree.kernel.statistics import friend_radius, outer_sum, stable
-from dimfree.noise import public_simulation
 from dimfree.paper import basic, soft, stable_histogram
+from dimfree.simulation import public_simulation
 
 ADD, REPLACE = Neighbours
 EPSILON = 3.0

@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pytest
 
-from dimfree.data.threads import cores, in_order
+from dimfree.threads import cores, in_order
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

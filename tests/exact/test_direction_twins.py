@@ -41,7 +41,7 @@ OPPOSITE = tuple(2 * CENTRE - value for value in UP)
 )
 def test_the_twin_that_charges_one_for_an_exchange_is_caught(monkeypatch, name, couple):
     """1 for √2: right for an arrival, wrong for an exchange of orthogonal directions. The climb sees it too."""
-    monkeypatch.setitem(outer_sum.MOVES, REPLACE, 1.0)
+    monkeypatch.setitem(outer_sum.OUTER_SENSITIVITY, REPLACE, 1.0)
     found, event = moved(name, couple, REPLACE)
     assert found > 1.41 * event.sensitivity * event.step
     with pytest.raises(AssertionError):

@@ -26,7 +26,7 @@ from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics import ring_lengths, ring_scores
 from dimfree.kernel.statistics.ring_lengths import noisy_ring_length, pair_count_sensitivity, pair_excess
-from dimfree.kernel.statistics.ring_scores import RING_MOVES, noisy_ring_scores, noisy_ring_unit, pair_scoring
+from dimfree.kernel.statistics.ring_scores import RING_SENSITIVITY, noisy_ring_scores, noisy_ring_unit, pair_scoring
 from dimfree.kernel.statistics.samples import poisson_sample
 from dimfree.kernel.statistics.secret_ring import KEY, Ring, ring_order
 from dimfree.shapes import Isotropic
@@ -111,7 +111,7 @@ def largest_move(places, relation, most, summed=total):
 def test_the_sum_moves_by_at_most_its_charge(places, most, relation):
     moved = largest_move(places, relation, most if relation is ADD else min(most, 5))
     assert moved <= SQUARES[relation] * BALL**2
-    assert Fraction(BALL * RING_MOVES[relation] * (1 + 1e-15)) ** 2 >= SQUARES[relation] * BALL**2
+    assert Fraction(BALL * RING_SENSITIVITY[relation] * (1 + 1e-15)) ** 2 >= SQUARES[relation] * BALL**2
 
 
 @pytest.mark.parametrize(("axes", "found"), [(1, 2.178), (2, 2.19), (50, 2.228)])

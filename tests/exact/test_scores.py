@@ -20,7 +20,7 @@ from dimfree.data.records import open_records
 from dimfree.kernel.rows.clip import BALL, to_ball, whole_steps
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics import scores as scores_module
-from dimfree.kernel.statistics.scores import MOVES, Scoring, clipped_scores, noisy_scores, noisy_unit, phi
+from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, Scoring, clipped_scores, noisy_scores, noisy_unit, phi
 from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -90,7 +90,7 @@ def largest_move(places, relation, summed=total, most=3):
 @charged
 def test_the_sum_moves_by_at_most_the_charged_norm(places, relation, squares):
     assert largest_move(places, relation) <= squares * BALL**2
-    assert squares * BALL**2 <= (MOVES[relation] * BALL * (1 + 1e-15)) ** 2
+    assert squares * BALL**2 <= (SCORE_SENSITIVITY[relation] * BALL * (1 + 1e-15)) ** 2
 
 
 @charged

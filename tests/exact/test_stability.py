@@ -138,7 +138,7 @@ def excess(table, other, share, budget, relation):
         return None
     if min(statistic(each, share, budget, relation) for each in (table, other)) < 2:
         return None
-    bound = Fraction(stable.sensitivity(len(table), share, budget, relation))
+    bound = Fraction(stable.core_sensitivity(len(table), share, budget, relation))
     moved = displacement(table, other, share, relation)
     return float(moved / bound**2) ** 0.5 if moved <= bound**2 else float("inf")
 

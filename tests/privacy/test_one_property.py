@@ -211,7 +211,7 @@ MOVED_AS_ARRIVALS = {
     "scores": (scores, "MOVES"),
     "missing counts": (missing, "MOVES"),
     "outer products": (outer_sum, "MOVES"),
-    "ring scores": (ring_scores, "RING_MOVES"),
+    "ring scores": (ring_scores, "RING_SENSITIVITY"),
 }
 
 
@@ -223,7 +223,7 @@ def test_an_exchange_charged_as_an_arrival_is_caught(monkeypatch, name):
 
 
 def test_a_ring_charged_for_two_pairs_is_caught(monkeypatch):
-    monkeypatch.setattr(ring_scores, "RING_MOVES", {**ring_scores.RING_MOVES, ADD: 2.0})
+    monkeypatch.setattr(ring_scores, "RING_SENSITIVITY", {**ring_scores.RING_SENSITIVITY, ADD: 2.0})
     assert next(complaints("ring scores"), "").startswith("add-remove")
 
 

@@ -247,10 +247,10 @@ MOVED_AS_ARRIVALS = {
     "clipped sum": (kernel_views, "CHANGED_RECORDS"),
     "lengths": (kernel_views, "CHANGED_RECORDS"),
     "soft histogram": (kernel_views, "CHANGED_RECORDS"),
-    "scores": (kernel_views, "MOVES"),
-    "missing by column": (kernel_views, "MOVES"),
-    "outer products": (kernel_directions, "MOVES"),
-    "ring scores": (kernel_ring, "RING_MOVES"),
+    "scores": (kernel_views, "SCORE_SENSITIVITY"),
+    "missing by column": (kernel_views, "SCORE_SENSITIVITY"),
+    "outer products": (kernel_directions, "OUTER_SENSITIVITY"),
+    "ring scores": (kernel_ring, "RING_SENSITIVITY"),
 }
 
 
@@ -263,7 +263,7 @@ def test_an_exchange_charged_as_an_arrival_is_caught(monkeypatch, name):
 
 
 def test_a_ring_charged_for_two_pairs_is_caught(monkeypatch):
-    monkeypatch.setattr(kernel_ring, "RING_MOVES", {**kernel_ring.RING_MOVES, ADD: 2.0})
+    monkeypatch.setattr(kernel_ring, "RING_SENSITIVITY", {**kernel_ring.RING_SENSITIVITY, ADD: 2.0})
     assert next(complaints("ring scores"), "").startswith("add-remove")
 
 

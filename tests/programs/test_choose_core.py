@@ -78,7 +78,9 @@ def test_choices_are_admissible_and_priced_by_the_bound(private, public, model, 
             outliers = math.ceil(0.03 * count * size.rate)
             assert choice.floor == floor
             assert stable.admissible(lowest, choice.full_share, choice.budget, size.relation)
-            assert choice.sensitivity == stable.sensitivity(lowest, choice.full_share, choice.budget, size.relation)
+            assert choice.sensitivity == stable.core_sensitivity(
+                lowest, choice.full_share, choice.budget, size.relation
+            )
             assert choice.budget >= choice.branch.ladder.length + outliers
             assert choice.noise == pytest.approx(choice.radius * choice.sensitivity / choice.branch.mu)
             assert (choice.full_share * 1000).denominator == 1

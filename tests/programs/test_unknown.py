@@ -256,7 +256,7 @@ def test_a_released_number_below_the_smallest_core_takes_the_smallest_floor(few_
     for choice in filter(None, found.values()):
         assert choice.sensitivity <= MOST_SENSITIVE_CORE
         assert stable.admissible(choice.floor + 3, choice.full_share, choice.budget, Neighbours.ADD_REMOVE)
-        bound = stable.sensitivity(choice.floor + 3, choice.full_share, choice.budget, Neighbours.ADD_REMOVE)
+        bound = stable.core_sensitivity(choice.floor + 3, choice.full_share, choice.budget, Neighbours.ADD_REMOVE)
         assert choice.sensitivity == bound  # S at n_low = n_0 + 3
 
 

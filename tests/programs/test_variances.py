@@ -14,7 +14,7 @@ from dimfree.data.records import open_records
 from dimfree.kernel.rows.bases import Cosine, Hadamard
 from dimfree.kernel.rows.bases.learned import LearnedAxes
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.scores import MOVES
+from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY
 from dimfree.noise import SeededNoise
 from dimfree.paper.charged import Measured
 from dimfree.programs.choose.constants import COUNTED_PRECISION, RECENTRE_SHARES, RECENTRE_STAGES
@@ -181,7 +181,7 @@ def test_a_release_is_paid_for_as_it_is_made(rows):
 
 @both
 def test_the_norm_of_a_score_shrinks_under_replace_one(relation):
-    strength = COUNT * 0.01 / MOVES[relation]
+    strength = COUNT * 0.01 / SCORE_SENSITIVITY[relation]
     over_noise = 0.6 * strength / math.sqrt(2 * math.log(DIMENSION))
     assert score_norm(strength, DIMENSION) == pytest.approx(min(over_noise, 1.6 * math.sqrt(DIMENSION)))
 

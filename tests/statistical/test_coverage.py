@@ -13,7 +13,7 @@ from stats import sampling
 
 from dimfree import SeededNoise, release_mean
 from dimfree.comparison.spectra import draw, spectrum
-from dimfree.noise import public_simulation
+from dimfree.simulation import public_simulation
 
 RATE = 1e-7  # of each cell and test; there are some three hundred
 CONFIDENCES = (0.95, 0.5)

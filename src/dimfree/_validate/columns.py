@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dimfree._validate.column_names import are_counted
 from dimfree.errors import InvalidParameter
 
-MOST_COLUMNS = 2**22  # what the error bounds of proofs/statistics/friends.md are stated for
+MOST_COLUMNS = 2**22  # the error bounds of proofs/statistics (friends, distances) hold up to here
 
 
 def check_same_columns(name: str, names: Sequence[str] | None, columns: Sequence[str] | None) -> None:

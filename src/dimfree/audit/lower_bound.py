@@ -55,7 +55,7 @@ def lower_bound(here: Any, there: Any, delta: float, failure: float) -> Bound:
     One row per output (a vector is a column), one number per feature, NaN where nothing left; the two may differ in
     length. The first quarter of either chooses the tests, the rest is tested.
 
-    >>> from dimfree.noise import public_simulation
+    >>> from dimfree.simulation import public_simulation
     >>> noise = public_simulation().laplace(size=(2, 20_000))  # scale 1: a count that is 1-private
     >>> found = lower_bound(7 + noise[0], 6 + noise[1], delta=0.0, failure=1e-6)
     >>> 0.8 < found.epsilon < 1

@@ -16,8 +16,9 @@ from dimfree.comparison.outcome import Comparison, Score
 from dimfree.comparison.points import Point, points_along
 from dimfree.comparison.worlds import Priors
 from dimfree.errors import DimfreeError, InvalidParameter
-from dimfree.noise import SeededNoise, public_simulation
+from dimfree.noise import SeededNoise
 from dimfree.results.release import Release
+from dimfree.simulation import public_simulation
 
 Tell = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
 

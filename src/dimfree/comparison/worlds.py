@@ -11,8 +11,8 @@ from dimfree._types import Floats
 from dimfree.comparison.spectra import SMALLEST, draw, spectrum
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
-from dimfree.noise import public_simulation
 from dimfree.programs.choose.friend_radius import friend_radii
+from dimfree.simulation import public_simulation
 
 GENEROUS = 10.0  # the radius that an estimator is told, over the distance of the mean from the origin
 NEARLY_ALL = 0.99  # of all pairs of records are within the pair distance that an estimator is told

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._types import Floats, Integers
+from dimfree._types import Booleans, Floats, Integers
 from dimfree.data import sparse
 from dimfree.data.gpu.rows import DeviceRows
-from dimfree.data.threads import in_order
+from dimfree.threads import in_order
 
-Mask = NDArray[np.bool_]
+Mask = Booleans
 Columns: TypeAlias = slice | NDArray[np.integer[Any]]
 Entrywise: TypeAlias = Callable[[Floats, Columns, float], Floats]  # of entries, their columns and a step: in steps
 

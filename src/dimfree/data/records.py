@@ -19,9 +19,9 @@ from dimfree.data.formats.bounded import Bounds
 from dimfree.data.gpu.device import Place, block_rows, lies_at
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.stream import SparseStream, Stream, pieces, row_bounds
-from dimfree.data.threads import cores, in_order
 from dimfree.errors import InvalidRecords
 from dimfree.progress import during, heard
+from dimfree.threads import cores, in_order
 
 BY_ROW = ("raise", "drop")  # rules for whole rows
 ON_MISSING = (*BY_ROW, "column")

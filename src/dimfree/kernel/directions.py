@@ -15,7 +15,7 @@ from dimfree.kernel.rows.bases.basis import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import Session
-from dimfree.kernel.statistics.outer_sum import BESIDE, DIAGONAL, MOVES, UNIT, outer_sum
+from dimfree.kernel.statistics.outer_sum import BESIDE, DIAGONAL, OUTER_SENSITIVITY, UNIT, outer_sum
 from dimfree.kernel.statistics.unit_vectors import EVEN, STEPS, Lookout, Sighting, sighted, whole_length
 from dimfree.progress import during
 
@@ -69,7 +69,7 @@ class OuterProducts(Sealed):
             np.fill_diagonal(beside, 0)
             return whole_length(beside) * STEPS // UNIT
 
-        moves = math.ceil(STEPS * MOVES[self._session.relation])
+        moves = math.ceil(STEPS * OUTER_SENSITIVITY[self._session.relation])
         return self._session._release_number(number, moves, 1 / STEPS, mu, "togetherness of the coordinates")
 
     @during("basis")
@@ -81,7 +81,7 @@ class OuterProducts(Sealed):
         """
         mu = precision(mu)
         size, session = self._dimension, self._session
-        moves = math.ceil(DIAGONAL * UNIT * MOVES[session.relation])
+        moves = math.ceil(DIAGONAL * UNIT * OUTER_SENSITIVITY[session.relation])
         charged = session._charge(charged_gaussian(moves, mu, size * (size + 1) // 2, 1 / (DIAGONAL * UNIT), "basis"))
         outer, drawn = session._exact(self._outer()), charged.draw(charged.event.dimension)
         noisy, start = np.zeros((size, size)), 0

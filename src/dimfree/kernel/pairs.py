@@ -71,7 +71,7 @@ class Pairs(Sealed):
         least = pairs.count if floor is None else floor + 3
         if not stable.admissible(least, full_share, tolerated, relation):
             raise KernelError("No sensitivity is proved for this core.")
-        moves = stable.sensitivity(least, full_share, tolerated, relation) * RADIUS
+        moves = stable.core_sensitivity(least, full_share, tolerated, relation) * RADIUS
         event, bits = mean_event(moves, mu, pairs.rows.shape[1], radius / RADIUS, "mean")
         session._check_after_test(event)
         self._pairs = None  # its rows are overwritten below

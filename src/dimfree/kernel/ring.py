@@ -15,7 +15,7 @@ from dimfree.kernel.released import Released, Sealed
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.session import Session
 from dimfree.kernel.statistics.ring_lengths import pair_count_sensitivity, pair_excess
-from dimfree.kernel.statistics.ring_scores import RING_MOVES
+from dimfree.kernel.statistics.ring_scores import RING_SENSITIVITY
 from dimfree.kernel.statistics.scores import Scoring, lengths_of, total_scores
 from dimfree.kernel.statistics.secret_ring import Ring
 
@@ -65,7 +65,7 @@ class RingPairs(Sealed):
     def scores(self, scoring: Scoring, unit: float, mu: float) -> Released[Floats]:
         """Release Σ over the pairs of clipped scores: two pairs go and one comes, so √5, or 2√2 (P15)."""
         unit, scoring = positive("unit", unit), checked_scoring(scoring, self.dimension)
-        moves, step = BALL * RING_MOVES[self._session.relation] * (1 + 1e-15), scoring.norm / BALL
+        moves, step = BALL * RING_SENSITIVITY[self._session.relation] * (1 + 1e-15), scoring.norm / BALL
         statistic = partial(total_scores, self._ring.space, scoring, unit)
         return self._session._release_finely(statistic, self.dimension, moves, step, mu, "variances on the ring")
 

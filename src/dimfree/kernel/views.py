@@ -42,7 +42,7 @@ from dimfree.kernel.statistics.distances import pair_distances
 from dimfree.kernel.statistics.length_histogram import length_counts
 from dimfree.kernel.statistics.missing import clipped_missing, number_missing
 from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
-from dimfree.kernel.statistics.scores import MOVES, Scoring, lengths_of, total_scores
+from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, Scoring, lengths_of, total_scores
 from dimfree.kernel.statistics.secret_ring import Ring
 from dimfree.kernel.statistics.soft_histogram import STEP, Cells, soft_histograms
 from dimfree.kernel.statistics.unit_vectors import Lookout
@@ -169,7 +169,7 @@ class View(Sealed):
         """Release Σ of clipped non-negative scores: it moves by their norm, or √2 of it (P10)."""
         self._needs_all()
         scoring, unit = checked_scoring(scoring, self.dimension), positive("unit", unit)
-        moves, step = BALL * MOVES[self.relation] * _ROUNDING, scoring.norm / BALL
+        moves, step = BALL * SCORE_SENSITIVITY[self.relation] * _ROUNDING, scoring.norm / BALL
         statistic = partial(total_scores, self._space, scoring, unit)
         return self._session._release_finely(statistic, self.dimension, moves, step, mu, "variances")
 
@@ -238,7 +238,7 @@ class View(Sealed):
         """Release how many records miss an entry, in each column: vectors of ones, clipped to a norm (P22)."""
         self._needs_all()
         norm = positive("norm", norm)
-        moves = BALL * MOVES[self.relation] * _ROUNDING
+        moves = BALL * SCORE_SENSITIVITY[self.relation] * _ROUNDING
         statistic = partial(self._space.summed, partial(clipped_missing, norm), self.dimension)
         purpose = "missing entries of the columns"
         return self._session._release_finely(statistic, self.dimension, moves, norm / BALL, mu, purpose)

@@ -14,13 +14,13 @@ import numpy as np
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs
+from dimfree.beliefs import Beliefs
 from dimfree.errors import InvalidParameter
 from dimfree.kernel.rows.bases.basis import Basis
 from dimfree.ledger.chain import digest_of
 from dimfree.ledger.ledger import Charged, Ledger
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.terms import Terms
-from dimfree.programs.run import Beliefs
 from dimfree.request import Request
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.noise import public_simulation
 from dimfree.planning.thinned_table import SEED
 from dimfree.programs.learn.tail import LengthCounts
+from dimfree.simulation import public_simulation
 
 
 def seen_lengths(

@@ -10,10 +10,10 @@ from dimfree.comparison.spectra import DISTANCE
 from dimfree.data.records import Records
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.distances import PairDistances
-from dimfree.noise import public_simulation
 from dimfree.planning.question import Question
 from dimfree.programs.choose.constants import LEAST_ROWS, LENGTH_QUANTILES, TABLE_ENTRIES
 from dimfree.shapes import Isotropic
+from dimfree.simulation import public_simulation
 
 SEED = 20250607
 

@@ -11,8 +11,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Tested
-from dimfree.kernel import Pairs, Released
-from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel import Ball, Pairs, Released
 from dimfree.programs.choose.constants import BLOCK_RULE, SCALE_SEARCH_SHARE
 from dimfree.programs.choose.core import Size, are_few, stable_choices
 from dimfree.programs.choose.sample import early_rate

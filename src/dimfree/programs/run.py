@@ -1,6 +1,5 @@
 """One run of an estimator: what it works on, and how its outcome is written down."""
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -8,24 +7,19 @@ from typing import Any
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree._validate import check_columns, check_magnitude
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs.costs import AnyCosts
-from dimfree.errors import AccountingError, InstallationError
-from dimfree.kernel import PrivateTable
-from dimfree.kernel.rows.bases import as_basis
-from dimfree.kernel.rows.bases.basis import Basis
-from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.errors import AccountingError
+from dimfree.kernel import Ball, PrivateTable
 from dimfree.programs.choose.core import HonestModel, Size
 from dimfree.programs.learn.knowledge import Knowledge
 from dimfree.programs.learn.restore import Answer
-from dimfree.request import Request
 from dimfree.results.error_model import ErrorModel
 from dimfree.results.reach import Reach
 from dimfree.results.release import Release
-from dimfree.shapes import Diagonal, Shape, as_shape
+from dimfree.shapes import Diagonal
 
 CAUTION = 0.7  # of failure_probability is shared out; the rest is for what the public models of honest data miss
 
@@ -38,8 +32,6 @@ NO_SCALE = "The scale of the records was not found within the public window."
 LOW_WEIGHT = (
     "Too few records agree with each other at the given covariance and budget, or they lie too far from zero for it."
 )
-
-_LOADED_LATE = ("scipy.fft", "scipy.linalg")  # when coordinates are chosen: by then the budget is charged
 
 OUT_OF_RANGE = (
     "The released numbers left the range of the arithmetic: the noise was extraordinarily large, or the records lie"
@@ -66,32 +58,6 @@ class Run:
     chooses_basis: bool = False  # whether the coordinates of the noise are chosen by released numbers
     on_missing: str = "raise"
     by_columns: str | None = None  # objective of the per-column estimator: "relative", "total"; None: not used
-
-    @classmethod
-    def of(
-        cls,
-        request: Request,
-        table: PrivateTable,
-        beliefs: "Beliefs",
-        columns: tuple[str, ...] | None,
-        bounds: Mapping[str, Any],
-    ) -> "Run":
-        """Return the run that a request asks for."""
-        options = request.options
-        return cls(
-            table=table,
-            columns=columns,
-            bounds=bounds,
-            model=beliefs.model,
-            spectrum=beliefs.spectrum,
-            failure=CAUTION * options.failure_probability,
-            learn_scale=request.learns_scale,
-            core_sample=options.core_sample if isinstance(options.core_sample, int) else None,
-            window=options.window,
-            chooses_basis=request.chooses_basis,
-            on_missing=request.on_missing,
-            by_columns=request.by_columns(named=columns is not None),
-        )
 
     @property
     def budget(self) -> Budget:
@@ -223,51 +189,3 @@ class Run:
             "columns": self.columns,
             "parameters": {**public, **self.bounds},
         }
-
-
-def _require_scipy() -> None:
-    """Load the parts of SciPy that load when they are first used."""
-    for name in _LOADED_LATE:
-        try:
-            importlib.import_module(name)
-        except Exception as error:  # noqa: BLE001 - missing, or whatever a broken library raises
-            raise InstallationError(
-                f"{name} cannot be loaded ({type(error).__name__}): reinstall scipy. No budget was charged."
-            ) from None
-
-
-@dataclass(frozen=True, repr=False)
-class Beliefs:
-    """What a request states about the records before any is read: public.
-
-    Attributes
-    ----------
-    shape, basis
-        What records are rescaled and rotated by.
-    model, spectrum
-        Of honest records in those coordinates, and their standard deviations.
-    """
-
-    shape: Shape
-    basis: Basis | None
-    model: HonestModel
-    spectrum: Floats
-
-    @classmethod
-    def of(cls, request: Request, dimension: int, columns: tuple[str, ...] | None) -> "Beliefs":
-        """Check covariance, shape and basis against the columns: InvalidParameter if they do not fit.
-
-        What a run may need of SciPy is loaded here, before anything is charged.
-        """
-        options = request.options
-        if request.chooses_basis:
-            _require_scipy()
-        check_columns(dimension, request.budget.epsilon)
-        if request.learned:
-            left_open = request.basis is None or request.chooses_basis
-            axes = None if left_open else as_basis(request.basis, dimension, columns)
-            flat = np.ones(dimension if axes is None else axes.width)
-            return cls(Diagonal(flat), axes, HonestModel.unknown(options.outliers), flat)
-        known = as_shape(request.covariance, request.shape, dimension)
-        spectrum = check_magnitude("covariance", known.spectrum(dimension))
-        return cls(known, None, HonestModel.of(spectrum, options.outliers, options.tails), spectrum)

@@ -14,8 +14,7 @@ import numpy as np
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Tested
-from dimfree.kernel import Session, View
-from dimfree.kernel.statistics import stable
+from dimfree.kernel import Session, View, admissible, core_sensitivity
 from dimfree.programs.choose.constants import (
     BUDGET_MARGIN,
     CORE_ALONE_SHARE,
@@ -214,9 +213,9 @@ def _ruled(branch: Tested, floor: int | None, count: int, outliers: float) -> St
     wanted = honest - steps / count if floor is None else honest * tested / (tested + steps)
     share = Fraction(math.floor(1000 * wanted), 1000)
     budget = steps + math.ceil(outliers * tested) + BUDGET_MARGIN
-    if not stable.admissible(count, share, budget, relation):
+    if not admissible(count, share, budget, relation):
         return None
-    moves = stable.sensitivity(count, share, budget, relation)
+    moves = core_sensitivity(count, share, budget, relation)
     return StableChoice(branch, share, budget, floor, 1.0, moves, moves / branch.mu)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dimfree.audit.doctor.finding import Finding, judged
-from dimfree.noise import public_simulation
+from dimfree.simulation import public_simulation
 
 TOPIC = "floating point"
 _NEIGHBOURS = ("scipy.linalg", "scipy.special", "sklearn.utils", "opendp.prelude", "pandas", "pyarrow")

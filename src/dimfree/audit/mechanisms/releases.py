@@ -20,7 +20,7 @@ from dimfree.audit.pairs.pair import Pair, Table, TableSize
 from dimfree.audit.pairs.spread import at_spread_stability, spread_pairs, spread_points
 from dimfree.audit.pairs.suites import at_stability, pairs
 from dimfree.audit.release_calls import FAILURE, KNOWN, PAPER, ReleaseCall, release_calls
-from dimfree.noise import Noise, public_simulation
+from dimfree.noise import Noise
 from dimfree.options import Options
 from dimfree.paper.algorithm2 import Learned, coordinate_blocks
 from dimfree.paper.group_variances import bucket, bucket_edge
@@ -28,6 +28,7 @@ from dimfree.programs.run import CAUTION
 from dimfree.release import release_mean
 from dimfree.results.release import Release
 from dimfree.shapes import Isotropic, Shape
+from dimfree.simulation import public_simulation
 
 _RELEASED = ("count", "weight_lower_bound", "radius", "scale", "top", "groups")
 _REASONS = 997  # the text of a refusal as a number

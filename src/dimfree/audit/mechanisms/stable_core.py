@@ -94,7 +94,7 @@ class BitAndMean:
 def _small_choice(ladder: Ladder, epsilon: float, relation: Neighbours, budget: int) -> StableChoice:
     """A small public choice: P5 holds from _SMALL records on (add/remove) or for so many (replace-one)."""
     floor = _SMALL - 3 if relation is Neighbours.ADD_REMOVE else None
-    moves = stable.sensitivity(_SMALL, _FULL_SHARE, budget, relation)
+    moves = stable.core_sensitivity(_SMALL, _FULL_SHARE, budget, relation)
     return StableChoice(Tested(ladder, whole_mu(epsilon)), _FULL_SHARE, budget, floor, 1.0, moves, 0.0)
 
 

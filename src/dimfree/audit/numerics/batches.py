@@ -24,8 +24,8 @@ from dimfree.kernel.statistics import friends
 from dimfree.kernel.statistics.friends import are_friends, friend_counts
 from dimfree.kernel.statistics.secret_ring import Ring
 from dimfree.kernel.statistics.unit_vectors import Lookout
-from dimfree.noise import public_simulation
 from dimfree.shapes import Dense, Isotropic, LowRank
+from dimfree.simulation import public_simulation
 
 _TILE = friends._ROWS
 _SIZES = (1, 2, 3, 63, 64, 65)  # batches, about the blocks of a matrix product

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.noise import public_simulation
 from dimfree.options import Options
 from dimfree.paper.variance_profile import variance_profile
 from dimfree.release import release_mean
 from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank, Shape
+from dimfree.simulation import public_simulation
 
 Call = Callable[..., Any]  # (table, **options) -> a release, a refusal or a profile
 

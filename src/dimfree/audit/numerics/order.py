@@ -39,8 +39,9 @@ from dimfree.kernel.statistics.scores import clipped_scores, noisy_scores
 from dimfree.kernel.statistics.secret_ring import Ring
 from dimfree.kernel.statistics.unit_vectors import sighted
 from dimfree.kernel.statistics.weighted_mean import rounded_mean
-from dimfree.noise import SeededNoise, public_simulation
+from dimfree.noise import SeededNoise
 from dimfree.paper.soft import soft_weights
+from dimfree.simulation import public_simulation
 
 Statistic = Callable[[Any], Any]  # of a table, however it is stored
 

@@ -10,8 +10,8 @@ from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.kernel.statistics.scores import Scoring
 from dimfree.kernel.statistics.unit_vectors import Lookout
-from dimfree.noise import public_simulation
 from dimfree.shapes import Diagonal
+from dimfree.simulation import public_simulation
 
 ROWS, COLUMNS = 211, 5
 BALL = Ball(np.array([0.1, -0.2, 0.3, 0.0, 0.7]), 1.0, 2.5)

@@ -15,7 +15,7 @@ from dimfree._types import Floats, Integers
 from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.audit.numerics.calls import ROWS, Call, calls, table
 from dimfree.kernel.statistics.count import noisy_count
-from dimfree.noise import public_simulation
+from dimfree.simulation import public_simulation
 
 _STEPS = round(1 / noisy_count(0, 1.0, noise=ZeroNoise()).event.step)  # to one record
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd: its multiples are all over the 64 bits

@@ -15,7 +15,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.audit.exact.divergence import Divergence, true_epsilon
 from dimfree.audit.pairs.pair import Pair, Table
 from dimfree.audit.search.moves import ClusteredPair, Domain, moved
-from dimfree.noise import public_simulation
+from dimfree.simulation import public_simulation
 
 WIDEST = 8  # coordinates of a pair that is climbed from; wider ones are only scored
 _STRIDES = (12, 48, 192)  # moves from every start between two comparisons, round by round

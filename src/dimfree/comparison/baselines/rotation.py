@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from dimfree.kernel.rows.bases.hadamard import Rounds, padded_width
-from dimfree.noise import public_simulation
+from dimfree.simulation import public_simulation
 
 _SEED = 20210601
 _ROUNDS = 3  # as in the authors' experiments

@@ -14,9 +14,9 @@ from dimfree.data.blocks import Mask
 from dimfree.data.formats.file_stream import FileStream, reading
 from dimfree.data.records import as_records
 from dimfree.data.stream import pieces
-from dimfree.data.threads import in_order
 from dimfree.errors import InvalidFile
 from dimfree.progress import heard
+from dimfree.threads import in_order
 
 _NEAR = 2**14  # bytes from one row to the next on average, up to which reading all takes no longer than skipping
 _WINDOW_ROWS = 2**20  # whose places are listed at a time

@@ -17,11 +17,11 @@ from dimfree.data.blocks import Mask, Rows, SparseRows, densely
 from dimfree.data.gpu.device import Place
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, are_finite, with_gaps
-from dimfree.data.threads import cores, in_order
 from dimfree.kernel.rows.bases.basis import Basis
 from dimfree.kernel.rows.bases.memory import KEPT_BYTES
 from dimfree.kernel.rows.exact_product import LARGEST, saturate
 from dimfree.shapes import Diagonal, Isotropic, Rescaling, Shape
+from dimfree.threads import cores, in_order
 
 _BLOCK_ENTRIES = 2**21  # handed to a thread at a time: threads wait for each other at every handing over
 _MADE_ENTRIES = 2**20  # the same where a block is read, or laid out, for it: small beside any memory

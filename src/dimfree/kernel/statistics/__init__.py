@@ -1,1 +1,1 @@
-"""The statistics of the queries: integers computed from records, and their sensitivities. No noise is drawn here."""
+"""The integer statistics of the queries, and how far one record moves each. No noise is drawn here."""

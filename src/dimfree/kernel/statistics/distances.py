@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from dimfree._types import Floats, Integers
 from dimfree.data.blocks import IntegerRows, Mask, Rows, Table, densely, gathered, peaks, width
 from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
-from dimfree.data.threads import cores, in_order
 from dimfree.kernel.rows.grid import RADIUS, IntegerRecords, are_on_grid, rows_to_steps
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.gpu_offsets import DeviceOffsets
 from dimfree.kernel.statistics.products import SMALL, DenseOffsets, Offsets, about, as_slice, float32_is_whole, middle
 from dimfree.kernel.statistics.undecided import by_products, overwritten, partners_are_friends
 from dimfree.progress import during
+from dimfree.threads import cores, in_order
 
 _ROWS = 512  # of a tile of the table
 _DEVICE_ROWS = 2048  # the same, on a GPU

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from dimfree._types import Floats, Integers
 from dimfree.data.blocks import IntegerRows, SparseRows, minus, one_row, width
 from dimfree.data.gpu.rows import DeviceRows
-from dimfree.data.threads import cores, in_order
 from dimfree.kernel.rows.grid import RADIUS, IntegerRecords
 from dimfree.kernel.statistics import gpu_offsets as device_offsets
 from dimfree.kernel.statistics.products import Offsets, about, middle
+from dimfree.threads import cores, in_order
 
 NEAR = 2**25  # norm about the centre, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
 _ROWS = 1024  # tile of rows

@@ -18,7 +18,7 @@ from dimfree.progress import during
 
 UNIT = LENGTH**2  # steps to the outer product of a direction with itself
 DIAGONAL, BESIDE = 29, 41  # 41² < 2·29²: so weighted, half the matrix is no longer than 29 times the whole of it
-MOVES = {
+OUTER_SENSITIVITY = {
     Neighbours.ADD_REMOVE: 1.0,
     Neighbours.REPLACE_ONE: math.sqrt(2) * (1 + 1e-15),
 }  # of A, in its Frobenius norm (P12)

@@ -16,8 +16,8 @@ from dimfree._types import Floats, Integers
 from dimfree.data import sparse
 from dimfree.data.blocks import SparseRows, Table, densely, minus
 from dimfree.data.gpu.rows import DeviceRows
-from dimfree.data.threads import cores, in_order
 from dimfree.kernel.statistics.gpu_offsets import DeviceOffsets
+from dimfree.threads import cores, in_order
 
 _CELLS = 2**20  # entries of a working block; every thread has some
 _FEW_CELLS = 2**18  # the same, where a pass over them follows at once

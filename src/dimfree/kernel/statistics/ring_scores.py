@@ -13,7 +13,7 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.kernel.statistics.scores import Scoring
 
-RING_MOVES = {Neighbours.ADD_REMOVE: math.sqrt(5), Neighbours.REPLACE_ONE: 2 * math.sqrt(2)}  # of the sum (P15)
+RING_SENSITIVITY = {Neighbours.ADD_REMOVE: math.sqrt(5), Neighbours.REPLACE_ONE: 2 * math.sqrt(2)}  # of the sum (P15)
 
 
 def pair_scoring(scale: Floats, norm: float) -> Scoring:

@@ -21,7 +21,10 @@ from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.centred import Centred
 from dimfree.kernel.statistics.score_lengths import ScoreLengths, blur
 
-MOVES = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of a clipped non-negative sum (P10)
+SCORE_SENSITIVITY = {
+    Neighbours.ADD_REMOVE: 1.0,
+    Neighbours.REPLACE_ONE: math.sqrt(2),
+}  # of a clipped sum (P10)
 
 
 def phi(u: Floats) -> Floats:

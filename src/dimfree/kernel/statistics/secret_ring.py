@@ -15,13 +15,13 @@ from dimfree._types import Floats, Integers
 from dimfree.data.blocks import Mask, Rows, SparseRows, densely, gathered, minus, peaks
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records
-from dimfree.data.threads import cores, in_order
 from dimfree.kernel.rows.clip import exact_squares, squares
 from dimfree.kernel.rows.exact_product import LARGEST, saturate
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import Noise
 from dimfree.progress import during
 from dimfree.shapes import Isotropic
+from dimfree.threads import cores, in_order
 
 KEY = 2**61  # keys are below it
 _CELLS = 2**20  # entries of a working block

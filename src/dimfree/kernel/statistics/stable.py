@@ -48,7 +48,7 @@ def weights(counts: Integers, start: Fraction, full_share: Fraction) -> Integers
     return np.clip(raw, 0, int((high - low) * scale))
 
 
-def sensitivity(count: int, full_share: Fraction, budget: int, neighbours: Neighbours) -> float:
+def core_sensitivity(count: int, full_share: Fraction, budget: int, neighbours: Neighbours) -> float:
     """Largest move of the weighted mean between neighbours that both have T >= 2, in units of the radius (P5).
 
     `count` is a lower bound on the larger size under add/remove (the bound falls with n), the size under replace-one.

@@ -7,9 +7,9 @@ import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.data.blocks import Mask, Rows, minus
-from dimfree.data.threads import cores, in_order
 from dimfree.kernel.rows.grid import RADIUS, rows_to_steps, to_steps
 from dimfree.kernel.statistics.friends import NEAR, within_radius
+from dimfree.threads import cores, in_order
 
 _CELLS = 2**16  # entries of rows that are rounded to steps at a time
 _TILE = 2**18  # the same for a whole table, by threads

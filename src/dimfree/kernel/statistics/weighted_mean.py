@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dimfree._types import Integers
 from dimfree.accounting.events import Gaussian, charged_gaussian, refining_bits
 from dimfree.data.blocks import IntegerRows, densely, minus, one_row, width
-from dimfree.data.threads import cores, in_order
 from dimfree.kernel.rows.grid import RADIUS
+from dimfree.threads import cores, in_order
 
 _CELLS = 2**20  # entries of a block, of which every thread has some
 _SAFE = 2**62

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dimfree.kernel.statistics.stable import THOUSANDTHS
+from dimfree.kernel import THOUSANDTHS
 
 # --- The sample that everything before the last look sees (choose/sample.py) ------------------------------------------
 

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Tested
-from dimfree.kernel.statistics import stable
+from dimfree.kernel import admissible, core_sensitivity
 from dimfree.programs.choose.constants import (
     CAPACITY_DEVIATIONS,
     CORE_ALONE,
@@ -168,7 +168,7 @@ def core_sample_suffices(core_sample: int, calibration: Calibration, failure: fl
     size = Size(1e15, calibration.count_stddev, core_sample)
     _, count = size.bound(steps, failure)
     allowed = steps + math.ceil(outliers * core_sample)
-    return stable.admissible(count, Fraction(3, 4), allowed, size.relation) and steps + allowed < count / 4
+    return admissible(count, Fraction(3, 4), allowed, size.relation) and steps + allowed < count / 4
 
 
 def stable_choices(branches: Sequence[Tested], size: Size, failure: float, model: HonestModel) -> list[StableChoice]:
@@ -262,13 +262,13 @@ def _stable_choice(
     branch: Tested, share: Fraction, extra: int, counts: _Counts, failure: float, model: HonestModel
 ) -> StableChoice | None:
     count, budget = counts.count, counts.budget + extra
-    if count < 1 or extra > count // 8 or not stable.admissible(count, share, budget, counts.relation):
+    if count < 1 or extra > count // 8 or not admissible(count, share, budget, counts.relation):
         return None
     needed = friends_needed(float(share), branch.ladder.length, count, counts.relation) / (1 - model.outliers)
     if needed >= (HEAVY_SHARE if model.factor > 1 else 1):
         return None
     radius = model.factor * model.radii.radius(needed, tolerated_losers(extra, failure / 4), count)
-    moves = stable.sensitivity(count, share, budget, counts.relation)
+    moves = core_sensitivity(count, share, budget, counts.relation)
     return StableChoice(branch, share, budget, counts.floor, radius, moves, radius * moves / branch.mu)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtrc
 
-from dimfree.noise import public_simulation
 from dimfree.programs.choose.constants import (
     EXACT_DIRECTIONS,
     FITTED_TAIL,
@@ -22,6 +21,7 @@ from dimfree.programs.choose.constants import (
     LOSERS_USED,
     TAIL_GROUPS,
 )
+from dimfree.simulation import public_simulation
 
 _PROBES = 32  # seen to at a time: their distances stay near a core
 

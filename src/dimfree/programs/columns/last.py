@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel.rows.clip import HELD
-from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel import HELD, Ball
 from dimfree.programs.choose.constants import WIDE_REACH
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.learn.radius import look_precision, noisy_lengths, widened

@@ -1,8 +1,8 @@
 """on_missing="column": the share of people who have an entry in each column, from two noisy counts of missing ones.
 
 The share divides sums of offsets from a centre, so that its error enters the mean only times the distance of the mean
-from that centre: a coarse release is enough. Letters: q = shares of missing
-entries; n̂ = released number of records; d = columns.
+from that centre: a coarse release is enough. Letters: q = shares of missing entries; n̂ = released number of records;
+d = columns.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel.statistics.scores import MOVES
+from dimfree.kernel import SCORE_SENSITIVITY
 from dimfree.programs.choose.constants import (
     MISSING_COUNTS_ERROR,
     MISSING_COUNTS_SHARE,
@@ -49,7 +49,7 @@ def missing_norm(overall: float, columns: int, affordable: float = 0.0) -> float
 
 def _affordable_norm(state: ColumnState) -> float:
     """The norm with which the share of each column has noise of MISSING_COUNTS_ERROR. Public."""
-    mu = math.sqrt(MISSING_COUNTS_SHARE * state.precision) / MOVES[state.setting.relation]
+    mu = math.sqrt(MISSING_COUNTS_SHARE * state.precision) / SCORE_SENSITIVITY[state.setting.relation]
     return MISSING_COUNTS_ERROR * state.setting.count * mu
 
 

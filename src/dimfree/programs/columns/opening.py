@@ -10,9 +10,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._types import Floats
-from dimfree.data.blocks import Mask
-from dimfree.kernel.statistics.soft_histogram import Cells, Magnitudes, Offsets
+from dimfree._types import Booleans, Floats
+from dimfree.kernel import Cells, Magnitudes, Offsets
 from dimfree.programs.choose.constants import (
     AWAY,
     CLOSER,
@@ -157,7 +156,7 @@ def _moved(state: ColumnState, which: Which, width: Floats, seen: Places) -> Col
 
 
 def _with_hidden(
-    state: ColumnState, shares: Floats, atoms: Mask, looks: Floats, noise: Floats, magnitudes: Floats
+    state: ColumnState, shares: Floats, atoms: Booleans, looks: Floats, noise: Floats, magnitudes: Floats
 ) -> ColumnState:
     """Add the second moment of records that closer looks left behind: they may lie a whole magnitude away.
 

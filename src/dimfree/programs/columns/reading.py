@@ -3,8 +3,8 @@
 A histogram is compared with templates, the histograms that columns of known laws would have. The noise is Gaussian, so
 the posterior over templates is a product of a prior and exp((h·F - |F|²/2)/η²), where F is a template, h the released
 histogram over the number of records, and η the noise of one cell of it, with a little more for laws that no template
-has. Where the number of records is uncertain, h is about a·F, a normal about 1 with deviation τ, and a is averaged out.
-Sees released histograms alone.
+has. Where the number of records is uncertain, h is about a·F, a normal about 1 with deviation τ, and a is averaged
+out.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dimfree._types import Floats
-from dimfree.kernel.statistics.soft_histogram import Cells, Magnitudes, Offsets, weights_of
+from dimfree.kernel import Cells, Magnitudes, Offsets, weights_of
 from dimfree.programs.choose.constants import (
     ALL_ZEROS_PRIOR,
     BULK_REACH,

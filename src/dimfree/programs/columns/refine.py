@@ -1,7 +1,4 @@
-"""A better centre and better spreads, once every column is roughly known: one clipped mean, two releases of scores.
-
-Its queries are clipped sums and scores (P8, P10).
-"""
+"""A better centre and better spreads, once every column is roughly known: one clipped mean, two releases of scores."""
 
 import math
 from dataclasses import replace
@@ -9,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel.statistics.clipped_sum import Ball
-from dimfree.kernel.statistics.scores import MOVES, Scoring
+from dimfree.kernel import SCORE_SENSITIVITY, Ball, Scoring
 from dimfree.programs.choose.constants import (
     COLUMN_SCORE_SHARES,
     COLUMN_SCORE_STRENGTH,
@@ -55,7 +51,7 @@ def measure_spreads(state: ColumnState) -> ColumnState:
     setting, guess = state.setting, state.about_centre
     share = float(np.clip(COLUMN_SCORE_STRENGTH / state.strength**2, *COLUMN_SCORE_SHARES))
     norm = SCORE_LENGTH * math.sqrt(setting.view.dimension)
-    mu = math.sqrt(share * state.precision) / MOVES[setting.relation]
+    mu = math.sqrt(share * state.precision) / SCORE_SENSITIVITY[setting.relation]
     unit = max(1.0, SCORED_TYPICAL * setting.count * mu / norm)
     scoring = Scoring(state.centre, guess, norm)
     state, total = state.release(share, lambda mu: setting.view.scores(scoring, unit, mu))

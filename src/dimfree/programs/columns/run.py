@@ -1,7 +1,7 @@
 """Every column by itself: centre, spread, then one clipped mean. Gaussian releases: no test, no refusal by values.
 
-count (→ valid records) → magnitudes → places → centre → spreads → tails → lengths → mean. Everything after the count is
-one filter: Gaussian releases chosen by released values, their precisions summing to at most P (P17).
+count (→ valid records) → magnitudes → places → centre → spreads → tails → lengths → mean. Everything after the count
+is one filter: Gaussian releases chosen by released values, their precisions summing to at most P (P17).
 """
 
 import math

@@ -1,8 +1,8 @@
 """The state of a run that reads every column by itself. Every step takes a state and returns a new one.
 
 A state holds released values and public numbers, and the setting through which mechanisms see the records. The whole
-run is Gaussian releases whose precisions sum to at most P, whatever was released before (P17).
-Letters: P = precision of the run, d = columns, n̂ = released number of records.
+run is Gaussian releases whose precisions sum to at most P, whatever was released before (P17). Letters: P = precision
+of the run, d = columns, n̂ = released number of records.
 """
 
 import math
@@ -12,8 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from dimfree._types import Floats
-from dimfree.data.blocks import Mask
+from dimfree._types import Booleans, Floats
 from dimfree.kernel import Released
 from dimfree.programs.choose.constants import ENTRY_LENGTHS, LENGTH_FARTHEST, ONE_VALUE_PART
 from dimfree.programs.choose.sample import strength
@@ -35,10 +34,10 @@ class ColumnState:
     centre_variance: Floats
     stddev: Floats
     log_variance: Floats  # of ln stddev
-    unseen: Mask  # columns in which only zeros were seen, or entries beyond all cells
-    narrow: Mask  # columns that may be narrower than any look could tell, down to constant ones
-    one_value: Mask  # those of them that likely hold one value: their spread is what the noise may hide
-    tailed: Mask  # columns that may have entries far beyond their spread: all, until a release shows which do
+    unseen: Booleans  # columns in which only zeros were seen, or entries beyond all cells
+    narrow: Booleans  # columns that may be narrower than any look could tell, down to constant ones
+    one_value: Booleans  # those of them that likely hold one value: their spread is what the noise may hide
+    tailed: Booleans  # columns that may have entries far beyond their spread: all, until a release shows which do
     present: Floats  # share of the records that have an entry; 1 where a record without one is invalid
     present_stddev: Floats  # of that share
     releases: int = 0

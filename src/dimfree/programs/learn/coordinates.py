@@ -1,7 +1,6 @@
 """Which coordinates the noise follows: release a few numbers, choose, and go on in the chosen coordinates (P11, P12).
 
-The records are seen by the mechanisms alone. Letters: P = precision of
-the branch, n̂ = released number of records, D = diagonal of the shape of the noise.
+Letters: P = precision of the branch, n̂ = released number of records, D = diagonal of the shape of the noise.
 """
 
 import math
@@ -10,9 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.bases.learned import LearnedAxes
-from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.kernel import Cosine, LearnedAxes, Lookout
 from dimfree.programs.choose.constants import BASIS_SHARE, BLURRED, RING_WORTH, SMALL_NOISE, WORTH
 from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, View
 from dimfree.programs.learn.principal_directions import (

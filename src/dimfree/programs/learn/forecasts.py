@@ -1,8 +1,7 @@
 """A few released numbers, and the gain each forecasts: noise of a spherical shape over that of a better one (P11).
 
-Every number is a Gaussian release of its own and is read on the unfavourable side. The records are seen by the
-mechanisms alone. Letters: u = direction of a record from the centre,
-n̂ = released number of records, P = precision of the branch, T = a public orthonormal transform.
+Every number is a Gaussian release of its own and is read on the unfavourable side. Letters: u = direction of a record
+from the centre, n̂ = released number of records, P = precision of the branch, T = a public orthonormal transform.
 """
 
 import math
@@ -11,11 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel import Directions, Released
+from dimfree.kernel import OUTER_SENSITIVITY, Cosine, Directions, Lookout, Released
 from dimfree.kernel import View as SampledView
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.statistics.outer_sum import MOVES
-from dimfree.kernel.statistics.unit_vectors import Lookout
 from dimfree.programs.choose.constants import (
     BLURRED,
     CLEARLY_CORRELATED,
@@ -127,7 +123,7 @@ class View:
         if not rotations:
             return state, 0.0
         share = self._share(max(_low(found), 0.0) / self.count)
-        least = smallest_share(dimension, basis_mu / MOVES[setting.relation], setting.count)
+        least = smallest_share(dimension, basis_mu / OUTER_SENSITIVITY[setting.relation], setting.count)
         if share < max(CLEARLY_CORRELATED * least, LEAST_CORRELATION):
             return state, 0.0
         return state, 1 / (math.sqrt(share / dimension) + math.sqrt(1 - share))

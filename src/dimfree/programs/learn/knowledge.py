@@ -1,7 +1,7 @@
 """What is known of the mean: all released vectors, their average, which is the next centre, and the answer (P8, P21).
 
-Released values and public numbers only. Proof of P21: docs/decisions/0010. Letters: N = noise variance of
-an output, α = its weight in the answer, V = noise variance of the answer; all per coordinate.
+Released values and public numbers only. Letters: N = noise variance of an output, α = its weight in the answer, V =
+noise variance of the answer; all per coordinate.
 """
 
 from collections.abc import Iterable

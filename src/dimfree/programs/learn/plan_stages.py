@@ -1,7 +1,6 @@
 """The public plan of the stages of a learned shape: how many, and how precise each is. Sees no record.
 
-Letters: P = precision of the branch; V = variance of what is known;
-N = that of one stage's output.
+Letters: P = precision of the branch; V = variance of what is known; N = that of one stage's output.
 """
 
 import math
@@ -9,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dimfree._types import Floats
-from dimfree.data.blocks import Mask
+from dimfree._types import Booleans, Floats
 from dimfree.programs.choose.constants import COUNTED_PRECISION, MOST_STAGES, STAGE_RATIOS
 from dimfree.programs.choose.stages import good_enough
 from dimfree.programs.learn.state import State
@@ -43,7 +41,7 @@ def plan_stages(state: State, budget: float, most: int = MOST_STAGES, *, answer:
 
 
 def _predicted(
-    state: State, variance: Floats, blur: Floats, shares: Floats, counts: Mask
+    state: State, variance: Floats, blur: Floats, shares: Floats, counts: Booleans
 ) -> tuple[float, list[Planned]]:
     """The squared error in the block after stages of these precisions, and the stages with their weights.
 

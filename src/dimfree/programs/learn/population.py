@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel import Ball
 from dimfree.programs.choose.constants import FAR_LENGTH, POPULATION_LEVEL, POPULATION_RADII
 from dimfree.programs.learn.tail import Tail
 

@@ -1,8 +1,7 @@
 """Clipping radii: one look at the records' lengths, and the radius that it suggests.
 
-One query, a histogram of lengths (P20). The rest is a function of public and released numbers.
-Letters: z = a record's offset from the centre, rescaled; R = clipping
-radius; σ = standard deviations of the coordinates.
+Letters: z = a record's offset from the centre, rescaled; R = clipping radius; σ = standard deviations of the
+coordinates.
 """
 
 import math
@@ -10,8 +9,7 @@ import math
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel import Released
-from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel import Ball, Released
 from dimfree.programs.choose.constants import (
     CORE_BIAS_POWER,
     FEW_LOOK,

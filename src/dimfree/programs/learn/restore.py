@@ -1,18 +1,16 @@
 """The answer of a learned shape, restored to the columns of the records. Sees no record.
 
 The noise of a release is Gaussian with a known covariance; its diagonal and its principal variances are computed here
-for the error bars. Letters: V = noise variance of each coordinate that the
-stages worked in, R = the map back from these.
+for the error bars. Letters: V = noise variance of each coordinate that the stages worked in, R = the map back from
+these.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dimfree._types import Floats
-from dimfree.data.blocks import Mask
-from dimfree.kernel.rows.bases.basis import Basis
-from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree._types import Booleans, Floats
+from dimfree.kernel import Basis, LearnedAxes
 from dimfree.programs.learn.population import NOT_MEASURED, Population, learned_population
 from dimfree.programs.learn.principal_directions import without_offset
 from dimfree.programs.learn.spreads import VarianceRelease, learned_shape
@@ -32,7 +30,7 @@ class Answer:
     record_principal: Floats | None = None
     reach: Reach | None = None
     population: Population = NOT_MEASURED
-    one_value: Mask | None = None  # columns that have no interval; None: no such column
+    one_value: Booleans | None = None  # columns that have no interval; None: no such column
     present: Floats | None = None  # share of the records that have an entry; None: all of them
     bias: float = 0.0  # of clipping, in deviations of the noise
 

@@ -1,8 +1,7 @@
 """Variances and the friend radius before any centre is known, from neighbours on the secret ring (P15, P16).
 
-Its queries are lengths and scores of neighbors on the ring (P15); all else is a function of what they released.
-Letters: σ = standard deviations of the coordinates;
-λ = friend radius, of records divided by the root of σ; τ = noise of a mean score.
+Letters: σ = standard deviations of the coordinates; λ = friend radius, of records divided by the root of σ; τ = noise
+of a mean score.
 """
 
 import math
@@ -11,13 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dimfree._types import Floats
+from dimfree._types import Booleans, Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.data.blocks import Mask
-from dimfree.kernel import Released, RingPairs
-from dimfree.kernel.statistics.clipped_sum import Block
-from dimfree.kernel.statistics.ring_lengths import pair_count_sensitivity
-from dimfree.kernel.statistics.ring_scores import RING_MOVES, pair_scoring
+from dimfree.kernel import RING_SENSITIVITY, Block, Released, RingPairs, pair_count_sensitivity, pair_scoring
 from dimfree.programs.choose import constants as c
 from dimfree.programs.learn.crossing import answers, crossing, geometric_grid
 from dimfree.programs.learn.knowledge import Knowledge, Output
@@ -68,7 +63,7 @@ class Peeled:
 
     moments: Floats
     log_variance: Floats
-    unnamed: Mask
+    unnamed: Booleans
     rest: float
     scores: tuple[VarianceRelease, ...] = ()
 
@@ -144,7 +139,7 @@ def _round(setting: RingSetting, peeled: Peeled, mu: float, typical: float) -> P
 
 def _scored(setting: RingSetting, peeled: Peeled, mu: float, unnamed: int) -> tuple[Released[Floats], float]:
     """(noisy scores, the variance that scores one)."""
-    scoring = pair_scoring(peeled.scale, score_norm(setting.count * mu / RING_MOVES[setting.relation], unnamed))
+    scoring = pair_scoring(peeled.scale, score_norm(setting.count * mu / RING_SENSITIVITY[setting.relation], unnamed))
     grid, ring = _units(peeled.rest, unnamed), setting.ring
     unit_mu = setting.search_mu(len(grid))
     counts = ring.unclipped_scores(scoring, c.MEDIAN_SHARE, grid, answers(grid), unit_mu)

@@ -1,7 +1,4 @@
-"""The order of the steps of a learned shape: centre, variances, stages, variances again if that pays, last stages.
-
-Asks no query itself.
-"""
+"""The order of the steps of a learned shape: centre, variances, stages, variances again if that pays, last stages."""
 
 import numpy as np
 

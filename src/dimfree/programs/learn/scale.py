@@ -13,8 +13,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Tested
-from dimfree.kernel import Pairs, Released
-from dimfree.kernel.statistics.friend_radius import friend_average_sensitivity
+from dimfree.kernel import Pairs, Released, friend_average_sensitivity
 from dimfree.programs.choose.constants import (
     FACTOR_STEP,
     FACTOR_WINDOW,

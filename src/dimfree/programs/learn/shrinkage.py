@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from dimfree._types import Floats
-from dimfree.kernel.statistics.scores import phi_inverse
+from dimfree.kernel import phi_inverse
 from dimfree.programs.choose.constants import MEAN_STEPS, PRIOR_ATOMS, SCORE_STEPS, SHAPE_MODEL_ERROR
 from dimfree.programs.learn.mixture import posterior
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dimfree._types import Floats
-from dimfree.data.threads import cores, in_order
-from dimfree.kernel.statistics.scores import phi_inverse
+from dimfree.kernel import phi_inverse
 from dimfree.programs.choose.constants import (
     ANY_SPREAD_COLUMNS,
     MISLED,
@@ -30,6 +29,7 @@ from dimfree.programs.choose.constants import (
 )
 from dimfree.programs.learn.mixture import posterior
 from dimfree.results.error_model import LearnedShape
+from dimfree.threads import cores, in_order
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,4 @@
-"""Recentring (P8): each stage clips around everything released so far. The answer is made of the last stages (P21).
-
-Works on released values; its queries are clipped sums and lengths (P8, P20).
-"""
+"""Recentring (P8): each stage clips around everything released so far. The answer is made of the last stages (P21)."""
 
 import math
 from dataclasses import dataclass, replace
@@ -10,7 +7,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.events import SEARCH_STEPS
-from dimfree.kernel.statistics.clipped_sum import Ball, Block
+from dimfree.kernel import Ball, Block
 from dimfree.programs.choose.constants import EARLY_STRENGTH, FEW_LENGTHS, FEW_RADIUS, MOST_STAGES, WIDE_REACH
 from dimfree.programs.choose.stages import Moments, Schedule
 from dimfree.programs.learn.crossing import answers, crossing, geometric_grid

@@ -1,7 +1,7 @@
 """The state of a run after its core, where the shape is learned. Every step takes a state and returns a new one.
 
-A state holds released values and public numbers, and the setting through which mechanisms see the records.
-Letters: P = precision of the branch, λ = friend radius, σ = standard deviations.
+A state holds released values and public numbers, and the setting through which mechanisms see the records. Letters: P
+= precision of the branch, λ = friend radius, σ = standard deviations.
 """
 
 import math
@@ -13,10 +13,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.kernel import Released, View
-from dimfree.kernel.rows.bases.basis import Basis
-from dimfree.kernel.statistics.clipped_sum import Ball, Block
-from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.kernel import Ball, Basis, Block, Lookout, Released, View
 from dimfree.programs.choose.constants import GUESSED_LOG_VARIANCE
 from dimfree.programs.choose.core import are_few, core_alone
 from dimfree.programs.learn.knowledge import Knowledge, Output

@@ -1,6 +1,5 @@
 """One private release of scores, and what it says of the variances of the coordinates (P10).
 
-Its queries are the scores and the number of clipped ones (P10).
 Letters: P = precision of the branch, σ = standard deviations, C = norm of a score.
 """
 
@@ -10,10 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._types import Floats
+from dimfree._types import Booleans, Floats
 from dimfree.accounting.events import SEARCH_STEPS
-from dimfree.data.blocks import Mask
-from dimfree.kernel.statistics.scores import MOVES, Scoring
+from dimfree.kernel import SCORE_SENSITIVITY, Scoring
 from dimfree.programs.choose.constants import (
     ERROR_BAR_SHARES,
     SCORE_LENGTH,
@@ -52,7 +50,7 @@ def learn_variances(state: State, shares: tuple[float, float] = VARIANCE_SHARES)
     return replace(state, stddev=stddev, log_variance=log_variance, scores=release)
 
 
-def _clear(state: State, blur: Floats) -> Mask:
+def _clear(state: State, blur: Floats) -> Booleans:
     """The coordinates to be scored: all, or those of the block where the centre is not too far off to add anything to
     what the ring has said."""
     if not state.from_ring:
@@ -71,7 +69,7 @@ def _released_scores(
     state, mu = state.spend(share)
     scale = np.full(len(centre), math.inf)  # leaves a coordinate out
     scale[which] = state.stddev[which]
-    scoring = Scoring(centre, scale, score_norm(setting.count * mu / MOVES[setting.relation], dimension))
+    scoring = Scoring(centre, scale, score_norm(setting.count * mu / SCORE_SENSITIVITY[setting.relation], dimension))
     grid = float((1 + blur[which] / state.stddev[which] ** 2).mean()) * geometric_grid(*UNIT_GRID)
     unit_share = 1 / (UNIT_ERROR * setting.count) ** 2 / precision
     state, unit_mu = state.spend(float(np.clip(unit_share, *UNIT_SHARES)))
