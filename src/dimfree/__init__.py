@@ -1,25 +1,28 @@
 """dimfree: the mean of a high-dimensional data set under differential privacy, with noise that follows its shape.
 
-The packages. Each imports only those above it in this list:
-  errors       the exceptions
+The packages. Each imports only those above it in this list (`tach.toml`):
+  errors, threads, progress   exceptions, threads, how far a pass is
   _validate    checks of parameters, and the texts of their errors
-  accounting   budgets, guarantees, what a mechanism is charged, and how charges compose
+  options      the expert options
+  accounting   budgets, guarantees, charged events, branches, and how charges compose
   noise        random numbers: the operating system's, or seeded for tests
-  data         tables of records: in memory, files, Dask, GPU; which rows belong to one person
-  geometry     shapes (public covariances), public bases, rounding to a grid, clipping
-  core         which records are close to many others; weights and sensitivities, no noise
-  mechanisms   one private mechanism per file; they draw the noise
-  results      Release, Means, Composed; error bars; writing files
-  estimators   how the mechanisms are combined into a mean, and what is learned on the way
-  paper        Algorithm 2 of the paper, and the variance profile
+  data         tables of records: in memory, files, Dask, GPU; which rows belong to one person or group
+  shapes       public covariances that rescale records
+  kernel       the privacy kernel: alone holds records, coins and noise; answers a closed set of charged queries
+  results      Release, Means, Composed; confidence sets; writing files
+  paper        the paper's algorithms and their subroutines, and the variance profile
+  request, beliefs   everything a caller asks for, checked once, and what is known beforehand
+  programs     estimators: they ask the kernel queries and see released values alone
   ledger       a persistent budget: a release is charged, on disk, before it draws noise
   release, release_groups   release_mean and release_means
   interop      scikit-learn and OpenDP; opendp is the public name of the latter
   comparison   this estimator and others, run on simulated records
   planning     before any record is read: error to expect, records needed
   report       an HTML page about a release
-  audit        tests of the privacy claims
+  audit        attacks on the public calls; checks of the installation
   cli          the command `dimfree`
+
+What must be trusted: docs/architecture.md.
 """
 
 import importlib
