@@ -11,9 +11,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian
 from dimfree.accounting.events import Costs
 from dimfree.data.records import as_records
-from dimfree.kernel import PrivateTable
-from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel import Ball, PrivateTable
 from dimfree.noise import SystemNoise
 from dimfree.shapes import Isotropic
 
@@ -40,8 +38,9 @@ def clipped_mean(table: PrivateTable, share: float = 0.9) -> tuple[float, float,
 def main() -> None:
     rows = np.random.default_rng(1).gamma(2.0, 30.0, size=(5000, 1))  # waiting times, in minutes
     budget, relation = Budget(1.0, 1e-6), Neighbours.ADD_REMOVE
-    space = Space(as_records(rows, on_missing="drop"), Isotropic(1.0))  # the reader: the last place that sees records
-    mean, stddev, bound, costs = clipped_mean(PrivateTable(space, budget, relation, SystemNoise()))
+    records = as_records(rows, on_missing="drop")  # the owner reads the records and hands them to the kernel
+    table = PrivateTable.holding(records, Isotropic(1.0), None, budget, relation, SystemNoise(), by_entry=False)
+    mean, stddev, bound, costs = clipped_mean(table)
     print(f"A clipped mean with epsilon={budget.epsilon} and delta={budget.delta}: {mean:.2f}")
     print(f"values above {bound:g} were clipped; spent: delta {costs.delta():.2g} at epsilon {budget.epsilon}")
     truth = float(np.minimum(rows, bound).mean())
