@@ -18,10 +18,11 @@ from privacy.asked import BUDGET, Asked, branches_with_test, gaussian_branches, 
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import OnlyGaussian, Tested
+from dimfree.accounting.events import Costs, OnlyGaussian, Tested
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.accounting.precision import compose, hockey_stick
-from dimfree.kernel import KernelError, PrivateTable
+from dimfree.data.records import as_records
+from dimfree.kernel import GroupCosts, KernelError, PrivateGroups, PrivateTable
 from dimfree.kernel.rows.bases.cosine import Cosine
 from dimfree.kernel.rows.bases.learned import LearnedAxes
 from dimfree.kernel.statistics.clipped_sum import Ball
@@ -44,6 +45,11 @@ TABLES = [np.zeros((0, D)), np.zeros((1, D)), RECORDS[:2], RECORDS, np.full((4, 
 
 ONE_A_ROW = np.arange(60.0)[:, None] + ONES  # broadcasts beside the 60 records: each would have a center of its own
 ROWS_OF_SCALES = 1 + ONE_A_ROW
+
+
+def axes(scale=ONES, weights=ONES):
+    return LearnedAxes(np.eye(D, 1), scale, weights)
+
 
 MALFORMED = {
     "center of each row": lambda v: v.clipped_sum(Ball(ONE_A_ROW, 1.0, 1.0), 0.1, "p"),
@@ -122,6 +128,12 @@ MALFORMED = {
     "coordinates of another width": lambda v: v.rotated(Cosine(4), 4),
     "a width that is not that of the basis": lambda v: v.rotated(Cosine(D), 4),
     "a width that is not that of the records": lambda v: v.rotated(None, 4),
+    "weights of each row": lambda v: v.rotated(axes(weights=ROWS_OF_SCALES[:, :1]), D),
+    "short weights": lambda v: v.rotated(axes(weights=np.ones(2)), D),
+    "a table of scales": lambda v: v.rotated(axes(scale=np.ones((D, D))), D),
+    "directions of other coordinates": lambda v: v.rotated(LearnedAxes(np.eye(5, 1), ONES, ONES), D),
+    "directions seen in short weights": lambda v: v.directions(LOOKOUT, axes(weights=np.ones(2))).spread(0.1),
+    "the smallest norm of missing entries": lambda v: v.missing_by_column(5e-324, 0.1),
     "a cost in short floats": lambda v: v.valid_count(np.array([0.1])),
     "a cost in text": lambda v: v.valid_count("0.1"),
     "a cost beyond the floats": lambda v: v.valid_count(10**400),
@@ -598,3 +610,38 @@ def test_answers_that_are_left_are_drawn_from_what_was_charged_whatever_came_bet
         counts.at(1.0)
     assert noise.log == [("gaussian", counts.event.stddev, 1)] * 2
     assert session.costs() == charged
+
+
+# ---- what belongs to the owner of the data
+
+
+def test_a_program_can_neither_replace_the_ledger_nor_ask_whether_records_are_valid():
+    charged: list[object] = []
+    table = PrivateTable(space_of(np.full((4, D), np.nan)), BUDGET, ADD, Asked())
+    table.require_valid("drop")
+    table.charge_with(charged.append)
+    for attempt in (lambda: table.charge_with(print), lambda: table.require_valid("raise")):
+        with pytest.raises(KernelError):
+            attempt()
+    table.open(gaussian_branches(ADD))
+    assert len(charged) == 1
+    with pytest.raises(KernelError):
+        table.require_valid("raise")
+
+
+def test_an_interrupted_search_releases_no_name(monkeypatch):
+    rest = Costs(Budget(0.4, 1e-7), ADD, (), gaussian_branches(ADD, Budget(0.4, 1e-7)).menu)
+    costs = GroupCosts(Budget(1.0, 1e-6), Budget(0.4, 1e-7), None, rest)
+    noise = Asked()
+    groups = PrivateGroups(as_records(RECORDS), np.zeros(60, dtype=np.int64), ("rare",), costs, noise)
+
+    def fails(stddev: float, size: int) -> np.ndarray:
+        raise MemoryError
+
+    monkeypatch.setattr(noise, "gaussian", fails)
+    with pytest.raises(MemoryError):
+        groups.search()
+    with pytest.raises(KernelError):
+        _ = groups.names
+    with pytest.raises(KernelError):
+        groups.search()

@@ -54,7 +54,7 @@ class GroupCosts:
 class PrivateGroups(Sealed):
     """Records and the group of each, under one budget for all groups, whose relation is add-remove."""
 
-    __slots__ = ("_costs", "_given", "_labels", "_names", "_noise", "_records", "_searched")
+    __slots__ = ("_costs", "_given", "_labels", "_names", "_noise", "_records", "_searched", "_searches")
 
     def __init__(
         self, records: Records, labels: Integers, names: tuple[Key, ...], costs: GroupCosts, noise: Noise
@@ -63,7 +63,8 @@ class PrivateGroups(Sealed):
         if not Runs(costs.budget, Neighbours.ADD_REMOVE, costs.runs).delta() <= costs.budget.delta:
             raise KernelError("The runs of the groups exceed the budget.")
         self._records, self._labels, self._names = records, labels, names
-        self._costs, self._noise, self._searched = costs, noise, costs.search is None
+        self._costs, self._noise = costs, noise
+        self._searched, self._searches = costs.search is None, False
         self._given: set[int | None] = set()
 
     @property
@@ -75,9 +76,9 @@ class PrivateGroups(Sealed):
     def search(self) -> Costs:
         """Release the names that many people hold (M4); once. The groups are those from now on."""
         budget = self._costs.search
-        if budget is None or self._searched:
+        if budget is None or self._searches:
             raise KernelError("The names are searched once, if they are not listed.")
-        self._searched = True
+        self._searches = True
         opening, branch = keys_opening(budget), calibrate_unlisted(budget)
         event, bits, least = publishing(branch, opening.neighbours)
         charged = Costs(budget, opening.neighbours, (), opening.menu, chosen=0, after=(event,))  # checks the charge
@@ -88,6 +89,7 @@ class PrivateGroups(Sealed):
         moved[published] = np.arange(len(published))
         self._records, self._labels = members(self._records, moved[self._labels])
         self._names = alike(tuple(self._names[place] for place in published))
+        self._searched = True  # last: an interrupted search releases nothing
         return charged
 
     def overall(self, shape: Shape, *, by_entry: bool) -> PrivateTable:

@@ -17,6 +17,7 @@ from dimfree.kernel.statistics.stable import THOUSANDTHS
 
 Places = NDArray[np.intp]
 EXPONENT = 100  # a precision is within 1e±100, so that no noise leaves the floats
+NORMS = (1e-100, 1e100)  # whose steps are not 0, and have reciprocals
 RADII = (1e-130, 1e130)  # within which distances are decided exactly (proofs/statistics/friends.md)
 
 

@@ -71,7 +71,8 @@ def checked_basis(value: Basis | None, width: int) -> Basis | None:
     found = copy(value)
     if any(callable(getattr(type(found), name, None)) for name in vars(found)):
         raise KernelError("A query takes the kernel's own classes, not others.")
-    if whole("dimension", found.dimension) != width:
+    fits = found.has_parts_of(width) if isinstance(found, LearnedAxes) else True
+    if whole("dimension", found.dimension) != width or not fits:
         raise KernelError("The basis must have as many coordinates as the records.")
     return Cosine(width) if isinstance(found, Cosine) else found
 

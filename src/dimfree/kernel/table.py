@@ -25,13 +25,13 @@ class PrivateTable(Sealed):
     records.
     """
 
-    __slots__ = ("_budget", "_charge", "_costs", "_expected", "_noise", "_opened", "_relation", "_space")
+    __slots__ = ("_budget", "_charge", "_costs", "_expected", "_looked", "_noise", "_opened", "_relation", "_space")
 
     def __init__(
         self, space: Space, budget: Budget, relation: Neighbours, noise: Noise, *, expected: Costs | None = None
     ) -> None:
         """`expected`: the only costs that the table may be opened with."""
-        self._space, self._noise, self._opened = space, noise, False
+        self._space, self._noise, self._opened, self._looked = space, noise, False, False
         self._budget, self._relation, self._expected = budget, relation, expected
         self._charge: Callable[[Costs], None] | None = None
         self._costs: Costs | None = None
@@ -102,11 +102,19 @@ class PrivateTable(Sealed):
         return self._costs
 
     def require_valid(self, on_missing: str) -> None:
-        """Raise InvalidRecords under "raise" if any row is invalid; an error for the owner of the data alone."""
+        """Raise InvalidRecords under "raise" if any row is invalid; an error for the owner of the data alone.
+
+        Once, before the table is handed to a program: a program cannot ask again.
+        """
+        if self._looked or self._opened:
+            raise KernelError("Validity is decided once, before a table is handed to a program.")
+        self._looked = True
         require_valid(self._space.records, on_missing)
 
     def charge_with(self, charge: Callable[[Costs], None]) -> None:
         """Call `charge` with the costs of all branches when the table is opened, before anything is drawn."""
+        if self._charge is not None or self._opened:
+            raise KernelError("A table has one ledger, which is set before it is opened.")
         self._charge = charge
 
     def open(self, branches: Calibration) -> Session:

@@ -20,7 +20,7 @@ from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS
 from dimfree.data.blocks import Mask
 from dimfree.kernel.counts import NoisyCounts
 from dimfree.kernel.directions import Directions, OuterProducts
-from dimfree.kernel.numbers import finite, places, positive, rising, whole
+from dimfree.kernel.numbers import NORMS, finite, places, positive, rising, whole, within
 from dimfree.kernel.pairs import Pairs
 from dimfree.kernel.parameters import (
     checked_ball,
@@ -237,7 +237,7 @@ class View(Sealed):
     def missing_by_column(self, norm: float, mu: float) -> Released[Floats]:
         """Release how many records miss an entry, in each column: vectors of ones, clipped to a norm (P22)."""
         self._needs_all()
-        norm = positive("norm", norm)
+        norm = within("norm", norm, *NORMS)
         moves = BALL * SCORE_SENSITIVITY[self.relation] * _ROUNDING
         statistic = partial(self._space.summed, partial(clipped_missing, norm), self.dimension)
         purpose = "missing entries of the columns"

@@ -56,6 +56,11 @@ class LearnedAxes(Basis):
         """The variances of z for an x whose coordinates are independent with the given variances."""
         return np.asarray(variances @ self.rotated(np.eye(self.dimension)) ** 2)
 
+    def has_parts_of(self, width: int) -> bool:
+        """Return whether every array has one number, or one row, for each coordinate: none broadcasts over rows."""
+        parts = (self._scale, self._weights, *self._directions.T)
+        return all(part.shape == (width,) for part in parts)
+
     @property
     def isometric(self) -> bool:
         """Whether lengths are kept: every scale and every weight is the same number."""
