@@ -5,7 +5,7 @@ post-processing. Letters: n̂ = released number of records, λ = friend radius, 
 """
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -118,7 +118,7 @@ def choose_ring(run: Run, calibration: Calibration, size: Size) -> StableChoice 
     wide = calibration.ringed and few_for_columns(size, run.dimension, calibration.ringed[0].mu)
     if not wide or run.table.basis is not None:
         return None
-    return choose_core(run, replace(calibration, tested=calibration.ringed), size)
+    return _most_precise(run, calibration.ringed, size)
 
 
 def _release_by_ring(run: Run, session: Session, choice: StableChoice, size: Size) -> Release:
@@ -179,7 +179,10 @@ def choose_core(run: Run, calibration: Calibration, size: Size) -> StableChoice 
     def clearance(count: float, branch: Tested) -> float:
         return radius_clearance(count, run.window, search_parts(branch, run.relation)[1], run.relation)
 
-    branches = with_likely_searches(calibration.tested, size, clearance)
+    return _most_precise(run, with_likely_searches(calibration.tested, size, clearance), size)
+
+
+def _most_precise(run: Run, branches: Sequence[Tested], size: Size) -> StableChoice | None:
     choices = [c for branch in branches if (c := _by_rule(branch, size, run.failure, run.model.outliers))]
     promising = with_enough_records(choices, size, run.failure)
     return min(promising, key=lambda c: c.sensitivity**CORE_POWER / c.branch.mu, default=None)

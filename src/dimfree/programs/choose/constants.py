@@ -172,7 +172,7 @@ GUESSED_LOG_VARIANCE = 0.01
 # [share of P] All releases on the ring, ahead of the test.
 RING_SHARE = 0.20
 # [n·mu/sqrt(d); n·mu] The ring is taken below the first, and from the second on.
-RING_RULE, RING_LEAST = 20.0, 110.0
+RING_RULE, RING_LEAST = 30.0, 80.0
 # [squared deviations; share of the ring's precision] A search is this sure, beyond what its cells need; its most.
 RING_SURE, RING_SEARCH_MOST = 30.0, 0.1
 # [share of the ring's precision; predicted distance: least, most] λ in the learned shape, and where it is searched.
@@ -327,7 +327,7 @@ LEAST_STRENGTH, RECENTRE_STRENGTH = 20.0, 50.0
 # [standard deviations of n̂] Fewer records cannot be told from none: they are refused.
 SURE_COUNT = 4.0
 # [n̂·√(P/d) per column: factor, least, most] From here on that pays for the total error, too, beside the core.
-TOTAL_STRENGTH, TOTAL_STRENGTHS = 5.0, (50.0, 300.0)
+TOTAL_STRENGTH, TOTAL_STRENGTHS = 5.0, (40.0, 300.0)
 # [share of P] The number of valid records, where some may be invalid.
 VALID_COUNT_SHARE = 1 / 64
 # [share of entries; share of P: least and most] Missing entries of all columns together: their share is this sure.
