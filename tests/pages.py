@@ -44,7 +44,7 @@ def common(dimension, columns=None, *, epsilon=1.0, relation="add-remove", priva
     }
 
 
-def released(mean, noise=0.25, columns=None, *, spread=None, records=None, denoised=None, **rest):
+def released(mean, noise=0.25, columns=None, *, spread=None, records=None, **rest):
     """A release made up of public numbers: no table was near."""
     mean = np.asarray(mean, dtype=float)
     model = ErrorModel(record_stddev=None if spread is None else np.full(len(mean), spread), records=records)
@@ -52,7 +52,7 @@ def released(mean, noise=0.25, columns=None, *, spread=None, records=None, denoi
         mean=mean,
         noise_stddev=np.full(len(mean), noise),
         error_model=model,
-        denoised=denoised,
+        
         **common(len(mean), columns, **rest),
     )
 
