@@ -52,7 +52,6 @@ def released(mean, noise=0.25, columns=None, *, spread=None, records=None, **res
         mean=mean,
         noise_stddev=np.full(len(mean), noise),
         error_model=model,
-        
         **common(len(mean), columns, **rest),
     )
 
