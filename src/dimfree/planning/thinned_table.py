@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.comparison.spectra import DISTANCE
 from dimfree.data.records import Records
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.planning.question import Question
+from dimfree.planning.spectra import DISTANCE
 from dimfree.programs.choose.constants import LEAST_ROWS, LENGTH_QUANTILES, TABLE_ENTRIES
 from dimfree.shapes import Isotropic
 from dimfree.simulation import public_simulation
