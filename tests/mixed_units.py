@@ -6,7 +6,7 @@ Half of them were looked at while constants were settled (SETTLED), half were no
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
-from dimfree.comparison.spectra import draw, spectrum
+from dimfree.planning.spectra import draw, spectrum
 
 WIDE_WINDOW = (1e-6, 1e9)  # columns of millions lie beyond the default
 

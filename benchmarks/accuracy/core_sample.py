@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.accuracy.running import DELTA, RESULTS, SEED, without_paths
 from benchmarks.record import provenance, provenance_lines, table, write_results
 from dimfree import Options, SeededNoise, release_mean
-from dimfree.comparison.spectra import spectrum
+from dimfree.planning.spectra import spectrum
 
 EPSILON, DRAWS, WIDE_DRAWS, WIDE = 1.0, 10, 3, 20_000
 SIZES = ((8000, 100), (8000, 1000), (5000, WIDE))  # records, columns

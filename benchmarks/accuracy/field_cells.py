@@ -6,7 +6,7 @@ from benchmarks.accuracy.cells import few
 from benchmarks.accuracy.running import DELTA
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.comparison.points import Point
-from dimfree.comparison.spectra import SPECTRA
+from dimfree.planning.spectra import SPECTRA
 from dimfree.comparison.worlds import Synthetic
 
 EPSILON = 1.0

@@ -11,7 +11,7 @@ from benchmarks.figures.fitting import Line
 from benchmarks.figures.needing import Results, needed_row, needed_words, slope_along_d
 from benchmarks.figures.searching import Search
 from benchmarks.figures.spots import Task
-from dimfree.comparison.spectra import spectrum
+from dimfree.planning.spectra import spectrum
 
 EPSILON, BOUND = 1.0, 0.25
 

@@ -12,7 +12,7 @@ from benchmarks.figures.drawing import GUIDE, MEASURED, Figure, row
 from benchmarks.figures.needing import Results
 from benchmarks.figures.spots import Spot, Task, sampling_error
 from dimfree.accounting.precision import largest_mu
-from dimfree.comparison.spectra import spectrum
+from dimfree.planning.spectra import spectrum
 
 OURS = "dimfree known"
 FREE = 1.1  # a ratio that counts as free

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.accuracy.running import DELTA
 from benchmarks.figures.spots import Spot
 from dimfree.accounting.precision import largest_mu
-from dimfree.comparison.spectra import spectrum
+from dimfree.planning.spectra import spectrum
 
 LEAST = 32
 STEPS = 4  # to the octave

@@ -20,7 +20,7 @@ from benchmarks.accuracy.running import DELTA
 from dimfree import Release, SeededNoise
 from dimfree._types import Floats
 from dimfree.comparison.contestants import Contestant, chosen
-from dimfree.comparison.spectra import spectrum
+from dimfree.planning.spectra import spectrum
 from dimfree.comparison.worlds import Priors, Synthetic
 
 _IN_MEMORY = 200_000_000  # entries

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.accuracy.running import without_paths
 from benchmarks.record import provenance, provenance_lines, table, write_results
 from dimfree import Options, release_mean
-from dimfree.comparison.spectra import spectrum
+from dimfree.planning.spectra import spectrum
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.gpu.device import Place, require_same_bits
 from dimfree.data.gpu.rows import DeviceRows

@@ -16,7 +16,6 @@ The packages. Each imports only those above it in this list (`tach.toml`):
   ledger       a persistent budget: a release is charged, on disk, before it draws noise
   release, release_groups   release_mean and release_means
   interop      scikit-learn and OpenDP; opendp is the public name of the latter
-  comparison   this estimator and others, run on simulated records
   planning     before any record is read: error to expect, records needed
   report       an HTML page about a release
   audit        attacks on the public calls; checks of the installation
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from dimfree.accounting.budget import Budget as Budget
     from dimfree.accounting.budget import Neighbours as Neighbours
     from dimfree.accounting.guarantee import Guarantee as Guarantee
-    from dimfree.comparison.outcome import Comparison as Comparison
-    from dimfree.comparison.trials import compare as compare
     from dimfree.data.read import read_table as read_table
     from dimfree.errors import (
         BudgetExceeded as BudgetExceeded,
@@ -104,8 +101,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
-    "Comparison": "comparison.outcome",
-    "compare": "comparison.trials",
     "Composed": "results.composed",
     "compose": "results.composed",
     "Means": "results.grouped",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from stats import sampling
 
-from dimfree.comparison.spectra import DISTANCE, SMALLEST, SPECTRA, draw, spectrum
+from dimfree.planning.spectra import DISTANCE, SMALLEST, SPECTRA, draw, spectrum
 from dimfree.errors import InvalidParameter
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dimfree import release_mean
 from dimfree.accounting.budget import Budget
-from dimfree.comparison.spectra import draw, spectrum
+from dimfree.planning.spectra import draw, spectrum
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Question
 

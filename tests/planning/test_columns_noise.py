@@ -7,7 +7,7 @@ import pytest
 
 from dimfree import plan, release_mean, tradeoff
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.comparison.spectra import draw
+from dimfree.planning.spectra import draw
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
 from dimfree.planning.columns_noise import simulated_route

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dimfree.accounting.precision import largest_mu
-from dimfree.comparison.spectra import spectrum
+from dimfree.planning.spectra import spectrum
 from dimfree.errors import InvalidParameter
 from dimfree.planning.paper_bounds.lower_bound import BUCKETS, fingerprinting_lower_bound, packing_lower_bound
 

@@ -12,7 +12,7 @@ from dimfree import release_mean
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
-from dimfree.comparison.spectra import draw, spectrum
+from dimfree.planning.spectra import draw, spectrum
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
 from dimfree.planning.course import course

@@ -12,7 +12,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.comparison.baselines.clipped import clipped
 from dimfree.comparison.baselines.not_private import oracle_floor
 from dimfree.comparison.contestants import CONTESTANTS
-from dimfree.comparison.spectra import DISTANCE, draw
+from dimfree.planning.spectra import DISTANCE, draw
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
 from dimfree.planning.outlook import smallest_count

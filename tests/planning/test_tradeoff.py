@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dimfree.comparison import chart
-from dimfree.comparison.spectra import spectrum
+from dimfree.planning.spectra import spectrum
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning import tradeoff as tradeoff_module
 from dimfree.planning.plan import plan

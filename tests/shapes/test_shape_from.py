@@ -14,7 +14,7 @@ from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_digits
 from streams import store, wide
 
-from dimfree.comparison.spectra import spectrum
+from dimfree.planning.spectra import spectrum
 from dimfree.data import read
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.noise import SeededNoise

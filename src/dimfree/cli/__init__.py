@@ -14,7 +14,6 @@ import typer
 
 from dimfree import __version__
 from dimfree.cli.audit import audit
-from dimfree.cli.compare import compare
 from dimfree.cli.compose import compose
 from dimfree.cli.course import Course, begun
 from dimfree.cli.doctor import doctor
@@ -78,7 +77,6 @@ app = typer.Typer(
 app.command(cls=PlainCommand, no_args_is_help=True)(guarded(mean))
 app.command(cls=PlainCommand, no_args_is_help=True)(guarded(plan))
 app.command(cls=PlainCommand, no_args_is_help=True)(guarded(tradeoff))
-app.command(cls=PlainCommand, no_args_is_help=True)(guarded(compare))
 app.command(cls=PlainCommand, no_args_is_help=True)(guarded(compose))
 app.command(cls=PlainCommand, no_args_is_help=True)(guarded(report))
 app.command(cls=PlainCommand)(guarded(audit))

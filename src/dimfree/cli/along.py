@@ -1,4 +1,4 @@
-"""What the commands with an axis have in common: lists of values, a picture and a table of numbers as files."""
+"""What a command with an axis needs: lists of values, a picture and a table of numbers as files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 from dimfree.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from dimfree.comparison.outcome import Comparison
     from dimfree.planning.tradeoff import Tradeoff
 
 Value = TypeVar("Value")
@@ -27,7 +26,7 @@ def several(name: str, text: str | None, kind: Callable[[str], Value]) -> Value 
 
 def check_places(chart: Path | None, out: Path | None, force: bool) -> None:
     """Whatever can fail at the end fails here."""
-    from dimfree.comparison.chart import ENDINGS, require_altair
+    from dimfree.planning.tradeoff_chart import ENDINGS, require_altair
     from dimfree.results.writing import check_target
 
     if chart is not None:
@@ -40,7 +39,7 @@ def check_places(chart: Path | None, out: Path | None, force: bool) -> None:
 
 
 def write_places(
-    found: "Comparison | Tradeoff", drawn: Callable[[str], bytes], chart: Path | None, out: Path | None, force: bool
+    found: "Tradeoff", drawn: Callable[[str], bytes], chart: Path | None, out: Path | None, force: bool
 ) -> None:
     """The numbers and the picture, all or none; `drawn` gives the picture in the format of an ending."""
     from dimfree.results.drafts import publish_together

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dimfree.planning.plan import Plan
-    from dimfree.planning.predict import Prediction
 
 _UNKNOWNS = ("n", "d", "epsilon", "accuracy")
 _FOUND = {"n": "records to collect", "d": "columns to ask for", "epsilon": "epsilon to agree on", "accuracy": "error"}
@@ -44,9 +43,6 @@ def plan(
     outliers: options.Outliers = 0.03,
     tails: options.Tails = "heavy",
     failure_probability: options.FailureProbability = 0.01,
-    peers: Annotated[
-        bool, typer.Option("--peers", help="Also predict every other estimator.", rich_help_panel=options.OUTPUT)
-    ] = False,
     json: options.PrintJson = False,
     out: Annotated[
         Path | None,
@@ -101,7 +97,6 @@ def plan(
             "tails": tails,
             "failure_probability": failure_probability,
             "confidence": confidence,
-            "peers": peers,
         }
     )
     if out is not None:
@@ -139,11 +134,8 @@ def _show(found: "Plan", json: bool) -> None:
         typer.echo(found.to_json(), nl=False)
     elif console.is_terminal:
         console.print(_card(found))
-        if found.peers:
-            console.print(_table(found))
     else:
-        lines = [*_lines(found), *((_header(found), *map(_cells, _ranked(found))) if found.peers else ())]
-        typer.echo("\n".join("\t".join(cells) for cells in lines))
+        typer.echo("\n".join("\t".join(cells) for cells in _lines(found)))
 
 
 def _lines(found: "Plan") -> "list[tuple[str, str]]":
@@ -165,41 +157,3 @@ def _card(found: "Plan") -> "Table":
         card.add_row(Text("" if name == last else name, style="cyan"), Text(text))
         last = name
     return card
-
-
-def _table(found: "Plan") -> "Table":
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*_header(found), title="Everybody at the same promise", title_justify="left", title_style="bold")
-    for peer in _ranked(found):
-        table.add_row(*map(Text, _cells(peer)), style="dim" if _silent(peer) else "")
-    return table
-
-
-def _header(found: "Plan") -> tuple[str, ...]:
-    return "estimator", "was told", "error", f"within, at {found.confidence:g}", "noise", "by"
-
-
-def _ranked(found: "Plan") -> "list[Prediction]":
-    return sorted(found.peers, key=lambda peer: (_silent(peer), peer.error))
-
-
-def _silent(peer: "Prediction") -> bool:
-    return peer.refused or peer.how == "cannot"
-
-
-def _cells(peer: "Prediction") -> tuple[str, ...]:
-    """What is expected of one estimator, in words where there is no error."""
-    told = peer.told if _private(peer.name) else f"{peer.told} (not private)"
-    if _silent(peer):
-        return peer.name, told, "refused" if peer.refused else "–", "–", "–", peer.remark or peer.how
-    figures = (peer.error, peer.error_within, peer.noise)
-    how = f"{peer.how}, {peer.remark}" if peer.remark else peer.how
-    return peer.name, told, *(f"{figure:.3g}" for figure in figures), how
-
-
-def _private(name: str) -> bool:
-    from dimfree.comparison.contestants import CONTESTANTS
-
-    return all(contestant.private for contestant in CONTESTANTS if contestant.name == name)

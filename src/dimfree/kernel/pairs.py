@@ -68,7 +68,7 @@ class Pairs(Sealed):
             raise KernelError("A floor is given under add-remove, and only there.")
         radius, mu, full_share = within("radius", radius, *RADII), precision(mu), thousandths("full_share", full_share)
         tolerated, floor = whole("tolerated", tolerated), None if floor is None else whole("floor", floor)
-        least = pairs.count if floor is None else floor + 3
+        least = int(session._exact(pairs.count)) if floor is None else floor + 3
         if not stable.admissible(least, full_share, tolerated, relation):
             raise KernelError("No sensitivity is proved for this core.")
         moves = stable.core_sensitivity(least, full_share, tolerated, relation) * RADIUS

@@ -1,74 +1,49 @@
-"""What the public optimiser will choose for a number of records: the same functions as the release, and no table.
+"""Whether a number of records is enough: the public choices of the programs, and no table.
 
-Notation: n̂ = released number of records, here a number that one supposes.
+Letters: n̂ = released number of records, here a number that one supposes.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
-from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
+from dimfree.accounting.budget import Budget
+from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import OnlyGaussian
 from dimfree.accounting.precision import largest_mu
-from dimfree.data.records import Records
+from dimfree.beliefs import Beliefs
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Question
-from dimfree.programs.choose.core import (
-    BoundedChoice,
-    Size,
-    StableChoice,
-    choose_soft,
-    default_core_sample,
-    stable_choices,
-)
-from dimfree.programs.choose.stages import Schedule
+from dimfree.planning.simulated_table import SimulatedTable
+from dimfree.programs.choose.core import Size, StableChoice, default_core_sample, stable_choices
 from dimfree.programs.columns.run import records_needed, untested_branch
-from dimfree.programs.known import choose_known
+from dimfree.programs.known import calibrate_known
 from dimfree.programs.opening import UNKNOWN, calibrated
 from dimfree.programs.run import Run
 from dimfree.programs.unknown import choose_core, choose_ring
 from dimfree.request import Request
 
-Choice = Schedule | BoundedChoice | StableChoice | OnlyGaussian  # the last: every column by itself
+LARGEST_SEARCHED = 2**40
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """A run over an empty table of the right width, the calibration of its budget, and the choice made from it."""
-
-    run: Run
-    menu: Calibration
-    size: Size
-    choice: Choice | None  # None: a public refusal
-
-
-@lru_cache(maxsize=4)  # few: each may hold simulated distances
-def outlook(question: Question) -> Outlook:
-    """What a release would choose if n̂ were the number of records."""
-    run, menu = _opened(question)
-    size = Size(float(question.count), menu.count_stddev, default_core_sample(menu))
-    unknown = question.knowledge == "nothing"
-    choice = _choose_unknown(question, run, menu, size) if unknown else choose_known(run, menu, size)
-    return Outlook(run, menu, size, choice if _enough_for(choice, question.count) else None)
+def run_of(question: Question, rows: np.ndarray, noise: SeededNoise) -> tuple[Request, Run]:
+    """The request that is asked about, and its run on simulated records."""
+    request = Request.checked(
+        epsilon=question.budget.epsilon,
+        delta=question.budget.delta,
+        objective=question.objective,  # type: ignore[arg-type]
+        neighbours=question.relation,
+        covariance=None if question.knowledge == "nothing" else question.stddevs**2,
+        noise=noise,
+        options=question.options,
+    )
+    beliefs = Beliefs.of(request, question.dimension, None)
+    table = SimulatedTable(rows, question.count, beliefs.shape, request.budget, request.relation, noise)
+    return request, beliefs.run(request, table, None, {})
 
 
-def _enough_for(choice: Choice | None, count: int) -> bool:
-    """Whether so many records are enough for the test of a choice: n̂ may leave that to the test (P14)."""
-    core = choice.core if isinstance(choice, Schedule) else choice
-    return not isinstance(core, StableChoice) or core.needs <= count
-
-
-def _choose_unknown(question: Question, run: Run, menu: Calibration, size: Size) -> StableChoice | OnlyGaussian | None:
-    """As `release_unknown` and `release_columns` choose, by public numbers."""
-    core = None if question.objective == "relative" else choose_core(run, menu, size)
-    ring = None if question.objective == "relative" else choose_ring(run, menu, size)
-    return untested_branch(run, menu, size, alone=core is None) or ring or core
-
-
+@lru_cache(maxsize=256)
 def smallest_count(question: Question) -> int:
     """The fewest records that are not refused for want of records, but for failure_probability; 0 where none will do.
 
@@ -78,59 +53,50 @@ def smallest_count(question: Question) -> int:
     if question.objective == "relative":
         return records_needed(question.budget, question.relation, question.dimension, question.failure_probability)
     run, menu = _opened(question)
-    sample = default_core_sample(menu)
     short = -float(ndtri(question.failure_probability)) * (menu.count_stddev or 0.0)
-
-    def suffices(count: int) -> bool:
-        sizes = (Size(max(count - off, 0.0), menu.count_stddev, sample) for off in (short, 0.0))
-        return all(_has_choice(question, run, menu, size, count) for size in sizes)
-
-    high = 2
-    while not suffices(high):
-        high *= 2
-        if high > 2**40:
+    low, high = 1, 2
+    while not all(_suffices(question, run, menu, high - off, high) for off in (short, 0.0)):
+        low, high = high, 2 * high
+        if high > LARGEST_SEARCHED:
             return 0
-    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
+        enough = all(_suffices(question, run, menu, middle - off, middle) for off in (short, 0.0))
+        low, high = (low, middle) if enough else (middle, high)
     return high
 
 
-def _has_choice(question: Question, run: Run, menu: Calibration, size: Size, count: int) -> bool:
-    """Whether there is any choice that `count` records are enough for; the best one takes longer to find."""
-    if question.knowledge == "nothing":
-        choice = _choose_unknown(question, run, menu, size)
-        return choice is not None and _enough_for(choice, count)
-    if menu.bounded and choose_soft(menu.bounded, size.count, run.model):
-        return True
-    return any(each.needs <= count for each in stable_choices(menu.tested, size, run.failure, run.model))
-
-
-def _opened(question: Question) -> tuple[Run, Calibration]:
-    run = _run(question)
+def is_enough(question: Question) -> bool:
+    """Whether so many records are not refused if n̂ is their number."""
     if question.objective == "relative":
-        return run, calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
-    if question.knowledge == "nothing":
-        return run, calibrated(run, **UNKNOWN)
-    return run, calibrated(run, 0.0, bounded=question.relation is Neighbours.ADD_REMOVE)
+        return question.count >= records_needed(question.budget, question.relation, question.dimension, 0.5)
+    return _suffices(question, *_opened(question), question.count, question.count)
 
 
-def _run(question: Question) -> Run:
-    """The run of a release with these options, over a table without rows; the coordinates are the columns."""
-    request = Request.checked(
-        epsilon=question.budget.epsilon,
-        delta=question.budget.delta,
-        objective="relative" if question.objective == "relative" else "total",
-        neighbours=question.relation,
-        covariance=None if question.knowledge == "nothing" else question.stddevs**2,
-        basis=None,
-        noise=SeededNoise(0),
-        options=question.options,
-    )
-    return Run.of(request, Records(np.zeros((0, question.dimension)), None))
+def chance_counted(question: Question, stddev: float | None) -> float:
+    """That n̂, with such noise, is not refused. By definition 1 - failure_probability at `smallest_count`."""
+    if stddev is None:
+        return 1.0
+    return float(ndtr((question.count - smallest_count(question)) / stddev - ndtri(question.failure_probability)))
 
 
 def whole_mu(budget: Budget) -> float:
     """The whole budget as one Gaussian precision: what shares are shares of."""
     return largest_mu(*idealised(budget.usable_epsilon, budget.delta))
+
+
+def _opened(question: Question) -> tuple[Run, Calibration]:
+    run = run_of(question, np.zeros((1, question.dimension)), SeededNoise(0))[1]
+    return run, calibrate_known(run) if question.knowledge == "covariance" else calibrated(run, **UNKNOWN)
+
+
+def _suffices(question: Question, run: Run, menu: Calibration, count: float, true_count: int) -> bool:
+    """Whether a program goes on at this n̂, with a test that the true number does not keep from passing."""
+    size = Size(max(count, 0.0), menu.count_stddev, default_core_sample(menu))
+    if question.knowledge == "covariance":
+        return any(each.needs <= true_count for each in stable_choices(menu.tested, size, run.failure, run.model))
+    core = choose_core(run, menu, size)
+    if untested_branch(run, menu, size, alone=core is None):
+        return True
+    choice = choose_ring(run, menu, size) or core
+    return isinstance(choice, StableChoice) and choice.needs <= true_count

@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dimfree._validate import check_between, check_callable, check_flag, check_probability
+from dimfree._validate import check_between, check_callable, check_probability
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidParameter
 from dimfree.planning.course import course
 from dimfree.planning.outlook import smallest_count, whole_mu
 from dimfree.planning.paper_bounds.stated import limits_of, needs_of
-from dimfree.planning.peers import predict_peers
 from dimfree.planning.plan_card import Plan
 from dimfree.planning.predict import Prediction, predict
 from dimfree.planning.question import MOST_RECORDS, Objective, Question, planned_objective
@@ -46,7 +45,6 @@ def plan(
     tails: Literal["heavy", "gaussian"] = "heavy",
     failure_probability: float = 0.01,
     confidence: float = 0.95,
-    peers: bool = False,
     tell: Tell = lambda *_: None,
 ) -> Plan:
     """What to expect of `release_mean`, before there are records. It reads no data.
@@ -61,7 +59,7 @@ def plan(
     d : int, optional
         Number of columns. Where `spectrum` is an array, d is its length.
     spectrum : str or array_like
-        Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1". It may
+        Standard deviations of the columns: an array, or a name from `dimfree.planning.spectra` such as "S1". It may
         be left out unless objective is "total": to "relative" units do not matter.
     epsilon : float, optional
         Budget of the release.
@@ -85,8 +83,6 @@ def plan(
         As in `Options`.
     confidence : float, default 0.95
         Confidence of the second error figure, a distance that is rarely exceeded.
-    peers : bool, default False
-        Whether to predict every estimator of a comparison, too.
     tell : callable, optional
         Called as tell(what, done, total) to show progress.
 
@@ -111,10 +107,7 @@ def plan(
     if spectrum is None and objective != "relative":
         raise InvalidParameter("Expected spectrum=… as well: a name such as 'S1', or an array of standard deviations.")
     confidence = check_probability("confidence", confidence)
-    peers = check_flag("peers", peers)
     check_callable("tell", tell)
-    if peers and objective == "relative":
-        raise InvalidParameter("Expected peers=False with objective='relative': no other estimator aims at it.")
     spectrum = ANY_UNITS if spectrum is None else spectrum
     if not isinstance(spectrum, str):
         d = len(spread_of(spectrum, d)[0])
@@ -130,7 +123,7 @@ def plan(
         return Question(at["n"], stddevs, budget, relation, *rules)
 
     question = ask() if missing == "accuracy" else _solved(missing, ask, accuracy or 0.0, _Steps(tell))
-    return _written(missing, question, spread_of(spectrum, question.dimension)[1], confidence, peers, tell)
+    return _written(missing, question, spread_of(spectrum, question.dimension)[1], confidence)
 
 
 def _missing(given: dict[str, Any]) -> str:
@@ -212,7 +205,7 @@ def free_at(question: Question, prediction: Prediction) -> float:
     return rank * (moves / whole_mu(question.budget)) ** 2
 
 
-def _written(missing: str, question: Question, name: str, confidence: float, peers: bool, tell: Tell) -> Plan:
+def _written(missing: str, question: Question, name: str, confidence: float) -> Plan:
     prediction = predict(question, confidence)
     if missing == "d" and question.dimension == MOST_SOLVED[question.knowledge]:
         prediction = replace(prediction, remark=_NO_MORE)
@@ -231,7 +224,6 @@ def _written(missing: str, question: Question, name: str, confidence: float, pee
         confidence=confidence,
         prediction=prediction,
         course=course(question),
-        peers=tuple(predict_peers(question, confidence, tell)) if peers else (),
         free_at=threshold,
         free=question.count >= threshold,
         needs=() if question.objective == "relative" else needs_of(question, prediction.error, confidence),

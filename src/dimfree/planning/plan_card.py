@@ -38,8 +38,6 @@ class Plan:
         The predicted error and its parts: sampling, noise, bias.
     course : Course
         The estimator, its budget shares and its chance not to refuse.
-    peers : tuple of Prediction
-        Predictions of other estimators, where asked for.
     free_at : float
         Number of records above which the noise is below the sampling error.
     free : bool
@@ -61,7 +59,6 @@ class Plan:
     confidence: float
     prediction: Prediction
     course: Course
-    peers: tuple[Prediction, ...]
     free_at: float
     free: bool
     needs: tuple[Need, ...]

@@ -215,7 +215,7 @@ def tradeoff(
     delta : float
         Budget of the release.
     spectrum : str or array_like
-        Standard deviations of the columns: an array, or a name from `dimfree.comparison.spectra` such as "S1". It may
+        Standard deviations of the columns: an array, or a name from `dimfree.planning.spectra` such as "S1". It may
         be left out unless objective is "total": to "relative" units do not matter.
     d : int, optional
         Number of columns, where `spectrum` is a name or left out.

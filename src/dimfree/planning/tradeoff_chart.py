@@ -1,14 +1,23 @@
 """One picture of a trade-off: the private error against its axis, above the sampling error. Altair, when asked for."""
 
+import importlib.util
+import io
 import math
 from typing import Any
 
-from dimfree.comparison.chart import encoded, require_altair
+from dimfree._validate import install_command
+from dimfree.errors import InvalidParameter
 from dimfree.planning.tradeoff import Tradeoff, shown
 
+ENDINGS = (".svg", ".png", ".html", ".json")
 PRIVATE, SAMPLING = "private mean", "sampling error alone"
 _TITLES = {"n": "records n", "epsilon": "epsilon"}
 _ROOM = 1.1  # above the highest and below the lowest point
+
+
+def require_altair() -> None:
+    if importlib.util.find_spec("altair") is None or importlib.util.find_spec("vl_convert") is None:
+        raise InvalidParameter(f"A chart needs Altair: install it with {install_command('charts')}.")
 
 
 def figures(curve: Tradeoff) -> list[dict[str, Any]]:
@@ -57,5 +66,12 @@ def _knee(curve: Tradeoff, across: Any) -> list[Any]:
 
 
 def chart_bytes(curve: Tradeoff, ending: str) -> bytes:
-    """The picture in the format that a file's ending asks for."""
-    return encoded(chart(curve), ending)
+    """The picture in the format that a file's ending asks for; an .html file needs no network to be looked at."""
+    drawn = chart(curve)
+    if ending == ".png":
+        picture = io.BytesIO()
+        drawn.save(picture, format="png", scale_factor=2)
+        return picture.getvalue()
+    text = io.StringIO()
+    drawn.save(text, format=ending[1:], **({"inline": True} if ending == ".html" else {}))
+    return text.getvalue().encode()

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dimfree._validate import check_choice, check_positive
-from dimfree.comparison.spectra import DISTANCE
 from dimfree.planning.paper_bounds.aim import Aim
+from dimfree.planning.spectra import DISTANCE
 
 BUCKETS = ("octaves", "tops")
 _FEWEST_LOGARITHMS = 4.7  # log2 d counts as this much at least: log 1 = 0 would make one dimension impossible

@@ -25,35 +25,31 @@ from dimfree.programs.learn.state import Directions, State
 from dimfree.programs.learn.variances import measure_own
 
 
-def learn_coordinates(state: State, *, rotations: bool = True) -> State:
-    """Recentre, choose coordinates, learn there; nothing is asked where noise matters little.
-
-    `rotations`: whether other axes than the records' own may be chosen.
-    """
+def learn_coordinates(state: State) -> State:
+    """Recentre, choose coordinates, learn there; nothing is asked where noise matters little."""
     state = state.choose(basis=OWN)
     small_noise = state.noise_over_sampling() <= SMALL_NOISE
     unturned = state.setting.view.dimension == 1 or state.block is not None
     if unturned or small_noise or state.few or state.core_alone:
         return learn(state)
-    state = _choose(recentre(state), rotations)
+    state = _choose(recentre(state))
     chosen = state.choices["basis"]
     if chosen == OWN:
-        return _own_axes(state, rotations)
+        return _own_axes(state)
     return {DCT: _cosine, LEARNED: _learned, SPHERICAL: _spherical}[str(chosen)](state)
 
 
-def _choose(state: State, rotations: bool) -> State:
+def _choose(state: State) -> State:
     """The name of the coordinates with the best forecast, under "basis"; own axes where the centre is too uncertain."""
     view = _view(state, np.ones_like(state.stddev))
     if view.centre_error > BLURRED:
         return state
     if state.from_ring:
-        return _beyond_ring(state, view) if rotations else state
+        return _beyond_ring(state, view)
     state, (own, own_at_best, cosine) = view.axes(state)
-    state, learned = view.one_direction(state, _basis_mu(state), rotations=rotations)
+    state, learned = view.one_direction(state, _basis_mu(state))
     forecasts = Forecasts(own, own_at_best, cosine, learned)
-    chosen = forecasts.best() if rotations else forecasts.without_rotation()
-    return state.choose(**forecasts.numbers(), basis=chosen)
+    return state.choose(**forecasts.numbers(), basis=forecasts.best())
 
 
 def _beyond_ring(state: State, view: View) -> State:
@@ -65,11 +61,11 @@ def _beyond_ring(state: State, view: View) -> State:
     return state.choose(forecast_own_axes=own, forecast_dct=cosine, forecast_learned=learned, basis=forecasts.best())
 
 
-def _own_axes(state: State, rotations: bool) -> State:
+def _own_axes(state: State) -> State:
     """The diagonal path; between its rounds a check whether the rescaled coordinates are correlated."""
     state = first_round(state)
     spread = state.stddev
-    state, gain = _view(state, np.sqrt(spread)).one_direction(state, _basis_mu(state), rotations=rotations)
+    state, gain = _view(state, np.sqrt(spread)).one_direction(state, _basis_mu(state))
     state = state.choose(forecast_refined=gain)
     if gain < WORTH:
         return last_round(state)

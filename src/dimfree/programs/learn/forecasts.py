@@ -111,17 +111,12 @@ class View:
         seen = uneven**2 * dimension - 2 * off * (1 - off) - 3 * off**2
         return float((max(seen, 0.0) / (1 - off) ** 2) ** 0.125)
 
-    def one_direction(self, state: State, basis_mu: float, *, rotations: bool = True) -> tuple[State, float]:
-        """Gain of a basis learned at `basis_mu` if one direction held all correlation; 0: not admissible (P12).
-
-        Without `rotations` the gain decides nothing: the number costs as much, but is made of noise alone.
-        """
+    def one_direction(self, state: State, basis_mu: float) -> tuple[State, float]:
+        """Gain of a basis learned at `basis_mu` if one direction held all correlation; 0: not admissible (P12)."""
         setting, dimension = self.setting, self.setting.view.dimension
         if not 1 < dimension <= MOST_COLUMNS:
             return state, 0.0
         state, found = state.release(SCALAR_SHARE, self.view.outer_products(self.seen_from).togetherness)
-        if not rotations:
-            return state, 0.0
         share = self._share(max(_low(found), 0.0) / self.count)
         least = smallest_share(dimension, basis_mu / OUTER_SENSITIVITY[setting.relation], setting.count)
         if share < max(CLEARLY_CORRELATED * least, LEAST_CORRELATION):

@@ -28,17 +28,15 @@ def look_precision(widest: float, precision: float, left: float, *, few: bool = 
 
 
 def noisy_lengths(
-    setting: StageSetting, ball: Ball, rank: float, mu: float, *, farthest: float = math.inf, times: float = 1.0
+    setting: StageSetting, ball: Ball, rank: float, mu: float, *, farthest: float = math.inf
 ) -> Released[LengthCounts]:
     """A noisy histogram of the lengths |z| (P20); the ball's radius is the expected length.
 
     `farthest`: records of a larger |z| are not honest ones; they are left out, so that no radius is drawn out to them.
-    `times`: for how many records each one of a simulated table stands.
     """
     edges = read_edges(rank, ball.radius, farthest)
     found = setting.view.lengths(ball, edges, mu)
-    stddev = found.stddev
-    seen = LengthCounts(edges, found.value * times, stddev * times, setting.count * times, setting.count_stddev * times)
+    seen = LengthCounts(edges, found.value, found.stddev, setting.count, setting.count_stddev)
     return Released(seen if math.isinf(farthest) else seen.without_last(), found.event)
 
 

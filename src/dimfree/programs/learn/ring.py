@@ -165,7 +165,6 @@ def state_after_core(
     share: float,
     shape: RingShape,
     block: Block,
-    sampling_count: float | None = None,
 ) -> State:
     """As `State.after_core`, with the ring's variances; outside the block the core's mean is the answer (P21).
 
@@ -175,10 +174,9 @@ def state_after_core(
     weight = np.ones_like(root)
     weight[slice(None) if block is None else block] = 0.0
     core = Output(mean.value * root, (mean.stddev * root) ** 2, weight)
-    count = setting.final_count if sampling_count is None else sampling_count
     return State(
         setting=setting,
-        start=Start(precision, shape.farthest, float((shape.stddev**2).sum()), count),
+        start=Start(precision, shape.farthest, float((shape.stddev**2).sum())),
         known=Knowledge.of(core),
         left=precision * (1 - share),
         stddev=shape.stddev,

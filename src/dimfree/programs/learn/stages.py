@@ -166,12 +166,12 @@ def _look(state: State, precision: float, counted: float) -> tuple[State, float]
     farthest = state.start.farthest + math.sqrt(float(state.centre()[1].sum()))
     scale = state.seen(np.asarray(ball.scale))
     widest = float(scale.max())
-    seen = noisy_lengths(setting, ball, rank, math.sqrt(precision), farthest=farthest / widest, times=state.stands_for)
+    seen = noisy_lengths(setting, ball, rank, math.sqrt(precision), farthest=farthest / widest)
     mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(scale))
     wide = WIDE_REACH * state.sampling_error * setting.count * mu / stretch
     tail = Tail.fitted(seen.value, rank, ball.radius)
     spread = (stretch / widest) ** 2
-    radius = looked_radius(tail, mu / state.stands_for, spread, wide)
-    bias = bias_in_bars(tail, radius, spread, mu / state.stands_for)
+    radius = looked_radius(tail, mu, spread, wide)
+    bias = bias_in_bars(tail, radius, spread, mu)
     lengths = Lengths(tail, replace(ball, radius=radius), bias)
     return replace(state, left=state.left - precision, lengths=lengths), radius / ball.radius

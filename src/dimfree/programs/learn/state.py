@@ -70,7 +70,6 @@ class Start:
     precision: float  # P
     farthest: float  # 2 λ: honest records lie no farther apart
     trace: float  # a guess of tr Σ
-    sampling_count: float  # number of records that the sampling error belongs to; a simulation has fewer in its table
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,6 @@ class State:
         precision: float,
         share: float,
         learned: LearnedRadius,
-        sampling_count: float | None = None,
     ) -> "State":
         """Equal variances, and the core's output as the first thing known; the core took `share` of the precision."""
         dimension = setting.view.dimension
@@ -116,8 +114,7 @@ class State:
         variance = np.full(dimension, (mean.stddev) ** 2)
         alone = core_alone(setting.final_count, math.sqrt(precision), setting.relation, dimension)
         known = Knowledge.of(Output(mean.value, variance, float(alone)))  # P21: all of the answer, or none
-        count = setting.final_count if sampling_count is None else sampling_count
-        start = Start(precision, 2 * learned.radius, learned.trace, count)
+        start = Start(precision, 2 * learned.radius, learned.trace)
         unknown = np.full(dimension, math.inf)
         return cls(setting, start, known, precision * (1 - share), np.sqrt(typical), unknown)
 
@@ -159,18 +156,12 @@ class State:
     @property
     def sampling_error(self) -> float:
         """The length of the sample mean's own error in the block, by the variances learned."""
-        return float(np.linalg.norm(self.seen(self.stddev))) / math.sqrt(self.start.sampling_count)
-
-    @property
-    def stands_for(self) -> float:
-        """How many records each one of the table stands for: 1, more in a simulation."""
-        return self.start.sampling_count / self.setting.count
+        return float(np.linalg.norm(self.seen(self.stddev))) / math.sqrt(self.setting.final_count)
 
     def noise_over_sampling(self) -> float:
         """Noise of one spherical release of all records with all precision, over the sampling error."""
         count = self.setting.final_count
-        over = self.setting.moves * math.sqrt(len(self.stddev) / max(count, 1.0) / self.precision)
-        return over * math.sqrt(self.start.sampling_count / count)
+        return self.setting.moves * math.sqrt(len(self.stddev) / max(count, 1.0) / self.precision)
 
     def centre(self) -> tuple[Floats, Floats]:
         """The denoised combination of what is known, and its posterior variance."""

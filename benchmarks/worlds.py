@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.comparison.spectra import SMALLEST, draw, spectrum
+from dimfree.planning.spectra import SMALLEST, draw, spectrum
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
 from dimfree.programs.choose.friend_radius import friend_radii
