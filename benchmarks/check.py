@@ -9,14 +9,15 @@ import statistics
 import sys
 from collections.abc import Iterator
 
+from dimfree.comparison.contestants import CONTESTANTS
+from dimfree.comparison.trials import scored
+
 from benchmarks.accuracy.cells import FULL
 from benchmarks.accuracy.field_cells import field_cells
 from benchmarks.accuracy.ordinary_cells import OrdinaryCell
 from benchmarks.accuracy.ordinary_measuring import measure
 from benchmarks.pages import FOLDER
 from benchmarks.record import read_numbers
-from dimfree.comparison.contestants import CONTESTANTS
-from dimfree.comparison.trials import scored
 
 TRIALS = 3
 WORST = 1.1

@@ -10,9 +10,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from dimfree.comparison.outcome import Score
+
 from benchmarks.pages import FOLDER, ROOT
 from benchmarks.record import read_numbers
-from dimfree.comparison.outcome import Score
 
 PAGES = ("README.md", "docs/peers.md")
 OWN = ("empirical mean", "oracle floor", "dimfree", "dimfree known")

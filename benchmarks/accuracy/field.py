@@ -13,14 +13,15 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from dimfree.comparison.contestants import CONTESTANTS
+from dimfree.comparison.trials import scored
+
 from benchmarks.accuracy.cells import FULL
 from benchmarks.accuracy.field_cells import EPSILON, FieldCell, field_cells, quick_cells
 from benchmarks.accuracy.field_tables import report
 from benchmarks.accuracy.field_verdicts import all_ahead, scores_of, verdicts
 from benchmarks.accuracy.running import DELTA, Way, add_options, measured, publish, without_paths
 from benchmarks.record import provenance
-from dimfree.comparison.contestants import CONTESTANTS
-from dimfree.comparison.trials import scored
 
 MODULE = "benchmarks.accuracy.field"
 FEW = 2  # draws of a small cell in a quick run

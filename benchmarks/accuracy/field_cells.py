@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from dimfree.comparison.points import Point
+from dimfree.comparison.worlds import Synthetic
+
 from benchmarks.accuracy.cells import few
 from benchmarks.accuracy.running import DELTA
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.comparison.points import Point
 from dimfree.planning.spectra import SPECTRA
-from dimfree.comparison.worlds import Synthetic
 
 EPSILON = 1.0
 ADD, REPLACE = str(Neighbours.ADD_REMOVE), str(Neighbours.REPLACE_ONE)

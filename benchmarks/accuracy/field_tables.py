@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dimfree.comparison.contestants import CONTESTANTS, FACTS
+from dimfree.comparison.outcome import Score
+
 from benchmarks.accuracy.field_cells import ADD, REPLACE
 from benchmarks.accuracy.field_verdicts import OURS, PEERS, beside, scores_of
 from benchmarks.accuracy.resolving import MET, OPEN, VERDICT_HEADER, verdict_rows
 from benchmarks.accuracy.running import left_out_lines, minutes_line
 from benchmarks.record import provenance_lines, table
-from dimfree.comparison.contestants import CONTESTANTS, FACTS
-from dimfree.comparison.outcome import Score
 
 CellResult = dict[str, Any]
 Verdict = dict[str, Any]

@@ -8,10 +8,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.accuracy.resolving import MET, MISSED, OPEN, UNTRIED, Figure, Verdict
 from dimfree.comparison.contestants import CONTESTANTS, Contestant
 from dimfree.comparison.outcome import Score
 from dimfree.comparison.worlds import Synthetic
+
+from benchmarks.accuracy.resolving import MET, MISSED, OPEN, UNTRIED, Figure, Verdict
 
 OURS = tuple(contestant for contestant in CONTESTANTS if contestant.ours)
 PEERS = tuple(contestant for contestant in CONTESTANTS if contestant.private and not contestant.ours)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.accuracy.resolving import Verdict
 from dimfree.comparison.chart import require_altair
+
+from benchmarks.accuracy.resolving import Verdict
 
 MEASURED, MORE, GUIDE = "measured", "more than", "guide"  # what a row is; MORE: an end of the search, not a crossing
 

@@ -15,13 +15,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
+from dimfree.comparison.contestants import Contestant, chosen
+from dimfree.comparison.worlds import Priors, Synthetic
 
 from benchmarks.accuracy.running import DELTA
 from dimfree import Release, SeededNoise
 from dimfree._types import Floats
-from dimfree.comparison.contestants import Contestant, chosen
 from dimfree.planning.spectra import spectrum
-from dimfree.comparison.worlds import Priors, Synthetic
 
 _IN_MEMORY = 200_000_000  # entries
 _BLOCK = 10_000_000

@@ -8,58 +8,47 @@ rate sqrt(d·tr Σ)/(nε) without the sqrt(d)/ε records that locating every coo
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from benchmarks.peers.friendly_core import FEWEST, distance, noisy_mean
+from benchmarks.peers.friends import best_radius, friend_counts
+from benchmarks.peers.gaussians import Gaussians
 from dimfree._types import Floats
-from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.losses import Approximate
-from dimfree.comparison.baselines.frame import Event, open_frame, unspoken
-from dimfree.noise import Noise
-from dimfree.paper.algorithm2 import FAR
-from dimfree.paper.averaging import CoordinateBlock, average
-from dimfree.paper.shares import Shares
-from dimfree.programs.choose.friend_radius import friend_radii
-from dimfree.programs.run import LOW_WEIGHT
-from dimfree.results.release import Release
+from dimfree.accounting.budget import LARGEST_EPSILON, Neighbours
+from dimfree.accounting.lifting import before_lifting
 
-METHOD = "ball"
-_ROUNDING = 1e-9
+_LARGEST = 20.0  # no filtered release costs more than this
+_BOUND_FAILURE = 0.1  # of delta: that the lower bound on the number kept is too high
+_BOUND_SHARE = 0.3  # of the precision, for that bound
 
 
-@unspoken
 def ball(
-    X: object,
-    *,
+    X: Floats,
     epsilon: float,
     delta: float,
-    stddevs: ArrayLike,
-    neighbours: str | Neighbours = "add-remove",
-    on_missing: str = "raise",
-    noise: Noise | None = None,
-) -> Release:
-    """The paper's Avg with M = I: keep records that are within λ of most others, average, add spherical noise.
+    rng: np.random.Generator,
+    *,
+    stddevs: Floats,
+    neighbours: str = "add-remove",
+) -> Floats | None:
+    """Told: the standard deviations, from which λ is simulated: the radius that asks for the least noise.
 
-    Guarantee: (epsilon, delta) in total. Proof: proofs/comparison/baselines/ball.md.
-    Prior knowledge: `stddevs`, from which λ is simulated as release_mean does for its basic core: the radius that asks
-    for the least noise, about sqrt(2·tr Σ). Nothing is known of the mean. Time grows with the square of the number of
-    records. Under replace-one the filter is proved through the common records, which halves epsilon.
+    The random filter is proved for add-remove, at the price of lifting. Replace-one goes through the common records,
+    which halves epsilon.
     """
-    frame = open_frame(X, epsilon, delta, neighbours, on_missing, noise)
-    spread = frame.stddevs(stddevs)
-    radius = friend_radius(spread)
-    whole = Budget(frame.budget.usable_epsilon, frame.budget.delta * (1 - _ROUNDING))
-    shares = Shares(None, whole, frame.relation)
-    block = CoordinateBlock(np.arange(frame.dimension), np.ones(frame.dimension), radius)
-    everybody = np.ones(frame.space.count, dtype=np.bool_)
-    found = average(frame.space.records, everybody, block, shares.average(1), noise=frame.noise)
-    costs: list[Event] = [Approximate("filtered average", whole.epsilon, whole.delta)]
-    if found is None or found.far:
-        return frame.refused(METHOD, LOW_WEIGHT if found is None else FAR, costs, radius=radius)
-    return frame.released(METHOD, found.mean, np.sqrt(found.variance), costs, radius=radius)
+    radius = best_radius(stddevs)
+    friendly = filtered_budget(epsilon, delta, neighbours)
+    failure = _BOUND_FAILURE * friendly[1]
+    noise = Gaussians(*friendly, rng, "add-remove", failure=failure)
+    kept = rng.random(len(X)) * len(X) < 2 * friend_counts(X, radius) - len(X)
+    mu = noise.mu * math.sqrt(_BOUND_SHARE)
+    lowest = float(noise.release(float(kept.sum()), 1.0, mu)) - distance(failure) / mu
+    return None if lowest <= FEWEST else noisy_mean(X, kept, radius, lowest, noise)
 
 
-def friend_radius(stddevs: Floats) -> float:
-    """λ: the radius, in the plain metric, with the least ratio to the share of N(0, Σ) that is kept. Public."""
-    variances = np.sort(stddevs**2)[::-1]
-    largest = float(variances[0])
-    return math.sqrt(largest) * friend_radii(variances / largest).best_ratio(1.0)[0]
+def filtered_budget(epsilon: float, delta: float, neighbours: str) -> tuple[float, float]:
+    """What the releases after the filter may cost on friendly neighbors, for a total of (epsilon, delta)."""
+    epsilon = min(epsilon, LARGEST_EPSILON)
+    if Neighbours.parse(neighbours) is Neighbours.REPLACE_ONE:
+        epsilon = min(epsilon / 2, _LARGEST)
+        delta /= 1 + math.exp(epsilon)
+    return before_lifting(epsilon, delta)

@@ -19,16 +19,16 @@ import numpy as np
 from benchmarks.accuracy.running import without_paths
 from benchmarks.record import provenance, provenance_lines, table, write_results
 from dimfree import Options, release_mean
-from dimfree.planning.spectra import spectrum
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.gpu.device import Place, require_same_bits
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, as_records
-from dimfree.threads import cores
 from dimfree.kernel.rows.grid import rows_to_steps
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.kernel.statistics.friends import friend_counts
 from dimfree.noise import SeededNoise
+from dimfree.planning.spectra import spectrum
+from dimfree.threads import cores
 
 SEED = 20250101
 FULL = ((1_000_000, 500), (4000, 20_000), (2000, 20_000))  # the last one goes by way of the ring

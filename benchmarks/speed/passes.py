@@ -9,13 +9,13 @@ import numpy as np
 from benchmarks.speed.clocks import Row, best, row
 from dimfree._types import Floats
 from dimfree.data.records import as_records, open_records, require_valid
-from dimfree.threads import cores
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
 from dimfree.kernel.statistics.length_histogram import length_counts
 from dimfree.kernel.statistics.scores import Scoring, total_scores
 from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets, soft_histograms
 from dimfree.shapes import Isotropic
+from dimfree.threads import cores
 
 BAR = 4.0  # means
 _THREADS = "DIMFREE_THREADS"

@@ -1,0 +1,49 @@
+"""Sums of clipped records with noise, block by block: the largest tables take gigabytes."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.peers.gaussians import Gaussians
+from dimfree._types import Floats
+
+_ENTRIES = 2**22  # of a working block
+
+
+def blocks(X: Floats) -> Iterator[Floats]:
+    step = max(1, _ENTRIES // X.shape[1])
+    return (X[start : start + step] for start in range(0, len(X), step))
+
+
+def lengths(X: Floats, centre: Floats, scale: Floats | float = 1.0) -> Floats:
+    """|(x - centre) / scale| of every record."""
+    return np.concatenate([np.zeros(0), *(np.linalg.norm((rows - centre) / scale, axis=1) for rows in blocks(X))])
+
+
+def clipped_sum(
+    X: Floats, centre: Floats, radius: float, scale: Floats | float = 1.0, reach: Floats | None = None
+) -> Floats:
+    """Σ of (x - centre) / scale, each shortened to `radius`; first every entry to within `reach`."""
+    total = np.zeros(X.shape[1])
+    for rows in blocks(X):
+        offsets = (rows - centre) / scale
+        if reach is not None:
+            np.clip(offsets, -reach, reach, out=offsets)
+        total += np.minimum(1.0, radius / np.maximum(np.linalg.norm(offsets, axis=1), 1e-300)) @ offsets
+    return total
+
+
+def clipped_mean(
+    X: Floats,
+    centre: Floats,
+    radius: float,
+    count: float,
+    noise: Gaussians,
+    mu: float,
+    *,
+    scale: Floats | float = 1.0,
+    reach: Floats | None = None,
+) -> Floats:
+    """The mean of the clipped records, over a released or public count: one record moves the sum by its radius."""
+    total = clipped_sum(X, centre, radius, scale, reach)
+    return np.asarray(centre + scale * noise.release(total, noise.changed * radius, mu) / count)
