@@ -9,7 +9,10 @@ import pytest
 from stats import DECLARED, MARK, declared_rates
 
 import dimfree.noise
+import dimfree.request  # others are patched where they are loaded
 from dimfree.noise import SeededNoise, SystemNoise, opened
+
+OPENERS = {"dimfree.request", "dimfree.paper.variance_profile", "dimfree.comparison.baselines.frame"}
 
 
 def pytest_addoption(parser):
@@ -58,7 +61,7 @@ def no_test_hangs_on_luck(request, monkeypatch):
         own = given is not None or dimfree.noise.SystemNoise is not SystemNoise  # the test's own, or put in its place
         return opened(given if own else noise)
 
-    for user in ("dimfree.request", "dimfree.paper.variance_profile", "dimfree.comparison.baselines.frame"):
+    for user in OPENERS & set(sys.modules):
         monkeypatch.setattr(f"{user}.opened", repeatable)
 
 
