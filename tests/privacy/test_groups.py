@@ -30,9 +30,14 @@ SEARCHED = GroupCosts(WHOLE, PART, gaussian_opening(PART), gaussian_opening(PART
 LISTED = replace(SEARCHED, search=None)
 
 
+@cache
+def split(held):
+    return split_unlisted(None, list(held), "drop")[1:]
+
+
 def groups_of(held, costs=SEARCHED, noise=None, rows=None):
     """People with these keys, None for nobody's; the names are all keys, in the order in which they appear."""
-    _, labels, keys = split_unlisted(None, list(held), "drop")
+    labels, keys = split(tuple(held))
     rows = np.arange(2.0 * len(held)).reshape(-1, 2) if rows is None else rows
     return PrivateGroups(as_records(rows), labels, keys, costs, Asked() if noise is None else noise)
 
@@ -40,9 +45,9 @@ def groups_of(held, costs=SEARCHED, noise=None, rows=None):
 # ---- names: every table, every neighbor, every draw
 
 
-STDDEV, REACH, FAILURE = 1.6, 9, 0.06
+STDDEV, REACH, FAILURE = 1.6, 7, 0.06
 LEVELS = (0.0, 0.3, 0.7, 1.2, 2.0, 4.0)
-MISSING = 1e-7  # the mass of noise beyond the reach, generously
+MISSING = 1e-5  # the mass of noise beyond the reach, generously
 
 
 class Drawn(Asked):
