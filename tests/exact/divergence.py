@@ -39,3 +39,57 @@ class ScriptedNoise:
         self.asked.append((scale, size))
         drawn, self.script = self.script[:size], self.script[size:]
         return np.array(drawn, dtype=np.int64)
+
+
+def largest_divergence(here, there, level):
+    """Of two arrays of masses on the same outcomes, the larger of both directions."""
+    factor = math.exp(level)
+    return float(max(np.maximum(here - factor * there, 0).sum(), np.maximum(there - factor * here, 0).sum()))
+
+
+class BranchingNoise:
+    """One path through all outcomes of the draws of a mechanism; `choices` holds the branch taken at every draw."""
+
+    private = False
+
+    def __init__(self, choices, masses):
+        self.choices, self.masses = choices, masses
+        self.branches, self.probability = [], 1.0
+
+    def gaussian(self, scale, size):
+        masses = self.masses(scale)
+        values, weights = list(masses), list(masses.values())
+        return np.array([values[self.branch(weights)] for _ in range(size)], dtype=np.int64)
+
+    laplace = gaussian
+
+    def coin(self, numerator, denominator):
+        return self.branch([1 - numerator / denominator, numerator / denominator]) == 1
+
+    def below(self, bound, size):
+        return np.array([self.branch([1 / bound] * bound) for _ in range(size)], dtype=np.int64)
+
+    def branch(self, weights):
+        depth = len(self.branches)
+        if depth == len(self.choices):
+            self.choices.append(0)
+        self.branches.append(len(weights))
+        self.probability *= weights[self.choices[depth]]
+        return self.choices[depth]
+
+
+def exact_law(mechanism, masses=None):
+    """{output: probability} of the code itself, which runs once for every outcome of its draws.
+
+    `masses(scale)` is the law of the noise; what it leaves out is left out.
+    """
+    found, choices = {}, []
+    while True:
+        noise = BranchingNoise(choices, masses)
+        outcome = mechanism(noise)
+        found.setdefault(outcome, []).append(noise.probability)
+        while choices and choices[-1] + 1 == noise.branches[len(choices) - 1]:
+            choices.pop()
+        if not choices:
+            return {outcome: math.fsum(parts) for outcome, parts in found.items()}
+        choices[-1] += 1

@@ -9,23 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from exact.worlds import space_of
 from recording import RecordingNoise
+from sessions import standing_view
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.data.records import open_records
 from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.outer_sum import noisy_outer_sum, noisy_togetherness, outer_sum
-from dimfree.kernel.statistics.unit_vectors import (
-    LENGTH,
-    Lookout,
-    Sighting,
-    noisy_spread,
-    noisy_unevenness,
-    noisy_weight,
-    sighted,
-)
-from dimfree.shapes import Isotropic
+from dimfree.kernel.statistics.outer_sum import outer_sum
+from dimfree.kernel.statistics.unit_vectors import LENGTH, Lookout, Sighting, sighted
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 NAN, CENTRE = float("nan"), 0.25
@@ -34,11 +25,6 @@ EVERY = ("unevenness", "weight", "spread", "togetherness", "matrix")
 ALONG, ACROSS = (1.0 + CENTRE, CENTRE), (CENTRE, 1.0 + CENTRE)
 UP, DOWN = (1.0 + CENTRE, 1.0 + CENTRE), (1.0 + CENTRE, CENTRE - 1.0)
 _TIMES = (0, 1, 4, 1000, 2**16)  # the largest whose matrix is read off its floats exactly
-
-
-def space_of(rows, dimension=None):
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), dimension or len(rows[0]))
-    return Space(open_records(table, on_missing="drop"), Isotropic(1.0))
 
 
 def lookout_of(dimension):
@@ -66,16 +52,12 @@ def total(camps, dimension):
 
 def measured(name, sums, dimension, relation, mu=1.0, noise=None):
     """The release of this name, of sums that are those of some table."""
-    noise = noise or RecordingNoise()
-    seen = Sighting(sums[:dimension], int(sums[dimension]), int(sums[dimension + 1]))
-    outer = sums[dimension + 2 :].reshape(dimension, dimension)
-    return {
-        "unevenness": lambda: noisy_unevenness(seen, mu, noise=noise),
-        "weight": lambda: noisy_weight(seen, mu, noise=noise),
-        "spread": lambda: noisy_spread(seen, mu, noise=noise),
-        "togetherness": lambda: noisy_togetherness(outer, mu, relation, noise=noise),
-        "matrix": lambda: noisy_outer_sum(outer, mu, relation, noise=noise),
-    }[name]()
+    view = standing_view(np.zeros((1, dimension)), relation, noise=noise or RecordingNoise())
+    seen, products = view.directions(lookout_of(dimension), None), view.outer_products(lookout_of(dimension))
+    sighting = Sighting(sums[:dimension], int(sums[dimension]), int(sums[dimension + 1]))
+    seen._seen = lambda: sighting
+    products._outer = lambda: sums[dimension + 2 :].reshape(dimension, dimension)
+    return getattr(products if name in ("togetherness", "matrix") else seen, name)(mu)
 
 
 def half_matrix(value):

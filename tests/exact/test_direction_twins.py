@@ -19,14 +19,15 @@ from exact.pointing import (
     added_by,
     flat,
     lookout_of,
+    measured,
     moved,
     space_of,
     squared_move,
     sums_of,
     worst,
 )
-from recording import RecordingNoise
 
+from dimfree.kernel import directions as kernel_directions
 from dimfree.kernel.rows.bases.basis import Basis
 from dimfree.kernel.rows.clip import BALL, to_ball
 from dimfree.kernel.statistics import outer_sum
@@ -128,9 +129,8 @@ def test_the_twin_whose_weight_has_no_upper_end_is_caught():
 
 
 def test_the_twin_that_weighs_42_beside_the_diagonal_is_caught(monkeypatch):
-    monkeypatch.setattr(outer_sum, "BESIDE", 42)
-    whole = outer_sum.outer_sum(space_of([UP]), lookout_of(2))
-    noisy = outer_sum.noisy_outer_sum(whole, 1.0, ADD, noise=RecordingNoise())
+    monkeypatch.setattr(kernel_directions, "BESIDE", 42)
+    noisy = measured("matrix", sums_of(space_of([UP])), 2, ADD)
     (a, b), (_, c) = (noisy.value * UNIT).tolist()
     assert (29 * a) ** 2 + (42 * b) ** 2 + (29 * c) ** 2 > 1.02 * noisy.event.sensitivity**2
     assert (29 * a) ** 2 + (41 * b) ** 2 + (29 * c) ** 2 <= noisy.event.sensitivity**2

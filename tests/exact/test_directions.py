@@ -29,10 +29,11 @@ from exact.pointing import (
     worst,
 )
 from recording import RecordingNoise
+from sessions import standing_session
 
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.statistics.outer_sum import outer_sum
-from dimfree.kernel.statistics.unit_vectors import EVEN, STEPS, Lookout, noisy_number
+from dimfree.kernel.statistics.unit_vectors import EVEN, STEPS, Lookout
 
 BOTH = (ADD, REPLACE)
 
@@ -98,21 +99,6 @@ def test_a_length_of_what_is_never_negative_moves_by_one_record_in_an_exchange_t
 # ---- what is charged is what was bounded
 
 
-@pytest.mark.parametrize("mu", [1e-3, 0.05, 5.0])
-@pytest.mark.parametrize("relation", BOTH)
-@pytest.mark.parametrize("name", EVERY)
-def test_the_noise_fits_the_sensitivity(name, relation, mu):
-    noise = RecordingNoise()
-    event = measured(name, total(((3, UP), (1, ALONG)), 2), 2, relation, mu, noise).event
-    assert noise.asked == [("gaussian", event.stddev, event.dimension)]
-    assert event.dimension == (3 if name == "matrix" else 1)
-    assert mu * (1 - 1e-12) < event.sensitivity / event.stddev <= mu
-    moves = {"unevenness": BALL, "matrix": 29 * UNIT}.get(name, STEPS)
-    squared = 2 * moves**2 if relation is REPLACE and name in ("togetherness", "matrix") else moves**2
-    assert type(event.sensitivity) is int  # so that the bound is one between whole numbers
-    assert event.sensitivity**2 >= squared
-
-
 class Ones(RecordingNoise):
     """Every draw is one step."""
 
@@ -121,11 +107,9 @@ class Ones(RecordingNoise):
 
 
 def test_a_number_leaves_as_whole_steps_with_noise():
-    noise = Ones()
-    found = noisy_number(2**70, 5, 0.5, 2.0, "a number", noise=noise)
+    session, _ = standing_session(np.zeros((1, 1)), noise=Ones())
+    found = session._release_number(lambda: 2**70, 2**22, 0.5, 2.0, "a number")
     assert found.value == (2**70 + 1) * 0.5  # beyond 64 bits, too
-    assert (found.event.sensitivity, found.event.dimension, found.event.step) == (5, 1, 0.5)
-    assert noise.asked == [("gaussian", pytest.approx(2.5), 1)]
 
 
 def test_the_noise_of_the_matrix_is_symmetric_and_smaller_beside_the_diagonal():

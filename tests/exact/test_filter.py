@@ -1,29 +1,23 @@
 """P17: Gaussian releases chosen by those before are no worse than one Gaussian, if their precisions surely sum to P.
 
-Laws of two releases, the second chosen by the first: exact integrals. Then the code's own filter, in fractions.
+Laws of two releases, the second chosen by the first: exact integrals. Then the filter of the kernel, in fractions.
 """
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanisms.kept import space_of
+from recording import RecordingNoise
+from sessions import standing_session
 
-from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_gaussian
 from dimfree.accounting.discrete import MOST_RELEASES
-from dimfree.accounting.events import Costs, charged_gaussian, counted_records
 from dimfree.accounting.precision import hockey_stick
-from dimfree.noise import SeededNoise
-from dimfree.paper.charged import Measured
-from dimfree.programs.columns.state import ColumnState
-from dimfree.programs.learn.state import StageSetting
+from dimfree.kernel import Ball, KernelError
 
-ADD = Neighbours.ADD_REMOVE
+BALL = Ball(np.zeros(3), 1.0, 1.0)
 LEVELS = np.linspace(-3, 6, 37)
 GRID = np.linspace(-12, 14, 6001)
 FIRST = 0.6  # mu of the first release
@@ -83,52 +77,36 @@ def test_a_filter_that_is_wrong_on_some_path_is_caught(name):
     assert exceeds(*TWINS[name]) > 20 * SLACK
 
 
-# the filter of the columns route
+# ---- the filter of a session
 
 
-def at_start(mu):
-    setting = StageSetting(space_of(np.zeros((2, 3))), 2.0, ADD, SeededNoise(0))
-    return ColumnState.at_start(setting, mu, relative=True)
-
-
-def released(mu):
-    return Measured(mu, charged_gaussian(2.0**20, mu, 1, 1.0, "audit"))
+def asked(mu, costs):
+    """What is charged when a program asks for these precisions, one after the other, whatever is refused."""
+    session, view = standing_session(np.zeros((2, 3)), noise=RecordingNoise(), mu=mu)
+    for cost in costs:
+        try:
+            view.clipped_sum(BALL, cost, "p")
+        except KernelError:
+            continue
+    return session.costs().after
 
 
 def precision_of(events):
-    return sum((Fraction(event.mu) ** 2 for event in events), Fraction(0))
+    return sum((Fraction(event.sensitivity) ** 2 / Fraction(event.stddev) ** 2 for event in events), Fraction(0))
 
 
-@given(st.floats(1e-3, 20), st.lists(st.floats(1e-9, 3), min_size=1, max_size=60))
+@given(st.floats(1e-3, 20), st.lists(st.floats(1e-9, 1.2), min_size=1, max_size=60))
 @settings(deadline=None)
 def test_precisions_sum_to_at_most_p_whatever_is_asked_for(mu, shares):
-    state = at_start(mu)
-    for share in shares:
-        if state.left > 0:
-            state, _ = state.release(share, released)
-    assert precision_of(state.events) < Fraction(mu) ** 2
-    if sum(shares) > 1 + 1e-9:
-        assert precision_of(state.events) > Fraction(mu) ** 2 * Fraction(1 - 1e-8)
+    events = asked(mu, [math.sqrt(share) * mu for share in shares])
+    assert precision_of(events) <= Fraction(mu) ** 2 * Fraction(1 + 3e-12)
+    if len(events) < len(shares):  # something was refused
+        assert precision_of(events) + max(map(Fraction, shares)) * Fraction(mu) ** 2 > Fraction(mu) ** 2
 
 
-def test_a_thousand_parts_and_the_rest_stay_below_p():
-    """Rounding of many small differences, and what is left as a share of P."""
-    state = at_start(0.25)
-    for _ in range(MOST_RELEASES - 2):
-        state, _ = state.release(0.9 / MOST_RELEASES, released)
-    state, _ = state.release(state.left / state.precision, released)
-    assert Fraction(0.25) ** 2 * Fraction(1 - 1e-8) < precision_of(state.events) < Fraction(0.25) ** 2
-
-
-@pytest.mark.parametrize("paid", [0.5, 0.999])
-def test_a_state_that_pays_less_than_it_took_is_refused_by_the_ledger(paid):
-    """The twin that pays an average share: the run would be refused before anything leaves."""
-    plan = calibrate_gaussian(Budget(1.0, 1e-6), private_count=True)
-    ledger = Costs(Budget(1.0, 1e-6), ADD, (counted_records(plan.count_stddev),), plan.menu, 0)
-    state = at_start(plan.untested.mu)
-    for _ in range(20):
-        before = state.left
-        state, _ = state.release(0.1, released)
-        state = replace(state, left=before - paid * (before - state.left))
-    with pytest.raises(ValueError, match="exceed"):
-        replace(ledger, after=state.events)
+def test_a_thousand_parts_stay_below_p():
+    """Rounding of many small numbers."""
+    part = 0.25 / math.sqrt(MOST_RELEASES)
+    events = asked(0.25, [part] * (MOST_RELEASES - 1) + [10 * part])
+    assert len(events) == MOST_RELEASES - 1
+    assert precision_of(events) <= Fraction(0.25) ** 2

@@ -39,7 +39,7 @@ def exact_curve(run: Costs, branch: Tested, k: int, other: int, x: np.ndarray) -
 def runs() -> list[Costs]:
     menu = calibrate_public_count(SMALL, 0.01).menu
     return [
-        opening(SMALL, 0.01, bounded=True),
+        opening(SMALL, 0.01, untested=True),
         opening(SMALL, 0.01, search_share=0.07),
         Costs(SMALL, REPLACE, (), menu),
     ]

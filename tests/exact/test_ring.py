@@ -12,22 +12,19 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from dimfree.mechanisms.search import STEPS
+from exact.divergence import exact_law, largest_divergence
 from recording import RecordingNoise
+from sessions import standing_view
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.audit.exact.counts import noisy_number
-from dimfree.audit.exact.divergence import largest_divergence, no_noise
-from dimfree.audit.mechanisms.grouping import UniformOrder
-from dimfree.audit.mechanisms.poisson_sample import CoarseUniforms
-from dimfree.audit.noise_doubles import exact_law
+from dimfree.accounting.events import SEARCH_STEPS as STEPS
 from dimfree.data.records import open_records
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics import ring_lengths, ring_scores
-from dimfree.kernel.statistics.ring_lengths import noisy_ring_length, pair_count_sensitivity, pair_excess
-from dimfree.kernel.statistics.ring_scores import RING_SENSITIVITY, noisy_ring_scores, noisy_ring_unit, pair_scoring
-from dimfree.kernel.statistics.samples import poisson_sample
+from dimfree.kernel.statistics.ring_lengths import pair_count_sensitivity, pair_excess
+from dimfree.kernel.statistics.ring_scores import RING_SENSITIVITY, pair_scoring
+from dimfree.kernel.statistics.samples import poisson_samples
+from dimfree.kernel.statistics.scores import total_scores
 from dimfree.kernel.statistics.secret_ring import KEY, Ring, ring_order
 from dimfree.shapes import Isotropic
 
@@ -64,12 +61,8 @@ def ring_of(table, keys=None, sampled=None, dimension=None):
 
 
 def released_sum(ring):
-    """What the noise is added to, in steps: exact for a norm of one."""
-    dimension = ring.space.dimension
-    found = noisy_ring_scores(ring, pair_scoring(np.ones(dimension), 1.0), 1.0, 1.0, ADD, noise=RecordingNoise())
-    steps = found.value * BALL
-    assert (steps == np.rint(steps)).all()
-    return tuple(int(step) for step in steps)
+    """What the noise is added to."""
+    return tuple(total_scores(ring.space, pair_scoring(np.ones(ring.space.dimension), 1.0), 1.0).tolist())
 
 
 @cache
@@ -219,45 +212,34 @@ MIDDLE = ((0.0,), (1.0,), (2.0,), (NAN,))  # the second is near to both others, 
 GRID = np.array([0.5, 1.5])
 
 
-def lengths_searched(ring, share, relation):
-    noisy_ring_length(ring, np.ones(1), share, GRID, 4.0, 1.0, relation, noise=RecordingNoise())
+COUNTS = {
+    "lengths": lambda ring, share: ring.lengths(np.ones(1), share, 2, 1.0),
+    "units": lambda ring, share: ring.unclipped_scores(pair_scoring(np.ones(1), 1.0), share, GRID, 2, 1.0),
+}
 
 
-def unit_searched(ring, share, relation):
-    noisy_ring_unit(ring, pair_scoring(np.ones(1), 1.0), share, GRID, 4.0, 1.0, relation, noise=RecordingNoise())
+def largest_count_move(name, share, relation, most):
+    """Of a noisy count of the kernel without its noise, in steps, and what one answer is charged for."""
+
+    @cache
+    def at(table):
+        view = standing_view(np.array(table).reshape(-1, 1), relation, noise=Keys())
+        counts = COUNTS[name](view.ring(0), share)
+        return [counts.at(float(point)) * STEPS for point in GRID], counts.event.sensitivity / math.sqrt(2)
+
+    tables = neighbours(MIDDLE[:3], relation, most)
+    moves = [abs(a - b) for one, other in tables for a, b in zip(at(one)[0], at(other)[0], strict=True)]
+    return max(moves), at(())[1]
 
 
-class Seen:
-    """In place of the search: writes down the statistic at every point of the grid, and what it is charged for."""
-
-    def __init__(self, monkeypatch, search, share, relation):
-        for module in (ring_lengths, ring_scores):
-            monkeypatch.setattr(module, "noisy_crossing", self)
-        self.search, self.asked = search, (share, relation)
-        self.at = cache(self._at)
-
-    def __call__(self, excess, grid, share, count, sensitivity, mu, purpose, *, noise, at=0.5):
-        self.values, self.charged = tuple(excess(float(point)) for point in grid), sensitivity * STEPS
-        assert all(type(value) is int for value in self.values)
-
-    def _at(self, table):
-        self.search(ring_of(table, dimension=1), *self.asked)
-        return self.values
-
-    def largest_move(self, most):
-        tables = neighbours(MIDDLE, self.asked[1], most)
-        return max(abs(a - b) for one, other in tables for a, b in zip(self.at(one), self.at(other), strict=True))
-
-
-@pytest.mark.parametrize("search", [lengths_searched, unit_searched])
-@pytest.mark.parametrize("share", SHARES, ids=str)
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("share", [Fraction(1, 100), Fraction(1, 3), Fraction(4, 5)], ids=str)
 @both
-def test_the_statistic_of_a_search_moves_by_at_most_its_charge(monkeypatch, search, share, relation):
-    seen = Seen(monkeypatch, search, share, relation)
-    moved = seen.largest_move(4 if relation is ADD else 3)
+def test_a_noisy_count_moves_by_at_most_its_charge(name, share, relation):
+    moved, charged = largest_count_move(name, share, relation, 4 if relation is ADD else 3)
     exact = max(1 + share, 2 - share) if relation is ADD else Fraction(2)
-    assert exact * STEPS - 1 <= moved <= seen.charged  # attained, up to a step
-    assert seen.charged <= exact * STEPS + 1.001
+    assert exact * STEPS - 1 <= moved <= charged  # attained, up to a step
+    assert charged <= exact * STEPS + 1.001
 
 
 @pytest.mark.parametrize("share", [*SHARES, Fraction(0.9), Fraction(2**20 - 1, 3 * 2**20 + 1)], ids=float)
@@ -287,12 +269,6 @@ def test_the_twin_that_rounds_its_target_to_whole_pairs_is_caught():
 
     moves = {abs(excess(5, of) - excess(5 - gone, of - 1)) for of in range(2, 50) for gone in range(-1, 3)}
     assert max(moves) > pair_count_sensitivity(share, ADD) * STEPS
-
-
-def test_the_twin_that_forgets_the_number_of_pairs_is_caught(monkeypatch):
-    """#{pairs} alone moves by two; priced as if a share of the records were taken off it, it would be 3/2."""
-    moved = Seen(monkeypatch, lengths_searched, Fraction(0), ADD).largest_move(3)
-    assert moved > pair_count_sensitivity(Fraction(1, 2), ADD) * STEPS
 
 
 # wrong ways to find pairs
@@ -388,28 +364,39 @@ RATE, OUTER = 31 / 32, 1.0  # of the sample; epsilon of both releases together
 
 @dataclass
 class SampleAndKeys:
-    """All outcomes of the coins, and all orders of the keys of those who are in."""
+    """All outcomes of the coins, of which only the side of the rate matters, and all orders of the keys."""
 
     noise: object
+    private: bool = False
 
     def below(self, bound, size):
-        return (CoarseUniforms(self.noise, RATE) if bound == 2**32 else UniformOrder(self.noise)).below(bound, size)
+        if bound == 2**32:
+            return np.array([0 if self.noise.coin(int(RATE * bound), bound) else bound - 1 for _ in range(size)])
+        left = list(range(size))
+        return np.array([left.pop(int(self.noise.below(len(left), 1)[0])) for _ in range(size)], dtype=np.int64)
+
+
+def noisy_number(number, inner):
+    """The law of a whole number plus two-sided geometric noise, held within 0 … 4: tight at `inner`."""
+    q = math.exp(-inner)
+    edges = [1 / (1 + q) if told in (0, 4) else (1 - q) / (1 + q) for told in range(5)]
+    return [edge * q ** abs(told - number) for told, edge in enumerate(edges)]
 
 
 def both_told(table, moves):
     """The law of (how many are in, how many pairs of them are near), each with noise: two releases on one sample."""
 
     def counts(noise):
-        sampled = poisson_sample(len(table), RATE, SampleAndKeys(noise))
+        (sampled,) = poisson_samples(len(table), (RATE,), SampleAndKeys(noise))
         space = Space(open_records(np.array(table).reshape(-1, 1)), Isotropic(1.0))
         ring = Ring.of(space, sampled, 0, noise=SampleAndKeys(noise))
         return ring.count, int((ring.lengths(np.ones(1)) <= 1).sum())
 
-    sizes = [noisy_number({k: 1.0}, OUTER / 2, 0, 4) for k in range(5)]  # one record moves the size by one
-    pairs = [noisy_number({k: 1.0}, OUTER / 2 / moves, 0, 4) for k in range(5)]
+    sizes = [noisy_number(k, OUTER / 2) for k in range(5)]  # one record moves the size by one
+    pairs = [noisy_number(k, OUTER / 2 / moves) for k in range(5)]
     told = np.zeros((5, 5))
-    for (size, near), chance in exact_law(counts, no_noise).items():
-        told += chance * np.outer(list(sizes[size].values()), list(pairs[near].values()))
+    for (size, near), chance in exact_law(counts).items():
+        told += chance * np.outer(sizes[size], pairs[near])
     return told.ravel()
 
 
@@ -423,39 +410,3 @@ def test_two_releases_on_one_sample_and_its_ring_cost_what_they_cost_on_every_on
     """So the twin in which a record moves one pair is caught, however few tables have such a sample."""
     assert largest_told(2) <= 1e-12
     assert largest_told(1) > 1e-3
-
-
-# what is charged is what was bounded
-
-
-@pytest.mark.parametrize("mu", [1e-3, 0.2, 5.0, 300.0])
-@pytest.mark.parametrize("dimension", [1, 4])
-@both
-def test_the_noise_of_the_scores_fits_the_sensitivity(relation, mu, dimension):
-    noise, ring = RecordingNoise(), ring_of([[1.0] * dimension, [2.0] * dimension])
-    found = noisy_ring_scores(ring, pair_scoring(np.ones(dimension), 2.5), 1.0, mu, relation, noise=noise)
-    refinement = 2.5 / BALL / found.event.step
-    assert refinement == 2 ** round(math.log2(refinement)) >= 1
-    assert Fraction(found.event.sensitivity) ** 2 >= SQUARES[relation] * (BALL * int(refinement)) ** 2
-    assert found.event.sensitivity == pytest.approx(math.sqrt(SQUARES[relation]) * BALL * refinement, rel=1e-14)
-    assert noise.asked == [("gaussian", found.event.stddev, dimension)]
-    assert mu * (1 - 1e-12) < found.event.sensitivity / found.event.stddev <= mu
-    assert found.event.stddev >= 2**24 * (1 - 1e-9)
-    assert found.event.dimension == dimension
-
-
-@both
-def test_the_noise_of_the_searches_fits_the_sensitivity(relation):
-    ring, grid, share = ring_of([[1.0], [2.0], [4.0]]), np.geomspace(0.1, 10, 17), Fraction(4, 5)
-    noises = RecordingNoise(), RecordingNoise()
-    found = (
-        noisy_ring_length(ring, np.ones(1), share, grid, 3.0, 0.3, relation, noise=noises[0]),
-        noisy_ring_unit(ring, pair_scoring(np.ones(1), 1.0), share, grid, 3.0, 0.3, relation, noise=noises[1]),
-    )
-    for measured, noise in zip(found, noises, strict=True):
-        drawn = [(0.3, stddev, size) for _, stddev, size in noise.asked]
-        spent = sum((pair_count_sensitivity(share, relation) * STEPS / stddev) ** 2 * size for _, stddev, size in drawn)
-        assert 0.3 * (1 - 1e-9) < math.sqrt(spent) <= 0.3
-        assert measured.event.mu >= math.sqrt(spent)
-        assert measured.event.dimension == len(drawn)
-        assert measured.value in grid

@@ -1,16 +1,13 @@
 """P10 in tiny worlds: a sum of clipped scores moves by C, or √2·C; the number of clipped records by one."""
 
-import math
 from functools import cache
-from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from dimfree.mechanisms.search import STEPS
+from exact.worlds import largest_move, neighbors, space_of, squared_distance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from recording import RecordingNoise
 from scipy import sparse
 
 from dimfree.accounting.budget import Neighbours
@@ -19,8 +16,7 @@ from dimfree.data.blocks import ALL
 from dimfree.data.records import open_records
 from dimfree.kernel.rows.clip import BALL, to_ball, whole_steps
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics import scores as scores_module
-from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, Scoring, clipped_scores, noisy_scores, noisy_unit, phi
+from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, Scoring, lengths_of, phi, total_scores
 from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -33,54 +29,26 @@ every_world = pytest.mark.parametrize("places", WORLDS.values(), ids=WORLDS.keys
 charged = pytest.mark.parametrize(("relation", "squares"), [(ADD, 1), (REPLACE, 2)])
 
 
-def space_of(rows, dimension=None):
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), dimension or len(rows[0]))
-    return Space(open_records(table, on_missing="drop"), Isotropic(1.0))
-
-
 def scoring_of(dimension, norm=1.0):
     return Scoring(np.full(dimension, CENTRE), np.ones(dimension), norm)
 
 
 def released_sum(space, scoring, unit=1.0):
-    """What the noise is added to, in steps of norm / BALL: exact for a norm that is a power of two."""
-    measured = noisy_scores(space, scoring, unit, 1.0, ADD, noise=RecordingNoise())
-    steps = measured.value * (BALL / scoring.norm)
-    assert (steps == np.rint(steps)).all()
-    return tuple(int(v) for v in steps)
+    """What the noise is added to, in steps of norm / BALL."""
+    return total_scores(space, scoring, unit).tolist()
 
 
-@cache
+def both_of(space, scoring, unit=1.0):
+    """The sum, and how many are clipped."""
+    return released_sum(space, scoring, unit), lengths_of(space, scoring).clipped(unit)
+
+
 def total(table, dimension):
     return released_sum(space_of(table, dimension), scoring_of(dimension))
 
 
-@cache
 def clipped(table, dimension):
-    return clipped_scores(space_of(table, dimension), scoring_of(dimension), 1.0)
-
-
-def squared_move(one, other, dimension, summed=total):
-    return sum((a - b) ** 2 for a, b in zip(summed(one, dimension), summed(other, dimension), strict=True))
-
-
-def ordered(table):
-    return tuple(sorted(table, key=repr))
-
-
-def pairs(places, relation, most=3):
-    for size in range(1, most + 1):
-        for table in combinations_with_replacement(sorted(places, key=repr), size):
-            for j in range(size):
-                rest = table[:j] + table[j + 1 :]
-                if relation is ADD:
-                    yield table, rest
-                else:
-                    yield from ((table, ordered((*rest, place))) for place in places)
-
-
-def largest_move(places, relation, summed=total, most=3):
-    return max(squared_move(one, other, len(places[0]), summed) for one, other in pairs(places, relation, most))
+    return lengths_of(space_of(table, dimension), scoring_of(dimension)).clipped(1.0)
 
 
 # the sum
@@ -89,19 +57,19 @@ def largest_move(places, relation, summed=total, most=3):
 @every_world
 @charged
 def test_the_sum_moves_by_at_most_the_charged_norm(places, relation, squares):
-    assert largest_move(places, relation) <= squares * BALL**2
+    assert largest_move(places, relation, total) <= squares * BALL**2
     assert squares * BALL**2 <= (SCORE_SENSITIVITY[relation] * BALL * (1 + 1e-15)) ** 2
 
 
 @charged
 def test_the_charge_is_attained_in_the_plane(relation, squares):
     """So the twin that charges C under replace-one is wrong, and nothing smaller than √2·C would do."""
-    assert largest_move(PLANE, relation) > 0.999 * squares * BALL**2
+    assert largest_move(PLANE, relation, total) > 0.999 * squares * BALL**2
 
 
 def test_on_a_line_an_exchange_moves_no_more_than_a_removal():
     """Scores are non-negative: two of them never point in opposite directions."""
-    assert 0.999 * BALL**2 < largest_move(LINE, REPLACE) <= BALL**2
+    assert 0.999 * BALL**2 < largest_move(LINE, REPLACE, total) <= BALL**2
 
 
 def test_scores_are_not_negative_whatever_the_record():
@@ -110,14 +78,13 @@ def test_scores_are_not_negative_whatever_the_record():
             assert min(total((place,), len(place))) >= 0
 
 
-@cache
 def signed(table, dimension):
     """A twin: scores that keep the sign of the offset."""
     rows = np.array([row for row in table if np.isfinite(row).all()], dtype=np.float64).reshape(-1, dimension)
     with np.errstate(all="ignore"):
         offsets = rows - CENTRE
         steps = to_ball(np.sign(offsets) * phi(np.nan_to_num(offsets**2, posinf=1e300)), 1.0)
-    return tuple(int(v) for v in steps.sum(axis=0))
+    return steps.sum(axis=0).astype(int).tolist()
 
 
 def test_the_signed_twin_is_caught():
@@ -126,7 +93,6 @@ def test_the_signed_twin_is_caught():
     assert largest_move(LINE, REPLACE, signed) > 3.99 * BALL**2
 
 
-@cache
 def rounded_last(table, dimension):
     """A twin: clip in floats, then round to whole steps, and look no more."""
     rows = np.array([row for row in table if np.isfinite(row).all()], dtype=np.float64).reshape(-1, dimension)
@@ -134,12 +100,12 @@ def rounded_last(table, dimension):
         plain = phi(np.minimum((rows - CENTRE) ** 2, 1e300))
         lengths = np.sqrt((plain**2).sum(axis=1, keepdims=True))
         steps = np.rint(plain * np.minimum(1, 1 / np.maximum(lengths, 1e-300)) * BALL)
-    return tuple(int(v) for v in steps.sum(axis=0))
+    return steps.sum(axis=0).astype(int).tolist()
 
 
 def test_the_twin_that_rounds_last_is_caught():
     assert largest_move(SOLID, ADD, rounded_last) > BALL**2
-    assert largest_move(SOLID, ADD) <= BALL**2
+    assert largest_move(SOLID, ADD, total) <= BALL**2
 
 
 def own_unit(table, dimension):
@@ -153,8 +119,8 @@ def own_unit(table, dimension):
 def test_the_twin_that_takes_its_unit_from_the_records_is_caught():
     """One far record shrinks everybody's score. With a released unit it moves the sum by its own score alone."""
     crowd = ((1.3,),) * 6
-    assert squared_move((*crowd, (1e3,)), crowd, 1, own_unit) > 9 * BALL**2
-    assert squared_move((*crowd, (1e3,)), crowd, 1) <= BALL**2
+    own, right = ([of(table, 1) for table in ((*crowd, (1e3,)), crowd)] for of in (own_unit, total))
+    assert squared_distance(*own) > 9 * BALL**2 >= 9 * squared_distance(*right)
 
 
 # the number of clipped records
@@ -163,10 +129,8 @@ def test_the_twin_that_takes_its_unit_from_the_records_is_caught():
 @every_world
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_the_number_of_clipped_records_moves_by_at_most_one(places, relation):
-    moves = [
-        abs(clipped(one, len(places[0])) - clipped(other, len(places[0]))) for one, other in pairs(places, relation)
-    ]
-    assert max(moves) == 1
+    count = cache(lambda table: clipped(table, len(places[0])))
+    assert max(abs(count(one) - count(other)) for one, other in neighbors(places, relation)) == 1
 
 
 def clipped_coordinates(table, dimension):
@@ -176,31 +140,8 @@ def clipped_coordinates(table, dimension):
 
 
 def test_the_twin_that_counts_coordinates_is_caught():
-    moves = [abs(clipped_coordinates(one, 2) - clipped_coordinates(other, 2)) for one, other in pairs(PLANE, ADD)]
+    moves = [abs(clipped_coordinates(one, 2) - clipped_coordinates(other, 2)) for one, other in neighbors(PLANE, ADD)]
     assert max(moves) > 1
-
-
-@pytest.mark.parametrize("relation", [ADD, REPLACE])
-def test_the_statistic_of_the_search_moves_by_what_it_is_charged(monkeypatch, relation):
-    """What reaches the search is a whole number of steps that moves by one record at most."""
-    seen = {}
-
-    def fake(spare, grid, share, count, sensitivity, mu, purpose, *, noise):
-        seen["values"], seen["charged"] = [spare(unit) for unit in grid], sensitivity * STEPS
-
-    monkeypatch.setattr(scores_module, "noisy_crossing", fake)
-
-    @cache
-    def spares(table):
-        grid, noise = np.array([1e-3, 1.0, 1e3]), RecordingNoise()
-        noisy_unit(space_of(table, 2), scoring_of(2), 0.6, 4.3, grid, 1.0, noise=noise)
-        assert all(type(value) is int for value in seen["values"])
-        return tuple(seen["values"])
-
-    moves = [
-        abs(a - b) for one, other in pairs(PLANE, relation) for a, b in zip(spares(one), spares(other), strict=True)
-    ]
-    assert max(moves) == STEPS == seen["charged"]
 
 
 # one clipped score
@@ -240,10 +181,9 @@ def test_blocks_and_order_change_no_bit(rng, monkeypatch, block_entries):
     rows = rng.normal(size=(53, 3)) * np.exp(rng.normal(size=(53, 1)) * 3)
     rows[::7] *= 1e200
     rows[3] = np.nan
-    expected = released_sum(space_of(rows), scoring_of(3)), clipped_scores(space_of(rows), scoring_of(3), 1.0)
+    expected = both_of(space_of(rows), scoring_of(3))
     monkeypatch.setattr(records_module, "_BLOCK_ENTRIES", block_entries)
-    shuffled = space_of(rng.permutation(rows))
-    assert (released_sum(shuffled, scoring_of(3)), clipped_scores(shuffled, scoring_of(3), 1.0)) == expected
+    assert both_of(space_of(rng.permutation(rows)), scoring_of(3)) == expected
 
 
 def test_a_sparse_table_has_the_same_sum_and_count(rng):
@@ -252,12 +192,11 @@ def test_a_sparse_table_has_the_same_sum_and_count(rng):
     sparse_space = Space(open_records(sparse.csr_array(rows)), Isotropic(1.0))
     for norm in (0.25, 1.0, 64.0):
         scoring = scoring_of(5, norm)
-        assert released_sum(sparse_space, scoring) == released_sum(space_of(rows), scoring)
-        assert clipped_scores(sparse_space, scoring, 1.0) == clipped_scores(space_of(rows), scoring, 1.0)
+        assert both_of(sparse_space, scoring) == both_of(space_of(rows), scoring)
 
 
 def test_invalid_records_add_nothing():
-    assert total(((NAN,),), 1) == total((), 1) == (0,)
+    assert total(((NAN,),), 1) == total((), 1) == [0]
     assert clipped(((NAN,), (1e300,)), 1) == clipped(((1e300,),), 1) == 1
 
 
@@ -266,8 +205,8 @@ def test_invalid_records_add_nothing():
 def test_no_record_causes_a_warning(unit):
     rows = [[1.7e308, -1.7e308], [5e-324, 0.0], [CENTRE, CENTRE]]
     far = Scoring(np.array([-1.7e308, 1.7e308]), np.array([1e-60, 1e60]), 1e-9)
-    assert np.isfinite(noisy_scores(space_of(rows), far, unit, 1.0, ADD, noise=RecordingNoise()).value).all()
-    assert clipped_scores(space_of(rows), far, unit) == 3
+    assert max(both_of(space_of(rows), far, unit)[0]) > 0
+    assert both_of(space_of(rows), far, unit)[1] == 3
 
 
 def test_count_and_clipping_look_at_the_same_integers():
@@ -275,24 +214,4 @@ def test_count_and_clipping_look_at_the_same_integers():
         steps = whole_steps(scoring_of(3).scores(1.0, np.array([place]), ALL, 1 / BALL))[0]
         outside = sum(int(v) ** 2 for v in steps) > BALL**2
         assert clipped((place,), 3) == int(outside)
-        assert (total((place,), 3) == tuple(int(v) for v in steps)) is not outside
-
-
-# what is charged is what was bounded
-
-
-@pytest.mark.parametrize(("relation", "moves"), [(ADD, 1.0), (REPLACE, math.sqrt(2))])
-@pytest.mark.parametrize("mu", [1e-3, 0.2, 5.0, 300.0])
-@pytest.mark.parametrize("dimension", [1, 4])
-def test_the_noise_fits_the_sensitivity(relation, moves, mu, dimension):
-    noise = RecordingNoise()
-    scoring = scoring_of(dimension, 2.5)
-    measured = noisy_scores(space_of([[1.0] * dimension] * 3), scoring, 1.0, mu, relation, noise=noise)
-    refinement = 2.5 / BALL / measured.event.step
-    assert refinement == 2 ** round(np.log2(refinement)) >= 1
-    assert measured.event.sensitivity == pytest.approx(moves * BALL * refinement, rel=1e-14)
-    assert measured.event.sensitivity**2 >= moves**2 * BALL**2 * refinement**2
-    assert noise.asked == [("gaussian", measured.event.stddev, dimension)]
-    assert mu * (1 - 1e-12) < measured.event.sensitivity / measured.event.stddev <= mu
-    assert measured.event.stddev >= 2**24 * (1 - 1e-9)
-    assert measured.event.dimension == dimension
+        assert (total((place,), 3) == steps.astype(int).tolist()) is not outside

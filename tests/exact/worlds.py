@@ -1,4 +1,4 @@
-"""Tiny worlds, enumerated: every table of a few records on a few places, with its neighbours. No sampling."""
+"""Tiny worlds, enumerated: every table of a few records on a few places, with its neighbors. No sampling."""
 
 from fractions import Fraction
 from functools import cache
@@ -6,8 +6,12 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from dimfree.accounting.budget import Neighbours
+from dimfree.data.records import as_records
 from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.friends import friend_counts
+from dimfree.shapes import Isotropic
 
 INVALID = None  # a record ⊥: a friend of itself only, adding nothing to any sum
 
@@ -59,3 +63,33 @@ def mean(table, weights):
 
 def squared_distance(one, other):
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+
+
+# ---- tables of floats
+
+
+def space_of(rows, dimension=None, *, by_entry=False):
+    """Of rows; invalid ones are left out, or `by_entry` their entries are missing."""
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), dimension or len(rows[0]))
+    return Space(as_records(table, on_missing="drop"), Isotropic(1.0), by_entry=by_entry)
+
+
+def _ordered(table):
+    return tuple(sorted(table, key=repr))
+
+
+def neighbors(places, relation, most=3):
+    """Every table of at most so many records on the places, with every neighbor."""
+    for size in range(1, most + 1):
+        for table in combinations_with_replacement(_ordered(places), size):
+            for rest in removals(table):
+                if relation is Neighbours.ADD_REMOVE:
+                    yield table, rest
+                else:
+                    yield from ((table, _ordered((*rest, place))) for place in places)
+
+
+def largest_move(places, relation, statistic, most=3):
+    """The squared length of the largest move of a statistic (table, width) -> whole numbers, each computed once."""
+    known, width = cache(lambda table: statistic(table, width)), len(places[0])
+    return max(squared_distance(known(one), known(other)) for one, other in neighbors(places, relation, most))

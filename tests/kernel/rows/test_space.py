@@ -14,7 +14,7 @@ from dimfree.data.records import open_records
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.centred import PerColumn
 from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
-from dimfree.kernel.statistics.scores import Scoring, clipped_scores
+from dimfree.kernel.statistics.scores import Scoring, lengths_of
 from dimfree.noise import SeededNoise
 from dimfree.shapes import Dense, Diagonal, Isotropic
 
@@ -75,8 +75,8 @@ def test_dividing_by_the_units_may_be_left_to_the_ball(rng):
         assert np.abs(clipped_sum(some[0], ball) - clipped_sum(some[1], ball)).max() <= 1
     scoring = Scoring(ball.centre, np.array([1.0, 0.5, 2.0, 1.0]), 3.0)
     for unit in (0.1, 3.0, 40.0):
-        assert abs(clipped_scores(apart, scoring, unit) - clipped_scores(mixed, scoring, unit)) <= 1
-    assert clipped_scores(apart, scoring, 0.1) > clipped_scores(apart, scoring, 40.0)
+        assert abs(lengths_of(apart, scoring).clipped(unit) - lengths_of(mixed, scoring).clipped(unit)) <= 1
+    assert lengths_of(apart, scoring).clipped(0.1) > lengths_of(apart, scoring).clipped(40.0)
 
 
 def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
