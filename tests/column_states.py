@@ -1,18 +1,18 @@
 """States of a run that reads every column by itself, made by hand: a table, a strength, a source of noise."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from recording import RecordingNoise
+from sessions import standing_view
 
 from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
-from dimfree.data.records import as_records
-from dimfree.kernel.rows.space import Space
+from dimfree.accounting.events import Gaussian
 from dimfree.noise import Noise
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.learn.state import StageSetting
 from dimfree.results.reach import Reach
-from dimfree.shapes import Diagonal
 
 
 def at_start(
@@ -28,16 +28,26 @@ def at_start(
     """Nothing is known yet, n̂·√(P/d) is `strength`; without `noise`, all noise is 0."""
     rows, d = table.shape
     count = float(rows) if count is None else count
-    drawn = RecordingNoise() if noise is None else noise
-    space, changed = Space(as_records(table), Diagonal(np.ones(d))), CHANGED_RECORDS[Neighbours(relation)]
-    setting = StageSetting(space, count, Neighbours(relation), drawn, count_stddev)
+    view = standing_view(table, relation, noise=RecordingNoise() if noise is None else noise)
+    setting, changed = StageSetting(view, count, count_stddev), CHANGED_RECORDS[Neighbours(relation)]
     return ColumnState.at_start(setting, strength / count * math.sqrt(d * changed), relative=relative)
+
+
+def with_noise(state: ColumnState, noise: Noise) -> ColumnState:
+    """The same state on a session of its own, whose noise is another."""
+    view = state.setting.view
+    return replace(state, setting=replace(state.setting, view=standing_view(view._space, view.relation, noise=noise)))
+
+
+def events_of(state: ColumnState) -> tuple[Gaussian, ...]:
+    """What its session was charged."""
+    return state.setting.view._session.costs().after
 
 
 def spent(state: ColumnState) -> dict[str, float]:
     """Purpose → its share of P, over all events."""
     found: dict[str, float] = {}
-    for event in state.events:
+    for event in events_of(state):
         found[event.purpose] = found.get(event.purpose, 0.0) + event.mu**2 / state.precision
     return found
 

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_bounded, calibrate_private_count, calibrate_public_count
+from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
 from dimfree.kernel.statistics import stable
-from dimfree.paper import soft
 from dimfree.programs.choose.constants import HEAVY_SHARE
 from dimfree.programs.choose.core import (
     HonestModel,
     Size,
-    choose_soft,
-    default_bounded,
     friends_needed,
     stable_choices,
 )
@@ -86,10 +83,6 @@ def test_choices_are_admissible_and_priced_by_the_bound(private, public, model, 
             assert (choice.full_share * 1000).denominator == 1
 
 
-def test_the_relation_follows_from_what_is_known(private):
-    assert [size.relation for size in sizes(private, 500)] == [Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE]
-
-
 @pytest.mark.parametrize("count", [-50.0, 0.0, 1.0, 20.0])
 def test_too_few_records_leave_no_choice(private, public, model, count):
     for size, menu in zip(sizes(private, count), (private, public), strict=True):
@@ -123,30 +116,3 @@ def test_outliers_cost_noise(private):
         for share in (0.0, 0.03, 0.1)
     ]
     assert noises[0] < noises[1] < noises[2]
-
-
-def test_the_choice_is_reproducible(private, model):
-    size = Size(512.0, private.count_stddev, 4096)
-    once, again = (stable_choices(private.tested, size, FAILURE, model) for _ in range(2))
-    assert once == again
-
-
-def test_the_soft_core_splits_its_precision_and_no_more(model):
-    branch = calibrate_bounded(BUDGET)
-    for choice in (choose_soft(branch, 200.0, model), default_bounded(branch, model)):
-        assert choice.bound_mu > 0
-        assert choice.mean_mu > 0
-        assert choice.bound_mu**2 + choice.mean_mu**2 <= branch.mu**2
-
-
-def test_the_soft_core_needs_records(model):
-    branch = calibrate_bounded(BUDGET)
-    assert choose_soft(branch, 10.0, model) is None
-    assert choose_soft(branch, 400.0, model).noise < choose_soft(branch, 100.0, model).noise
-
-
-def test_the_soft_core_predicts_its_noise(model):
-    """4·radius / W_low / mu, W_low by the model."""
-    choice = choose_soft(calibrate_bounded(BUDGET), 300.0, model)
-    lightest = soft.MEAN_SENSITIVITY * choice.radius / 300.0 / choice.mean_mu
-    assert lightest < choice.noise < 1.5 * lightest

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 from recording import RecordingNoise
 from scipy.stats import binom
+from sessions import standing_view
 from stats import sampling
 
 from dimfree import release_mean
 from dimfree.accounting.budget import Neighbours
-from dimfree.data.records import open_records
-from dimfree.kernel.rows.bases.learned import LearnedAxes
-from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.outer_sum import noisy_outer_sum, outer_sum
-from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.kernel import LearnedAxes, Lookout
 from dimfree.noise import SeededNoise
 from dimfree.programs.learn import principal_directions
 from dimfree.programs.learn.principal_directions import (
@@ -26,7 +23,6 @@ from dimfree.programs.learn.principal_directions import (
     smallest_share,
     without_offset,
 )
-from dimfree.shapes import Isotropic
 
 RATE = 2e-7
 COUNT, NOISE = 10_000.0, 20.0
@@ -252,14 +248,18 @@ def test_the_angles_of_a_released_matrix_of_records(seed, relation):
     coins, spread = np.random.default_rng(seed + 1), np.linspace(3, 0.5, width)
     oblique = coins.normal(size=(count, 2)) @ (3 * turn(width)[:2])
     rows = (coins.normal(size=(count, width)) + oblique) * np.sqrt(spread)
-    outer = outer_sum(Space(open_records(rows), Isotropic(1.0)), Lookout(rows.mean(axis=0), np.sqrt(spread)))
+
+    def matrix(noise):
+        lookout = Lookout(rows.mean(axis=0), np.sqrt(spread))
+        return standing_view(rows, relation, noise=noise).outer_products(lookout).matrix(mu)
+
     prior = spread / spread.sum()
-    exact = noisy_outer_sum(outer, mu, relation, noise=RecordingNoise()).value - count * np.diag(prior)
+    exact = matrix(RecordingNoise()).value - count * np.diag(prior)
     values, axes = np.linalg.eigh(exact)
     within = []
     for draw in range(draws):
-        released = noisy_outer_sum(outer, mu, relation, noise=SeededNoise(10**5 + 1000 * seed + draw))
-        found = found_spikes(released.value, released.event.stddev * released.event.step, float(count), prior)
+        released = matrix(SeededNoise(10**5 + 1000 * seed + draw))
+        found = found_spikes(released.value, released.stddev, float(count), prior)
         strength = np.diagonal(found.directions.T @ exact @ found.directions)
         for direction, each, angle in zip(found.directions.T, strength, found.angles, strict=True):
             outside = np.linalg.norm((direction @ axes)[values < QUARTER * each])

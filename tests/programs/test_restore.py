@@ -4,13 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dimfree.kernel.rows.bases.hadamard import Hadamard
+from run_states import knowledge_of
 
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.bases.learned import LearnedAxes
-from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel import Ball, Cosine, LearnedAxes
 from dimfree.programs.learn import restore
-from dimfree.programs.learn.knowledge import Knowledge, Output
+from dimfree.programs.learn.knowledge import Output
 from dimfree.programs.learn.restore import restored
 from dimfree.programs.learn.spreads import VarianceRelease
 
@@ -22,7 +20,7 @@ def state_of(basis, known, ball=None, count_stddev=0.0):
     width = len(known.outputs[0].value)
     return SimpleNamespace(
         known=known,
-        setting=SimpleNamespace(space=SimpleNamespace(basis=basis), count=100.0, count_stddev=count_stddev),
+        setting=SimpleNamespace(view=SimpleNamespace(basis=basis), count=100.0, count_stddev=count_stddev),
         own_scores=VarianceRelease(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH)),
         ring_scores=(),
         directions=None,
@@ -34,68 +32,14 @@ def state_of(basis, known, ball=None, count_stddev=0.0):
 
 def stages_of(rng, width, weights=(0.0, 0.2, 0.8)):
     """Outputs with noise of their own; the first one serves the centre alone."""
-    known = Knowledge()
-    for weight in weights:
-        value, offset = rng.normal(size=(2, width))
-        known = known.add(Output(value, np.exp(rng.normal(size=width)), weight, offset))
-    return known
+    values = (rng.normal(size=(3, width)) for _ in weights)
+    outputs = ((value, offset, np.exp(log)) for value, offset, log in values)
+    return knowledge_of(*(Output(v, var, w, o) for (v, o, var), w in zip(outputs, weights, strict=True)))
 
 
 def learned_axes(rng):
     directions = np.linalg.qr(rng.normal(size=(WIDTH, 2)))[0]
     return LearnedAxes(directions, np.exp(rng.normal(size=WIDTH)), np.exp(rng.normal(size=WIDTH)))
-
-
-def test_learned_axes_come_back_and_begin_with_the_directions(rng):
-    directions, scale = np.linalg.qr(rng.normal(size=(WIDTH, 2)))[0], np.exp(rng.normal(size=WIDTH))
-    axes, rows = LearnedAxes(directions, scale, np.ones(WIDTH)), rng.normal(size=(9, WIDTH))
-    turned = axes.rotated(rows)
-    assert np.allclose(axes.restored(turned), rows)
-    assert np.allclose(turned[:, :2], (rows / scale) @ directions)
-    assert np.allclose(np.linalg.norm(turned, axis=1), np.linalg.norm(rows / scale, axis=1))
-
-
-def test_a_rotation_keeps_principal_variances(rng):
-    known = stages_of(rng, WIDTH)
-    found = restored(state_of(Cosine(WIDTH), known))
-    back = Cosine(WIDTH).restored(np.eye(WIDTH))
-    covariance = (back.T * known.answer().variance) @ back
-    assert np.allclose(found.variance, np.diagonal(covariance))
-    assert np.allclose(np.sort(found.noise_principal), np.linalg.eigvalsh(covariance))
-    assert np.allclose(found.mean, known.answer().value @ back)
-    assert found.reach is None
-
-
-def test_padding_that_is_dropped_leaves_no_more_than_the_largest(rng):
-    basis = Hadamard(WIDTH)
-    known = stages_of(rng, 8)
-    found = restored(state_of(basis, known))
-    back = np.stack([basis.restored(unit) for unit in np.eye(8)])
-    covariance = (back.T * known.answer().variance) @ back
-    assert np.allclose(found.variance, np.diagonal(covariance))
-    true = np.linalg.eigvalsh(covariance)[::-1]
-    assert len(found.noise_principal) == WIDTH
-    assert (found.noise_principal >= true - 1e-12).all()
-    assert (found.noise_principal > true * 1.001).any()  # a bound, and no equality
-
-
-def test_learned_axes_that_keep_no_lengths_have_principal_variances_of_their_own(rng):
-    axes, known = learned_axes(rng), stages_of(rng, WIDTH)
-    back = axes.restored(np.eye(WIDTH))
-    covariance = (back.T * known.answer().variance) @ back
-    found = restored(state_of(axes, known))
-    assert not axes.isometric
-    assert np.allclose(found.variance, np.diagonal(covariance))
-    assert np.allclose(found.noise_principal, np.linalg.eigvalsh(covariance)[::-1])
-    spectrum = np.linalg.eigvalsh(back.T @ back)[::-1]
-    assert np.allclose(found.record_principal, spectrum * found.shape.variances.sum() / spectrum.sum())
-
-
-def test_learned_axes_without_scale_are_a_rotation(rng):
-    axes = LearnedAxes(np.linalg.qr(rng.normal(size=(WIDTH, 2)))[0], np.ones(WIDTH), np.ones(WIDTH))
-    known = stages_of(rng, WIDTH)
-    assert axes.isometric
-    assert np.allclose(restored(state_of(axes, known)).noise_principal, known.answer().variance)
 
 
 @pytest.mark.parametrize("basis", [None, Cosine(WIDTH), "learned"])

@@ -4,10 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from mechanisms.kept import space_of
 
 from dimfree import SeededNoise, release_mean
-from dimfree.kernel.statistics.count import noisy_valid_count
 from dimfree.programs.columns.run import TOO_FEW_VALID
 from dimfree.programs.run import BY_COLUMN, DROPPED
 
@@ -52,16 +50,6 @@ def test_too_few_valid_records_are_refused_by_their_released_number(relation):
     assert release.refused
     assert release.refusal == f"{TOO_FEW_VALID}{DROPPED}{BY_COLUMN}"
     assert release.ledger.after[-1].purpose == "number of valid records"
-
-
-@pytest.mark.parametrize("last", [np.nan, np.inf, 0.0, 1e300])
-def test_one_record_moves_the_number_of_valid_ones_by_one_at_most(last):
-    """No noise to speak of: the released number is the true one."""
-    table = np.arange(12.0).reshape(6, 2)
-    other = np.vstack([table, [last, 1.0]])
-    here, there = (noisy_valid_count(space_of(rows), 1e6, noise=SeededNoise(0)) for rows in (table, other))
-    assert here.event.sensitivity * here.event.step == 1
-    assert round(there.value - here.value) == np.isfinite(last)
 
 
 @pytest.mark.parametrize("objective", ["relative", "total"])

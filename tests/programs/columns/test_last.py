@@ -1,15 +1,13 @@
 """The look at the lengths, the radius, and the answer: its noise is exactly the stated one."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from column_states import at_start, drawn_in, spent
+from column_states import at_start, drawn_in, events_of, with_noise
 from recording import RecordingNoise
 
 from dimfree import SeededNoise
-from dimfree.programs.choose.constants import LENGTH_LOOK_SHARES
 from dimfree.programs.columns.last import clipping_radius, last_mean, look_at_lengths
 from dimfree.programs.columns.run import learned
 from dimfree.programs.learn.tail import length_edges
@@ -39,10 +37,6 @@ def before_lengths(name, noise=None, relation="add-remove", **given):
     return learned(at_start(TABLES[name](np.random.default_rng(1)), 150.0, noise, relation, **given))
 
 
-def with_noise(state, noise):
-    return replace(state, setting=replace(state.setting, noise=noise))
-
-
 @weighed
 @pytest.mark.parametrize("name", TABLES)
 def test_the_radius_lies_between_the_expected_length_and_the_last_edge(name, relative):
@@ -61,26 +55,12 @@ def test_the_radius_lies_between_the_expected_length_and_the_last_edge(name, rel
 def test_the_stated_variance_is_that_of_the_draw_and_of_the_count(relation, relative, stddev):
     state = before_lengths("normal", SeededNoise(3), relation, relative=relative, count=1990.0, count_stddev=stddev)
     state, answer = last_mean(*look_at_lengths(state))
-    event, scale = state.events[-1], answer.ball.scale
+    event, scale = events_of(state)[-1], answer.ball.scale
     of_draw = (event.stddev * event.step / 1990.0 * scale) ** 2
     of_count = ((answer.mean - answer.ball.centre) * stddev / 1990.0) ** 2
     np.testing.assert_allclose(answer.variance, of_draw + of_count, rtol=1e-12)
     assert (of_count > 1e-9 * of_draw).any() == (stddev > 0)  # and both count
     np.testing.assert_allclose(event.stddev * event.step * event.mu, answer.ball.radius * state.setting.moves)
-
-
-@both
-@weighed
-def test_everything_that_is_left_goes_to_the_mean(relation, relative):
-    before = before_lengths("normal", SeededNoise(3), relation, relative=relative)
-    looked, tail = look_at_lengths(before)
-    state, _ = last_mean(looked, tail)
-    costs = spent(state)
-    assert LENGTH_LOOK_SHARES[0] * (1 - 1e-9) <= costs["lengths of the records"] <= LENGTH_LOOK_SHARES[1]
-    assert costs["mean"] == pytest.approx(looked.left / looked.precision, rel=1e-9)
-    assert state.left == pytest.approx(0.0, abs=1e-12 * state.precision)
-    assert sum(event.mu**2 for event in state.events) <= state.precision * (1 + 1e-12)
-    assert [event.purpose for event in state.events[-2:]] == ["lengths of the records", "mean"]
 
 
 def test_the_draw_that_chooses_the_radius_does_not_enter_the_mean():
@@ -95,18 +75,6 @@ def test_the_draw_that_chooses_the_radius_does_not_enter_the_mean():
     np.testing.assert_array_equal(answers[0].variance, answers[1].variance)
 
 
-def test_the_look_moves_the_radius_and_the_last_draw_the_mean():
-    """The partner: otherwise the test above could not fail."""
-    before = before_lengths("normal", SeededNoise(5))
-    looks = [look_at_lengths(with_noise(before, SeededNoise(seed))) for seed in (6, 7)]
-    own = [last_mean(with_noise(state, SeededNoise(8)), tail)[1] for state, tail in looks]
-    assert own[0].ball.radius != own[1].ball.radius
-    assert (own[0].mean != own[1].mean).all()
-    other = last_mean(with_noise(looks[0][0], SeededNoise(9)), looks[0][1])[1]
-    assert other.ball.radius == own[0].ball.radius
-    assert (other.mean != own[0].mean).all()
-
-
 @weighed
 @pytest.mark.parametrize("name", ["normal", "skewed", "outliers", "constant", "zeros", "wide", "nearly constant"])
 def test_without_noise_the_answer_is_the_mean_of_records_drawn_in(name, relative):
@@ -117,15 +85,6 @@ def test_without_noise_the_answer_is_the_mean_of_records_drawn_in(name, relative
     off = np.abs(answer.mean - drawn_in(rows, reach))
     assert (off <= 1e-6 * reach.columns + 1e-12 * np.abs(answer.mean)).all()  # records are rounded to a grid
     assert reach.radius == answer.ball.radius
-
-
-@both
-def test_a_public_number_of_records_adds_no_noise(relation):
-    state, answer = last_mean(*look_at_lengths(before_lengths("one column", SeededNoise(4), relation)))
-    event = state.events[-1]
-    assert math.sqrt(answer.variance[0]) == pytest.approx(
-        event.stddev * event.step / COUNT * answer.ball.scale[0], rel=1e-12
-    )
 
 
 @weighed
@@ -141,17 +100,6 @@ def test_columns_that_hardly_ever_leave_one_value_do_not_draw_the_others_in(rela
         off = np.abs(answer.mean - some.mean(axis=0)) / some.std(axis=0)
         assert off.max() < 0.5
     assert noise[0] < 1.4 * noise[1]
-
-
-@weighed
-@pytest.mark.parametrize("name", TABLES)
-def test_the_cap_is_published_and_is_a_public_function_of_what_was_learned(name, relative):
-    state = before_lengths(name, SeededNoise(2), relative=relative)
-    parts = state.about_centre / state.scale
-    assert state.cap == pytest.approx(max(4 * state.length, 48 * parts.max()))
-    answer = last_mean(*look_at_lengths(state))[1]
-    assert answer.reach().cap == min(answer.ball.cap, 4 * answer.ball.radius)
-    assert answer.ball.cap == state.cap
 
 
 def test_an_atom_away_from_zero_looks_like_one_value_and_one_at_zero_does_not():

@@ -7,8 +7,7 @@ import pytest
 from column_states import at_start
 from scipy.special import ndtri
 
-from dimfree.accounting.budget import Neighbours
-from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets, noisy_histograms, weights_of
+from dimfree.kernel import Magnitudes, Offsets, weights_of
 from dimfree.programs.choose.constants import (
     FAR_ODDS,
     MAGNITUDE_SPREAD,
@@ -152,11 +151,7 @@ def test_templates_are_what_the_mechanism_sums(share):
     some = np.flatnonzero(known.shares == share)[::37]
     law = np.tile(LAW, 3)[:, None] * known.magnitudes[some]
     table = np.concatenate([law, np.zeros((round(len(law) / share) - len(law), len(some)))])
-    state = at_start(table)
-    setting, which = state.setting, np.arange(len(some))
-    found = noisy_histograms(
-        setting.space, Magnitudes(), which, 1.0, Neighbours.ADD_REMOVE, "test", noise=setting.noise
-    ).value
+    found = at_start(table).setting.view.histograms(Magnitudes(), np.arange(len(some)), 1.0, "test").value
     np.testing.assert_allclose(found / len(table), known.templates.histograms[some], atol=1e-9)
 
 
