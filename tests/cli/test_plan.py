@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dimfree.comparison.contestants import CONTESTANTS
 from typer.testing import CliRunner
 
 from dimfree.cli import app
-from dimfree.comparison.contestants import CONTESTANTS
 from dimfree.data import read
 from dimfree.planning import plan as plan_module
 from dimfree.planning.plan import plan

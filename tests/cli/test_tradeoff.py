@@ -6,10 +6,10 @@ import shlex
 
 import numpy as np
 import pytest
+from dimfree.comparison import chart as chart_module
 from typer.testing import CliRunner
 
 from dimfree.cli import app
-from dimfree.comparison import chart as chart_module
 from dimfree.data import read
 from dimfree.planning import tradeoff, tradeoff_chart
 from dimfree.planning.question import Prediction

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from dimfree.comparison.baselines.clipped import clipped
+from dimfree.comparison.baselines.frame import COUNT_SHARE
 from recording import RecordingNoise
 from scipy import sparse
 from scipy.stats import chi2
@@ -11,8 +13,6 @@ from stats import sampling
 
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
-from dimfree.comparison.baselines.clipped import clipped
-from dimfree.comparison.baselines.frame import COUNT_SHARE
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise, SystemNoise
 from dimfree.results.release import Release

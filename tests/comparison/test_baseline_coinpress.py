@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from dimfree.comparison.baselines.coinpress import SHARES, clipping_radius, coinpress, tail
 from recording import RecordingNoise
 from scipy import sparse
 from scipy.stats import chi2
 from stats import sampling
 
-from dimfree.comparison.baselines.coinpress import SHARES, clipping_radius, coinpress, tail
 from dimfree.data import records
 from dimfree.errors import InvalidParameter
 from dimfree.kernel.rows.clip import BALL

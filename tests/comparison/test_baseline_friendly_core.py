@@ -5,6 +5,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from dimfree.comparison.baselines.friendly_core import MOVES, STEPS, UNFRIENDLY, Bar, friendly_core
 from exact.worlds import INVALID, LINE, PLANE, WORLDS, as_counts, replacements, tables
 from recording import RecordingNoise
 from scipy import sparse
@@ -15,7 +16,6 @@ from stats import sampling
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Gaussian
 from dimfree.accounting.precision import hockey_stick
-from dimfree.comparison.baselines.friendly_core import MOVES, STEPS, UNFRIENDLY, Bar, friendly_core
 from dimfree.data import records
 from dimfree.errors import InvalidParameter
 from dimfree.kernel.rows.grid import RADIUS

@@ -4,14 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from dimfree.mechanisms.medians import balances
-from dimfree.mechanisms.search import STEPS
-from recording import RecordingNoise
-from scipy import sparse
-from scipy.linalg import hadamard
-from scipy.stats import chi2
-from stats import sampling
-
 from dimfree.comparison.baselines.huang_liang_yi import (
     BISECTIONS,
     CENTRE,
@@ -21,6 +13,14 @@ from dimfree.comparison.baselines.huang_liang_yi import (
     huang_liang_yi,
 )
 from dimfree.comparison.baselines.rotation import Rotation
+from dimfree.mechanisms.medians import balances
+from dimfree.mechanisms.search import STEPS
+from recording import RecordingNoise
+from scipy import sparse
+from scipy.linalg import hadamard
+from scipy.stats import chi2
+from stats import sampling
+
 from dimfree.data import records
 from dimfree.errors import InvalidParameter
 from dimfree.kernel.rows.clip import norms

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from dimfree.comparison.baselines import karwa_vadhan as karwa_vadhan_module
+from dimfree.comparison.baselines.karwa_vadhan import FOUND_MASS, OFF, SHARES, Box, karwa_vadhan
 from dimfree.mechanisms.gaussian_histogram import tail_distance
 from recording import RecordingNoise
 from scipy import sparse
 from scipy.stats import chi2
 from stats import sampling
 
-from dimfree.comparison.baselines import karwa_vadhan as karwa_vadhan_module
-from dimfree.comparison.baselines.karwa_vadhan import FOUND_MASS, OFF, SHARES, Box, karwa_vadhan
 from dimfree.errors import InvalidParameter
 from dimfree.kernel.rows.clip import BALL, clipped_total
 from dimfree.noise import SeededNoise, SystemNoise

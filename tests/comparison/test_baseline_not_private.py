@@ -7,10 +7,10 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 from benchmarks.accuracy.yardsticks import Oracle
+from dimfree.comparison.baselines.not_private import NotPrivate, empirical_mean, floor_radius, oracle_floor
 from recording import RecordingNoise
 
 from dimfree.accounting.precision import largest_mu
-from dimfree.comparison.baselines.not_private import NotPrivate, empirical_mean, floor_radius, oracle_floor
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.noise import SeededNoise, SystemNoise
 from dimfree.results.release import Release

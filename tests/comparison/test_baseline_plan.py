@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from dimfree.comparison.baselines.plan import CENTRE, LENGTH, NOISE, _lengths, _level, length_balance, plan
 from dimfree.mechanisms.medians import bisections
 from dimfree.mechanisms.search import STEPS
 from recording import RecordingNoise
@@ -12,7 +13,6 @@ from scipy import sparse
 from scipy.stats import chi2
 from stats import sampling
 
-from dimfree.comparison.baselines.plan import CENTRE, LENGTH, NOISE, _lengths, _level, length_balance, plan
 from dimfree.data import records
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise

@@ -12,7 +12,6 @@ from benchmarks.accuracy.resolving import MET, MISSED, OPEN
 from benchmarks.accuracy.running import Way
 from benchmarks.accuracy.spectra import SPECTRA
 from benchmarks.record import provenance
-
 from dimfree.comparison.contestants import CONTESTANTS
 from dimfree.comparison.outcome import Score
 

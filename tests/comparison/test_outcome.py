@@ -4,11 +4,11 @@ import json
 import math
 
 import pytest
-
 from dimfree.comparison import chart as chart_module
 from dimfree.comparison.chart import ENDINGS, chart, chart_bytes
 from dimfree.comparison.outcome import AXES, FORMAT, WARNING, Comparison, Score
 from dimfree.comparison.trials import compare
+
 from dimfree.errors import InvalidFile, InvalidParameter
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from stats import sampling
 
-from dimfree.planning.spectra import DISTANCE, SMALLEST, SPECTRA, draw, spectrum
 from dimfree.errors import InvalidParameter
+from dimfree.planning.spectra import DISTANCE, SMALLEST, SPECTRA, draw, spectrum
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,6 @@ from inspect import Parameter, signature
 import numpy as np
 import pandas as pd
 import pytest
-from stats import sampling
-
-from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.comparison import contestants
 from dimfree.comparison.baselines.clipped import clipped
 from dimfree.comparison.baselines.not_private import NotPrivate
@@ -20,6 +17,9 @@ from dimfree.comparison.outcome import Comparison
 from dimfree.comparison.points import Point
 from dimfree.comparison.trials import compare, scored
 from dimfree.comparison.worlds import GENEROUS, PublicTable, Synthetic
+from stats import sampling
+
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidParameter, InvalidRecords
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -12,10 +12,6 @@ from typing import Any, get_type_hints
 import numpy as np
 import pandas as pd
 import pytest
-from recording import RecordingNoise
-from scipy import sparse
-from stats import sampling
-
 from dimfree.comparison.baselines.ball import ball
 from dimfree.comparison.baselines.clipped import clipped
 from dimfree.comparison.baselines.coinpress import coinpress
@@ -24,6 +20,10 @@ from dimfree.comparison.baselines.huang_liang_yi import huang_liang_yi
 from dimfree.comparison.baselines.karwa_vadhan import SHARES, karwa_vadhan
 from dimfree.comparison.baselines.not_private import empirical_mean, oracle_floor
 from dimfree.comparison.baselines.plan import plan
+from recording import RecordingNoise
+from scipy import sparse
+from stats import sampling
+
 from dimfree.data import records
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, OutOfMemory, RefusedRelease
 from dimfree.kernel.rows.grid import RADIUS

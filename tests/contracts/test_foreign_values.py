@@ -14,11 +14,6 @@ from typing import Any
 import numpy as np
 import opendp.prelude as dp
 import pytest
-from foreign import COUNT, SECRETS, foreign_values
-
-import dimfree
-from dimfree.accounting.budget import Budget
-from dimfree.audit.lower_bound import lower_bound
 from dimfree.comparison.baselines.ball import ball
 from dimfree.comparison.baselines.clipped import clipped
 from dimfree.comparison.baselines.coinpress import coinpress
@@ -28,6 +23,11 @@ from dimfree.comparison.baselines.karwa_vadhan import karwa_vadhan
 from dimfree.comparison.baselines.not_private import empirical_mean, oracle_floor
 from dimfree.comparison.baselines.plan import plan as baseline_plan
 from dimfree.comparison.trials import compare
+from foreign import COUNT, SECRETS, foreign_values
+
+import dimfree
+from dimfree.accounting.budget import Budget
+from dimfree.audit.lower_bound import lower_bound
 from dimfree.data.records import as_records
 from dimfree.errors import DimfreeError
 from dimfree.interop import opendp

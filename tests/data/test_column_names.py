@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from dimfree.comparison.baselines.clipped import clipped
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from streams import needs, read_keyed_table, store_h5ad
@@ -18,7 +19,6 @@ from typer.testing import CliRunner
 import dimfree
 from dimfree._validate.column_names import check_names
 from dimfree.cli import app
-from dimfree.comparison.baselines.clipped import clipped
 from dimfree.data.read import read_table
 from dimfree.data.records import open_records
 from dimfree.errors import InvalidFile, InvalidRecords

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from benchmarks.pages import FOLDER, MARK, READERS, SOURCE, quoted_in
 from benchmarks.record import read_numbers
-
 from dimfree.comparison.outcome import Score
 
 ROOT = Path(__file__).parents[2]

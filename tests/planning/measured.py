@@ -6,9 +6,9 @@ import numpy as np
 
 from dimfree import release_mean
 from dimfree.accounting.budget import Budget
-from dimfree.planning.spectra import draw, spectrum
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Question
+from dimfree.planning.spectra import draw, spectrum
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 _SURE = 0.02

@@ -4,17 +4,17 @@ import json
 
 import numpy as np
 import pytest
+from dimfree.planning.columns_noise import simulated_route
+from dimfree.planning.course import course
 
 from dimfree import plan, release_mean, tradeoff
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.planning.spectra import draw
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
-from dimfree.planning.columns_noise import simulated_route
-from dimfree.planning.course import course
 from dimfree.planning.outlook import outlook, smallest_count, whole_mu
 from dimfree.planning.predict import TOO_FEW_COLUMNS, predict
 from dimfree.planning.question import Question
+from dimfree.planning.spectra import draw
 from dimfree.planning.tradeoff import Tradeoff
 
 WITHIN = 0.25

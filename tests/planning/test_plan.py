@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from dimfree.planning.course import course
 from flat_options import with_options
 from planning.measured import PROMISE, asked
 
@@ -12,14 +13,13 @@ from dimfree import release_mean
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
-from dimfree.planning.spectra import draw, spectrum
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
-from dimfree.planning.course import course
 from dimfree.planning.plan import plan
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
 from dimfree.planning.solve import least_epsilon, least_records, most_columns, narrowed
+from dimfree.planning.spectra import draw, spectrum
 
 KNOWN = {"knowledge": "covariance", "spectrum": "S2"}
 

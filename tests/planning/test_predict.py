@@ -4,23 +4,23 @@ import math
 
 import numpy as np
 import pytest
+from dimfree.comparison.baselines.clipped import clipped
+from dimfree.comparison.baselines.not_private import oracle_floor
+from dimfree.comparison.contestants import CONTESTANTS
+from dimfree.planning.peers import predict_peers
+from dimfree.planning.thinned import simulated
+from dimfree.planning.thinned_table import Table
 from planning.measured import PROMISE, asked, measured
 from scipy.stats import chi2
 
 from dimfree import release_mean
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.comparison.baselines.clipped import clipped
-from dimfree.comparison.baselines.not_private import oracle_floor
-from dimfree.comparison.contestants import CONTESTANTS
-from dimfree.planning.spectra import DISTANCE, draw
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
 from dimfree.planning.outlook import smallest_count
-from dimfree.planning.peers import predict_peers
 from dimfree.planning.predict import _predicted, predict, stddevs_of_public
 from dimfree.planning.question import Question
-from dimfree.planning.thinned import simulated
-from dimfree.planning.thinned_table import Table
+from dimfree.planning.spectra import DISTANCE, draw
 from dimfree.programs.choose.constants import WIDE_MOST, WIDE_REACH
 from dimfree.programs.learn import radius
 from dimfree.programs.run import NO_SCALE, TOO_FEW

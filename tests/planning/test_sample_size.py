@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dimfree.accounting.lifting import after_lifting
-from dimfree.planning.spectra import spectrum
 from dimfree.errors import InvalidParameter
 from dimfree.planning.paper_bounds.lower_bound import BUCKETS, fingerprinting_lower_bound
 from dimfree.planning.paper_bounds.sample_size import (
@@ -21,6 +20,7 @@ from dimfree.planning.paper_bounds.sample_size import (
     plan_records,
     unknown_covariance_records,
 )
+from dimfree.planning.spectra import spectrum
 
 ALL = (
     known_covariance_records,

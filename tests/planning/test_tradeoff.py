@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 import pytest
-
 from dimfree.comparison import chart
-from dimfree.planning.spectra import spectrum
+
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning import tradeoff as tradeoff_module
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Prediction
+from dimfree.planning.spectra import spectrum
 from dimfree.planning.tradeoff import FREE, Tradeoff, TradeoffRow, knee_of, tradeoff
 from dimfree.planning.tradeoff_chart import PRIVATE, SAMPLING, chart_bytes, figures
 

@@ -14,10 +14,10 @@ from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_digits
 from streams import store, wide
 
-from dimfree.planning.spectra import spectrum
 from dimfree.data import read
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.noise import SeededNoise
+from dimfree.planning.spectra import spectrum
 from dimfree.release import release_mean
 from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank
 from dimfree.shapes.from_public import shape_from

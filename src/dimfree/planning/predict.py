@@ -21,7 +21,11 @@ from dimfree.results.quantiles import length_quantile
 MOST_COLUMNS = 200_000  # that are simulated
 TOO_FEW_COLUMNS = "Too few records for objective='relative' with so many columns at this budget."
 TOO_WIDE = f"A table of more than {MOST_COLUMNS} columns is not simulated."
-_PAIRS, _COLUMNS, _CERTAINTY = (2, 12), 2_000, 0.05  # pairs of runs, of so many columns; the standard error that ends them
+_PAIRS, _COLUMNS, _CERTAINTY = (
+    (2, 12),
+    2_000,
+    0.05,
+)  # pairs of runs, of so many columns; the standard error that ends them
 NAMES = {"nothing": "dimfree", "covariance": "dimfree known"}
 TOLD = {"nothing": "nothing", "covariance": "σ"}
 
