@@ -14,7 +14,7 @@ def test_the_page_lists_every_package():
 
 
 def test_the_trusted_files_have_no_more_lines_than_the_page_states():
-    """Each row states at least its own lines, every file of the kernel is in a row, and all have at most MAX_TRUSTED."""
+    """Each row states at least its own lines, every file of the kernel is in a row, all have at most MAX_TRUSTED."""
     counted: dict[Path, int] = {}
     rows = re.findall(r"^\| ((?:`[\w/*]+\.py` ?)+)\| (\d+) \|", PAGE, re.MULTILINE)
     for patterns, stated in rows:
