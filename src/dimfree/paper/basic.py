@@ -11,6 +11,7 @@ from dimfree.noise import Noise
 
 COUNT_SENSITIVITY = 1.0  # of the number kept, on friendly neighbours
 MEAN_SENSITIVITY = 2.0  # times radius / kept: friendly records lie within twice the radius
+SMALLEST_TOTAL = 2.0  # at or below it the release is refused: then C, C' > 0 is not certain
 
 
 def keep(counts: NDArray[np.int64], noise: Noise) -> NDArray[np.int64]:

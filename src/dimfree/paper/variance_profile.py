@@ -17,19 +17,18 @@ from dimfree._types import Floats
 from dimfree._validate import check_at_least, check_choice
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours, warn_of_weak_guarantee
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import Costs, Gaussian, branches_profile
+from dimfree.accounting.events import SEARCH_STEPS, Costs, Gaussian, branches_profile
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.profile import total_delta
 from dimfree.data.records import BY_ROW, Records, as_records, require_valid
 from dimfree.errors import memory_unspoken
-from dimfree.kernel.statistics.count import noisy_count
-from dimfree.mechanisms.search import STEPS, count_stddev, noisy_search
 from dimfree.noise import Noise, opened
 from dimfree.paper.charged import Measured
 from dimfree.paper.group_means import noisy_group_means
 from dimfree.paper.group_variances import GroupVariances, group_sums, group_variances
 from dimfree.paper.grouping import full_groups, slots
+from dimfree.paper.noisy import noisy_count, noisy_search, queries
 from dimfree.paper.profile_result import VarianceProfile
 from dimfree.programs.choose.constants import (
     COARSEST_PROFILE,
@@ -71,7 +70,7 @@ class _Plan:
         return most / self.means_mu / groups if groups else math.inf
 
     def suffices(self, dimension: int, groups: int) -> bool:
-        search = count_stddev(len(EDGES) - 1, 1.0, self.search_mu)
+        search = math.sqrt(queries(len(EDGES) - 1)) / self.search_mu
         return 10 * search <= groups and self.log_stddev(dimension, groups) <= COARSEST_PROFILE
 
 
@@ -178,12 +177,12 @@ def _groups(records: Records, plan: _Plan, relation: Neighbours, noise: Noise) -
 def _total_variance(estimates: GroupVariances, mu: float, noise: Noise) -> Measured[float]:
     """The median over groups of Σ_i V_i, as the next power of four."""
     sums = np.array(group_sums(estimates, range(estimates.dimension)))
-    return noisy_search(partial(excess, sums), EDGES, 1.0, mu, "total variance", noise=noise)
+    return noisy_search(partial(excess, sums), EDGES, mu, "total variance", noise=noise)
 
 
 def excess(sums: Floats, edge: float) -> int:
     """Half of (sums at most the edge - sums above it), in steps of the search: one group moves it by at most one."""
-    return (2 * int((sums <= edge).sum()) - len(sums)) * (STEPS // 2)
+    return (2 * int((sums <= edge).sum()) - len(sums)) * (SEARCH_STEPS // 2)
 
 
 def log_counts(values: Floats, edges: Floats) -> Floats:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.paper import algorithm2 as paper
 from dimfree.planning.outlook import smallest_count
 from dimfree.planning.question import Question
 from dimfree.programs.run import LOW_WEIGHT, NO_SCALE, OUT_OF_RANGE, TOO_FEW, UNSTABLE
@@ -18,9 +17,6 @@ _UNITS = "Check the units: a column in much larger units than the others decides
 _WINDOW = "Widen `window` (`--window LOW HIGH`) so that the distance between two typical records lies in it."
 _CENTRE = "Subtract a public centre from every column first, and add it again afterwards."
 _TAILS = "Limit columns with very large values to public bounds, or take their logarithm, before the release."
-_OTHER_WAY = (
-    "Leave `shape='paper'` out: the default needs far fewer records. The paper's own algorithm is for comparison."
-)
 
 _BY_COLUMNS = (  # too few records for every column to be read by itself
     "Add records, or agree on a larger epsilon: `dimfree plan --objective relative` says which of the two would do.",
@@ -37,10 +33,6 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     LOW_WEIGHT: (_WIDER, _MORE, _OUTLIERS, _CENTRE),
     OUT_OF_RANGE: (_UNITS, _MORE, _CENTRE),
     NO_SHAPE: (_MORE, "Give the shape of all groups (`covariance=`, `--covariance`) if it is public."),
-    paper.NO_VOTE: (_OTHER_WAY, _MORE, _TAILS),
-    paper.NO_SCALE: (_UNITS, _OTHER_WAY),
-    paper.LOW_WEIGHT: (_OTHER_WAY, _MORE),
-    paper.FAR: (_CENTRE, _OTHER_WAY),
 }
 _ANY = (_MORE, _UNITS, _KNOWN)
 
