@@ -64,16 +64,16 @@ def average(records: Records, chosen: Mask, block: CoordinateBlock, budget: Budg
     bound_mu = math.sqrt(PAPER_BOUND_SHARE) * branch.mu
     integers = block.on_grid(records, chosen)
     kept = basic.keep(all_counts(integers), noise)  # l.1–3
-    total = noisy_total(
-        Fraction(int(kept.sum())), basic.COUNT_SENSITIVITY, bound_mu, "number kept", noise=noise
-    )  # l.4
+    total = noisy_total(Fraction(int(kept.sum())), basic.COUNT_SENSITIVITY, bound_mu, "number kept", noise=noise)  # l.4
     lowest = total.value - (bound_distance(branch) * total.event.stddev + 1) * total.event.step
     if lowest <= basic.SMALLEST_TOTAL:  # l.5
         _charge(budget, branch, total.event)
         return None
     step = block.radius / RADIUS
     moves = basic.MEAN_SENSITIVITY / lowest * RADIUS
-    mean = noisy_mean(integers.values, kept[: len(integers.values)], moves, remaining_mu(branch, bound_mu), step, noise=noise)  # l.7
+    mean = noisy_mean(
+        integers.values, kept[: len(integers.values)], moves, remaining_mu(branch, bound_mu), step, noise=noise
+    )  # l.7
     _charge(budget, branch, total.event, mean.event)
     shape, variance = Diagonal(block.variances), (mean.event.stddev * mean.event.step) ** 2
     restored, spread = shape.restore(mean.value), variance * shape.root_diagonal(len(block.variances))
