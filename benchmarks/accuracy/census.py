@@ -1,0 +1,289 @@
+"""Means of real tables: the error over an oracle's, the coverage of intervals, silent errors, refusals, stability.
+
+The folder of tables is an argument; no table enters the repository. Tables are split by package (the part of a name
+before `__`): constants are settled on one half and reported on the other. All draws use seeded noise.
+
+    python -m benchmarks.accuracy.census FOLDER --half check --draws 2 --jobs 2 --out benchmarks/results
+"""
+
+import argparse
+import hashlib
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from benchmarks.accuracy.running import DELTA, Way, add_options, measured, publish, without_paths
+from benchmarks.record import provenance, provenance_lines, table
+from dimfree import Release, SeededNoise, release_mean
+from dimfree.accounting.precision import largest_mu
+
+Floats = NDArray[np.float64]
+PAGE, MODULE = "census", "benchmarks.accuracy.census"
+HALVES = ("settle", "check", "all")
+CLASSES = (200, 500, 1000, 3000, 10_000, math.inf)
+RADII = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 1.0)  # quantiles of the lengths that the oracle tries
+POPULATION, SAMPLES = 8000, (400, 1000, 3000)  # rows of a table that stands for a population, and of samples from it
+WRONG = 0.5  # standard deviations: a column that is farther off is wrong
+
+
+@dataclass(frozen=True)
+class Census:
+    """One table, and what is measured of it."""
+
+    path: str
+    epsilon: float
+    draws: int
+
+    @property
+    def name(self) -> str:
+        return f"{Path(self.path).stem} ε={self.epsilon:g}"
+
+    @property
+    def half(self) -> str:
+        package = Path(self.path).stem.partition("__")[0]
+        return HALVES[hashlib.sha256(package.encode()).digest()[0] % 2]
+
+
+def read_frame(path: str) -> pd.DataFrame:
+    """Read the columns of a table that vary."""
+    frame = pd.read_parquet(path).astype(float)
+    return frame.loc[:, frame.std(ddof=0) > 0]
+
+
+def measure(seed: int, cell: Census) -> dict[str, Any]:
+    """Release the means of a table `draws` times, and of samples from it if it is large."""
+    frame = read_frame(cell.path)
+    found: dict[str, Any] = {"name": cell.name, "half": cell.half, "rows": len(frame), "columns": frame.shape[1]}
+    if not frame.shape[1]:
+        return found | {"releases": [], "samples": []}
+    truth = _Truth.of(frame, cell.epsilon)
+    draws = [_release(frame, truth, cell.epsilon, seed + k) for k in range(cell.draws)]
+    samples = []
+    if len(frame) >= POPULATION:
+        coins = np.random.default_rng([seed, len(frame)])
+        for size in SAMPLES:
+            for k in range(cell.draws):
+                sample = frame.iloc[coins.integers(len(frame), size=size)].reset_index(drop=True)
+                samples.append(_sample(sample, truth, cell.epsilon, seed + k))
+    figures = {"oracle": truth.oracle, "bounds": truth.bounds, "sampling": 1 / math.sqrt(len(frame))}
+    return found | figures | {"releases": draws, "samples": samples}
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """What nobody may know: means, standard deviations, and the errors of two methods that are given them or bounds."""
+
+    mean: Floats
+    stddev: Floats
+    oracle: float  # error/SD, root mean square over columns
+    bounds: float  # the same of a joint Gaussian with the true bounds widened twice
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, epsilon: float) -> "_Truth":
+        X, mu = frame.to_numpy(), largest_mu(epsilon, DELTA)
+        mean, stddev = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+        n, d = X.shape
+        Z = np.nan_to_num((X - mean) / stddev)
+        half = (np.nanmax(X, axis=0) - np.nanmin(X, axis=0)) / 2
+        bounds = float(np.sqrt(np.mean((math.sqrt(d) * 2 * half / stddev / (n * mu)) ** 2)))
+        return cls(mean, stddev, _oracle_error(Z, mu), bounds)
+
+
+def _oracle_error(Z: Floats, mu: float) -> float:
+    """Error of standardized records, clipped about their true mean at the radius that is best in hindsight."""
+    lengths = np.linalg.norm(Z, axis=1)
+    radii = np.unique(np.quantile(lengths, RADII))
+    biases = ((Z * np.minimum(1, r / np.maximum(lengths, 1e-300))[:, None]).mean(axis=0) for r in radii if r > 0)
+    return min(
+        math.sqrt(float((bias**2).mean()) + (r / (len(Z) * mu)) ** 2)
+        for r, bias in zip(radii[radii > 0], biases, strict=True)
+    )
+
+
+def _run(frame: pd.DataFrame, epsilon: float, seed: int) -> Release:
+    missing = "column" if frame.isna().to_numpy().any() else "raise"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return release_mean(frame, epsilon=epsilon, delta=DELTA, on_missing=missing, noise=SeededNoise(seed))
+
+
+def _release(frame: pd.DataFrame, truth: _Truth, epsilon: float, seed: int) -> dict[str, Any]:
+    """One release, against the mean of the sample and the mean of the clipped records."""
+    started = time.perf_counter()
+    release = _run(frame, epsilon, seed)
+    seconds = time.perf_counter() - started
+    if release.refused:
+        return {"refused": True, "seconds": seconds}
+    error = (release.mean - truth.mean) / truth.stddev
+    low, high = release.confidence_interval(target="sample")
+    found = np.isfinite(low) & np.isfinite(high)
+    wrong, resolved = np.abs(error) > WRONG, release.resolved
+    clipped = clipped_mean(frame.to_numpy(), release)
+    return {
+        "refused": False,
+        "seconds": seconds,
+        "method": release.method,
+        "error": float(np.sqrt((error**2).mean())),
+        "noise": float(np.sqrt(((release.noise_stddev / truth.stddev) ** 2).mean())),
+        "sample": _covered(low, high, truth.mean, found),
+        "clipped": _covered(low, high, clipped, found),
+        "missing": int((~found).sum()),
+        "wrong": int(wrong.sum()),
+        "silent": int((wrong & (np.ones_like(wrong) if resolved is None else resolved) & found).sum()),
+    }
+
+
+def _covered(low: Floats, high: Floats, mean: Floats, among: NDArray[np.bool_]) -> int:
+    """Count the columns whose interval covers, but for the last bits of a float."""
+    rounding = 1e-12 * np.abs(mean)
+    return int(((low <= mean + rounding) & (mean - rounding <= high) & among).sum())
+
+
+def clipped_mean(X: Floats, release: Release) -> Floats:
+    """Return the mean of the records after the clipping that a release states."""
+    reach = release.reach
+    if reach is None:
+        return np.asarray(np.nanmean(X, axis=0))
+    bound = math.inf if reach.cap is None else reach.cap
+    Z = np.clip((X - reach.centre) / reach.scale, -bound, bound)
+    present = np.isfinite(Z)
+    Z = np.where(present, Z, 0.0)
+    Z *= np.minimum(1.0, reach.radius / np.maximum(np.linalg.norm(Z, axis=1), 1e-300))[:, None]
+    return np.asarray(reach.centre + reach.scale * Z.sum(axis=0) / present.sum(axis=0))
+
+
+def _sample(frame: pd.DataFrame, truth: _Truth, epsilon: float, seed: int) -> dict[str, Any]:
+    """Intervals for the mean of the population that a sample was drawn from, beside the non-private t interval."""
+    size = len(frame)
+    present = frame.notna().sum().to_numpy()
+    half = student.ppf(0.975, np.maximum(present - 1, 1)) * frame.std().to_numpy() / np.sqrt(present)
+    plain = np.abs(frame.mean().to_numpy() - truth.mean) <= half
+    release = _run(frame, epsilon, seed)
+    if release.refused:
+        return {"size": size, "refused": True}
+    low, high = release.confidence_interval(target="population")
+    found = np.isfinite(low) & np.isfinite(high)
+    widths = ((high - low) / 2 / np.where(half > 0, half, np.nan))[found]
+    return {
+        "size": size,
+        "refused": False,
+        "columns": len(found),
+        "found": int(found.sum()),
+        "covered": _covered(low, high, truth.mean, found),
+        "plain": int(plain[found].sum()),
+        "width": float(np.nanmedian(widths)) if np.isfinite(widths).any() else None,
+    }
+
+
+def summarize(cells: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the tables of the page."""
+    header = ["n", "tables", "columns", "error/oracle: median", "p90", "with sampling", "ahead of bounds × 2"]
+    header += ["sample mean covered", "clipped mean covered", "no interval", "wrong, silently, in 1000", "refused"]
+    header += ["noise twice: p95 of the ratio"]
+    rows = [row for low, high in pairwise(CLASSES) if (row := _class(cells, low, high))]
+    lines = [*table(header, [*rows, *([_class(cells, 0, math.inf)] if rows else [])]), ""]
+    header = ["sample of", "intervals", "population mean covered", "by the t interval", "no interval", "width/t"]
+    header += ["refused"]
+    return [*lines, *table(header, [row for size in SAMPLES if (row := _sampled(cells, size))])]
+
+
+def _class(cells: Sequence[dict[str, Any]], low: float, high: float) -> list[str]:
+    chosen = [cell for cell in cells if low <= cell["rows"] < high and cell["releases"]]
+    made = [(cell, draw) for cell in chosen for draw in cell["releases"] if not draw["refused"]]
+    if not made:
+        return []
+    columns = sum(cell["columns"] for cell, _ in made)
+    ratios = [draw["error"] / cell["oracle"] for cell, draw in made]
+    whole = [_with_sampling(cell, draw["error"]) / _with_sampling(cell, cell["oracle"]) for cell, draw in made]
+    bars = columns - sum(draw["missing"] for _, draw in made)
+    draws = sum(len(cell["releases"]) for cell in chosen)
+    return [
+        f"{low:g}–{high:g}",
+        f"{len(chosen)}",
+        f"{sum(cell['columns'] for cell in chosen)}",
+        f"{np.median(ratios):.2f}",
+        f"{np.quantile(ratios, 0.9):.1f}",
+        f"{np.median(whole):.2f}",
+        f"{np.mean([draw['error'] < cell['bounds'] for cell, draw in made]):.2f}",
+        f"{sum(draw['sample'] for _, draw in made) / bars:.3f}",
+        f"{sum(draw['clipped'] for _, draw in made) / bars:.3f}",
+        f"{1 - bars / columns:.1%}",
+        f"{1000 * sum(draw['silent'] for _, draw in made) / columns:.1f}",
+        f"{1 - len(made) / draws:.1%}",
+        _stability(chosen),
+    ]
+
+
+def _with_sampling(cell: dict[str, Any], error: float) -> float:
+    return math.hypot(error, cell["sampling"])
+
+
+def _stability(cells: Sequence[dict[str, Any]]) -> str:
+    pairs = [[draw["noise"] for draw in cell["releases"][:2] if not draw["refused"]] for cell in cells]
+    ratios = [max(pair) / min(pair) for pair in pairs if len(pair) == 2]
+    return f"{np.quantile(ratios, 0.95):.2f}" if ratios else ""
+
+
+def _sampled(cells: Sequence[dict[str, Any]], size: int) -> list[str]:
+    every = [sample for cell in cells for sample in cell["samples"] if sample["size"] == size]
+    made = [sample for sample in every if not sample["refused"]]
+    if not made:
+        return []
+    found, columns = (sum(sample[name] for sample in made) for name in ("found", "columns"))
+    return [
+        f"{size}",
+        f"{found}",
+        f"{sum(sample['covered'] for sample in made) / found:.3f}",
+        f"{sum(sample['plain'] for sample in made) / found:.3f}",
+        f"{1 - found / columns:.1%}",
+        f"{np.median([sample['width'] for sample in made if sample['width'] is not None]):.2f}",
+        f"{1 - len(made) / len(every):.1%}",
+    ]
+
+
+def report(result: dict[str, Any]) -> list[str]:
+    """Return the page."""
+    intro = "No prior knowledge, δ = 1e-6, add-remove. Errors from the sample mean in standard deviations, root mean"
+    intro += " square over columns; the oracle is given means, SDs and the best radius."
+    return ["# Real tables", "", *provenance_lines(result["run"]), "", intro, "", *summarize(result["cells"])]
+
+
+def _cells(folder: Path, half: str, epsilon: float, draws: int) -> Iterator[Census]:
+    for path in sorted(folder.glob("*.parquet")):
+        cell = Census(str(path), epsilon, draws)
+        if half in ("all", cell.half):
+            yield cell
+
+
+def main(arguments: Sequence[str] | None = None, show: Callable[[str], None] = print) -> None:
+    """Measure and write the page, or print it without --out."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="a folder of Parquet files, each a table of numbers")
+    parser.add_argument("--half", choices=HALVES, default="check")
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--draws", type=int, default=2)
+    add_options(parser, PAGE)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(given)
+    cells = list(_cells(options.folder, options.half, options.epsilon, options.draws))
+    way = Way.of(PAGE, MODULE, options)
+    done = measured(partial(measure, options.seed), cells, way, options.seed)
+    words = ["FOLDER" if word == str(options.folder) else word for word in without_paths(given)]
+    result = {"run": provenance(MODULE, words, options.seed), **done.as_dict(), "verdicts": []}
+    publish(PAGE, result, report(result), options.out, whole=False)
+
+
+if __name__ == "__main__":
+    main()
