@@ -68,16 +68,6 @@ if TYPE_CHECKING:
     from dimfree.noise import SeededNoise as SeededNoise
     from dimfree.noise import SystemNoise as SystemNoise
     from dimfree.options import Options as Options
-    from dimfree.paper.group_variances import coordinate_variances as coordinate_variances
-    from dimfree.paper.group_variances import find_kth_largest_variance as find_kth_largest_variance
-    from dimfree.paper.group_variances import group_variances as group_variances
-    from dimfree.paper.group_variances import top_variances as top_variances
-    from dimfree.paper.group_variances import variance_sum as variance_sum
-    from dimfree.paper.profile_result import VarianceProfile as VarianceProfile
-    from dimfree.paper.sparse_vector import sparse_vector as sparse_vector
-    from dimfree.paper.stable_histogram import heaviest_cell as heaviest_cell
-    from dimfree.paper.stable_histogram import stable_histogram as stable_histogram
-    from dimfree.paper.variance_profile import variance_profile as variance_profile
     from dimfree.planning.plan import plan as plan
     from dimfree.planning.plan_card import Plan as Plan
     from dimfree.planning.tradeoff import Tradeoff as Tradeoff
@@ -126,16 +116,6 @@ _MODULES = {
     "PrivateStandardScaler": "interop.scaler",
     "SeededNoise": "noise",
     "SystemNoise": "noise",
-    "heaviest_cell": "paper.stable_histogram",
-    "sparse_vector": "paper.sparse_vector",
-    "stable_histogram": "paper.stable_histogram",
-    "coordinate_variances": "paper.group_variances",
-    "find_kth_largest_variance": "paper.group_variances",
-    "group_variances": "paper.group_variances",
-    "top_variances": "paper.group_variances",
-    "variance_sum": "paper.group_variances",
-    "variance_profile": "paper.variance_profile",
-    "VarianceProfile": "paper.profile_result",
     "LearnedDirections": "results.error_model",
     "LearnedShape": "results.error_model",
     "Ledger": "ledger.ledger",

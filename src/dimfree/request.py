@@ -39,7 +39,7 @@ from dimfree.noise import Noise, opened
 from dimfree.options import AUTO, Options
 from dimfree.shapes import Shape
 
-Learned = Literal["auto", "paper"]  # shapes that are learned from the records
+Learned = Literal["auto"]  # the shape is learned from the records
 NeighboursName = Literal["add-remove", "replace-one"]
 OnMissing = Literal["raise", "drop", "column"]
 Objective = Literal["auto", "relative", "total"]
@@ -185,7 +185,7 @@ class Request:
         if self.learned != AUTO and not self._columns_as_they_are:
             raise InvalidParameter(
                 "Expected basis to be left out: it is for shape='auto', where the shape of the noise is learned; "
-                "a known covariance has its own directions, and shape='paper' knows the records' axes only."
+                "a known covariance has its own directions."
             )
 
 

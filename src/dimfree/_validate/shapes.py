@@ -95,7 +95,7 @@ def check_exactly_one(covariance: object, shape: object) -> None:
 
 def reject_shape(name: str, value: object) -> InvalidParameter:
     """The error for something that is no shape."""
-    return InvalidParameter(f"Expected {name} to be {_KINDS}, or 'auto' or 'paper' to learn it, got {quoted(value)}.")
+    return InvalidParameter(f"Expected {name} to be {_KINDS}, or 'auto' to learn it, got {quoted(value)}.")
 
 
 def reject_covariance(value: object, wanted: int) -> InvalidParameter:

@@ -1,6 +1,6 @@
 """The paper's Avg on some of the coordinates and some of the records: filter, count, mean (Algorithm 1; P1).
 
-Guarantee: (epsilon, delta) under add/remove of one of the given records, whatever the block.
+Guarantee: (epsilon, delta) under add-remove of one of the given records, whatever the block.
 Proof: proofs/paper/averaging.md.
 """
 
@@ -12,38 +12,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
+from dimfree._validate import check_positive
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import bound_distance, calibrate_filtered, remaining_mu
 from dimfree.accounting.events import Bounded, Costs, Gaussian
-from dimfree.data.blocks import Mask
+from dimfree.data.blocks import Mask, peaks
 from dimfree.data.records import Records
 from dimfree.errors import AccountingError
-from dimfree.kernel.rows.grid import EDGE, RADIUS, IntegerRecords, to_steps
+from dimfree.kernel.parameters import check_classes
+from dimfree.kernel.rows.grid import RADIUS, IntegerRecords, are_on_grid, to_steps
 from dimfree.kernel.statistics.friends import all_counts
+from dimfree.kernel.statistics.weighted_mean import mean_event
 from dimfree.noise import Noise
 from dimfree.paper import basic
-from dimfree.paper.noisy import noisy_mean, noisy_total
+from dimfree.paper.noisy import noisy_mean, noisy_total, total_event
 from dimfree.programs.choose.constants import PAPER_BOUND_SHARE
-from dimfree.shapes import Diagonal
-
-_FAR = EDGE / 2  # in steps: a mean beyond it may come from records cut off at the edge of the grid
+from dimfree.shapes import Shape
 
 
 @dataclass(frozen=True)
-class CoordinateBlock:
-    """Which coordinates, their variances M and the friend radius λ after rescaling: public or released numbers."""
+class Block:
+    """M, the friend radius λ after rescaling, and which coordinates (None: all): public or released."""
 
-    coordinates: NDArray[np.intp]
-    variances: Floats
+    shape: Shape
     radius: float
+    coordinates: NDArray[np.intp] | None = None
+
+    def __post_init__(self) -> None:
+        check_classes(self.shape, None)
+        check_positive("radius", self.radius)
 
     def on_grid(self, records: Records, chosen: Mask) -> IntegerRecords:
-        """The chosen records, each rescaled and rounded by itself; invalid ones are only counted."""
-        shape, step, size = Diagonal(self.variances), self.radius / RADIUS, int(chosen.sum())
-        parts, start = [np.zeros((0, len(self.coordinates)), dtype=np.int64)], 0
+        """Rescale and round each chosen record; invalid ones and those off the grid are only counted."""
+        rescaling, step, size = self.shape.rescaling(), self.radius / RADIUS, int(chosen.sum())
+        width = records.dimension if self.coordinates is None else len(self.coordinates)
+        parts, start = [np.zeros((0, width), dtype=np.int64)], 0
         for rows, valid in records.blocks():
-            kept = valid & chosen[start : start + len(rows)]
-            parts.append(to_steps(shape.rescale(rows[kept][:, self.coordinates]), step))
+            kept = rows[valid & chosen[start : start + len(rows)]]
+            rescaled = rescaling(kept if self.coordinates is None else np.ascontiguousarray(kept[:, self.coordinates]))
+            parts.append(to_steps(rescaled[are_on_grid(peaks(rescaled), step)], step))
             start += len(rows)
         values = np.concatenate(parts)
         return IntegerRecords(values, size - len(values))
@@ -51,37 +58,36 @@ class CoordinateBlock:
 
 @dataclass(frozen=True)
 class Average:
-    """A released mean of some coordinates and the variance of its noise, in the units of the records."""
+    """A released mean of some coordinates, its noise variance in each, and the noise variance before restoring."""
 
     mean: Floats
     variance: Floats
-    far: bool  # so far from zero, for its radius, that the grid may have cut records off
+    rescaled_variance: float
 
 
-def average(records: Records, chosen: Mask, block: CoordinateBlock, budget: Budget, *, noise: Noise) -> Average | None:
+def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noise: Noise) -> Average | None:
     """Alg 1 for one block; None is ⊥: too few records are friends at this radius."""
     branch = calibrate_filtered(budget)
     bound_mu = math.sqrt(PAPER_BOUND_SHARE) * branch.mu
+    counted = total_event(basic.COUNT_SENSITIVITY, bound_mu, "number kept")
+    _check_fits(budget, branch, counted)
     integers = block.on_grid(records, chosen)
     kept = basic.keep(all_counts(integers), noise)  # l.1–3
-    total = noisy_total(Fraction(int(kept.sum())), basic.COUNT_SENSITIVITY, bound_mu, "number kept", noise=noise)  # l.4
-    lowest = total.value - (bound_distance(branch) * total.event.stddev + 1) * total.event.step
+    total = noisy_total(Fraction(int(kept.sum())), counted, noise=noise)  # l.4
+    lowest = total.value - (bound_distance(branch) * counted.stddev + 1) * counted.step
     if lowest <= basic.SMALLEST_TOTAL:  # l.5
-        _charge(budget, branch, total.event)
         return None
-    step = block.radius / RADIUS
-    moves = basic.MEAN_SENSITIVITY / lowest * RADIUS
-    mean = noisy_mean(
-        integers.values, kept[: len(integers.values)], moves, remaining_mu(branch, bound_mu), step, noise=noise
-    )  # l.7
-    _charge(budget, branch, total.event, mean.event)
-    shape, variance = Diagonal(block.variances), (mean.event.stddev * mean.event.step) ** 2
-    restored, spread = shape.restore(mean.value), variance * shape.root_diagonal(len(block.variances))
-    return Average(restored, spread, bool(np.abs(mean.value).max() >= _FAR * step))
+    width, step = integers.values.shape[1], block.radius / RADIUS
+    sensitivity = basic.MEAN_SENSITIVITY / lowest * RADIUS
+    event, bits = mean_event(sensitivity, remaining_mu(branch, bound_mu), width, step, "mean")
+    _check_fits(budget, branch, counted, event)
+    mean = noisy_mean(integers.values, kept[: len(integers.values)], event, bits, noise=noise)  # l.7
+    variance = (event.stddev * event.step) ** 2
+    return Average(block.shape.restore(mean.value), variance * block.shape.root_diagonal(width), variance)
 
 
-def _charge(budget: Budget, branch: Bounded, *events: Gaussian) -> None:
-    """What was drawn costs at most the budget, discrete noise and lifting included (P1, M8); by calibration always."""
-    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (branch,), chosen=0, after=events, filtered=True)
-    if not ledger.delta() <= budget.delta:
+def _check_fits(budget: Budget, branch: Bounded, *events: Gaussian) -> None:
+    """What is drawn costs at most the budget, discrete noise and lifting included (P1, M8); by calibration always."""
+    costs = Costs(budget, Neighbours.ADD_REMOVE, (), (branch,), chosen=0, after=events, filtered=True)
+    if not costs.delta() <= budget.delta:
         raise AccountingError("An average exceeds its share of the budget.")

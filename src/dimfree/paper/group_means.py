@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.events import charged_gaussian
+from dimfree.accounting.events import Gaussian, charged_gaussian
 from dimfree.noise import Noise
 from dimfree.paper.charged import Measured
 
@@ -25,6 +25,12 @@ class GroupMeans:
     groups: float
 
 
+def group_means_event(statistics: int, most: float, mu: float, purpose: str) -> Gaussian:
+    """The charge of `noisy_group_means` of so many statistics."""
+    sensitivity = 2 * _STEPS * math.sqrt(statistics) * (1 + 1e-15)
+    return charged_gaussian(sensitivity, mu, statistics + 1, most / _STEPS / 2, purpose)
+
+
 def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, noise: Noise) -> Measured[GroupMeans]:
     """The mean of every column of `values` (groups, statistics), each entry held in [0, most], and N̂.
 
@@ -33,8 +39,7 @@ def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, n
     """
     statistics = values.shape[1]
     unit = math.isqrt(3 * statistics * _STEPS**2)  # h
-    moves = 2 * _STEPS * math.sqrt(statistics) * (1 + 1e-15)
-    event = charged_gaussian(moves, mu, statistics + 1, most / _STEPS / 2, purpose)
+    event = group_means_event(statistics, most, mu, purpose)
     steps = np.clip(np.floor(values * (_STEPS / most)), 0, _STEPS).astype(np.int64)
     sums = np.append((2 * steps - _STEPS).sum(axis=0, dtype=np.int64), len(values) * unit)
     noisy = (sums + noise.gaussian(event.stddev, statistics + 1)).astype(np.float64)

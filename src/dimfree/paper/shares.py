@@ -8,14 +8,13 @@ import math
 from dataclasses import dataclass
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.paper.group_variances import repeated_share
+from dimfree.paper.above_threshold import sparse_scale
 from dimfree.paper.grouping import full_groups
+from dimfree.paper.histogram import publishing_threshold
 from dimfree.paper.laplace_count import laplace_stddev
-from dimfree.paper.sparse_vector import sparse_scale
-from dimfree.paper.stable_histogram import publishing_threshold
+from dimfree.paper.variance_votes import repeated_share
 from dimfree.programs.choose.constants import ENOUGH_PAIRS, FEWEST_PAIRS, PAPER_COUNT_SHARE, TOP_MARGIN, VALID_VOTES
 
-HALVES = "variances or averages: whichever half a record is in"
 _ROUNDING = 1e-9
 LARGEST_LIFTED = 20.0  # no filtered release costs more than this, however large its epsilon (P1)
 _STEPS = 4  # FindKthLargestVariance, TopVar, the top variances, the sum of the others: equal shares, as printed
@@ -50,11 +49,17 @@ class Shares:
 
 def paper_shares(budget: Budget, relation: Neighbours) -> Shares:
     """Count and halves together cost at most the budget; the halves are disjoint, so they cost it once."""
-    epsilon, delta = budget.usable_epsilon, budget.delta * (1 - _ROUNDING)
+    whole = whole_half(budget, relation)
     if relation is Neighbours.REPLACE_ONE:
-        return Shares(None, Budget(epsilon, delta), relation)
-    half = Budget((1 - PAPER_COUNT_SHARE) * epsilon * (1 - _ROUNDING), delta)
+        return whole
+    epsilon = whole.half.epsilon
+    half = Budget((1 - PAPER_COUNT_SHARE) * epsilon * (1 - _ROUNDING), whole.half.delta)
     return Shares(PAPER_COUNT_SHARE * epsilon, half, relation)
+
+
+def whole_half(budget: Budget, relation: Neighbours) -> Shares:
+    """Without a count: all of the budget for the half that a record is in, or for all records."""
+    return Shares(None, Budget(budget.usable_epsilon, budget.delta * (1 - _ROUNDING)), relation)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,8 @@ def sparse_vector(
     Examples
     --------
     >>> import numpy as np
-    >>> from dimfree import SeededNoise, sparse_vector
+    >>> from dimfree import SeededNoise
+    >>> from dimfree.paper import sparse_vector
     >>> sparse_vector(np.array([0, 5000, 0, 9000]), 2000, 2, 1.0, 1e-6, noise=SeededNoise(0)).value
     [1, 3]
     """

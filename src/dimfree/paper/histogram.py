@@ -63,7 +63,8 @@ def stable_histogram(
 
     Examples
     --------
-    >>> from dimfree import SeededNoise, stable_histogram
+    >>> from dimfree import SeededNoise
+    >>> from dimfree.paper import stable_histogram
     >>> found = stable_histogram(["a"] * 90 + ["b"], 1.0, 1e-6, noise=SeededNoise(0))
     >>> list(found.value)
     ['a']

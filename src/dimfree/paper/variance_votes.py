@@ -20,10 +20,10 @@ from dimfree.accounting.losses import Approximate
 from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter
 from dimfree.noise import Noise
+from dimfree.paper.above_threshold import sparse_vector
 from dimfree.paper.charged import Charged
 from dimfree.paper.grouping import EMPTY, Layout
-from dimfree.paper.sparse_vector import sparse_vector
-from dimfree.paper.stable_histogram import heaviest_cell
+from dimfree.paper.histogram import heaviest_cell
 
 ZERO = -1024  # the bucket {0} has a key of its own; 4^ZERO is 0.0 in floats
 LARGEST = 511  # the bucket of everything from 4^511 on, overflow included

@@ -1,0 +1,242 @@
+"""The kernel of the paper's algorithms: it alone holds records, their secret halves and groups, and noise.
+
+A program asks a `PaperTable`. Every answer is charged first, then the records are read, then noise is drawn; what
+exceeds the budget is refused. So whatever a program computes is post-processing. Proof: proofs/paper/kernel.md.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache, cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from dimfree._types import Booleans, Floats
+from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.composition import Composition
+from dimfree.accounting.discrete import idealised
+from dimfree.accounting.events import SEARCH_STEPS, Costs, Gaussian, branches_profile, counted_records
+from dimfree.accounting.losses import Approximate, Pure
+from dimfree.accounting.precision import compose, largest_mu
+from dimfree.accounting.profile import total_delta
+from dimfree.data.records import Records, require_valid
+from dimfree.kernel import KernelError
+from dimfree.kernel.released import Sealed
+from dimfree.kernel.session import check_noise
+from dimfree.kernel.statistics.samples import fixed_sample, poisson_sample
+from dimfree.noise import Noise
+from dimfree.paper.averaging import Average, Block, average
+from dimfree.paper.charged import Charged, Measured
+from dimfree.paper.group_means import GroupMeans, group_means_event, noisy_group_means
+from dimfree.paper.grouping import EMPTY, Layout, slots
+from dimfree.paper.laplace_count import laplace_count
+from dimfree.paper.noisy import noisy_count, noisy_search, search_event
+from dimfree.paper.variance_votes import (
+    GroupVariances,
+    coordinate_variances,
+    find_kth_largest_variance,
+    group_sums,
+    group_variances,
+    top_variances,
+    variance_sum,
+)
+
+HALVES = "variances or averages: whichever half a record is in"
+_MOST_EXPONENT = 700.0  # of e; a cost beyond it fits no budget
+
+
+class PaperTable(Sealed):
+    """Records, or a secret half of them, under one budget, which the charges of adaptive programs cannot exceed.
+
+    Charges are either Gaussians, which add up by precision, or other losses, whose epsilons and deltas add up.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        budget: Budget,
+        relation: Neighbours,
+        noise: Noise,
+        *,
+        on_missing: str,
+        debit: Callable[[], None] | None = None,
+        chosen: Booleans | None = None,
+    ) -> None:
+        """`debit`: charges a ledger before the first charge; `chosen`: the records of a half, secret."""
+        self._budget, self._relation, self.dimension = budget, relation, records.dimension
+        self.is_private, self._opened = noise.private, False
+        self._records, self._noise, self._chosen = records, noise, chosen
+        self._on_missing, self._debit = on_missing, debit
+        self._charges: tuple[Gaussian | Pure | Approximate, ...] = ()
+
+    @property
+    def budget(self) -> Budget:
+        return self._budget
+
+    @property
+    def relation(self) -> Neighbours:
+        return self._relation
+
+    @property
+    def public_count(self) -> int:
+        """The number of records under replace-one, where it is public."""
+        if self.relation is not Neighbours.REPLACE_ONE:
+            raise KernelError("The number of records is private.")
+        return self._count
+
+    @property
+    def composition(self) -> Composition:
+        """What has been charged so far."""
+        return Composition(self.budget, self.relation, self._charges)
+
+    @property
+    def costs(self) -> Costs:
+        """What has been charged so far, if it is Gaussians."""
+        return Costs(
+            self.budget, self.relation, tuple(each for each in self._charges if isinstance(each, Gaussian)), ()
+        )
+
+    @cached_property
+    def mu(self) -> float:
+        """The precision of all Gaussians together: the best Gaussian's, less what the bound of P9 adds to its delta."""
+        epsilon, delta = idealised(self.budget.usable_epsilon, self.budget.delta)
+        mu = largest_mu(epsilon, delta)
+        while total_delta(epsilon, mu, partial(branches_profile, ())) > delta:
+            mu *= 0.998
+        return mu * (1 - 1e-12)
+
+    def laplace_count(self, epsilon: float) -> Charged[int, Pure]:
+        """Release the number of records, which one record moves by one (M6)."""
+        self._charge(Pure("number of records", epsilon))
+        return laplace_count(self._count, epsilon, noise=self._noise)
+
+    def gaussian_count(self, stddev: float) -> Measured[float]:
+        """Release the number of records (P5')."""
+        event = counted_records(stddev)
+        self._charge(event)
+        return noisy_count(self._count, event, noise=self._noise)
+
+    def halves(self, share: Budget) -> tuple["PaperTable", "PaperTable"]:
+        """Split the records by secret coins. A record is in one half, so that the share of each is charged once."""
+        if self._chosen is not None:
+            raise KernelError("A half is not split again.")
+        self._charge(Approximate(HALVES, share.epsilon, share.delta))
+        if self.relation is Neighbours.REPLACE_ONE:
+            first = fixed_sample(self._count, self._count // 2, self._noise)
+        else:
+            first = poisson_sample(self._count, 0.5, self._noise)
+        return self._half(first, share), self._half(~first, share)
+
+    def groups(self, groups: int, size: int) -> "PaperGroups":
+        """Lay the records into a public number of groups by secret coins (M1). Nothing is released."""
+        self._open()
+        places = np.arange(self._count) if self._chosen is None else np.flatnonzero(self._chosen)
+        layout = slots(len(places), groups, size, self._noise)
+        return PaperGroups(self, np.append(places, EMPTY)[layout])  # an empty slot points to the last entry
+
+    def average(self, block: Block, share: Budget) -> Average | None:
+        """Release the paper's Avg at a cost of `share` under add-remove; None is ⊥ (P1).
+
+        Under replace-one two steps, to nobody and from nobody, are charged.
+        """
+        epsilon, delta = share.epsilon, share.delta
+        if self.relation is Neighbours.REPLACE_ONE:
+            epsilon, delta = 2 * epsilon, (1 + math.exp(min(epsilon, _MOST_EXPONENT))) * delta * (1 + 1e-14)
+        self._charge(Approximate("filter, number kept and mean", epsilon, delta))
+        chosen = np.ones(self._count, dtype=np.bool_) if self._chosen is None else self._chosen
+        return average(self._records, chosen, block, share, noise=self._noise)
+
+    # ---- for this module
+
+    @property
+    def _count(self) -> int:
+        return self._records.count if self._chosen is None else int(self._chosen.sum())
+
+    def _half(self, chosen: Booleans, share: Budget) -> "PaperTable":
+        half = PaperTable(self._records, share, self.relation, self._noise, on_missing="drop", chosen=chosen)
+        half._opened = True
+        return half
+
+    def _charge(self, event: Gaussian | Pure | Approximate) -> None:
+        """Charge before a record is read, or raise KernelError; every comparison is written so that a NaN fails."""
+        charges = (*self._charges, event)
+        gaussians = [each for each in charges if isinstance(each, Gaussian)]
+        others = [each for each in charges if not isinstance(each, Gaussian)]
+        if gaussians and others:
+            raise KernelError("A table is charged Gaussians or other losses, not both.")
+        if not (self._gaussians_fit(gaussians) if gaussians else self._others_fit(others)):
+            raise KernelError("This release exceeds what is left of the budget.")
+        self._open()
+        self._charges = charges
+
+    def _open(self) -> None:
+        """Before the first charge: decide validity, an error for the owner of the data alone, and charge the ledger."""
+        if not self._opened:
+            require_valid(self._records, self._on_missing)
+            if self._debit is not None:
+                self._debit()
+            self._opened = True
+
+    def _gaussians_fit(self, gaussians: Sequence[Gaussian]) -> bool:
+        check_noise(gaussians, self.budget)
+        finite = all(0 < each.mu < math.inf for each in gaussians)
+        return finite and compose(each.mu for each in gaussians) <= self.mu * (1 + 1e-12)
+
+    def _others_fit(self, others: Sequence[Pure | Approximate]) -> bool:
+        epsilon = sum(Fraction(each.epsilon) for each in others)
+        delta = sum(Fraction(each.delta) for each in others if isinstance(each, Approximate))
+        return epsilon <= Fraction(self.budget.usable_epsilon) and delta <= Fraction(self.budget.delta)
+
+
+class PaperGroups(Sealed):
+    """Secret groups of a table and their variance estimates; between neighbours one group differs (M1, M2, M4)."""
+
+    def __init__(self, table: PaperTable, layout: Layout) -> None:
+        self._table, self.dimension = table, table.dimension
+        self._estimates: Callable[[], GroupVariances] = cache(lambda: group_variances(table._records, layout))
+
+    def kth_largest(self, k: int, share: Budget) -> float | None:
+        """Release the k-th largest variance; None is ⊥."""
+        return self._vote(find_kth_largest_variance, share, k).value  # type: ignore[no-any-return]
+
+    def top(self, threshold: float, k: int, share: Budget) -> list[int]:
+        """Release up to k coordinates whose variance is at least about `threshold`."""
+        return self._vote(top_variances, share, threshold, k).value  # type: ignore[no-any-return]
+
+    def each(self, coordinates: Sequence[int], share: Budget) -> list[float | None]:
+        """Release the variance of each coordinate; `share` pays for all of them."""
+        return [one.value for one in self._vote(coordinate_variances, share, coordinates)]
+
+    def total(self, coordinates: Sequence[int], share: Budget) -> float | None:
+        """Release the sum of the variances of some coordinates."""
+        return self._vote(variance_sum, share, coordinates).value  # type: ignore[no-any-return]
+
+    def search_total(self, edges: Floats, mu: float) -> Measured[float]:
+        """Release the edge next above the median over groups of the total variance (M5')."""
+        event = search_event(len(edges) - 1, mu, "total variance")
+        self._table._charge(event)
+        sums = np.array(group_sums(self._estimates(), range(self.dimension)))
+        return noisy_search(partial(excess, sums), edges, event, noise=self._table._noise)
+
+    def mean_log_counts(self, edges: Floats, mu: float) -> Measured[GroupMeans]:
+        """Release the mean over complete groups of log2(1 + number of variances above each edge) (M2)."""
+        most, purpose = math.log2(1 + self.dimension), "coordinates above thresholds"
+        self._table._charge(group_means_event(len(edges), most, mu, purpose))
+        values = log_counts(self._estimates().values, edges)
+        return noisy_group_means(values, most, mu, purpose, noise=self._table._noise)
+
+    def _vote(self, mechanism: Callable[..., Any], share: Budget, *asked: Any) -> Any:
+        self._table._charge(Approximate(mechanism.__name__.replace("_", " "), share.epsilon, share.delta))
+        return mechanism(self._estimates(), *asked, share.epsilon, share.delta, noise=self._table._noise)
+
+
+def excess(sums: Floats, edge: float) -> int:
+    """Half of (sums at most the edge - sums above it), in steps of the search: one group moves it by at most one."""
+    return (2 * int((sums <= edge).sum()) - len(sums)) * (SEARCH_STEPS // 2)
+
+
+def log_counts(values: Floats, edges: Floats) -> Floats:
+    """log2(1 + N_j) for every group (row) and threshold (column)."""
+    counts = np.stack([(values >= edge).sum(axis=1) for edge in edges], axis=1)
+    return np.log2(1.0 + np.arange(values.shape[1] + 1))[counts]  # from one table: the same count, the same bits
