@@ -92,9 +92,9 @@ def release_mean(
         `covariance`, `shape` and a named `basis` go with "total" only. docs/choosing.md says which suits what.
     covariance : array, shape (d,) or (d, d), optional
         Publicly known variances of the columns, or their covariance matrix. Never computed from X.
-    shape : Shape, "auto" or "paper", optional
+    shape : Shape or "auto", optional
         The same knowledge as a `Diagonal`, `Dense`, `LowRank` or `Isotropic`, or from `shape_from`. "auto", the default
-        without `covariance`, learns the variances; "paper" is the paper's Algorithm 2, for comparison.
+        without `covariance`, learns the variances.
     basis : str, matrix, LinearOperator or None
         The coordinates in which the noise is shaped, where the shape is learned. "auto" asks the records, inside the
         budget, whether their own axes, a cosine transform over the order of the columns, or learned directions promise

@@ -121,13 +121,13 @@ def test_every_option_reaches_the_release(folder, fake_release):
     run(
         *("--neighbours", "replace-one", "--core", "stable", "--failure-probability", 0.2),
         *("--outliers", 0.1, "--tails", "gaussian", "--on-missing", "drop"),
-        *("--scale", "learn", "--stages", 2, "--shape", "paper", "--window", 0.5, 1e3, "--denoise"),
+        *("--scale", "learn", "--stages", 2, "--shape", "auto", "--window", 0.5, 1e3, "--denoise"),
         *("--objective", "total"),
     )
     [(X, options)] = fake_release.calls
     np.testing.assert_array_equal(options.pop("covariance"), np.ones(2))
     assert options == {
-        "shape": "paper",
+        "shape": "auto",
         "epsilon": 1.0,
         "delta": 1e-6,
         "objective": "total",

@@ -15,7 +15,7 @@ from dimfree.accounting.events import has_fine_noise
 from dimfree.errors import InstallationError, InvalidParameter
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise, SystemNoise, opened
-from dimfree.paper.variance_profile import variance_profile
+from dimfree.paper.profiling import variance_profile
 from dimfree.programs.run import _LOADED_LATE
 from dimfree.release import release_mean
 from dimfree.release_groups import release_means

@@ -5,7 +5,7 @@ import pytest
 from flat_options import with_options
 
 from dimfree.ledger.ledger import Ledger
-from dimfree.paper.variance_profile import variance_profile
+from dimfree.paper.profiling import variance_profile
 from dimfree.programs.run import OUT_OF_RANGE
 from dimfree.release import release_mean
 from dimfree.release_groups import release_means
@@ -80,7 +80,6 @@ WAYS = {
     "cheapest core": (table(300, 3), {"covariance": VARIANCES}),
     "soft": (table(300, 3), {"covariance": VARIANCES, "core": "soft"}),
     "basic": (table(300, 3), {"covariance": VARIANCES, "core": "basic"}),
-    "paper": (table(400, 3), {"shape": "paper"}),
 }
 ADDED = ("soft", "basic")
 CALLS = [(way, relation) for way in WAYS for relation in RELATIONS if relation == "add-remove" or way not in ADDED]
@@ -101,8 +100,6 @@ def check(release: Release) -> None:
 def test_any_released_numbers_end_in_a_release_or_a_refusal(way: str, relation: str) -> None:
     X, asked = WAYS[way]
     for signs, deviations, at in (*STEADY, *ONCE):
-        if way == "paper" and abs(deviations) > SIZED_BY_THE_COUNT:
-            continue
         noise = FarNoise(signs, deviations, at)
         check(release_mean(X, neighbours=relation, **with_options(**BUDGET, **asked, noise=noise)))
 

@@ -26,6 +26,7 @@ from dimfree.comparison.trials import compare
 from foreign import COUNT, SECRETS, foreign_values
 
 import dimfree
+from dimfree import paper
 from dimfree.accounting.budget import Budget
 from dimfree.audit.lower_bound import lower_bound
 from dimfree.data.records import as_records
@@ -34,8 +35,8 @@ from dimfree.interop import opendp
 from dimfree.kernel.rows.bases import as_basis
 from dimfree.ledger.spending import Charge
 from dimfree.noise import SeededNoise
-from dimfree.paper.group_variances import group_variances
 from dimfree.paper.grouping import slots
+from dimfree.paper.variance_votes import group_variances
 from dimfree.planning.paper_bounds import sample_size
 from dimfree.planning.paper_bounds.lower_bound import fingerprinting_lower_bound, packing_lower_bound
 from dimfree.planning.spread import stddevs_of_public
@@ -95,7 +96,7 @@ class Subjects:
         self.release = clipped(ROWS, **PROMISE, radius=9.0, noise=noise())
         self.groups = group_variances(as_records(ROWS), slots(24, 6, 4, noise()))
         self.ledger = dimfree.Ledger(folder / "study.db", "study", epsilon=50.0, delta=1e-3)
-        self.profile = dimfree.variance_profile(np.random.default_rng(3).normal(size=(4000, 3)), **PROMISE)
+        self.profile = paper.variance_profile(np.random.default_rng(3).normal(size=(4000, 3)), **PROMISE)
         many, told = np.random.default_rng(3).normal(size=(2000, 3)), {"epsilon": 4.0, "delta": 1e-6, "noise": noise()}
         self.means = dimfree.release_means(many, **told, groups=[1, 2] * 1000, keys=[1, 2], shape=Isotropic(1.0))
         self.scaler = dimfree.PrivateStandardScaler(epsilon=4.0, delta=1e-6, shape=Isotropic(1.0), noise=noise())
@@ -118,7 +119,9 @@ class Subjects:
             "release_mean": (dimfree.release_mean, {"X": ROWS, **known}),
             "release_mean, learned": (dimfree.release_mean, {"X": ROWS, **PROMISE}),
             "release_means": (dimfree.release_means, {**groups, **known}),
-            "variance_profile": (dimfree.variance_profile, baseline),
+            "variance_profile": (paper.variance_profile, baseline),
+            "algorithm1": (paper.algorithm1, {**baseline, "radius": 5.0}),
+            "algorithm2": (paper.algorithm2, baseline),
             "PrivateMean": (self.fitted(dimfree.PrivateMean), known),
             "PrivateMean.fit": (dimfree.PrivateMean(**known).fit, {"X": ROWS}),
             "PrivateStandardScaler": (self.fitted(dimfree.PrivateStandardScaler), known),
@@ -179,17 +182,17 @@ class Subjects:
         cells = ["a"] * 9
         voted = {"groups": self.groups, **PROMISE}
         found = {
-            "heaviest_cell": (dimfree.heaviest_cell, {"cells": cells, **PROMISE}),
-            "stable_histogram": (dimfree.stable_histogram, {"cells": cells, **PROMISE}),
-            "sparse_vector": (dimfree.sparse_vector, {"queries": np.arange(9), "threshold": 5.0, "most": 2, **PROMISE}),
-            "coordinate_variances": (dimfree.coordinate_variances, {**voted, "coordinates": [0, 1]}),
-            "variance_sum": (dimfree.variance_sum, {**voted, "coordinates": [0, 1]}),
-            "find_kth_largest_variance": (dimfree.find_kth_largest_variance, {**voted, "k": 1}),
-            "top_variances": (dimfree.top_variances, {**voted, "k": 1, "threshold": 1.0}),
+            "heaviest_cell": (paper.heaviest_cell, {"cells": cells, **PROMISE}),
+            "stable_histogram": (paper.stable_histogram, {"cells": cells, **PROMISE}),
+            "sparse_vector": (paper.sparse_vector, {"queries": np.arange(9), "threshold": 5.0, "most": 2, **PROMISE}),
+            "coordinate_variances": (paper.coordinate_variances, {**voted, "coordinates": [0, 1]}),
+            "variance_sum": (paper.variance_sum, {**voted, "coordinates": [0, 1]}),
+            "find_kth_largest_variance": (paper.find_kth_largest_variance, {**voted, "k": 1}),
+            "top_variances": (paper.top_variances, {**voted, "k": 1, "threshold": 1.0}),
         }
         drawn = {name: (call, lambda given=given: {**given, "noise": noise()}) for name, (call, given) in found.items()}
         layout = slots(24, 6, 4, noise())
-        groups = (dimfree.group_variances, lambda: {"records": as_records(ROWS), "layout": layout})
+        groups = (paper.group_variances, lambda: {"records": as_records(ROWS), "layout": layout})
         return {**drawn, "group_variances": groups, **self._noises()}
 
     def _noises(self) -> dict[str, Any]:
@@ -276,7 +279,7 @@ class Subjects:
             "Means.to_frame": (self.means.to_frame, dict),
             "Means.plot": (self.means.plot, dict),
             "Means.from_json": (dimfree.Means.from_json, lambda: {"text": self.means.to_json()}),
-            "VarianceProfile.from_json": (dimfree.VarianceProfile.from_json, lambda: {"text": self.profile.to_json()}),
+            "VarianceProfile.from_json": (paper.VarianceProfile.from_json, lambda: {"text": self.profile.to_json()}),
             "VarianceProfile.cost_after_learning": (self.profile.cost_after_learning, lambda: {"k": 1}),
             "Tradeoff.from_json": (dimfree.Tradeoff.from_json, lambda: {"text": curve.to_json()}),
             "Comparison.from_json": (dimfree.Comparison.from_json, lambda: {"text": self.comparison.to_json()}),

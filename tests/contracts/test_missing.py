@@ -151,7 +151,6 @@ def test_a_refusal_of_drop_says_that_incomplete_rows_do_not_count(relation):
     "given",
     [
         {"covariance": np.ones(5)},
-        {"shape": "paper"},
         {"basis": "dct"},
         {"options": Options(core="stable")},
         {"unit": np.arange(1500), "unit_rows": 2},

@@ -442,7 +442,7 @@ BAD = {
     "denoise with a word": {"denoise": "yes"},
     "a core of its own with a learned shape": {"shape": "auto", "core": "soft"},
     "stages with a learned shape": {"shape": "auto", "stages": 2},
-    "a scale with a learned shape": {"shape": "paper", "scale": "learn"},
+    "a scale with a learned shape": {"shape": "auto", "scale": "learn"},
     "soft under replace-one": {"core": "soft", "neighbours": REPLACE},
     "basic under replace-one": {"core": "basic", "neighbours": REPLACE},
 }

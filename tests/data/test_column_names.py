@@ -17,6 +17,7 @@ from streams import needs, read_keyed_table, store_h5ad
 from typer.testing import CliRunner
 
 import dimfree
+import dimfree.paper
 from dimfree._validate.column_names import check_names
 from dimfree.cli import app
 from dimfree.data.read import read_table
@@ -85,7 +86,7 @@ def test_a_first_record_is_no_header(reader, first):
     assert refusal_of(open_records, frame) == refusal_of(open_neutral, frame)
 
 
-@pytest.mark.parametrize("kind", [dimfree.release_mean, dimfree.variance_profile, partial(clipped, radius=1.0)])
+@pytest.mark.parametrize("kind", [dimfree.release_mean, dimfree.paper.variance_profile, partial(clipped, radius=1.0)])
 def test_every_release_refuses_it(kind):
     frame = READERS["pandas"](f"{SECRET},0,1{REST}")
     refusal_of(kind, frame, **BUDGET)

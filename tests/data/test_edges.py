@@ -56,7 +56,7 @@ def test_no_record_raises_a_floating_point_error(core):
     assert found.method in ("recentred", "stable", "soft", "basic")
 
 
-@pytest.mark.parametrize("options", [{}, {"covariance": np.ones(2**22 + 1)}, {"basis": "hadamard"}, {"shape": "paper"}])
+@pytest.mark.parametrize("options", [{}, {"covariance": np.ones(2**22 + 1)}, {"basis": "hadamard"}])
 def test_more_columns_than_the_proofs_speak_of_are_an_error(options):
     """proofs/statistics/friends.md and distances.md bound rounding errors for at most 2^22 columns."""
     table = sparse.csr_array((3, 2**22 + 1))
@@ -106,8 +106,8 @@ def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation
         (release_mean, "dimfree.request.as_records"),
         (partial(release_mean, options=Options(core="stable")), "dimfree.programs.unknown.pair_distances"),
         (release_mean, "dimfree.kernel.statistics.soft_histogram.soft_histograms"),
-        (variance_profile, "dimfree.paper.variance_profile.as_records"),
-        (variance_profile, "dimfree.paper.variance_profile.group_variances"),
+        (variance_profile, "dimfree.request.as_records"),
+        (variance_profile, "dimfree.paper.kernel.group_variances"),
     ],
 )
 def test_running_out_of_memory_tells_nothing_of_the_table(monkeypatch, call, place):

@@ -299,7 +299,6 @@ RELEASES = {
     "drop": {"epsilon": 4.0, "on_missing": "drop"},
     "soft": {"epsilon": 2.0, "covariance": VARIANCES, "core": "soft"},
     "sampled": {"epsilon": 8.0, "covariance": VARIANCES, "core_sample": 700},
-    "paper": {"epsilon": 8.0, "shape": "paper"},
     "person": {"epsilon": 8.0, "unit": np.arange(1500) // 2, "covariance": VARIANCES},
 }
 
@@ -318,7 +317,7 @@ def test_whole_releases(people, monkeypatch, options):
     table = people.copy()
     if options.get("on_missing") == "drop":
         table[5, 2], table[1000], table[77] = np.nan, np.inf, 3e38
-    if "unit" in options or options.get("shape") == "paper":
+    if "unit" in options:
         assert released(as_records(table).on(HERE), **options) == released(table, **options)
         return
     plain = released(table, **options)

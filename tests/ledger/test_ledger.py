@@ -118,7 +118,6 @@ PATHS = {  # each way to a draw, and the relation of its ledger
     "auto": (KNOWN, "add-remove"),
     "learned scale": ({**KNOWN, "scale": "learn"}, "add-remove"),
     "unknown": (ROOMY, "add-remove"),
-    "paper": ({**ROOMY, "shape": "paper"}, "add-remove"),
     "public number": ({**KNOWN, "neighbours": "replace-one"}, "replace-one"),
 }
 

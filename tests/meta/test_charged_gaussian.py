@@ -20,7 +20,7 @@ QUOTIENTS = {  # files there that divide by a mu, and what comes of it
     "comparison/baselines/coinpress.py": "an expected error",
     "comparison/baselines/huang_liang_yi.py": "an expected error",
     "mechanisms/search.py": "an expected error",
-    "paper/variance_profile.py": "the stddev of the noisy count, which is charged as it is",
+    "paper/profiling.py": "the stddev of the noisy count, which is charged as it is",
 }
 SIMULATED = ("audit/", "planning/thinned.py")  # draws of tests and forecasts
 

@@ -8,7 +8,7 @@ import pytest
 from dimfree.accounting.lifting import after_lifting
 from dimfree.accounting.precision import hockey_stick, largest_mu
 from dimfree.audit.noise_doubles import exact_law
-from dimfree.paper.stable_histogram import heaviest_cell, publishing_threshold
+from dimfree.paper.histogram import heaviest_cell, publishing_threshold
 
 
 def classical_mu(epsilon, delta):

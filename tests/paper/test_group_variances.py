@@ -13,7 +13,10 @@ from dimfree.accounting.budget import Budget
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
-from dimfree.paper.group_variances import (
+from dimfree.paper.above_threshold import sparse_scale
+from dimfree.paper.grouping import EMPTY
+from dimfree.paper.histogram import publishing_threshold
+from dimfree.paper.variance_votes import (
     LARGEST,
     ZERO,
     GroupVariances,
@@ -28,9 +31,6 @@ from dimfree.paper.group_variances import (
     top_variances,
     variance_sum,
 )
-from dimfree.paper.grouping import EMPTY
-from dimfree.paper.sparse_vector import sparse_scale
-from dimfree.paper.stable_histogram import publishing_threshold
 
 # ---- buckets
 
@@ -93,7 +93,7 @@ def test_one_slot_changes_one_group_to_the_last_bit(rng):
 def test_the_batch_does_not_show_in_the_bits(rng, monkeypatch, entries):
     table, layout = rng.normal(size=(60, 5)) * 1e3, rng.permutation(60).reshape(10, 6)
     whole = estimates(table, layout).values
-    monkeypatch.setattr("dimfree.paper.group_variances._ENTRIES", entries)
+    monkeypatch.setattr("dimfree.paper.variance_votes._ENTRIES", entries)
     monkeypatch.setattr("dimfree.data.records._BLOCK_ENTRIES", 35)
     assert np.array_equal(estimates(table, layout).values, whole)
     alone = np.concatenate([estimates(table, layout[g : g + 1]).values for g in range(10)])

@@ -13,8 +13,8 @@ from recording import RecordingNoise
 from dimfree.accounting.losses import Approximate
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SystemNoise
-from dimfree.paper.sparse_vector import sparse_scale, sparse_vector
-from dimfree.paper.stable_histogram import (
+from dimfree.paper.above_threshold import sparse_scale, sparse_vector
+from dimfree.paper.histogram import (
     heaviest_cell,
     laplace_scale,
     publishing_threshold,

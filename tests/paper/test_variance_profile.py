@@ -16,8 +16,9 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.noise import SeededNoise, SystemNoise
 from dimfree.paper.group_means import noisy_group_means
+from dimfree.paper.kernel import excess, log_counts
 from dimfree.paper.profile_result import VarianceProfile
-from dimfree.paper.variance_profile import INCOMPLETE, NO_SCALE, TOO_FEW, excess, log_counts, variance_profile
+from dimfree.paper.profiling import INCOMPLETE, NO_SCALE, TOO_FEW, variance_profile
 from dimfree.programs.choose.constants import GROUP
 
 

@@ -159,7 +159,7 @@ ShapeFrom = Annotated[
 LearnedShape = Annotated[
     str | None,
     typer.Option(
-        help="Without --covariance: auto (the default) learns the spread, paper is the paper's Algorithm 2.",
+        help="auto, the default without --covariance: the variances are estimated privately.",
         rich_help_panel=RULES,
     ),
 ]
