@@ -42,19 +42,6 @@ class Block:
         check_classes(self.shape, None)
         check_positive("radius", self.radius)
 
-    def on_grid(self, records: Records, chosen: Mask) -> IntegerRecords:
-        """Rescale and round each chosen record; invalid ones and those off the grid are only counted."""
-        rescaling, step, size = self.shape.rescaling(), self.radius / RADIUS, int(chosen.sum())
-        width = records.dimension if self.coordinates is None else len(self.coordinates)
-        parts, start = [np.zeros((0, width), dtype=np.int64)], 0
-        for rows, valid in records.blocks():
-            kept = rows[valid & chosen[start : start + len(rows)]]
-            rescaled = rescaling(kept if self.coordinates is None else np.ascontiguousarray(kept[:, self.coordinates]))
-            parts.append(to_steps(rescaled[are_on_grid(peaks(rescaled), step)], step))
-            start += len(rows)
-        values = np.concatenate(parts)
-        return IntegerRecords(values, size - len(values))
-
 
 @dataclass(frozen=True)
 class Average:
@@ -71,7 +58,7 @@ def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noi
     bound_mu = math.sqrt(PAPER_BOUND_SHARE) * branch.mu
     counted = total_event(basic.COUNT_SENSITIVITY, bound_mu, "number kept")
     _check_fits(budget, branch, counted)
-    integers = block.on_grid(records, chosen)
+    integers = _on_grid(records, chosen, block)
     kept = basic.keep(all_counts(integers), noise)  # l.1–3
     total = noisy_total(Fraction(int(kept.sum())), counted, noise=noise)  # l.4
     lowest = total.value - (bound_distance(branch) * counted.stddev + 1) * counted.step
@@ -84,6 +71,20 @@ def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noi
     mean = noisy_mean(integers.values, kept[: len(integers.values)], event, bits, noise=noise)  # l.7
     variance = (event.stddev * event.step) ** 2
     return Average(block.shape.restore(mean.value), variance * block.shape.root_diagonal(width), variance)
+
+
+def _on_grid(records: Records, chosen: Mask, block: Block) -> IntegerRecords:
+    """Rescale and round each chosen record; invalid ones and those off the grid are only counted."""
+    rescaling, step, size = block.shape.rescaling(), block.radius / RADIUS, int(chosen.sum())
+    width = records.dimension if block.coordinates is None else len(block.coordinates)
+    parts, start = [np.zeros((0, width), dtype=np.int64)], 0
+    for rows, valid in records.blocks():
+        kept = rows[valid & chosen[start : start + len(rows)]]
+        rescaled = rescaling(kept if block.coordinates is None else np.ascontiguousarray(kept[:, block.coordinates]))
+        parts.append(to_steps(rescaled[are_on_grid(peaks(rescaled), step)], step))
+        start += len(rows)
+    values = np.concatenate(parts)
+    return IntegerRecords(values, size - len(values))
 
 
 def _check_fits(budget: Budget, branch: Bounded, *events: Gaussian) -> None:

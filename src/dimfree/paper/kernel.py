@@ -11,6 +11,7 @@ from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dimfree._types import Booleans, Floats
 from dimfree.accounting.budget import Budget, Neighbours
@@ -44,6 +45,7 @@ from dimfree.paper.variance_votes import (
 
 HALVES = "variances or averages: whichever half a record is in"
 _MOST_EXPONENT = 700.0  # of e; a cost beyond it fits no budget
+_MOST_GROUPS, _MOST_EDGES = 2**28, 300  # sums over groups then fit 64 bits (M2)
 
 
 class PaperTable(Sealed):
@@ -130,6 +132,8 @@ class PaperTable(Sealed):
 
     def groups(self, groups: int, size: int) -> "PaperGroups":
         """Lay the records into a public number of groups by secret coins (M1). Nothing is released."""
+        if not 0 <= groups < _MOST_GROUPS:
+            raise KernelError("Sums over so many groups are not covered by the proof.")
         self._open()
         places = np.arange(self._count) if self._chosen is None else np.flatnonzero(self._chosen)
         layout = slots(len(places), groups, size, self._noise)
@@ -140,6 +144,8 @@ class PaperTable(Sealed):
 
         Under replace-one two steps, to nobody and from nobody, are charged.
         """
+        if type(block) is not Block:
+            raise KernelError("A query takes the kernel's own classes, not others.")
         epsilon, delta = share.epsilon, share.delta
         if self.relation is Neighbours.REPLACE_ONE:
             epsilon, delta = 2 * epsilon, (1 + math.exp(min(epsilon, _MOST_EXPONENT))) * delta * (1 + 1e-14)
@@ -198,19 +204,19 @@ class PaperGroups(Sealed):
 
     def kth_largest(self, k: int, share: Budget) -> float | None:
         """Release the k-th largest variance; None is ⊥."""
-        return self._vote(find_kth_largest_variance, share, k).value  # type: ignore[no-any-return]
+        return self._vote(find_kth_largest_variance, share, k).value
 
     def top(self, threshold: float, k: int, share: Budget) -> list[int]:
         """Release up to k coordinates whose variance is at least about `threshold`."""
-        return self._vote(top_variances, share, threshold, k).value  # type: ignore[no-any-return]
+        return self._vote(top_variances, share, threshold, k).value
 
     def each(self, coordinates: Sequence[int], share: Budget) -> list[float | None]:
         """Release the variance of each coordinate; `share` pays for all of them."""
         return [one.value for one in self._vote(coordinate_variances, share, coordinates)]
 
-    def total(self, coordinates: Sequence[int], share: Budget) -> float | None:
+    def total(self, coordinates: Sequence[int] | NDArray[np.intp], share: Budget) -> float | None:
         """Release the sum of the variances of some coordinates."""
-        return self._vote(variance_sum, share, coordinates).value  # type: ignore[no-any-return]
+        return self._vote(variance_sum, share, coordinates).value
 
     def search_total(self, edges: Floats, mu: float) -> Measured[float]:
         """Release the edge next above the median over groups of the total variance (M5')."""
@@ -221,6 +227,8 @@ class PaperGroups(Sealed):
 
     def mean_log_counts(self, edges: Floats, mu: float) -> Measured[GroupMeans]:
         """Release the mean over complete groups of log2(1 + number of variances above each edge) (M2)."""
+        if not 0 < len(edges) <= _MOST_EDGES:
+            raise KernelError("Sums for so many edges are not covered by the proof.")
         most, purpose = math.log2(1 + self.dimension), "coordinates above thresholds"
         self._table._charge(group_means_event(len(edges), most, mu, purpose))
         values = log_counts(self._estimates().values, edges)

@@ -81,7 +81,8 @@ def _outcome_in_range(program: Program, table: PaperTable) -> Outcome:
     """
     try:
         outcome = program(table)
-        if outcome.mean is None or np.isfinite([outcome.mean, outcome.noise_stddev]).all():
+        parts = (outcome.mean, outcome.noise_stddev, outcome.noise_principal)
+        if all(part is None or np.isfinite(part).all() for part in parts):
             return outcome
     except (ArithmeticError, IndexError, ValueError) as error:
         caller = isinstance(error, DimfreeError) and not isinstance(error, InvalidParameter)
