@@ -121,6 +121,8 @@ def test_the_halves_share_one_charge_and_each_has_its_own_filter():
         half.laplace_count(0.8)
         with pytest.raises(KernelError):
             half.laplace_count(0.2)
+        with pytest.raises(KernelError, match="a half no Gaussians"):
+            half.gaussian_count(1e9)
         with pytest.raises(KernelError, match="not split again"):
             half.halves(share(0.01))
     with pytest.raises(KernelError):

@@ -1,7 +1,7 @@
 """The paper's BasicFilter: keep record j with probability clip(2·c_j/n - 1, 0, 1) (Algorithm 1, line 2).
 
 Add/remove only.
-Proof: proofs/paper/basic.md (P1).
+Proof: proofs/paper/averaging.md (P1).
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Means over an unknown number of complete groups: centred sums and the number itself in one Gaussian (M2).
 
 Letters: k = statistics of a group, L = their largest value, N = number of complete groups (private).
-Proof: proofs/paper/group_means.md.
+Proof: proofs/paper/groups.md.
 """
 
 import math

@@ -169,8 +169,8 @@ class PaperTable(Sealed):
         charges = (*self._charges, event)
         gaussians = [each for each in charges if isinstance(each, Gaussian)]
         others = [each for each in charges if not isinstance(each, Gaussian)]
-        if gaussians and others:
-            raise KernelError("A table is charged Gaussians or other losses, not both.")
+        if gaussians and (others or self._chosen is not None):
+            raise KernelError("A table is charged Gaussians or other losses, not both, and a half no Gaussians.")
         if not (self._gaussians_fit(gaussians) if gaussians else self._others_fit(others)):
             raise KernelError("This release exceeds what is left of the budget.")
         self._open()

@@ -1,6 +1,6 @@
 """The number of records plus discrete Laplace noise: pure, so it adds up with other epsilons (M6).
 
-Proof: proofs/paper/laplace_count.md.
+Proof: proofs/paper/kernel.md.
 """
 
 import math

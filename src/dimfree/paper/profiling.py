@@ -2,7 +2,7 @@
 
 Noise that follows the shape costs Σσ_i, spherical noise sqrt(d·Σσ_i²): how much there is to gain, and how many
 coordinates would have to be learned for it, is given by how many variances lie in each [4^b, 4^{b+1}).
-Every private step is Gaussian and all of them share one precision. Proof: proofs/paper/variance_profile.md.
+Every private step is Gaussian and all of them share one precision. Proof: proofs/paper/kernel.md.
 Letters: d = coordinates, m = groups, V = a group's estimates, t_1 > … > t_J thresholds, N_j = #{i : V_i >= t_j}.
 """
 
@@ -83,7 +83,7 @@ def variance_profile(
 
     Guarantee: for neighbouring X the profiles, refusals included, are (epsilon, delta)-indistinguishable, with the
     default noise and on_missing="drop" (or "raise" where no row is invalid). Nothing about X need be known. The
-    budget is this release's own: a mean released afterwards adds to it. Proof: proofs/paper/variance_profile.md.
+    budget is this release's own: a mean released afterwards adds to it. Proof: proofs/paper/kernel.md.
 
     Parameters
     ----------

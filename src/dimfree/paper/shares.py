@@ -1,7 +1,7 @@
 """The public numbers of the paper's Algorithm 2: how the budget is shared, how many coordinates and groups.
 
 Nothing here sees a record. Letters: n = records in a half, d = coordinates, k = coordinates to be learned,
-l = pairs in a group, m = groups, β = failure probability. Proof of the shares: proofs/paper/algorithm2.md.
+l = pairs in a group, m = groups, β = failure probability. Proof of the shares: proofs/paper/kernel.md.
 """
 
 import math

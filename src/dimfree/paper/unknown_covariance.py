@@ -1,7 +1,7 @@
 """The paper's Algorithm 2, line by line, with the constants that make it private.
 
 n̂ → two halves by secret coins → groups vote on the variances (first half) → two averages (second half).
-A record is in one half only, so the halves share the budget without dividing it. Proof: proofs/paper/algorithm2.md.
+A record is in one half only, so the halves share the budget without dividing it. Proof: proofs/paper/kernel.md.
 Letters: k, l, m as in the plan; Σ̂ = learned variances; λ = friend radius; β = failure probability.
 """
 
@@ -60,7 +60,7 @@ def algorithm2(
 ) -> Release:
     """Release the mean by the paper's Algorithm 2, without prior knowledge.
 
-    Guarantee: (epsilon, delta)-differential privacy under `neighbours`. Proof: proofs/paper/algorithm2.md.
+    Guarantee: (epsilon, delta)-differential privacy under `neighbours`. Proof: proofs/paper/kernel.md.
     The released mean is that of a random half of the records plus noise. `noise_stddev` and intervals cover the
     distance from that half's mean. The mean of all records differs from it by a standard error of σ/sqrt(n).
 

@@ -3,7 +3,7 @@
 A group is 2·l records; V_i = (1/2l) Σ_r (x_{2r-1,i} - x_{2r,i})² estimates the variance of coordinate i without
 knowing its mean. Between neighbours one group changes, appears or vanishes (M1), which is all that the votes are
 charged for (M2, M4). Every mechanism here is private by itself and costs what it is told to.
-Proof: proofs/paper/group_variances.md. Letters: m = number of groups, d = number of coordinates.
+Proof: proofs/paper/groups.md. Letters: m = number of groups, d = number of coordinates.
 """
 
 import math
