@@ -56,11 +56,12 @@ def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noi
     """Alg 1 for one block; None is ⊥: too few records are friends at this radius."""
     branch = calibrate_filtered(budget)
     bound_mu = math.sqrt(PAPER_BOUND_SHARE) * branch.mu
-    counted = total_event(basic.COUNT_SENSITIVITY, bound_mu, "number kept")
+    asked = basic.COUNT_SENSITIVITY, bound_mu, "number kept"
+    counted = total_event(*asked)
     _check_fits(budget, branch, counted)
     integers = _on_grid(records, chosen, block)
     kept = basic.keep(all_counts(integers), noise)  # l.1–3
-    total = noisy_total(Fraction(int(kept.sum())), counted, noise=noise)  # l.4
+    total = noisy_total(Fraction(int(kept.sum())), *asked, noise=noise)  # l.4
     lowest = total.value - (bound_distance(branch) * counted.stddev + 1) * counted.step
     if lowest <= basic.SMALLEST_TOTAL:  # l.5
         return None

@@ -220,10 +220,10 @@ class PaperGroups(Sealed):
 
     def search_total(self, edges: Floats, mu: float) -> Measured[float]:
         """Release the edge next above the median over groups of the total variance (M5')."""
-        event = search_event(len(edges) - 1, mu, "total variance")
-        self._table._charge(event)
+        purpose = "total variance"
+        self._table._charge(search_event(len(edges) - 1, mu, purpose))
         sums = np.array(group_sums(self._estimates(), range(self.dimension)))
-        return noisy_search(partial(excess, sums), edges, event, noise=self._table._noise)
+        return noisy_search(partial(excess, sums), edges, mu, purpose, noise=self._table._noise)
 
     def mean_log_counts(self, edges: Floats, mu: float) -> Measured[GroupMeans]:
         """Release the mean over complete groups of log2(1 + number of variances above each edge) (M2)."""

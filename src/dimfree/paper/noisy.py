@@ -25,8 +25,9 @@ def total_event(sensitivity: float, mu: float, purpose: str) -> Gaussian:
     return charged_gaussian(sensitivity * COUNT_STEPS + 1, mu, 1, 1 / COUNT_STEPS, purpose)
 
 
-def noisy_total(total: Fraction, event: Gaussian, *, noise: Noise) -> Measured[float]:
+def noisy_total(total: Fraction, sensitivity: float, mu: float, purpose: str, *, noise: Noise) -> Measured[float]:
     """A total rounded to the grid plus Gaussian noise."""
+    event = total_event(sensitivity, mu, purpose)
     return Measured((int(total * COUNT_STEPS) + int(noise.gaussian(event.stddev, 1)[0])) / COUNT_STEPS, event)
 
 
@@ -47,12 +48,13 @@ def search_event(cells: int, mu: float, purpose: str) -> Gaussian:
 
 
 def noisy_search(
-    excess: Callable[[float], int], grid: NDArray[np.float64], event: Gaussian, *, noise: Noise
+    excess: Callable[[float], int], grid: NDArray[np.float64], mu: float, purpose: str, *, noise: Noise
 ) -> Measured[float]:
     """The upper end of the cell where `excess` (in 1/SEARCH_STEPS units, growing) turns positive; one moves it by one.
 
-    `event`: of `search_event` for as many cells as the grid has.
+    All queries together cost mu.
     """
+    event = search_event(len(grid) - 1, mu, purpose)
     low, high = 0, len(grid) - 1
     while high - low > 1:  # at most `event.dimension` times
         middle = (low + high) // 2

@@ -123,7 +123,7 @@ def bucket_edge(found: int) -> float:
 def find_kth_largest_variance(
     groups: GroupVariances, k: int, epsilon: float, delta: float, *, noise: Noise
 ) -> Charged[float | None, Approximate]:
-    """The k-th largest variance as a power of four: each group votes with its own k-th largest estimate.
+    """Release the k-th largest variance as a power of four: each group votes with its own k-th largest estimate.
 
     Guarantee: (epsilon, delta) when one group changes, appears or vanishes. Accuracy: valid estimates and
     m >= 2.5 (τ + (2/ε)·log(1/β)) give Q/8 < value <= 2Q with probability 1 - β.
@@ -135,14 +135,14 @@ def find_kth_largest_variance(
     k : int
         Which variance, counted from 1, the largest.
     epsilon, delta : float
-        What this release costs.
+        The privacy loss of this release.
     noise : Noise
         The source of noise.
 
     Returns
     -------
     Charged
-        The variance, or None where no bucket has enough votes; and what it cost.
+        The variance, or None if no bucket has enough votes; and the privacy loss.
     """
     check_kind("groups", groups, GroupVariances)
     k = check_count("k", k, least=1, most=groups.dimension)
@@ -154,25 +154,14 @@ def find_kth_largest_variance(
 def variance_sum(
     groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp], epsilon: float, delta: float, *, noise: Noise
 ) -> Charged[float | None, Approximate]:
-    """The sum of the variances of the given (public or released) coordinates, as a power of four.
+    """Release the sum of the variances of some coordinates, as a power of four.
 
-    Guarantee and accuracy as for `find_kth_largest_variance`.
+    Guarantee, accuracy, parameters and result as for `find_kth_largest_variance`.
 
     Parameters
     ----------
-    groups : GroupVariances
-        The private estimates of all groups.
     coordinates : sequence of int
         Columns, counted from 0; public or released.
-    epsilon, delta : float
-        What this release costs.
-    noise : Noise
-        The source of noise.
-
-    Returns
-    -------
-    Charged
-        The sum, or None where no bucket has enough votes; and what it cost.
     """
     return _voted(group_sums(groups, _coordinates(groups, coordinates)), epsilon, delta, "sum of variances", noise)
 
@@ -180,25 +169,9 @@ def variance_sum(
 def coordinate_variances(
     groups: GroupVariances, coordinates: Sequence[int], epsilon: float, delta: float, *, noise: Noise
 ) -> list[Charged[float | None, Approximate]]:
-    """The variance of each given coordinate as a power of four; (epsilon, delta) for all of them together.
+    """Release the variance of each coordinate, one `variance_sum` each; (epsilon, delta) for all of them together.
 
     The share of each is the largest whose repeated composition fits (the printed ε/sqrt(k·log(1/δ)) does not).
-
-    Parameters
-    ----------
-    groups : GroupVariances
-        The private estimates of all groups.
-    coordinates : sequence of int
-        Columns, counted from 0; public or released.
-    epsilon, delta : float
-        What all these releases cost together.
-    noise : Noise
-        The source of noise.
-
-    Returns
-    -------
-    list of Charged
-        For each coordinate its variance, or None where no bucket has enough votes; and what it cost.
     """
     chosen = _coordinates(groups, coordinates)
     promise = check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta)
@@ -228,21 +201,12 @@ def top_variances(
 
     Parameters
     ----------
-    groups : GroupVariances
-        The private estimates of all groups.
+    groups, epsilon, delta, noise
+        As in `find_kth_largest_variance`.
     threshold : float
         The variance asked for; 0 asks for any variance at all.
     k : int
         The most coordinates to return.
-    epsilon, delta : float
-        What this release costs.
-    noise : Noise
-        The source of noise.
-
-    Returns
-    -------
-    Charged
-        The coordinates found, and what they cost.
     """
     check_kind("groups", groups, GroupVariances)
     k = check_count("k", k, least=1, most=groups.dimension)
