@@ -33,8 +33,8 @@ from dimfree import (
     SeededNoise,
     release_mean,
     release_means,
-    variance_profile,
 )
+from dimfree.paper import variance_profile
 from dimfree.request import Request
 
 STORE = Path(__file__).with_name("release_cases.json")

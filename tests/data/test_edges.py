@@ -18,12 +18,12 @@ from dimfree import (
     SystemNoise,
     release_mean,
     shape_from,
-    variance_profile,
 )
 from dimfree.data.read import read_table
 from dimfree.kernel.rows.grid import RADIUS
 from dimfree.kernel.statistics.friends import within_radius
 from dimfree.options import Options
+from dimfree.paper import variance_profile
 
 
 def test_a_blank_line_of_a_one_column_file_is_a_record(tmp_path):

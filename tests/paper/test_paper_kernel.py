@@ -307,6 +307,7 @@ def test_replace_one_pays_for_both_ways(X):
         ({"radius": math.inf}, "radius"),
         ({"radius": "wide"}, "radius"),
         ({"covariance": np.ones(3)}, "covariance"),
+        ({"covariance": np.full(4, 1e200)}, "covariance"),
         ({"covariance": np.ones(4), "shape": Diagonal(np.ones(4))}, "not both"),
         ({"shape": "auto"}, "shape"),
         ({"epsilon": 0.0}, "epsilon"),

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dimfree._validate import check_choice, check_positive
+from dimfree._validate import check_choice, check_magnitude, check_positive
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.records import BY_ROW
 from dimfree.ledger.charging import check_ledger
@@ -102,7 +102,9 @@ def algorithm1(
     opened = open_records(X, request)
     if request.relation is Neighbours.REPLACE_ONE:
         request.warn_of_weak_guarantee(opened.records.count)
-    block = Block(as_shape(covariance, request.shape, opened.records.dimension), radius)
+    known = as_shape(covariance, request.shape, opened.records.dimension)
+    check_magnitude("covariance", known.spectrum(opened.records.dimension))
+    block = Block(known, radius)
     return release_by(lambda table: average_all(table, block), opened, request, ledger, METHOD)
 
 

@@ -9,7 +9,6 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.results.grouped import Means, shape_source
 from dimfree.results.release import Release
 
-_OF_THE_PAPER = {"basic": "paper.algorithm1", "paper": "paper.algorithm2"}  # method: call
 PACKAGES = ("dimfree", "numpy", "scipy", "opendp")
 
 PAPER = (
@@ -55,19 +54,16 @@ def code_of(release: Release | Means) -> str:
     """A call that makes such a release. What the record does not contain is an ellipsis."""
     call, first = ("release_mean", release) if isinstance(release, Release) else ("release_means", release.overall)
     known = first is not None and first.method in ("recentred", "stable", "soft", "basic")
-    if isinstance(release, Release):
-        call = _OF_THE_PAPER.get(release.method, call)
-    else:
+    if isinstance(release, Means):
         known = shape_source(release) == "given"
     lines = [f"    epsilon={release.guarantee.epsilon!r}, delta={release.guarantee.delta!r},"]
-    if isinstance(release, Means):
+    if call == "release_means":
         lines.insert(0, _groups_line(release))
     if known:
         lines.append("    covariance=…,  # public knowledge of the spread")
-    module = "dimfree.paper" if call in _OF_THE_PAPER.values() else "dimfree"
-    if first is not None and first.method == "basic":
-        lines.append(f"    radius={release.parameters.get('radius', '…')},")
-    return "\n".join([f"import {module}", "", f"release = dimfree.{call}(", "    X,  # the table",
+    if first is not None and first.method == "paper":
+        lines.append('    shape="paper",')
+    return "\n".join(["import dimfree", "", f"release = dimfree.{call}(", "    X,  # the table",
                       *lines, *_promise_lines(release.guarantee), ")"])  # fmt: skip
 
 

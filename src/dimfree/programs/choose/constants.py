@@ -391,7 +391,7 @@ TAIL_SCORE_SHARE, TAIL_SCORE_UNIT = 0.04, 16.0
 # [σ known before] A release of scores lowers no spread below this: rare large entries score little.
 HELD_STDDEV = 0.5
 
-# --- Algorithm 2 (paper/shares.py, averaging.py, algorithm2.py) -------------------------------------------------------
+# --- Algorithm 2 (paper/shares.py, averaging.py, unknown_covariance.py) -------------------------------------------------------
 
 # [share of epsilon] The number of records.
 PAPER_COUNT_SHARE = 0.04
@@ -408,7 +408,7 @@ COVERED = 8.0
 # [share of the largest estimate] Stands for a variance of zero, which has no fourth root.
 ZERO_VARIANCE = 4.0**-10
 
-# --- The variance profile (paper/variance_profile.py, profile_result.py) ----------------------------------------------
+# --- The variance profile (paper/profiling.py, profile_result.py) -----------------------------------------------------
 
 # [records] Of a group: four pairs scatter an estimate by about half a bucket.
 GROUP = 8
