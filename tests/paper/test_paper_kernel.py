@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from recording import RecordingNoise
 
-from dimfree import BudgetExceeded, Ledger, Release
+from dimfree import BudgetExceeded, Ledger, Release, paper
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter, InvalidRecords
@@ -326,3 +326,15 @@ def test_the_failure_probability_is_checked():
         algorithm2(np.ones((5, 2)), **ASKED, failure_probability=2.0)
     with pytest.raises(InvalidParameter, match="on_missing"):
         variance_profile(np.ones((5, 2)), **ASKED, on_missing="column")
+
+
+# ---- the names
+
+
+@pytest.mark.parametrize("name", paper.__all__)
+def test_a_public_name_is_never_a_module(name):
+    """Not even after the module that defines it was imported."""
+    assert callable(getattr(paper, name))
+    assert getattr(paper, name).__doc__
+    with pytest.raises(AttributeError, match="no attribute 'soft'"):
+        paper.soft  # noqa: B018 - it raises

@@ -319,7 +319,7 @@ def test_as_shape_reads_the_short_way():
     [
         (None, None, "covariance=.*publicly known.*Isotropic"),
         (VARIANCES, Isotropic(1.0), "not both"),
-        (None, "round", "Isotropic.*'auto' or 'paper' to learn it, got 'round'"),
+        (None, "round", "Isotropic.*'auto' to learn it, got 'round'"),
         ("auto", None, "covariance to be.*got 'auto'"),
         (None, VARIANCES, "Diagonal.*got <ndarray>"),
         (None, Isotropic, "got <ABCMeta>"),

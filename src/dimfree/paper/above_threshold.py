@@ -43,7 +43,7 @@ def sparse_vector(
 ) -> Charged[list[int], Approximate]:
     """The positions of the first `most` counts that are at least `threshold` after noise, in order.
 
-    Guarantee: (epsilon, delta), if no count moves by more than one between neighbours, in either direction.
+    Guarantee: (epsilon, delta), if no count moves by more than one between neighbors, in either direction.
     Proof: proofs/paper/sparse_vector.md.
 
     Parameters

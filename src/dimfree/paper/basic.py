@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dimfree.noise import Noise
 
-COUNT_SENSITIVITY = 1.0  # of the number kept, on friendly neighbours
+COUNT_SENSITIVITY = 1.0  # of the number kept, on friendly neighbors
 MEAN_SENSITIVITY = 2.0  # times radius / kept: friendly records lie within twice the radius
 SMALLEST_TOTAL = 2.0  # at or below it the release is refused: then C, C' > 0 is not certain
 

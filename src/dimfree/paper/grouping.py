@@ -1,6 +1,6 @@
 """Which records share a group: a fixed number of slots, filled by secret coins (M1).
 
-Guarantee: between neighbours the layouts can be coupled so that they differ in at most one slot; whatever looks at
+Guarantee: between neighbors the layouts can be coupled so that they differ in at most one slot; whatever looks at
 the records through the layout sees at most one group changed, appeared or vanished. Proof: proofs/paper/groups.md.
 """
 

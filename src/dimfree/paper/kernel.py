@@ -196,7 +196,7 @@ class PaperTable(Sealed):
 
 
 class PaperGroups(Sealed):
-    """Secret groups of a table and their variance estimates; between neighbours one group differs (M1, M2, M4)."""
+    """Secret groups of a table and their variance estimates; between neighbors one group differs (M1, M2, M4)."""
 
     def __init__(self, table: PaperTable, layout: Layout) -> None:
         self._table, self.dimension = table, table.dimension

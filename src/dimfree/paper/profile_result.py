@@ -1,4 +1,4 @@
-"""VarianceProfile, the result of `variance_profile`: counts in buckets or a refusal, with promise and ledger."""
+"""VarianceProfile, the result of `variance_profile`: counts in buckets or a refusal, with guarantee and charges."""
 
 import json
 import math
@@ -28,7 +28,7 @@ class VarianceProfile:
     Attributes
     ----------
     guarantee : Guarantee
-        The promise: epsilon, delta, the neighbouring relation.
+        Epsilon, delta and the neighboring relation.
     ledger : Ledger
         What was drawn, and what it cost.
     dimension : int
@@ -52,7 +52,7 @@ class VarianceProfile:
     def __post_init__(self) -> None:
         stated = (Budget(self.guarantee.epsilon, self.guarantee.delta), self.guarantee.neighbours)
         if stated != (self.ledger.budget, self.ledger.neighbours):
-            raise InvalidParameter("Expected the guarantee and the ledger to state the same promise.")
+            raise InvalidParameter("Expected the guarantee and the ledger to state the same budget.")
         if len(self.edges) != len(self.counts) or bool(self.edges) != (self.refusal is None):
             raise InvalidParameter("Expected one count for each edge, or a refusal without either.")
         if not all(math.isfinite(x) and x >= 0 for x in (*self.edges, *self.counts, self.log2_stddev)):
@@ -170,10 +170,10 @@ class VarianceProfile:
         return type(self).from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
-        promise = f"epsilon={self.guarantee.epsilon!r}, delta={self.guarantee.delta!r}, {self.guarantee.neighbours}"
+        guarantee = f"epsilon={self.guarantee.epsilon!r}, delta={self.guarantee.delta!r}, {self.guarantee.neighbours}"
         outcome = "refused" if self.refused else f"gain about {self.gain:.2g}, {'easy' if self.easy else 'not easy'}"
         warning = "" if self.guarantee.private else ", not private: seeded noise"
-        return f"<VarianceProfile: {outcome}, dimension={self.dimension}, {promise}{warning}>"
+        return f"<VarianceProfile: {outcome}, dimension={self.dimension}, {guarantee}{warning}>"
 
 
 def _parts(document: dict[str, Any]) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def variance_profile(
 ) -> VarianceProfile:
     """How many coordinates have a variance in each [4^b, 4^{b+1}), with (epsilon, delta)-differential privacy.
 
-    Guarantee: for neighbouring X the profiles, refusals included, are (epsilon, delta)-indistinguishable, with the
+    Guarantee: for neighboring X the profiles, refusals included, are (epsilon, delta)-indistinguishable, with the
     default noise and on_missing="drop" (or "raise" where no row is invalid). Nothing about X need be known. The
     budget is this release's own: a mean released afterwards adds to it. Proof: proofs/paper/kernel.md.
 
@@ -92,7 +92,7 @@ def variance_profile(
     epsilon, delta : float
         The budget of the whole profile.
     neighbours : {"add-remove", "replace-one"}
-        Which tables count as neighbours. Under "replace-one" the number of records is public.
+        The neighboring relation. Under "replace-one" the number of records is public.
     on_missing : {"raise", "drop"}
         What happens to rows with NaN or infinite entries: an error, or a record that says nothing.
     noise : Noise, optional

@@ -1,8 +1,8 @@
 """Variances by groups, as the paper learns them: each group estimates every variance, then the groups vote.
 
 A group is 2·l records; V_i = (1/2l) Σ_r (x_{2r-1,i} - x_{2r,i})² estimates the variance of coordinate i without
-knowing its mean. Between neighbours one group changes, appears or vanishes (M1), which is all that the votes are
-charged for (M2, M4). Every mechanism here is private by itself and costs what it is told to.
+knowing its mean. Between neighbors one group changes, appears or vanishes (M1), which is all that the votes are
+charged for (M2, M4). Each mechanism here is private separately, at the cost that its caller states.
 Proof: proofs/paper/groups.md. Letters: m = number of groups, d = number of coordinates.
 """
 
@@ -174,8 +174,8 @@ def coordinate_variances(
     The share of each is the largest whose repeated composition fits (the printed ε/sqrt(k·log(1/δ)) does not).
     """
     chosen = _coordinates(groups, coordinates)
-    promise = check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta)
-    each, failure = repeated_share(len(chosen), *promise)
+    budget = check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta)
+    each, failure = repeated_share(len(chosen), *budget)
     return [variance_sum(groups, [i], each, failure, noise=noise) for i in chosen.tolist()]
 
 
