@@ -163,6 +163,12 @@ def test_objects_of_the_kernel_are_not_copied_and_take_no_foreign_block():
     class Mine(Block):
         pass
 
+    groups = t.groups(3, 8)
+    for edges in (np.ones((2, 2)), np.ones(0), "wide", np.ones(301)):
+        with pytest.raises((KernelError, InvalidParameter)):
+            groups.mean_log_counts(edges, 0.1 * t.mu)
+    with pytest.raises(KernelError, match="so many groups"):
+        t.groups(2**28, 8)
     with pytest.raises(KernelError, match="own classes"):
         t.average(Mine(Isotropic(1.0), 1.0), share(0.1))
 

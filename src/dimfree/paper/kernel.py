@@ -23,6 +23,7 @@ from dimfree.accounting.precision import compose, largest_mu
 from dimfree.accounting.profile import total_delta
 from dimfree.data.records import Records, require_valid
 from dimfree.kernel import KernelError
+from dimfree.kernel.numbers import floats
 from dimfree.kernel.released import Sealed
 from dimfree.kernel.session import check_noise
 from dimfree.kernel.statistics.samples import fixed_sample, poisson_sample
@@ -220,16 +221,16 @@ class PaperGroups(Sealed):
 
     def search_total(self, edges: Floats, mu: float) -> Measured[float]:
         """Release the edge next above the median over groups of the total variance (M5')."""
-        purpose = "total variance"
+        edges, purpose = _checked_edges(edges), "total variance"
         self._table._charge(search_event(len(edges) - 1, mu, purpose))
         sums = np.array(group_sums(self._estimates(), range(self.dimension)))
         return noisy_search(partial(excess, sums), edges, mu, purpose, noise=self._table._noise)
 
     def mean_log_counts(self, edges: Floats, mu: float) -> Measured[GroupMeans]:
         """Release the mean over complete groups of log2(1 + number of variances above each edge) (M2)."""
-        if not 0 < len(edges) <= _MOST_EDGES:
+        edges, most, purpose = _checked_edges(edges), math.log2(1 + self.dimension), "coordinates above thresholds"
+        if len(edges) > _MOST_EDGES:
             raise KernelError("Sums for so many edges are not covered by the proof.")
-        most, purpose = math.log2(1 + self.dimension), "coordinates above thresholds"
         self._table._charge(group_means_event(len(edges), most, mu, purpose))
         values = log_counts(self._estimates().values, edges)
         return noisy_group_means(values, most, mu, purpose, noise=self._table._noise)
@@ -237,6 +238,14 @@ class PaperGroups(Sealed):
     def _vote(self, mechanism: Callable[..., Any], share: Budget, *asked: Any) -> Any:
         self._table._charge(Approximate(mechanism.__name__.replace("_", " "), share.epsilon, share.delta))
         return mechanism(self._estimates(), *asked, share.epsilon, share.delta, noise=self._table._noise)
+
+
+def _checked_edges(edges: Floats) -> Floats:
+    """A plain array of numbers: what compares itself with the variances of groups must not be a program's own class."""
+    found = floats("edges", edges)
+    if found.ndim != 1 or not len(found):
+        raise KernelError("edges must be a list of numbers.")
+    return found
 
 
 def excess(sums: Floats, edge: float) -> int:
