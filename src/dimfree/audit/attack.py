@@ -12,20 +12,21 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.audit import one_run
 from dimfree.audit.calls import DELTA, Call, Pair, pairs, released_numbers
-from dimfree.audit.lower_bound import bound, choose_tests, epsilon_at_least
+from dimfree.audit.lower_bound import Contest, bound, choose_tests, epsilon_at_least
 from dimfree.audit.report import ONE_RUN, SAMPLED, SKIPPED, Row, verdict
 from dimfree.noise import Noise, SystemNoise
 
 _TRIAL_SHARE = 1 / 3  # of the time
 _TRIAL_RELEASES, _TRIAL_FAILURE = 30, 0.1  # of either table; at which tried pairs are compared
 _DETECTED = 1.3  # times the claim: the bound on a call that releases everything must reach this
-_MAX_RELEASES = 400  # with canaries
+_MAX_SAMPLES, _MAX_RELEASES = 400_000, 400  # of either table; with canaries
 _RADIUS_SHARE = 0.7  # of the friend radius: canaries within it have friends
 
 
 def sample(call: Call, epsilon: float, seconds: float, failure: float, noise: Noise | None = None) -> Row:
     """Bound epsilon from below; wrong with probability at most `failure`. `noise`: of a test, not the system's."""
-    start, tried = time.monotonic(), []
+    start = time.monotonic()
+    tried: list[tuple[float, Pair, list[Contest], float]] = []
     for pair in pairs(call):
         begun = time.monotonic()
         if tried and begun - start > seconds * _TRIAL_SHARE:
@@ -35,7 +36,7 @@ def sample(call: Call, epsilon: float, seconds: float, failure: float, noise: No
         suggested = bound(tests, here, there, DELTA, _TRIAL_FAILURE).epsilon
         tried.append((suggested, pair, tests, (time.monotonic() - begun) / _TRIAL_RELEASES))
     _, worst, tests, cost = max(tried, key=lambda each: each[0])
-    count = int((start + seconds - time.monotonic()) / cost)
+    count = int(min(_MAX_SAMPLES, (start + seconds - time.monotonic()) / cost))
     if count < _fewest(epsilon, failure / len(tests)):
         return Row(str(call), SAMPLED, epsilon, DELTA, verdict=SKIPPED)
     best = bound(tests, *_releases(call, worst, count, epsilon, noise), DELTA, failure)
@@ -75,7 +76,8 @@ def play_canaries(call: Call, epsilon: float, seconds: float, failure: float, no
 
     begun = time.monotonic()
     play(np.ones(canaries, dtype=np.bool_))
-    releases = max(1, min(_MAX_RELEASES, int((end - time.monotonic()) / (time.monotonic() - begun))))
+    cost = time.monotonic() - begun
+    releases = int(max(1, min(_MAX_RELEASES, (end - time.monotonic()) / cost)))
     share = min(0.4, max(0.08, 0.2 / epsilon))  # fewer guesses where each shows more
     game = one_run.Game(canaries, 2 * round(share * canaries / 2), releases)
     claim = str(call), ONE_RUN, epsilon, DELTA

@@ -4,6 +4,7 @@ A table is an array with the columns of the records and one more column, the gro
 """
 
 import math
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from dimfree._types import Floats
-from dimfree.accounting.budget import Neighbours
-from dimfree.interop.mean import PrivateMean
+from dimfree.accounting.budget import Neighbours, WeakGuaranteeWarning
+from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import Noise
 from dimfree.options import Options
 from dimfree.release import release_mean
@@ -59,8 +60,13 @@ class Call:
         """Call the public function; `store` turns the records into another container."""
         given = {"epsilon": epsilon, "delta": DELTA, "noise": noise, **self.given}
         if self.door is release_means:
-            return release_means(store(table[:, :-1]), groups=table[:, -1].astype(int), **given)
-        return self.door(store(table[:, :-1]), neighbours=self.relation.value, **given)
+            given["groups"] = table[:, -1].astype(int)
+        else:
+            given["neighbours"] = self.relation.value
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakGuaranteeWarning)
+            warnings.simplefilter("ignore", RefusalWarning)
+            return self.door(store(table[:, :-1]), **given)
 
     def table(self, size: int | None = None) -> Floats:
         """Ordinary records: quantiles of a normal law at multiples of irrational numbers, nothing random."""
@@ -77,20 +83,25 @@ def fit(X: object, **given: Any) -> Release:
 
 def calls(epsilon: float) -> list[Call]:
     """Every estimator in each of its relations, missing values, groups, and the scikit-learn estimator."""
-    many, unknown = math.ceil(80 + 140 / epsilon), math.ceil(200 + 400 / epsilon)
+    many, unknown = math.ceil(80 + 140 / epsilon), math.ceil(300 + 400 / epsilon)
     often = Options(failure_probability=0.2)  # smaller tables are answered
     known = {"covariance": [1.0, 1.0], "options": often}
     factor = {"covariance": [1.0, 1.0], "options": Options(failure_probability=0.2, scale="learn")}
     total, relative = {"objective": "total"}, {"objective": "relative"}
-    both = [
+    both: list[tuple[str, int, Mapping[str, Any]]] = [
         ("known covariance", many, known),
         ("no prior knowledge", unknown, total),
         ("per column", unknown, relative),
         ("missing entries", unknown, {"on_missing": "column"}),
     ]
-    wide = {"size": unknown // 2, "given": {**total, "options": often}, "columns": 60, "draws_coins": True}
+    wide: dict[str, Any] = {
+        "size": unknown // 2,
+        "given": {**total, "options": often},
+        "columns": 60,
+        "draws_coins": True,
+    }
     return [
-        *(Call(*each, relation) for each in both for relation in Neighbours),
+        *(Call(name, size, given, relation) for name, size, given in both for relation in Neighbours),
         *(Call("many columns", relation=relation, **wide) for relation in Neighbours),
         Call("known covariance, unknown factor", unknown, factor),
         Call("invalid rows", many, {**known, "on_missing": "drop"}, Neighbours.REPLACE_ONE),

@@ -27,6 +27,7 @@ from dimfree.release import release_mean
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
+_ROUNDING = 1e-9
 _SECRET = 9182736455463.25
 _TEXTS = ("918273645546", "9.18273645", "9.18273646", "9_182_736_455", "9,182,736,455", "9.18274e+12")
 _TOO_FEW = 12  # records: every call refuses, or names no group
@@ -64,6 +65,8 @@ def complain_of_charges(call: Call, epsilon: float) -> Iterator[str]:
         gaussians = [event for event in costs.events if isinstance(event, Gaussian)]
         for event in gaussians:
             charged[event.stddev] += event.dimension
+            if not event.mu >= event.sensitivity / event.stddev * (1 - _ROUNDING):
+                yield "a charge is lower than its noise requires"
         yield from _complain_of_count(call, release, gaussians)
     if set(noise.drawn) != set(charged) or any(noise.drawn[each] > charged[each] for each in charged):
         yield "the noise that was drawn is not the noise that is charged"

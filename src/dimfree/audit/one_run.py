@@ -97,7 +97,7 @@ def p_value(correct: int, game: Game, epsilon: float, delta: float) -> float:
     def logs(tilts: Floats) -> Floats:
         return game.releases * _log_mean(tilts, game, share, delta) - tilts * correct
 
-    lowest = float(_least(logs, np.geomspace(1e-3, 10.0, _STEPS)))
+    lowest = float(_least(logs, np.geomspace(1e-3, 3.0, _STEPS)))
     return min(1.0, math.exp(min(0.0, lowest)) * (1 + _OUTWARD))
 
 

@@ -28,11 +28,11 @@ class Check(NamedTuple):
 def checks(epsilon: float = EPSILON) -> list[Check]:
     """List all checks at one epsilon, in order. The rows that rest on samples share FAILURE."""
     attacked, games = calls(epsilon), canary_calls(epsilon)
-    each = {"failure": FAILURE / (len(attacked) + len(games))}
+    failure = FAILURE / (len(attacked) + len(games))
     return [
         *(Check(name, INVARIANT, partial(_check_invariant, name, epsilon), 0.0) for name in INVARIANTS),
-        *(Check(str(call), ONE_RUN, partial(play_canaries, call, epsilon, **each)) for call in games),
-        *(Check(str(call), SAMPLED, partial(sample, call, epsilon, **each)) for call in attacked),
+        *(Check(str(call), ONE_RUN, partial(play_canaries, call, epsilon, failure=failure)) for call in games),
+        *(Check(str(call), SAMPLED, partial(sample, call, epsilon, failure=failure)) for call in attacked),
     ]
 
 
@@ -49,7 +49,7 @@ def audit(
     whole = max(1.0, sum(check.weight for _, check in chosen))
     given = [(epsilon, place, min(budget, budget * jobs * check.weight / whole)) for place, check in chosen]
     if jobs == 1:
-        rows = (partial(run_check, *each) for each in given)
+        rows: Iterator[Callable[[], Row]] = (partial(run_check, *each) for each in given)
     else:  # a check is made of functions, which do not travel: each process makes its own list
         pool = ProcessPoolExecutor(jobs, get_context("spawn"))
         rows = (each.result for each in [pool.submit(run_check, *each) for each in given])
