@@ -8,7 +8,6 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from dimfree.accounting.events import COUNT_STEPS, Gaussian
 from dimfree.accounting.several_runs.costs import costs_from_dict
 from dimfree.audit.calls import DELTA, HUGE, Call
 from dimfree.errors import DimfreeError
-from dimfree.noise import Noise, SeededNoise
+from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
@@ -33,31 +32,21 @@ _TEXTS = ("918273645546", "9.18273645", "9.18273646", "9_182_736_455", "9,182,73
 _TOO_FEW = 12  # records: every call refuses, or names no group
 
 
-@dataclass
-class NotedNoise:
-    """Draws of another source, and how many Gaussian numbers of each standard deviation were drawn."""
+class NotedNoise(SeededNoise):
+    """Seeded noise that notes how many Gaussian numbers of each standard deviation were drawn."""
 
-    source: Noise = field(default_factory=lambda: SeededNoise(3))
-    drawn: Counter[float] = field(default_factory=Counter)
-    private: bool = False
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.drawn: Counter[float] = Counter()
 
     def gaussian(self, stddev: float, size: int) -> Integers:
         self.drawn[stddev] += size
-        return self.source.gaussian(stddev, size)
-
-    def laplace(self, scale: float, size: int) -> Integers:
-        return self.source.laplace(scale, size)
-
-    def coin(self, numerator: int, denominator: int) -> bool:
-        return self.source.coin(numerator, denominator)
-
-    def below(self, bound: int, size: int) -> Integers:
-        return self.source.below(bound, size)
+        return super().gaussian(stddev, size)
 
 
 def complain_of_charges(call: Call, epsilon: float) -> Iterator[str]:
     """The charges compose to at most the budget, and are for the noise that was drawn."""
-    noise, charged = NotedNoise(), Counter[float]()
+    noise, charged = NotedNoise(3), Counter[float]()
     for release in _releases(call.release(call.table(), epsilon, noise)):
         costs = costs_from_dict(release.ledger.to_dict())
         if costs.budget.epsilon > epsilon or costs.budget.delta > DELTA or not costs.delta() <= DELTA:
