@@ -37,7 +37,7 @@ test: lint ## lint, then every test that is not slow
 test-all: lint ## lint, then every test, with fresh random examples
 	@$(RUN) pytest -n $(WORKERS) -m "slow or not slow" --hypothesis-profile=fresh
 
-audit: $(STAMP) ## attack every mechanism and estimator for up to half an hour: audit.html
+audit: $(STAMP) ## attack the public calls for up to half an hour: audit.html
 	@$(BIN)/dimfree audit --jobs $(WORKERS) --budget $(or $(AUDIT_SECONDS),1600) --report audit.html --force
 
 lint: $(STAMP) ## style, types, and which package imports which

@@ -13,7 +13,7 @@ from benchmarks.registry import RESULTS
 FOLDER = ROOT / RESULTS
 READERS = ("README.md", "docs/*.md")  # decisions tell of their own time
 INDEX = "index"
-NOT_MEASURED_HERE = (INDEX, "audit")  # one is made of the others; the other is written by `dimfree audit`
+NOT_MEASURED_HERE = (INDEX,)  # made of the others
 MARK = re.compile(r"<!-- (old )?figures: (\w+) -->")  # before a passage; old: of an earlier version, which it says
 SOURCE = re.compile(r"From `python -m [^`]*`: \[[^\]]*\]\((?:\.\./)*benchmarks/results/(\w+)\.md\)")  # after a table
 

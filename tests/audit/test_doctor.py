@@ -14,10 +14,9 @@ from typer.testing import CliRunner
 
 import dimfree
 import dimfree.cli
-from dimfree.audit.doctor import run, samplers
-from dimfree.audit.doctor.finding import Finding
-from dimfree.audit.doctor.floats import floats
-from dimfree.audit.doctor.installation import _new_enough, packages
+from dimfree.audit.doctor import Finding, checkup, samplers
+from dimfree.audit.doctor.checkup import _is_enough, check_packages
+from dimfree.audit.doctor.floats import check_floats
 from dimfree.noise import SeededNoise
 
 SOURCE = Path(dimfree.__file__).resolve().parent.parent
@@ -32,7 +31,7 @@ for how, bits in {"nothing": 0, "ftz": 1 << 15, "daz": 1 << 6, "up": 2 << 13, "d
     changed = ctypes.create_string_buffer(usual.raw, 64)
     changed[28:32] = struct.pack("<I", word | bits)
     assert libm.fesetenv(changed) == 0
-    found[how] = [finding.check for finding in floats.floats() if finding.verdict == "bad"]
+    found[how] = [finding.check for finding in floats.check_floats() if finding.verdict == "bad"]
     assert libm.fesetenv(usual) == 0
 print(json.dumps(found))
 """
@@ -42,7 +41,7 @@ X86 = pytest.mark.skipif(
 
 
 class Off(SeededNoise):
-    """A broken twin: Gaussian and Laplace noise two thirds as wide, coins that are a little heavy."""
+    """A mutant: Gaussian and Laplace noise two thirds as wide, coins that are a little heavy."""
 
     def gaussian(self, stddev, size):
         return super().gaussian(stddev / 1.5, size)
@@ -58,7 +57,7 @@ class Off(SeededNoise):
 
 
 class Stuck(SeededNoise):
-    """A broken twin: every draw comes twice, and wide noise is even."""
+    """A mutant: every draw comes twice, and wide noise is even."""
 
     def gaussian(self, stddev, size):
         return np.repeat(super().gaussian(stddev, size // 2), 2) * (2 if stddev > 2**30 else 1)
@@ -73,28 +72,28 @@ def verdicts(findings):
 
 @sampling(false_alarm=samplers.FALSE_ALARM)
 def test_the_real_noise_is_fine():
-    found = list(samplers.samplers())
+    found = list(samplers.check_samplers())
     assert {finding.verdict for finding in found} == {"fine"}
     assert len(found) == samplers.TESTS - 1  # and the bits of the system
 
 
 @sampling(false_alarm=samplers.FALSE_ALARM / samplers.TESTS)
 def test_the_entropy_is_fine_and_a_bad_source_is_not():
-    assert verdicts(samplers.entropy()) == {"source ready": "fine", "bits": "fine"}
-    assert verdicts(samplers.entropy(lambda size: b"\x55" * size))["bits"] == "bad"  # fair, but always the same
+    assert verdicts(samplers.check_entropy()) == {"source ready": "fine", "bits": "fine"}
+    assert verdicts(samplers.check_entropy(lambda size: b"\x55" * size))["bits"] == "bad"  # fair, but always the same
     biased = np.random.default_rng(42)
     thin = lambda size: bytes(biased.integers(0, 256, size, dtype=np.uint8) & biased.integers(0, 256, size))  # noqa: E731
-    assert verdicts(samplers.entropy(thin))["bits"] == "bad"
+    assert verdicts(samplers.check_entropy(thin))["bits"] == "bad"
 
 
 def test_noise_that_is_off_is_found(seed):
-    found = verdicts(samplers.samplers(Off(seed)))
-    for check in ("discrete Gaussian", "discrete Laplace", "coins", "whole numbers"):
+    found = verdicts(samplers.check_samplers(Off(seed)))
+    for check in ("discrete Gaussian", "discrete Laplace", "coins", "uniform integers"):
         assert found[check] == "bad", check
 
 
 def test_noise_that_repeats_itself_is_found(seed):
-    found = verdicts(samplers.samplers(Stuck(seed)))
+    found = verdicts(samplers.check_samplers(Stuck(seed)))
     for check in ("discrete Gaussian, in pairs", "discrete Laplace, in pairs", "wide Gaussian, last bit"):
         assert found[check] == "bad", check
 
@@ -112,7 +111,7 @@ def test_the_helpers_keep_their_rate():
 
 
 def test_the_arithmetic_here_is_fine():
-    found = list(floats())
+    found = list(check_floats())
     assert {finding.verdict for finding in found} == {"fine"}
     assert "scipy" in found[-1].found
 
@@ -141,15 +140,15 @@ def test_a_build_that_does_not_fit_is_found(monkeypatch):
         return importing(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", fail)
-    last = list(floats())[-1]
+    last = list(check_floats())[-1]
     assert last.verdict == "bad"
     assert last.found == "pandas fails to import (ValueError)"
 
 
 def test_what_benchmarks_want_is_no_fault_of_an_installation():
     """The extra peers holds scikit-learn below a version that everybody else gets."""
-    assert list(packages(["scikit-learn<0.1; extra == 'peers'"])) == []
-    assert [found.verdict for found in packages(["scikit-learn<0.1; extra == 'files'"])] == ["bad"]
+    assert list(check_packages(["scikit-learn<0.1; extra == 'peers'"])) == []
+    assert [found.verdict for found in check_packages(["scikit-learn<0.1; extra == 'files'"])] == ["bad"]
 
 
 def test_packages_that_are_old_missing_or_optional():
@@ -162,17 +161,17 @@ def test_packages_that_are_old_missing_or_optional():
         'dimfree[files]; extra == "dev"',
         "no-such-tool; extra == 'dev'",
     ]
-    found = {finding.check: finding for finding in packages(asked)}
+    found = {finding.check: finding for finding in check_packages(asked)}
     assert {check: finding.verdict for check, finding in found.items()} == {
         "numpy": "fine",
         "scipy": "bad",
         "no-such-package": "bad",
         "no-such-extra": "missing",
-        "pyarrow": "missing" if "not there" in found["pyarrow"].found else "bad",
+        "pyarrow": "missing" if "not installed" in found["pyarrow"].found else "bad",
     }
     assert found["no-such-extra"].remedy == "pip install 'no-such-extra>=1.2'"
     assert found["scipy"].remedy == "pip install 'scipy>=99'"
-    assert verdicts(packages(None)) == {"dimfree": "missing"}
+    assert verdicts(check_packages(None)) == {"dimfree": "missing"}
 
 
 @pytest.mark.parametrize(
@@ -188,7 +187,7 @@ def test_packages_that_are_old_missing_or_optional():
     ],
 )
 def test_versions_compare_by_their_numbers(there, needed, enough):
-    assert _new_enough(there, needed) is enough
+    assert _is_enough(there, needed) is enough
 
 
 @sampling(false_alarm=samplers.FALSE_ALARM)
@@ -207,7 +206,7 @@ def test_something_bad_is_exit_1_and_a_remedy(monkeypatch, options):
         Finding("samplers", "coins", "bad", "does not follow its law", "Do not release."),
         Finding("installation", "altair", "missing", "not there", "pip install 'altair>=5.4'"),
     ]
-    monkeypatch.setattr(run, "checkup", lambda: iter(findings))
+    monkeypatch.setattr(checkup, "checkup", lambda: iter(findings))
     done = CliRunner().invoke(dimfree.cli.app, ["doctor", *options])
     assert done.exit_code == 1
     assert "Do not release." in done.output
@@ -216,7 +215,7 @@ def test_something_bad_is_exit_1_and_a_remedy(monkeypatch, options):
 
 def test_what_is_optional_is_no_fault(monkeypatch):
     findings = [Finding("installation", "altair", "missing", "not there", "pip install 'altair>=5.4'")]
-    monkeypatch.setattr(run, "checkup", lambda: iter(findings))
+    monkeypatch.setattr(checkup, "checkup", lambda: iter(findings))
     done = CliRunner().invoke(dimfree.cli.app, ["doctor"])
     assert done.exit_code == 0
     assert "altair" in done.stdout

@@ -1,23 +1,23 @@
 """`dimfree audit` as a stranger uses it: table, report, exit codes."""
 
-import json
-
 import pytest
 from typer.testing import CliRunner
 
 import dimfree.cli
 from dimfree.audit import run
-from dimfree.audit.row import Check, Row
+from dimfree.audit.report import SAMPLED, Row
+from dimfree.audit.run import Check
 
-HELD = Row("bit", "exact", 1.0, 0.01, 0.9, 3, 0, "held", "", 0.0)
-BROKEN = Row("sum", "sampled", 1.0, 0.01, 2.0, 3, 100, "violated", "far outlier", 0.0)
+HELD = Row("per column, add-remove", SAMPLED, 1.0, 0.01, 0.9, 3, 100)
+BROKEN = Row("known covariance", SAMPLED, 1.0, 0.01, 2.0, 3, 100, "violated", "far")
 
 
 @pytest.fixture
 def broken(monkeypatch):
-    """An installation with one mechanism that holds and one that does not."""
-    rows = [HELD, BROKEN]
-    monkeypatch.setattr(run, "checks", lambda *_: [Check(r.mechanism, r.how, lambda _, r=r: r) for r in rows])
+    """An installation with one call that holds its claim and one that does not."""
+    monkeypatch.setattr(
+        run, "checks", lambda *_: [Check(row.call, row.how, lambda _, row=row: row) for row in (HELD, BROKEN)]
+    )
 
 
 def invoke(*args):
@@ -32,24 +32,22 @@ def test_a_violation_is_exit_1_and_in_the_table(broken):
 
 
 def test_nothing_found_is_exit_0(broken):
-    done = invoke("--mechanism", "bit")
+    done = invoke("--call", "per column")
     assert done.exit_code == 0
-    assert "sum" not in done.stdout
-    assert done.stdout.splitlines()[1].split("\t")[:5] == ["bit", "exact", "1", "0.01", "0.9"]
+    assert "known" not in done.stdout
+    assert done.stdout.splitlines()[1].split("\t")[:5] == ["per column, add-remove", "sampled", "1", "0.01", "0.9"]
 
 
-def test_a_real_check_runs(tmp_path):
-    done = invoke("--mechanism", "count (Laplace)", "--budget", "2", "--report", str(tmp_path / "audit.json"))
+def test_a_real_check_runs():
+    done = invoke("--call", "charges", "--epsilon", "2")
     assert done.exit_code == 0, done.stderr
-    rows = json.loads((tmp_path / "audit.json").read_text())["rows"]
-    assert [row["epsilon"] for row in rows if row["how"] == "exact"] == [0.5, 1.0, 3.0]
-    assert all(0 < row["lower_bound"] <= row["epsilon"] for row in rows)
+    assert done.stdout.splitlines()[1].split("\t")[7] == "held"
 
 
 def test_a_report_is_written_even_of_a_violation_and_never_over_another(broken, tmp_path):
     page = tmp_path / "audit.html"
     assert invoke("--report", str(page)).exit_code == 1
-    assert "far outlier" in page.read_text()
+    assert "<td>far</td>" in page.read_text()
     page.write_text("mine")
     refused = invoke("--report", str(page))
     assert refused.exit_code == 2
@@ -59,9 +57,10 @@ def test_a_report_is_written_even_of_a_violation_and_never_over_another(broken, 
     assert page.read_text() != "mine"
 
 
-@pytest.mark.parametrize(
-    "args", [("--mechanism", "nothing"), ("--budget", "-1"), ("--report", "audit.txt"), ("--budget", "nan")]
-)
+BAD = [("--call", "nothing"), ("--budget", "-1"), ("--report", "audit.txt"), ("--budget", "nan"), ("--epsilon", "99")]
+
+
+@pytest.mark.parametrize("args", BAD)
 def test_bad_input_is_one_sentence_and_exit_2(broken, args):
     done = invoke(*args)
     assert done.exit_code == 2
@@ -70,5 +69,5 @@ def test_bad_input_is_one_sentence_and_exit_2(broken, args):
 
 def test_the_names_are_listed():
     shown = invoke("--list").stdout.splitlines()
-    assert "stable histogram" in shown
+    assert "per column, replace-one" in shown
     assert len(shown) == len(set(shown)) > 15

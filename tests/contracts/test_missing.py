@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from recording import RecordingNoise
 from scipy import sparse
 
 from dimfree import Options, PrivateMean, PrivateStandardScaler, Release, SeededNoise, read_table, release_means
 from dimfree import release_mean as release
 from dimfree.accounting.budget import Neighbours
-from dimfree.audit.noise_doubles import ZeroNoise
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
 from dimfree.kernel.rows.space import Space
@@ -87,7 +87,10 @@ def test_what_a_clipped_count_may_have_lost_is_in_the_error_bars():
     """With fewer records such people count less than they should; the error of the share is then in the deviation."""
     X = of_two_studies(3000, 30, 1)
     setting = StageSetting(
-        Space(as_records(X), Diagonal(np.ones(30)), None, by_entry=True), 3000.0, Neighbours.ADD_REMOVE, ZeroNoise()
+        Space(as_records(X), Diagonal(np.ones(30)), None, by_entry=True),
+        3000.0,
+        Neighbours.ADD_REMOVE,
+        RecordingNoise(),
     )
     state = count_missing(ColumnState.at_start(setting, 0.4, relative=True))
     assert abs(state.present[0] - np.isfinite(X[:, 0]).mean()) < 2 * state.present_stddev[0]

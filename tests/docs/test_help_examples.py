@@ -76,8 +76,8 @@ def test_an_example_that_is_wrong_is_found(broken):
 
 
 def test_examples_are_read_as_a_shell_reads_them():
-    text = 'Say dimfree ledger so.\n\n  dimfree audit --mechanism "clipped mean" \\\n      --budget 60 > out.txt\n'
-    assert examples(text) == [["audit", "--mechanism", "clipped mean", "--budget", "60"]]
+    text = 'Say dimfree ledger so.\n\n  dimfree audit --call "per column" \\\n      --budget 60 > out.txt\n'
+    assert examples(text) == [["audit", "--call", "per column", "--budget", "60"]]
 
 
 def run(words, folder, monkeypatch):

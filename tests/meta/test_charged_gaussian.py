@@ -13,7 +13,6 @@ CONSTRUCTOR = "accounting/events.py"
 DIRECT = {  # files that state a Gaussian cost by its stddev, and why
     CONSTRUCTOR: "the constructors",
     "comparison/baselines/frame.py": "a trial cost: the search for the largest mu draws no noise",
-    "audit/mechanisms/core_mean.py": "the audit states costs of its own, to compare with",
 }
 DRAWING = ("kernel/", "mechanisms/", "paper/", "comparison/baselines/")  # where noise is drawn
 QUOTIENTS = {  # files there that divide by a mu, and what comes of it

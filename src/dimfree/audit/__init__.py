@@ -1,1 +1,1 @@
-"""The promise, checked from outside: neighbours, exact laws, sampled bounds, numerics. `dimfree audit` runs it."""
+"""Attack the public calls from outside (`dimfree audit`), and check the installation (`dimfree doctor`)."""

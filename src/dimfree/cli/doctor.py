@@ -1,4 +1,4 @@
-"""`dimfree doctor`: is this installation fit to make promises?"""
+"""`dimfree doctor`: check this installation."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dimfree.audit.doctor.finding import Finding
+    from dimfree.audit.doctor import Finding
 
 UNFIT = 1
 _STYLES = {"fine": "green", "missing": "yellow", "bad": "bold red"}
@@ -20,11 +20,11 @@ def doctor(
 ) -> None:
     """Check this installation: versions, entropy, arithmetic and samplers.
 
-    No data are read. Floating-point flags are looked at after everything
-    that dimfree uses was loaded, since a library may change them for all.
+    No data are read. Floating-point flags are checked after everything that
+    dimfree uses was loaded, since a library may change them for all.
     Samplers are compared with their exact laws on a few thousand draws: a
     gross fault is found, and a healthy machine is called bad once in a
-    million runs at most. dimfree audit looks deeper and takes longer.
+    million runs at most. dimfree audit takes longer and attacks releases.
 
     Example: before the first release on a new machine.
 
@@ -37,37 +37,37 @@ def doctor(
     Exit code 0: fit for release. 1: something is bad.
     """
     from dimfree import __version__
-    from dimfree.audit.doctor.run import checkup, healthy, to_json
+    from dimfree.audit.doctor.checkup import checkup, is_healthy, to_json
 
-    findings = _watched(checkup())
+    findings = _run(checkup())
     if json:
         typer.echo(to_json(findings, __version__), nl=False)
     else:
         _show(findings)
-    if not healthy(findings):
+    if not is_healthy(findings):
         raise typer.Exit(UNFIT)
 
 
-def _watched(checks: "Iterator[Finding]") -> "list[Finding]":
-    """All findings; on a terminal with a word on what is being looked at."""
+def _run(checks: "Iterator[Finding]") -> "list[Finding]":
+    """Collect all findings; on a terminal, show that checks are running."""
     from rich.console import Console
 
-    with Console(stderr=True).status("looking …"):
+    with Console(stderr=True).status("checking …"):
         return list(checks)
 
 
 def _show(findings: "list[Finding]") -> None:
-    """The table is the product: stdout. The summary is talk: stderr."""
+    """Print the table to stdout and the summary to stderr."""
     from rich.console import Console
 
-    from dimfree.audit.doctor.run import summary
+    from dimfree.audit.doctor.checkup import summarize
 
     console = Console()
     if console.is_terminal:
         console.print(_table(findings))
     else:
         typer.echo("\n".join("\t".join((f.verdict, f.topic, f.check, f.found, f.remedy)).rstrip() for f in findings))
-    Console(stderr=True).print(summary(findings), highlight=False, markup=False)
+    Console(stderr=True).print(summarize(findings), highlight=False, markup=False)
 
 
 def _table(findings: "list[Finding]") -> "Table":

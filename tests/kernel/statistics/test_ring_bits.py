@@ -5,12 +5,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from blocks import blocks_of
 from recording import RecordingNoise
 from scipy import sparse
 from streams import RecordedStream
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.audit.numerics.order import blocks_of
 from dimfree.data.blocks import SparseRows, densely
 from dimfree.data.gpu.device import Place
 from dimfree.data.records import Records, open_records

@@ -1,13 +1,9 @@
 """Many canaries in few releases: a lower confidence bound on epsilon from how many of them are guessed right.
 
-Each canary is a record that a fair coin puts into the table or leaves out (add/remove). An auditor who sees the release
-says "in" of those whose score is highest, "out" of those whose score is lowest, and nothing of the others. If the
-release is (ε, δ)-private, not many guesses can be right. The idea is that of Steinke, Nasr and Jagielski (2023); the
-p-value is another, see proofs/audit/one_run.md. One release never reaches a p-value below δ (it may publish everything
-with probability δ), so a small failure at a large δ takes many releases, each with coins of its own.
-
-It does not apply under replace-one, where no record can be left out, nor to mechanisms that give out one number, where
-the canaries would drown each other: `lower_bound` serves there.
+Each canary is a record that a fair coin puts into the table or leaves out (add-remove). An auditor who sees the release
+guesses "in" for the highest scores and "out" for the lowest. If the release is (ε, δ)-private, few guesses can be
+right. The game is that of Steinke, Nasr and Jagielski (2023); the p-value is another, see proofs/audit/one_run.md. One
+release never reaches a p-value below δ, so a small failure at a large δ takes many releases, each with its own coins.
 
 Letters: m = canaries and r = guesses of one release, R = releases, q = e^ε/(1 + e^ε).
 """
@@ -18,14 +14,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc, expit
+from scipy.special import expit
 
 from dimfree._types import Floats
 from dimfree._validate import check_count, check_probability, check_share
 from dimfree.noise import Noise
 
 Mask = NDArray[np.bool_]
-Play = Callable[[Mask, Noise], Floats]  # which canaries are in → a score of each, NaN where nothing left
+Play = Callable[[Mask], Floats]  # which canaries are in → a score of each, NaN where nothing was released
 
 _LARGEST, _HALVINGS = 30.0, 30  # where epsilon is searched
 _STEPS = 24  # of prices and tilts tried at a time; any of them gives a bound
@@ -51,23 +47,13 @@ class Game:
         return self.guesses * self.releases
 
 
-@dataclass(frozen=True)
-class Found:
-    """With the stated confidence epsilon is at least this, at the delta asked for."""
-
-    epsilon: float
-    correct: int
-    game: Game
-    confidence: float
-
-
-def one_run(play: Play, game: Game, delta: float, failure: float, *, noise: Noise) -> Found:
-    """Toss the coins, release, guess, count. Wrong with probability at most `failure`, whatever `play` does inside."""
+def count_right(play: Play, game: Game, coins: Noise) -> int:
+    """Toss the coins, release, guess; return how many guesses are right."""
     correct = 0
     for _ in range(game.releases):
-        coins = noise.below(2, game.canaries) == 1
-        correct += right(guess(play(coins, noise), game.guesses), coins)
-    return Found(epsilon_at_least(correct, game, delta, failure), correct, game, 1 - failure)
+        present = coins.below(2, game.canaries) == 1
+        correct += int(np.sum(guess(play(present), game.guesses) == np.where(present, 1, -1)))
+    return correct
 
 
 def guess(scores: Floats, most: int) -> NDArray[np.int64]:
@@ -80,13 +66,8 @@ def guess(scores: Floats, most: int) -> NDArray[np.int64]:
     return guesses
 
 
-def right(guesses: NDArray[np.int64], coins: Mask) -> int:
-    """How many guesses are right."""
-    return int(np.sum(guesses == np.where(coins, 1, -1)))
-
-
 def epsilon_at_least(correct: int, game: Game, delta: float, failure: float) -> float:
-    """The largest ε that so many right guesses rule out, at this δ; too large with probability at most `failure`."""
+    """Return the largest ε that `correct` right guesses rule out; too large with probability at most `failure`."""
     check_count("correct", correct, least=0, most=game.most)
     delta, failure = check_share("delta", delta, below=1), check_probability("failure", failure)
     if p_value(correct, game, 0.0, delta) > failure:
@@ -98,32 +79,32 @@ def epsilon_at_least(correct: int, game: Game, delta: float, failure: float) -> 
     return low
 
 
-def fewest_releases(game: Game, epsilon: float, delta: float, failure: float, times: float = 1.3) -> int:
-    """So many releases that guesses which are all right would show `times` times epsilon: fewer can find nothing."""
+def fewest_releases(game: Game, epsilon: float, delta: float, failure: float) -> int:
+    """Return how many releases let guesses that are all right show this epsilon: fewer can find nothing."""
     releases = 1
-    while epsilon_at_least((played := replace(game, releases=releases)).most, played, delta, failure) < times * epsilon:
+    while epsilon_at_least((played := replace(game, releases=releases)).most, played, delta, failure) < epsilon:
         releases = math.ceil(1.2 * releases)
     return releases
 
 
 def p_value(correct: int, game: Game, epsilon: float, delta: float) -> float:
-    """An upper bound on the chance of so many right guesses, or more, under any (ε, δ)-private release."""
+    """Bound the chance of so many right guesses, or more, under any (ε, δ)-private release.
+
+    The least over tilts of e^(-tilt·correct)·(the largest mean of e^(tilt·right) in one release)^R.
+    """
     share = float(expit(epsilon))  # q
-    if correct == 0:
-        return 1.0
-    if delta == 0:  # coins of probability q at best: attained by randomised response
-        chance = float(bdtrc(correct - 1, game.most, share))
-    elif game.releases == 1:
-        chance = _one_release(correct, game, share, delta)
-    else:
-        chance = _many_releases(correct, game, share, delta)
-    return min(1.0, chance * (1 + _OUTWARD))
+
+    def logs(tilts: Floats) -> Floats:
+        return game.releases * _log_mean(tilts, game, share, delta) - tilts * correct
+
+    lowest = float(_least(logs, np.geomspace(1e-3, 3.0, _STEPS)))
+    return min(1.0, math.exp(min(0.0, lowest)) * (1 + _OUTWARD))
 
 
 def largest_mean(payoff: Floats, share: float, price: Floats) -> Floats:
     """h_r(0): the most that a gambler wins who is paid payoff[right guesses] and may buy right guesses.
 
-    Each of the r guesses is right with probability `share`, or for sure at a `price`. Leading axes run in parallel.
+    Each of the r guesses is right with probability `share`, or surely at a `price`. Leading axes run in parallel.
     """
     while payoff.shape[-1] > 1:
         better, worse = payoff[..., 1:], payoff[..., :-1]
@@ -131,27 +112,8 @@ def largest_mean(payoff: Floats, share: float, price: Floats) -> Floats:
     return payoff[..., 0]
 
 
-def _one_release(correct: int, game: Game, share: float, delta: float) -> float:
-    """min over prices of price·mδ + h_r(0), paid 1 for `correct` right guesses or more."""
-    payoff = (np.arange(game.guesses + 1) >= correct).astype(np.float64)
-
-    def chances(prices: Floats) -> Floats:
-        return prices * game.canaries * delta + largest_mean(payoff[None, :], share, prices[:, None])
-
-    return float(_least(chances, np.geomspace(1e-15, 1 - share, 2 * _STEPS)))
-
-
-def _many_releases(correct: int, game: Game, share: float, delta: float) -> float:
-    """min over tilts of e^(-tilt·correct)·(the largest mean of e^(tilt·right) in one release)^R."""
-
-    def logs(tilts: Floats) -> Floats:
-        return game.releases * _log_tilted(tilts, game, share, delta) - tilts * correct
-
-    return math.exp(min(0.0, float(_least(logs, np.geomspace(1e-3, 3.0, _STEPS)))))
-
-
-def _log_tilted(tilts: Floats, game: Game, share: float, delta: float) -> Floats:
-    """ln of min over prices of price·mδ + h_r(0), paid e^(tilt·right guesses)."""
+def _log_mean(tilts: Floats, game: Game, share: float, delta: float) -> Floats:
+    """ln of the least over prices of price·mδ + h_r(0), paid e^(tilt·right guesses)."""
     tilt, guesses = tilts[:, None], game.guesses
     payoff = np.exp(tilt * (np.arange(guesses + 1.0) - guesses))  # less e^(tilt·r), so that nothing overflows
     steady = 1 - share + share * np.exp(tilt)
@@ -166,7 +128,7 @@ def _log_tilted(tilts: Floats, game: Game, share: float, delta: float) -> Floats
 
 
 def _least(bound: Callable[[Floats], Floats], grid: Floats) -> Floats:
-    """The least of the bound along the last axis of the grid, and of a finer one about its best place."""
+    """Return the least of the bound along the last axis of the grid, and of a finer one about its best place."""
     first, last = bound(grid), grid.shape[-1] - 1
     best = np.argmin(first, axis=-1, keepdims=True)
     before, after = (np.take_along_axis(grid, np.clip(best + step, 0, last), -1)[..., 0] for step in (-1, 1))

@@ -1,0 +1,180 @@
+"""The public calls that the audit attacks, and worst cases of neighboring tables for each.
+
+A table is an array with the columns of the records and one more column, the group of each record.
+"""
+
+import math
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from dimfree._types import Floats
+from dimfree.accounting.budget import Neighbours, WeakGuaranteeWarning
+from dimfree.interop.mean import PrivateMean, RefusalWarning
+from dimfree.noise import Noise
+from dimfree.options import Options
+from dimfree.release import release_mean
+from dimfree.release_groups import release_means
+from dimfree.results.grouped import Means
+from dimfree.results.release import Release
+
+DELTA = 1e-2  # with a smaller one less is found in the same time, and the code is the same
+FAR, NEAR, HUGE = 1e6, 4.0, 1.7e308  # in standard deviations of the other records
+GROUPS, RARE = (0, 1), 2  # keys of ordinary tables, and one that few records have
+_RARE_SIZES = (1, 10, 20, 30, 40)
+_LONELY_SHARES = (0.02, 0.1, 0.2)
+_PARAMETERS = ("count", "radius", "scale")
+
+
+class Pair(NamedTuple):
+    """Two neighboring tables."""
+
+    name: str
+    here: Floats
+    there: Floats
+
+
+@dataclass(frozen=True)
+class Call:
+    """A public call at one neighboring relation, and how many records it needs."""
+
+    name: str
+    size: int
+    given: Mapping[str, Any]
+    relation: Neighbours = Neighbours.ADD_REMOVE
+    columns: int = 2
+    door: Callable[..., Any] = release_mean
+    draws_coins: bool = False  # for the positions of the records, so that their order matters
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.relation}"
+
+    def release(
+        self, table: Floats, epsilon: float, noise: Noise | None = None, store: Callable[..., Any] = np.asarray
+    ) -> Any:
+        """Call the public function; `store` turns the records into another container."""
+        given = {"epsilon": epsilon, "delta": DELTA, "noise": noise, **self.given}
+        if self.door is release_means:
+            given["groups"] = table[:, -1].astype(int)
+        else:
+            given["neighbours"] = self.relation.value
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakGuaranteeWarning)
+            warnings.simplefilter("ignore", RefusalWarning)
+            return self.door(store(table[:, :-1]), **given)
+
+    def table(self, size: int | None = None) -> Floats:
+        """Ordinary records: quantiles of a normal law at multiples of irrational numbers, nothing random."""
+        size, candidates = size or self.size, np.arange(2.0, 2 * self.columns + 20)
+        irrational = np.sqrt(candidates[np.sqrt(candidates) % 1 > 0][: self.columns])
+        points = ndtri(np.clip(np.multiply.outer(np.arange(1.0, size + 1), irrational) % 1, 1e-6, 1 - 1e-6))
+        return np.column_stack([points, np.arange(size) % len(GROUPS)])
+
+
+def fit(X: object, **given: Any) -> Release:
+    """Release inside the scikit-learn estimator."""
+    return PrivateMean(**given).fit(X).release_
+
+
+def calls(epsilon: float) -> list[Call]:
+    """Every estimator in each of its relations, missing values, groups, and the scikit-learn estimator."""
+    many, unknown = math.ceil(80 + 140 / epsilon), math.ceil(300 + 400 / epsilon)
+    often = Options(failure_probability=0.2)  # smaller tables are answered
+    known = {"covariance": [1.0, 1.0], "options": often}
+    factor = {"covariance": [1.0, 1.0], "options": Options(failure_probability=0.2, scale="learn")}
+    total, relative = {"objective": "total"}, {"objective": "relative"}
+    both: list[tuple[str, int, Mapping[str, Any]]] = [
+        ("known covariance", many, known),
+        ("no prior knowledge", unknown, total),
+        ("per column", unknown, relative),
+        ("missing entries", unknown, {"on_missing": "column"}),
+    ]
+    wide: dict[str, Any] = {
+        "size": unknown // 2,
+        "given": {**total, "options": often},
+        "columns": 60,
+        "draws_coins": True,
+    }
+    return [
+        *(Call(name, size, given, relation) for name, size, given in both for relation in Neighbours),
+        *(Call("many columns", relation=relation, **wide) for relation in Neighbours),
+        Call("known covariance, unknown factor", unknown, factor),
+        Call("invalid rows", many, {**known, "on_missing": "drop"}, Neighbours.REPLACE_ONE),
+        Call("group means", 2 * unknown, {**relative, "keys": GROUPS}, door=release_means),
+        Call("group means, known covariance", 2 * many, {**known, "keys": GROUPS}, door=release_means),
+        Call("group means, private keys", 2 * unknown, {**relative, "keys": "private"}, door=release_means),
+        Call("PrivateMean", unknown, {}, door=fit),
+    ]
+
+
+def canary_calls(epsilon: float, columns: int = 100) -> list[Call]:
+    """Calls with one column for each canary."""
+    size, options = math.ceil(400 + 400 / epsilon), Options(failure_probability=0.02)
+    return [
+        Call("known covariance", size, {"covariance": np.ones(columns), "options": options}, columns=columns),
+        Call("no prior knowledge", size, {"objective": "total", "options": options}, columns=columns),
+        Call("per column", size, {"objective": "relative"}, columns=columns),
+    ]
+
+
+def pairs(call: Call) -> Iterator[Pair]:
+    """Yield neighboring tables, the strongest first: attacks that have little time try only these."""
+    others, added = call.table(call.size - 1), call.relation is Neighbours.ADD_REMOVE
+    found = _odd_records(call.columns, missing="on_missing" in call.given)
+    for name, (record, other) in found.items():
+        yield Pair(name, _with(others, record), others if added else _with(others, other))
+    equal = others * ([0.0] * call.columns + [1.0])
+    record, other = found["far"]
+    yield Pair("far from equal records", _with(equal, record), equal if added else _with(equal, other))
+    for share in _LONELY_SHARES:
+        lonely, base = math.ceil(share * call.size), others.copy()
+        base[:lonely, 0] = 100.0 * NEAR * np.arange(1, lonely + 1)
+        yield Pair(f"{lonely} lonely records", _with(base, other), base if added else _with(base, 0 * other))
+    for size in _RARE_SIZES if call.given.get("keys") == "private" else ():
+        base = others.copy()
+        base[:size, -1] = RARE
+        yield Pair(f"group of {size}", base, base[1:])
+
+
+def _odd_records(columns: int, *, missing: bool) -> dict[str, tuple[Floats, Floats]]:
+    """The record that is added, or replaced by the second one."""
+    first, last, every = np.eye(columns)[0], np.eye(columns)[-1], np.ones(columns)
+    found = {"far": (FAR * first, -FAR * first), "far in every column": (FAR * every, -FAR * every)}
+    found |= {"ordinary": (NEAR * first, -NEAR * first), "along another column": (FAR * first, FAR * last)}
+    found |= {"at zero": (0 * first, FAR * first), "extreme magnitudes": (HUGE * every, -HUGE * every)}
+    if missing:
+        found["missing row"] = np.nan * every, FAR * first
+        found["missing entry"] = np.where(first == 1, np.nan, FAR), FAR * every
+    return found
+
+
+def _with(others: Floats, record: Floats) -> Floats:
+    return np.vstack([others, [*record, GROUPS[0]]])
+
+
+def released_numbers(outcome: Release | Means) -> Floats:
+    """Turn everything in an outcome into numbers, NaN where nothing was released."""
+    if isinstance(outcome, Means):
+        return np.concatenate([_numbers(outcome.get(key)) for key in (*GROUPS, RARE)])
+    return _numbers(outcome)
+
+
+def _numbers(release: Release | None) -> Floats:
+    found = np.full(9 + len(_PARAMETERS), math.nan)
+    found[0] = -1.0
+    if release is None:
+        return found
+    found[9:] = [float(release.parameters.get(name, math.nan)) for name in _PARAMETERS]
+    found[0] = zlib.crc32((release.refusal or "").encode()) % 997  # 0 for a mean
+    if not release.refused:
+        mean, shape, reach, present = release.mean, release.shape, release.reach, release.present
+        found[1:6] = mean[0], mean[-1], mean.sum(), np.linalg.norm(mean), np.log(release.noise_stddev[0])
+        found[6] = math.nan if shape is None else np.log(shape.variances[0])
+        found[7] = math.nan if reach is None else np.log(reach.radius)
+        found[8] = math.nan if present is None else present[0]
+    return found

@@ -1,1 +1,0 @@
-"""Many canaries in few releases."""

@@ -1,1 +1,0 @@
-"""The true divergence of the code on small tables, without sampling."""

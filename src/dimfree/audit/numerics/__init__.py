@@ -1,1 +1,0 @@
-"""Bits, order, texts, processes and time: where privacy leaks although the mathematics is right."""

@@ -1,1 +1,0 @@
-"""Pairs of neighbouring tables that are worst cases, by relation."""

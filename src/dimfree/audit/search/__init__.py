@@ -1,1 +1,0 @@
-"""A search over pairs of neighbouring tables for the one with the largest divergence."""
