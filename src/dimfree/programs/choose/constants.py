@@ -391,7 +391,7 @@ TAIL_SCORE_SHARE, TAIL_SCORE_UNIT = 0.04, 16.0
 # [σ known before] A release of scores lowers no spread below this: rare large entries score little.
 HELD_STDDEV = 0.5
 
-# --- Algorithm 2 (paper/shares.py, averaging.py, unknown_covariance.py) -------------------------------------------------------
+# --- Algorithm 2 (paper/shares.py, averaging.py, unknown_covariance.py) ----------------------------------------------
 
 # [share of epsilon] The number of records.
 PAPER_COUNT_SHARE = 0.04
