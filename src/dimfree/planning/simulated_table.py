@@ -110,7 +110,7 @@ class _Part(SimulatedSession):
     __slots__ = ()
 
     @property
-    def _phase(self) -> Phase:  # type: ignore[override]
+    def _phase(self) -> Phase:
         return self._whole._phase
 
     @_phase.setter
