@@ -12,9 +12,8 @@ from dimfree._types import Floats
 from dimfree._validate import check_probability
 from dimfree.accounting.events import Costs
 from dimfree.errors import InvalidParameter
-from dimfree.planning.outlook import is_enough, run_of
+from dimfree.planning.outlook import is_enough, simulated_run
 from dimfree.planning.question import Prediction, Question
-from dimfree.planning.simulated_table import SEED, MirroredNoise, simulated_records
 from dimfree.programs.run import TOO_FEW
 from dimfree.release import complete
 from dimfree.results.quantiles import length_quantile
@@ -23,7 +22,7 @@ MAX_COLUMNS = 200_000  # that are simulated
 TOO_FEW_COLUMNS = "Too few records for objective='relative' with so many columns at this budget."
 REFUSED = "refused"
 _MAX_PAIRS, _COLUMNS_PER_PREDICTION = 12, 2_000  # pairs of runs; one pair is enough for so many columns
-_STANDARD_ERROR = 0.05  # of the mean square error, relative: more pairs are not run below it
+_ENOUGH_PAIRS, _STANDARD_ERROR = 6, 0.05  # of the mean square error, relative: no more pairs are run below it
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,9 @@ def simulated(question: Question) -> Simulated:
         if all(run.refusal is None for run in pair):
             found += pair
             errors.append(question.sampling**2 + sum(run.noise for run in pair) / 2 + _bias(*pair))
-        if len(errors) > fewest and np.std(errors, ddof=1) < _STANDARD_ERROR * len(errors) ** 0.5 * np.mean(errors):
+        if len(errors) >= _ENOUGH_PAIRS and np.std(errors, ddof=1) < _STANDARD_ERROR * len(errors) ** 0.5 * np.mean(
+            errors
+        ):
             break
     if len(errors) <= len(refusals) / 2:
         return _refused(question, refusals[0])
@@ -104,8 +105,7 @@ class _Run:
 
 
 def _run(question: Question, draw: int, sign: int) -> _Run:
-    rows, mean = simulated_records(question.stddevs, question.count, draw)
-    request, run = run_of(question, rows, MirroredNoise(SEED + draw, sign))
+    request, run, mean = simulated_run(question, draw, sign)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a weak guarantee: the plan has a row for it
         found = complete(run, request, {})
