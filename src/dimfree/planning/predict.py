@@ -22,7 +22,7 @@ MAX_COLUMNS = 200_000  # that are simulated
 TOO_FEW_COLUMNS = "Too few records for objective='relative' with so many columns at this budget."
 REFUSED = "refused"
 _MAX_PAIRS, _COLUMNS_PER_PREDICTION = 12, 2_000  # pairs of runs; one pair is enough for so many columns
-_ENOUGH_PAIRS, _STANDARD_ERROR = 6, 0.05  # of the mean square error, relative: no more pairs are run below it
+_ENOUGH_PAIRS, _STANDARD_ERROR = 4, 0.05  # of the mean square error, relative: no more pairs are run below it
 
 
 @dataclass(frozen=True)
