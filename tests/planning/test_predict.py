@@ -171,8 +171,10 @@ def test_a_simulated_table_accepts_no_records_and_no_noise():
 
 def test_mirrored_noise_is_mirrored_whatever_else_was_drawn():
     one, other = MirroredNoise(3, 1), MirroredNoise(3, -1)
-    one.gaussian(50.0, 1)
-    np.testing.assert_array_equal(one.gaussian(50.0, 4), -other.gaussian(50.0, 4))
+    one.stream("search").gaussian(50.0, 1)
+    drawn, mirrored = (noise.stream("mean").gaussian(50.0, 4) for noise in (one, other))
+    np.testing.assert_array_equal(drawn, -mirrored)
+    assert (drawn != one.stream("search").gaussian(50.0, 4)).any()
 
 
 # What is asked

@@ -5,25 +5,26 @@ same records, which then stand for fewer. The records come in pairs about their 
 that the error of an answer about that mean is noise and bias; the sampling error is known in closed form.
 
 The table draws its records and its noise itself, from public seeds, and accepts neither: no real record and no private
-coin can get into it. It overrides, of the kernel: the session (`_session`, `_exact`, `_test`, `_public_count`), so that
-records stand for many and the stability test passes; and the samples of a view, so that they take no records away.
+coin can get into it. It overrides, of the kernel: the session (`_exact`: records stand for many; `_charge`: each
+purpose has its own noise; `_test`: the stability test passes); and the samples of a view, which take no records away.
 """
 
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Branch
+from dimfree.accounting.events import Branch, Gaussian
 from dimfree.data.blocks import Mask
 from dimfree.data.records import Records
 from dimfree.kernel import Lookout, OuterProducts, Pairs, PrivateTable, RingPairs, Session, View
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.session import Phase
+from dimfree.kernel.session import ChargedNoise, Phase
 from dimfree.noise import SeededNoise
 from dimfree.planning.spectra import DISTANCE
 from dimfree.shapes import Shape
@@ -35,20 +36,20 @@ PAIRED, MULTIPLIED = 512, 128  # records whose distances are computed, and whose
 
 
 class MirroredNoise(SeededNoise):
-    """Seeded noise, or its mirror image: the error of two such runs that is linear in the noise cancels.
-
-    Vectors of each length have a stream of their own, so that a search of one run that takes longer than that of the
-    other does not shift the noise of the mean.
-    """
+    """Seeded noise, or its mirror image: the error of two such runs that is linear in the noise cancels."""
 
     def __init__(self, seed: int, sign: int) -> None:
         super().__init__(seed)
         self._seed, self._sign = seed, sign
-        self._streams = dict[int, SeededNoise]()
+        self._streams = dict[str, MirroredNoise]()
 
     def gaussian(self, stddev: float, size: int) -> Integers:
-        stream = self._streams.setdefault(size, SeededNoise(self._seed + (size << 32)))
-        return self._sign * stream.gaussian(stddev, size)
+        return self._sign * super().gaussian(stddev, size)
+
+    def stream(self, purpose: str) -> "MirroredNoise":
+        """Return the noise of one purpose: a search that takes longer in one of the runs does not shift the others."""
+        seed = self._seed + (crc32(purpose.encode()) << 32)
+        return self._streams.setdefault(purpose, MirroredNoise(seed, self._sign))
 
 
 def simulated_records(stddevs: Floats, count: int, draw: int) -> tuple[Floats, Floats]:
@@ -116,6 +117,11 @@ class SimulatedSession(Session):
     def take(self, branch: Branch) -> View:
         super().take(branch)
         return SimulatedView(self, self._space)
+
+    def _charge(self, event: Gaussian) -> ChargedNoise:
+        super()._charge(event)
+        assert isinstance(self._noise, MirroredNoise)  # `SimulatedTable`
+        return ChargedNoise(event, self._noise.stream(event.purpose))
 
     def _exact(self, statistic: Any) -> Any:
         return self._times * statistic
