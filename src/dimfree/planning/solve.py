@@ -82,15 +82,26 @@ def most_columns(error: Error, aim: float, knowledge: str) -> int:
 
 
 def narrowed(error: Error, aim: float, bad: float, good: float, *, whole: bool) -> float:
-    """A value within 2 % of one that misses the aim, and that reaches it. Between the ends the error is a power law."""
+    """Return a value that meets the aim, within 2 % of one that misses it.
+
+    Three values are tried in turn: where a power law between the ends meets the aim, one 2 % beyond it, and the middle
+    if these two have not halved the range.
+    """
     step = math.copysign(math.log(TOLERANCE), math.log(good / bad))
-    while abs(math.log(good / bad)) > abs(step) * 1.001 and not (whole and abs(good - bad) <= 1):
-        middle = _between(_crossing(error, aim, bad, good), bad, good, whole)
-        bad, good = (bad, middle) if error(middle) <= aim else (middle, good)
-        beside = middle * math.exp(-step if middle == good else step)  # the other side of the crossing, most likely
-        if min(bad, good) < beside < max(bad, good):
-            beside = _between(beside, bad, good, whole)
-            bad, good = (bad, beside) if error(beside) <= aim else (beside, good)
+
+    def split(value: float) -> float:
+        nonlocal bad, good
+        if min(bad, good) < value < max(bad, good):
+            value = _between(value, bad, good, whole)
+            bad, good = (bad, value) if error(value) <= aim else (value, good)
+        return abs(math.log(good / bad))
+
+    while (width := abs(math.log(good / bad))) > abs(step) * 1.001 and not (whole and abs(good - bad) <= 1):
+        middle = _crossing(error, aim, bad, good)
+        split(middle)
+        beyond = good * math.exp(-step) if abs(good - middle) < abs(bad - middle) else bad * math.exp(step)
+        if split(beyond) > width / 2:
+            split(math.sqrt(bad * good))
     return good
 
 
