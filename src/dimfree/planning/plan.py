@@ -61,8 +61,8 @@ def plan(
     """Predict what `release_mean` will do, before there are records. No data are read.
 
     Leave out exactly one of n, d, epsilon and accuracy: it is found, and rounded to the safe side within 2 % (n and
-    epsilon up, d down). Predictions run the program of `release_mean` on simulated records: Gaussian, uncorrelated, with
-    means about ten standard deviations from 0.
+    epsilon up, d down). Predictions run the program of `release_mean` on simulated records: Gaussian, uncorrelated,
+    with means about ten standard deviations from 0.
 
     Parameters
     ----------
