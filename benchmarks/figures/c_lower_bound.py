@@ -18,7 +18,7 @@ from benchmarks.figures.needing import Results, needed_row, needed_words
 from benchmarks.figures.searching import Search
 from benchmarks.figures.spots import Task
 from dimfree.accounting.precision import largest_mu
-from dimfree.planning.paper_bounds.lower_bound import fingerprinting_lower_bound
+from dimfree.paper.bounds import fingerprinting_lower_bound
 from dimfree.planning.spectra import spectrum
 
 OURS = "dimfree known"

@@ -8,14 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dimfree.comparison.contestants import CONTESTANTS
 from typer.testing import CliRunner
 
 from dimfree.cli import app
 from dimfree.data import read
 from dimfree.planning import plan as plan_module
 from dimfree.planning.plan import plan
-from dimfree.planning.question import Prediction
 from dimfree.results import writing
 
 ASKED = ("--n", "900", "--d", "6", "--spectrum", "S2", "--epsilon", "1", "--delta", "1e-6")
@@ -30,15 +28,9 @@ def leftovers(folder, *expected):
     return sorted(path.name for path in folder.iterdir() if path.name not in expected)
 
 
-def prediction(name, error, **other):
-    told = next((each.told for each in CONTESTANTS if each.name == name), "nothing")
-    given = {"sampling": 0.1, "noise": 0.2, "bias": 0.0, "error_within": 2 * error, "how": "closed form"}
-    return Prediction(name=name, told=told, error=error, **given | other)
-
-
 @pytest.fixture(scope="module")
 def real():
-    """A real plan, by closed form."""
+    """A real plan."""
     return plan(n=900, d=6, spectrum="S2", epsilon=1, delta=1e-6, knowledge="covariance")
 
 
@@ -50,14 +42,7 @@ def asked(real, monkeypatch):
     def stand_in(**given):
         calls.append(given)
         given["tell"]("trying n = 7", 3, 10)
-        peers = (
-            prediction("clipped mean", 3.0),
-            prediction("empirical mean", 0.1),
-            prediction("PLAN", math.inf, how="cannot", remark="table too large to simulate"),
-            prediction("ball", math.inf, how="simulation", refused=True, remark="refused in each of 3 draws"),
-            prediction("dimfree", 0.2, how="simulation", remark="2 draws"),
-        )
-        return replace(real, peers=peers if given["peers"] else ())
+        return real
 
     monkeypatch.setattr(plan_module, "plan", stand_in)
     return calls
@@ -86,32 +71,16 @@ def test_the_card_says_the_key_figures(asked, real):
     assert card["distance to the limit"] == f"n is {900 / limit.records:.3g} × that of {limit.theorem}"
     assert "thm:" not in done.stdout
     assert "warning" not in card
-    assert "estimator" not in done.stdout
     assert expected.sampling == pytest.approx(math.sqrt(sum(1 / i**2 for i in range(1, 7)) / 900))
-
-
-def test_peers_are_ranked_and_the_silent_are_last(asked):
-    done = invoke(*ASKED, "--peers")
-    assert done.exit_code == 0, done.stderr
-    lines = [line.split("\t") for line in done.stdout.splitlines()]
-    start = next(i for i, cells in enumerate(lines) if cells[0] == "estimator")
-    assert [cells[0] for cells in lines[start + 1 : start + 4]] == ["empirical mean", "dimfree", "clipped mean"]
-    table = {cells[0]: cells[1:] for cells in lines[start + 1 :]}
-    assert table["empirical mean"][:2] == ["nothing (not private)", "0.1"]
-    assert table["dimfree"] == ["nothing", "0.2", "0.4", "0.2", "simulation, 2 draws"]
-    assert table["PLAN"][1:] == ["–", "–", "–", "table too large to simulate"]
-    assert table["ball"][1] == "refused"
-    assert asked[0]["peers"] is True
 
 
 @pytest.mark.usefixtures("asked")
 def test_a_terminal_gets_a_card_and_a_bar(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    done = invoke(*ASKED, "--peers")
+    done = invoke(*ASKED)
     assert done.exit_code == 0, done.stderr
     assert "Plan: error" in done.stdout
-    assert "Everybody at the same promise" in done.stdout
     assert "trying n = 7" in done.stderr or "predicting" in done.stderr
     assert done.stdout.count("needed, by theorem") <= 1
 
@@ -160,7 +129,7 @@ def test_every_option_arrives(asked):
         "tails": "gaussian",
         "failure_probability": 0.02,
         "confidence": 0.9,
-        "peers": False,
+        "time_limit": 60.0,
     }
 
 
@@ -175,7 +144,7 @@ def test_defaults_are_those_of_the_function(asked, real):
         "tails",
         "failure_probability",
         "confidence",
-        "peers",
+        "time_limit",
     ):
         assert asked[0][name] == defaults[name]
 

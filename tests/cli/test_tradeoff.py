@@ -6,7 +6,6 @@ import shlex
 
 import numpy as np
 import pytest
-from dimfree.comparison import chart as chart_module
 from typer.testing import CliRunner
 
 from dimfree.cli import app
@@ -41,7 +40,7 @@ def asked(monkeypatch):
         questions.append(question)
         noise, refused = 0.02 / question.budget.epsilon, question.budget.epsilon < 0.6
         lengths = (question.sampling, noise, 0.0, math.hypot(question.sampling, noise), 1.0)
-        return Prediction("dimfree", "nothing", *lengths, "closed form", refused)
+        return Prediction(*lengths, refused)
 
     monkeypatch.setattr(tradeoff, "predict", stand_in)
     return questions
@@ -234,7 +233,7 @@ def test_what_is_missing_is_said_in_options(asked, missing):
 
 @pytest.mark.usefixtures("asked")
 def test_without_altair_the_remedy_is_said_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(chart_module.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(tradeoff_chart.importlib.util, "find_spec", lambda name: None)
     done = invoke(*ALONG, "--chart", tmp_path / "found.svg")
     assert done.exit_code == 2
     assert "pip install 'altair>=" in " ".join(done.stderr.split())

@@ -35,10 +35,10 @@ from dimfree.interop import opendp
 from dimfree.kernel.rows.bases import as_basis
 from dimfree.ledger.spending import Charge
 from dimfree.noise import SeededNoise
+from dimfree.paper import sample_sizes
+from dimfree.paper.bounds import fingerprinting_lower_bound, packing_lower_bound
 from dimfree.paper.grouping import slots
 from dimfree.paper.variance_votes import group_variances
-from dimfree.planning.paper_bounds import sample_size
-from dimfree.planning.paper_bounds.lower_bound import fingerprinting_lower_bound, packing_lower_bound
 from dimfree.planning.spread import stddevs_of_public
 from dimfree.shapes import Isotropic
 
@@ -166,14 +166,14 @@ class Subjects:
             "lower_bound": (lower_bound, {"here": ROWS[:, 0], "there": ROWS[:, 1], "delta": 0.01, "failure": 0.01}),
             "packing_lower_bound": (packing_lower_bound, {**AIM_ALONE, "epsilon": 1.0, "radius": 9.0}),
             "fingerprinting_lower_bound": (fingerprinting_lower_bound, AIM),
-            "easy_instance_records": (sample_size.easy_instance_records, AIM),
-            "customised_records": (sample_size.customised_records, AIM),
+            "easy_instance_records": (sample_sizes.easy_instance_records, AIM),
+            "customised_records": (sample_sizes.customised_records, AIM),
         }  # fmt: skip
         for call in (
-            sample_size.known_covariance_records,
-            sample_size.folklore_records,
-            sample_size.plan_records,
-            sample_size.unknown_covariance_records,
+            sample_sizes.known_covariance_records,
+            sample_sizes.folklore_records,
+            sample_sizes.plan_records,
+            sample_sizes.unknown_covariance_records,
         ):
             found[call.__name__] = (call, AIM)
         return {name: (call, lambda given=given: dict(given)) for name, (call, given) in found.items()}

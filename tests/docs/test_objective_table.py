@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from dimfree.planning.course import course
 from recording import RecordingNoise
 
 from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian
 from dimfree.errors import InvalidParameter
+from dimfree.planning.course import course
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Question
 from dimfree.planning.tradeoff import tradeoff

@@ -1,4 +1,4 @@
-"""Errors of real seeded releases: what predictions are held against."""
+"""Errors of real seeded releases, to compare predictions with."""
 
 import math
 
@@ -11,25 +11,26 @@ from dimfree.planning.question import Question
 from dimfree.planning.spectra import draw, spectrum
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
-_SURE = 0.02
 
 
-def asked(name, dimension, count, knowledge, **options):
-    return Question(count, spectrum(name, dimension), Budget(**PROMISE), knowledge=knowledge, **options)
+def asked(name, dimension, count, knowledge="nothing", epsilon=1.0, **rest):
+    return Question(count, spectrum(name, dimension), Budget(epsilon, 1e-6), knowledge=knowledge, **rest)
 
 
-def measured(question, draws, *, sure=_SURE, seed=77):
-    """The root mean square error over at most so many releases, fewer where it is known to `sure`.
+def released(question, seed):
+    """(records, release); the records are Gaussian with the standard deviations of the question."""
+    X, _ = draw(question.stddevs, question.count, np.random.default_rng([77, question.dimension, seed]))
+    given = {"covariance": question.stddevs**2} if question.knowledge == "covariance" else {}
+    budget = {"epsilon": question.budget.epsilon, "delta": question.budget.delta, "neighbours": question.relation}
+    return X, release_mean(X, **budget, objective=question.objective, noise=SeededNoise(seed), **given)
+
+
+def measured(question, draws):
+    """(root mean square error, most frequent method) of so many releases.
 
     The squared distance to the sample mean is averaged, and tr Σ/n, which is exact, added: the two do not correlate.
     """
-    told = {"covariance": question.stddevs**2} if question.knowledge == "covariance" else {}
-    squares = []
-    for index in range(1, draws + 1):
-        X, _ = draw(question.stddevs, question.count, np.random.default_rng([seed, question.dimension, index]))
-        found = release_mean(X, **PROMISE, neighbours=question.relation, noise=SeededNoise(index), **told)
-        squares += [] if found.refused else [float(((found.mean - X.mean(axis=0)) ** 2).sum())]
-        total = question.sampling**2 + float(np.mean(squares or [0.0]))
-        if len(squares) >= 5 and 0.5 * np.std(squares, ddof=1) / math.sqrt(len(squares)) < sure * total:
-            break
-    return math.sqrt(total)
+    drawn = [released(question, seed) for seed in range(draws)]
+    squares = [((found.mean - X.mean(axis=0)) ** 2).sum() for X, found in drawn if not found.refused]
+    methods = [found.method for _, found in drawn]
+    return math.sqrt(question.sampling**2 + np.mean(squares)), max(methods, key=methods.count)

@@ -1,25 +1,18 @@
-"""Plans: the value that is found meets the aim and its neighbour does not; what is said agrees with real releases."""
+"""Plans: the value that is found meets the accuracy and its neighbor does not; the card and the JSON show it."""
 
 import json
 import math
 
-import numpy as np
 import pytest
-from dimfree.planning.course import course
-from flat_options import with_options
-from planning.measured import PROMISE, asked
+from planning.measured import asked
 
-from dimfree import release_mean
-from dimfree.accounting.budget import Budget
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.precision import largest_mu
 from dimfree.errors import InvalidParameter
-from dimfree.noise import SeededNoise
 from dimfree.planning.plan import plan
 from dimfree.planning.predict import predict
-from dimfree.planning.question import Question
 from dimfree.planning.solve import least_epsilon, least_records, most_columns, narrowed
-from dimfree.planning.spectra import draw, spectrum
+from dimfree.planning.spectra import spectrum
 
 KNOWN = {"knowledge": "covariance", "spectrum": "S2"}
 
@@ -153,46 +146,31 @@ def test_a_card_says_what_was_found_first():
     assert found.course.method in rows["method"]
 
 
-@pytest.mark.parametrize(("count", "method"), [(2000, "recentred"), (180, "recentred")])
-def test_the_course_is_the_one_that_a_release_takes(count, method):
-    question = asked("S2", 10, count, "covariance", outliers=0.0, tails="gaussian")
-    foretold = course(question)
-    X, _ = draw(question.stddevs, count, np.random.default_rng(0))
-    options = {"outliers": 0.0, "tails": "gaussian", "covariance": question.stddevs**2}
-    taken = release_mean(X, **with_options(**PROMISE, noise=SeededNoise(0), **options))
-    assert foretold.method == taken.method == method
-    assert math.isclose(sum(share for _, share in foretold.shares), 1.0)
-    assert 0.9 < foretold.pass_probability <= 1
+def test_a_search_stops_at_its_time_limit_with_a_value_that_meets_the_accuracy(monkeypatch):
+    asked_for = {"d": 30, "epsilon": 1.0, "delta": 1e-6, "accuracy": 0.05, **KNOWN}
+    exact = plan(**asked_for)
+    seconds = iter(range(1000))
+    monkeypatch.setattr("dimfree.planning.solve.time.monotonic", lambda: next(seconds))
+    stopped = plan(**asked_for, time_limit=2.5)
+    assert stopped.n >= exact.n
+    assert stopped.accuracy <= 0.05
+    assert "stopped after 2.5 s" in stopped.prediction.remark
+    assert "a smaller n may do" in dict(stopped.rows())["error"]
+    with pytest.raises(InvalidParameter, match="time_limit"):
+        plan(**{**asked_for, "d": 2000, "accuracy": 0.001}, time_limit=0.5)
 
 
-@pytest.mark.parametrize(("knowledge", "columns"), [("covariance", 10), ("nothing", 100)])
-def test_shares_are_those_of_a_real_ledger(knowledge, columns):
-    """The count and the core, event by event; what else there is depends on released values."""
-    question = asked("S3", columns, 2000, knowledge)
-    X, _ = draw(question.stddevs, 2000, np.random.default_rng(4))
-    told = {"covariance": question.stddevs**2} if knowledge == "covariance" else {}
-    taken = release_mean(X, **PROMISE, noise=SeededNoise(4), **told)
-    whole = largest_mu(*idealised(1.0, 1e-6)) ** 2
-    ledger, shares = taken.ledger, dict(course(question).shares)
-    assert shares["number of records"] == pytest.approx(ledger.before[0].mu ** 2 / whole, rel=1e-3)
-    after = sum(event.mu**2 for event in ledger.after) / whole
-    spent = 1 - shares["number of records"] - shares["test and choice"] - shares.get("scale of the records", 0.0)
-    assert spent == pytest.approx(after, rel=0.02)
-    core = next(event for event in ledger.after if event.purpose == "mean").mu ** 2 / whole
-    assert shares["core"] == pytest.approx(core, rel=0.1 if knowledge == "covariance" else 0.5)
+def test_steps_are_reported():
+    steps = []
+    plan(d=5, epsilon=1.0, delta=1e-6, accuracy=0.2, **KNOWN, tell=lambda *step: steps.append(step))
+    assert [done for _, done, _ in steps] == list(range(len(steps)))
+    assert all(what.startswith("trying n = ") for what, _, _ in steps)
 
 
-def test_the_chance_to_pass_ends_where_the_test_needs_more_records():
-    """An unlucky count alone refuses nobody; too few records do (P14)."""
-    least = course(asked("S4", 5, 1000, "covariance", failure_probability=0.1)).smallest_count
-    chances = [
-        course(asked("S4", 5, n, "covariance", failure_probability=0.1)).pass_probability for n in (least, least - 1)
-    ]
-    assert chances[0] > 0.8
-    assert chances[1] == 0
-
-
-def test_no_choice_is_called_a_refusal():
-    found = course(Question(10, np.ones(4), Budget(1.0, 1e-6)))
-    assert (found.method, found.shares, found.pass_probability) == ("refused", (), 0.0)
-    assert str(found.smallest_count) in found.why
+def test_a_relative_plan_finds_records_and_epsilon():
+    found = plan(d=20, accuracy=0.05, epsilon=1.0, delta=1e-6)
+    assert (found.solved_for, found.objective, found.spectrum) == ("n", "relative", "any units")
+    again = plan(d=20, accuracy=0.05, n=found.n, delta=1e-6)
+    assert again.epsilon == pytest.approx(1.0, rel=0.1)
+    assert found.free == (found.prediction.noise <= found.prediction.sampling)
+    assert found.needs == ()

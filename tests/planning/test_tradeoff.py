@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from dimfree.comparison import chart
 
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning import tradeoff as tradeoff_module
+from dimfree.planning import tradeoff_chart
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Prediction
 from dimfree.planning.spectra import spectrum
@@ -27,7 +27,7 @@ def stand_in(question, confidence=0.95):
     noise = NOISE * float(question.stddevs.sum()) / (count * epsilon)
     error, refused = math.hypot(sampling, noise), count * epsilon < FEWEST
     lengths = [math.inf] * 5 if refused else [sampling, noise, 0.0, error, 2 * error]
-    return Prediction("dimfree", "nothing", *lengths, "closed form", refused)
+    return Prediction(*lengths, refused)
 
 
 def exact_knee(axis, fixed):
@@ -174,13 +174,6 @@ def test_steps_are_told():
     assert told == [("n = 2000", 0, 2), ("n = 1000000", 1, 2)]
 
 
-def test_what_cannot_be_predicted_is_an_error_with_the_reason(monkeypatch):
-    nothing = Prediction("dimfree", "nothing", 1.0, math.inf, 0.0, math.inf, math.inf, "cannot", remark="Too wide.")
-    monkeypatch.setattr(tradeoff_module, "predict", lambda *_: nothing)
-    with pytest.raises(InvalidParameter, match="Too wide"):
-        tradeoff(n=[800, 801], epsilon=1, **AT)
-
-
 # Words, JSON, picture
 
 
@@ -267,6 +260,6 @@ def test_a_page_needs_no_network(found):
 
 
 def test_without_altair_the_remedy_is_said(found, monkeypatch):
-    monkeypatch.setattr(chart.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(tradeoff_chart.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InvalidParameter, match="pip install 'altair>="):
         found.chart()

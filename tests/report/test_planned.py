@@ -47,12 +47,12 @@ def test_dense_covariance_is_planned_along_its_own_directions():
 @pytest.mark.parametrize(
     ("release", "said"),
     [
-        (released([1.0], method="basic"), "does not speak of the method"),
+        (released([1.0], method="basic"), "no plan for the method"),
         (released([1.0], method="stable"), "neither public"),
         (released([1.0], method="stable", spread=1.0, records=9.0), "neither public"),  # no released count
         (released([1.0], method="auto", spread=1.0, records=9.0, count=3.0), "expected a refusal"),
         (released(np.ones(MOST_SIMULATED + 1), method="auto", spread=1.0, count=9e3), "takes too long"),
-        (released([1.0], method="stable", spread=1e200, count=9e3), "outside what the plan"),
+        (released([1.0], method="stable", spread=1e200, count=9e3), "outside the range of the plan"),
     ],
 )
 def test_no_plan_says_why(release, said):

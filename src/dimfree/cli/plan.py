@@ -1,4 +1,4 @@
-"""`dimfree plan`: how many records, how much privacy, how much error; no data are read."""
+"""`dimfree plan`: find the number of records, the privacy budget or the error; no data are read."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,8 +32,8 @@ def plan(
     accuracy: Annotated[
         float | None,
         typer.Option(
-            help="Error (RMS) that you can live with: over the columns, in each one's standard deviation; with "
-            "--objective total, Euclidean, in the records' units."
+            help="Error (RMS) to reach: over the columns, in each one's standard deviation; with --objective total, "
+            "Euclidean, in the records' units."
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="With which the error is also stated.")] = 0.95,
@@ -43,6 +43,7 @@ def plan(
     outliers: options.Outliers = 0.03,
     tails: options.Tails = "heavy",
     failure_probability: options.FailureProbability = 0.01,
+    time_limit: Annotated[float, typer.Option(help="Seconds after which a search for n, d or epsilon stops.")] = 60.0,
     json: options.PrintJson = False,
     out: Annotated[
         Path | None,
@@ -53,9 +54,8 @@ def plan(
     """Plan a release before there are data: records, privacy and error.
 
     Give all but one of --n, --d, --epsilon and --accuracy; the missing one is
-    found. The card says what error to expect and what it is made of, which
-    way dimfree mean will go, whether privacy is free, and how far the
-    theorems' limits are.
+    found. The card shows the expected error and its parts, the estimator of
+    dimfree mean, whether privacy is free, and the limits of the theorems.
 
     Example: what error do 4000 records of 100 columns give?
 
@@ -67,7 +67,7 @@ def plan(
       dimfree plan --accuracy 0.1 --d 100 --spectrum S1 \\
           --epsilon 1 --delta 1e-6
 
-    Example: columns in any units, each to a tenth of its own spread.
+    Example: columns in any units, each to a tenth of its own SD.
 
       dimfree plan --accuracy 0.1 --d 20 --epsilon 1 --delta 1e-6
 
@@ -97,6 +97,7 @@ def plan(
             "tails": tails,
             "failure_probability": failure_probability,
             "confidence": confidence,
+            "time_limit": time_limit,
         }
     )
     if out is not None:
@@ -139,7 +140,7 @@ def _show(found: "Plan", json: bool) -> None:
 
 
 def _lines(found: "Plan") -> "list[tuple[str, str]]":
-    """What the plan says of itself, and how far it is from what nobody can do."""
+    """Return the rows of the plan, and its distance from the limits."""
     lines = list(found.rows())
     far = [f"{found.n / limit.records:.3g} × that of {limit.theorem}" for limit in found.limits if limit.records > 1]
     return [*lines, ("distance to the limit", f"n is {', '.join(far)}")] if far else lines

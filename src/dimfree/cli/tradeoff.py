@@ -100,7 +100,7 @@ def _run(given: dict[str, Any]) -> "Tradeoff":
 
 
 def _show(found: "Tradeoff", json: bool) -> None:
-    """The table, or the JSON, is the product: stdout. Conditions and the knee in words are talk: stderr."""
+    """Print the table, or the JSON, to stdout; conditions and the knee in words to stderr."""
     from rich.console import Console
 
     console = Console()

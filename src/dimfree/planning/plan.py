@@ -1,32 +1,42 @@
-"""`dimfree.plan`: given three of n, d, epsilon and accuracy, it finds the fourth. It reads no data."""
+"""Find the fourth of n, d, epsilon and accuracy, given three of them: `dimfree.plan`. No data are read."""
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from dimfree._validate import check_between, check_callable, check_probability
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree._validate import check_between, check_callable, check_positive, check_probability
+from dimfree.accounting.budget import CHANGED_RECORDS, Budget, Neighbours
 from dimfree.errors import InvalidParameter
+from dimfree.paper.bounds import Limit, fingerprinting_lower_bound, packing_lower_bound
+from dimfree.paper.sample_sizes import (
+    Need,
+    customised_records,
+    easy_instance_records,
+    folklore_records,
+    known_covariance_records,
+    plan_records,
+    unknown_covariance_records,
+)
 from dimfree.planning.course import course
-from dimfree.planning.outlook import smallest_count, whole_mu
-from dimfree.planning.paper_bounds.stated import limits_of, needs_of
+from dimfree.planning.outlook import whole_mu
 from dimfree.planning.plan_card import Plan
-from dimfree.planning.predict import Prediction, predict
-from dimfree.planning.question import MOST_RECORDS, Objective, Question, planned_objective
-from dimfree.planning.solve import MOST_SOLVED, least_epsilon, least_records, most_columns
+from dimfree.planning.predict import predict
+from dimfree.planning.question import Objective, Prediction, Question, planned_objective
+from dimfree.planning.solve import MOST_SOLVED, Search, Tell
 from dimfree.planning.spread import ANY_UNITS, spread_of
 
 __all__ = ["Plan", "plan"]
 
 ACCURACIES = (1e-70, 1e70)  # outside this range squares of ratios overflow
 UNKNOWNS = ("n", "d", "epsilon", "accuracy")
-_LIKELY = 1.4  # times the noise of a release that knows everything: about that of one that knows nothing
 _NO_MORE = "no more columns were tried"
+_KNOWN = (known_covariance_records, customised_records, plan_records, folklore_records)
+_UNKNOWN = (unknown_covariance_records, easy_instance_records)
 
-Tell = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
+Bound = TypeVar("Bound", Need, Limit)
 
 
 @np.errstate(all="ignore")  # overflow raises InvalidParameter
@@ -45,12 +55,14 @@ def plan(
     tails: Literal["heavy", "gaussian"] = "heavy",
     failure_probability: float = 0.01,
     confidence: float = 0.95,
+    time_limit: float = 60.0,
     tell: Tell = lambda *_: None,
 ) -> Plan:
-    """What to expect of `release_mean`, before there are records. It reads no data.
+    """Predict what `release_mean` will do, before there are records. No data are read.
 
     Leave out exactly one of n, d, epsilon and accuracy: it is found, and rounded to the safe side within 2 % (n and
-    epsilon up, d down).
+    epsilon up, d down). Predictions run the program of `release_mean` on simulated records: Gaussian, uncorrelated,
+    with means about ten standard deviations from 0.
 
     Parameters
     ----------
@@ -83,6 +95,9 @@ def plan(
         As in `Options`.
     confidence : float, default 0.95
         Confidence of the second error figure, a distance that is rarely exceeded.
+    time_limit : float, default 60
+        Seconds after which a search for n, d or epsilon stops. The plan then has the best value that was found, which
+        meets the accuracy, and `prediction.remark` says that the search stopped.
     tell : callable, optional
         Called as tell(what, done, total) to show progress.
 
@@ -93,7 +108,7 @@ def plan(
     Raises
     ------
     InvalidParameter
-        If none or several of the four are left out, or if no value reaches the accuracy.
+        If none or several of the four are left out, or if no value reaches the accuracy, or none in the time limit.
 
     Examples
     --------
@@ -107,6 +122,7 @@ def plan(
     if spectrum is None and objective != "relative":
         raise InvalidParameter("Expected spectrum=… as well: a name such as 'S1', or an array of standard deviations.")
     confidence = check_probability("confidence", confidence)
+    time_limit = check_positive("time_limit", time_limit)
     check_callable("tell", tell)
     spectrum = ANY_UNITS if spectrum is None else spectrum
     if not isinstance(spectrum, str):
@@ -122,12 +138,13 @@ def plan(
         rules = (knowledge, outliers, tails, failure_probability, objective)
         return Question(at["n"], stddevs, budget, relation, *rules)
 
-    question = ask() if missing == "accuracy" else _solved(missing, ask, accuracy or 0.0, _Steps(tell))
-    return _written(missing, question, spread_of(spectrum, question.dimension)[1], confidence)
+    search = Search(missing, ask, accuracy or 0.0, tell, time_limit)
+    question, remark = (ask(), "") if missing == "accuracy" else search.solved()
+    return _written(missing, question, spread_of(spectrum, question.dimension)[1], confidence, remark)
 
 
 def _missing(given: dict[str, Any]) -> str:
-    """The one of the four that is left out."""
+    """Return the one of the four that is left out."""
     missing = [name for name in UNKNOWNS if given[name] is None]
     if not missing:
         raise InvalidParameter(f"Expected one of {', '.join(UNKNOWNS)} to be left out, to be found; all are given.")
@@ -137,95 +154,54 @@ def _missing(given: dict[str, Any]) -> str:
     return missing[0]
 
 
-class _Steps:
-    """Reports which value is being tried."""
-
-    def __init__(self, tell: Tell) -> None:
-        self._tell, self._done = tell, 0
-
-    def next(self, what: str) -> None:
-        self._tell(what, self._done, max(10, self._done + 1))
-        self._done += 1
-
-
-def _solved(missing: str, ask: Callable[..., Question], aim: float, steps: _Steps) -> Question:
-    """The question whose predicted error meets the accuracy asked for."""
-
-    def error(value: float) -> float:
-        steps.next(f"trying {missing} = {value:.6g}")
-        return predict(ask(**{missing: value})).error
-
-    if missing == "n":
-        first = ask(n=1)
-        fewest = smallest_count(first)
-        if not fewest:
-            raise InvalidParameter("Expected a budget at which some number of records is not refused: raise epsilon.")
-        fewest = max(fewest, math.ceil((first.sampling / aim) ** 2))
-
-        def records(n: float, found: float) -> float:
-            """Where a/n + b/n² is the square of the aim: sampling, and noise."""
-            a, b = first.sampling**2, found**2 * n**2 - first.sampling**2 * n
-            return (a + math.sqrt(a**2 + 4 * aim**2 * max(b, 0.0))) / (2 * aim**2)
-
-        guess = records(1.0, math.hypot(first.sampling, _likely_noise(first)))
-        return ask(n=least_records(error, aim, fewest, math.ceil(min(guess, MOST_RECORDS)), records))
-    if missing == "epsilon":
-        probe = ask(epsilon=1.0)
-        if probe.sampling >= aim:
-            raise InvalidParameter(
-                f"Expected accuracy={aim!r} to be above {probe.sampling:.4g}, the sampling error of so many records, "
-                "which no epsilon lowers. Ask for a larger error, or for more records."
-            )
-        room = math.sqrt(aim**2 - probe.sampling**2)
-
-        def budgets(epsilon: float, found: float) -> float:
-            """Where the noise, as 1/epsilon, is all that the sampling error leaves of the aim."""
-            return epsilon * math.sqrt(max(found**2 - probe.sampling**2, 0.0)) / room
-
-        return ask(epsilon=least_epsilon(error, aim, probe.dimension, _likely_noise(probe) / room, budgets))
-    return ask(d=most_columns(error, aim, ask(d=1).knowledge))
-
-
-def _likely_noise(question: Question) -> float:
-    """About how much noise: ‖σ‖₁/(n·mu), and as much again for the tests and for what is not known."""
-    moves = 1 if question.relation is Neighbours.ADD_REMOVE else 2
-    return _LIKELY * moves * float(question.stddevs.sum()) / (question.count * whole_mu(question.budget))
-
-
 def free_at(question: Question, prediction: Prediction) -> float:
-    """The n above which noise is below the sampling error: ‖σ‖₁²/(‖σ‖₂²·mu²), mu the precision of the whole budget.
+    """Return the n above which noise is below the sampling error: ‖σ‖₁²/(‖σ‖₂²·mu²), mu of the whole budget.
 
     From noise² ≈ ‖σ‖₁²/(n·mu)² <= sampling² = ‖σ‖₂²/n. Four times as many under replace-one, where the sensitivity of a
     sum is doubled. ‖σ‖₁²/‖σ‖₂² is at most d. Objective "relative": by the predicted noise, which falls as 1/n.
     """
     if question.objective == "relative" and not prediction.refused:
         return question.count * (prediction.noise / prediction.sampling) ** 2
-    spread, moves = question.stddevs, 1 if question.relation is Neighbours.ADD_REMOVE else 2
+    spread = question.stddevs
     rank = float(spread.sum() ** 2 / np.square(spread).sum())
-    return rank * (moves / whole_mu(question.budget)) ** 2
+    return rank * (CHANGED_RECORDS[question.relation] / whole_mu(question.budget)) ** 2
 
 
-def _written(missing: str, question: Question, name: str, confidence: float) -> Plan:
+def _stated(bounds: Sequence[Callable[..., Bound]], *given: object) -> tuple[Bound, ...]:
+    """Return the bounds that are proved for these numbers."""
+    found = []
+    for bound in bounds:
+        with suppress(InvalidParameter):
+            found.append(bound(*given))
+    return tuple(found)
+
+
+def _written(missing: str, question: Question, name: str, confidence: float, remark: str) -> Plan:
     prediction = predict(question, confidence)
     if missing == "d" and question.dimension == MOST_SOLVED[question.knowledge]:
-        prediction = replace(prediction, remark=_NO_MORE)
-    threshold = free_at(question, prediction)
+        remark = _NO_MORE
+    threshold, known = free_at(question, prediction), question.knowledge == "covariance"
+    budget, sufficient = question.budget, _KNOWN if known else _UNKNOWN
+    aim = question.stddevs, prediction.error, budget.epsilon
     return Plan(
         solved_for=missing,
         n=question.count,
         d=question.dimension,
         spectrum=name,
-        epsilon=question.budget.epsilon,
-        delta=question.budget.delta,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
         accuracy=prediction.error,
         neighbours=str(question.relation),
         objective=question.objective,
         knowledge=question.knowledge,
         confidence=confidence,
-        prediction=prediction,
+        prediction=replace(prediction, remark=remark) if remark else prediction,
         course=course(question),
         free_at=threshold,
         free=question.count >= threshold,
-        needs=() if question.objective == "relative" else needs_of(question, prediction.error, confidence),
-        limits=limits_of(question, prediction.error),
+        needs=() if question.objective == "relative" else _stated(sufficient, *aim, budget.delta, 1 - confidence),
+        limits=(
+            *_stated([fingerprinting_lower_bound], *aim, budget.delta),
+            *_stated([packing_lower_bound], *aim),
+        ),
     )

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dimfree.accounting.budget import weak_guarantee
+from dimfree.paper.bounds import Limit
+from dimfree.paper.sample_sizes import Need
 from dimfree.planning.course import Course
-from dimfree.planning.paper_bounds.lower_bound import Limit
-from dimfree.planning.paper_bounds.sample_size import Need
 from dimfree.planning.question import Prediction
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class Plan:
         unit = "of each column's standard deviation (root mean square over the columns)"
         words = unit if self.objective == "relative" else "(root mean square)"
         return f"{expected.error:.4g} {words}, within {expected.error_within:.4g} with confidence " + (
-            f"{self.confidence:g}; by {expected.how}{remark}"
+            f"{self.confidence:g}; by simulation{remark}"
         )
 
     def _promise(self) -> list[tuple[str, str]]:

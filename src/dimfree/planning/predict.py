@@ -1,4 +1,4 @@
-"""How far from the mean `release_mean` will be, before there are any records: its own program, on simulated records."""
+"""Predict the error of `release_mean` before there are any records: run its own program on simulated records."""
 
 import math
 import warnings
@@ -10,77 +10,85 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree._validate import check_probability
-from dimfree.accounting.several_runs.costs import AnyCosts
-from dimfree.planning.outlook import is_enough, run_of
+from dimfree.accounting.events import Costs
+from dimfree.errors import InvalidParameter
+from dimfree.planning.outlook import is_enough, simulated_run
 from dimfree.planning.question import Prediction, Question
-from dimfree.planning.simulated_table import SEED, MirroredNoise, simulated_records
 from dimfree.programs.run import TOO_FEW
 from dimfree.release import complete
 from dimfree.results.quantiles import length_quantile
 
-MOST_COLUMNS = 200_000  # that are simulated
+MAX_COLUMNS = 200_000  # that are simulated
 TOO_FEW_COLUMNS = "Too few records for objective='relative' with so many columns at this budget."
-TOO_WIDE = f"A table of more than {MOST_COLUMNS} columns is not simulated."
-_PAIRS, _COLUMNS, _CERTAINTY = (
-    (2, 12),
-    2_000,
-    0.05,
-)  # pairs of runs, of so many columns; the standard error that ends them
-NAMES = {"nothing": "dimfree", "covariance": "dimfree known"}
-TOLD = {"nothing": "nothing", "covariance": "σ"}
+REFUSED = "refused"
+_MAX_PAIRS, _COLUMNS_PER_PREDICTION = 12, 2_000  # pairs of runs; one pair is enough for so many columns
+_ENOUGH_PAIRS, _STANDARD_ERROR = 4, 0.05  # of the mean square error, relative: no more pairs are run below it
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What some seeded runs released; none of them saw a person.
+    """What seeded runs on simulated records released.
 
     `variances` of the noise of each column, as the releases state it; `bias`: mean squared error that mirrored noise
-    does not cancel; `ledgers` and `method` of the runs that took the most frequent way; `refusal`: of most runs.
+    does not cancel; `ledgers` and `method` of the runs that used the most frequent estimator; `refusal` of most runs.
     """
 
     variances: Floats
     bias: float
     method: str
-    ledgers: tuple[AnyCosts, ...]
+    ledgers: tuple[Costs, ...]
     refusal: str | None = None
 
 
 def predict(question: Question, confidence: float = 0.95) -> Prediction:
-    """The expected error of `release_mean` on Gaussian records: root mean square, and the length kept with confidence.
+    """Return the expected error of `release_mean` on Gaussian records: root mean square, and a quantile.
 
-    It speaks of releases that pass; `course` says how likely that is. The same question has the same answer.
+    It is the error of releases that are not refused; `course` gives their probability. The same question has the same
+    answer.
     """
-    level = check_probability("confidence", confidence)
-    if not is_enough(question):
-        return _without(question, TOO_FEW_COLUMNS if question.objective == "relative" else TOO_FEW, refused=True)
-    if question.dimension > MOST_COLUMNS:
-        return _without(question, TOO_WIDE)
-    found = simulated(question)
+    level, found = check_probability("confidence", confidence), simulated(question)
+    sampling, noise = question.sampling, float(found.variances.sum())
     if found.refusal is not None:
-        return _without(question, found.refusal, refused=True)
-    return _predicted(question, found, level)
+        return Prediction(sampling, math.inf, 0.0, math.inf, math.inf, refused=True, remark=found.refusal)
+    total = question.stddevs**2 / question.count + found.variances * (1 + found.bias / noise)
+    return Prediction(
+        sampling,
+        math.sqrt(noise),
+        math.sqrt(found.bias),
+        math.sqrt(sampling**2 + noise + found.bias),
+        length_quantile(total, level),
+    )
 
 
 @lru_cache(maxsize=128)
 def simulated(question: Question) -> Simulated:
-    """Pairs of runs with mirrored noise, until their mean square error is known well enough."""
-    fewest, most = _PAIRS
+    """Run pairs with mirrored noise until their mean square error is known well enough."""
+    if question.dimension > MAX_COLUMNS:
+        raise InvalidParameter(f"Expected at most {MAX_COLUMNS} columns: wider tables are not simulated.")
+    if not is_enough(question):
+        return _refused(question, TOO_FEW_COLUMNS if question.objective == "relative" else TOO_FEW)
+    fewest = 1 if question.dimension > _COLUMNS_PER_PREDICTION else 2
     found, refusals, errors = list[_Run](), list[str](), list[float]()
-    for draw in range(int(np.clip(_COLUMNS // question.dimension, fewest, most))):
+    for draw in range(int(np.clip(_COLUMNS_PER_PREDICTION // question.dimension, fewest, _MAX_PAIRS))):
         pair = [_run(question, draw, sign) for sign in (1, -1)]
         refusals += [run.refusal for run in pair if run.refusal is not None]
         if all(run.refusal is None for run in pair):
             found += pair
-            errors.append(question.sampling**2 + _squares(pair))
-        if len(errors) > fewest and np.std(errors, ddof=1) < _CERTAINTY * math.sqrt(len(errors)) * np.mean(errors):
+            errors.append(question.sampling**2 + sum(run.noise for run in pair) / 2 + _bias(*pair))
+        if len(errors) >= _ENOUGH_PAIRS and np.std(errors, ddof=1) < _STANDARD_ERROR * len(errors) ** 0.5 * np.mean(
+            errors
+        ):
             break
-    if len(errors) <= len(refusals) / 2 or not errors:
-        return Simulated(np.zeros(question.dimension), 0.0, "refused", (), refusals[0])
+    if len(errors) <= len(refusals) / 2:
+        return _refused(question, refusals[0])
     method = Counter(run.method for run in found).most_common(1)[0][0]
-    ledgers = tuple(run.ledger for run in found if run.method == method)
-    variances = np.mean([run.variances for run in found], axis=0)
-    bias = np.mean([_uncancelled(found[i : i + 2]) for i in range(0, len(found), 2)])
-    return Simulated(variances, float(bias), method, ledgers)
+    ledgers = tuple(run.ledger for run in found if run.ledger is not None and run.method == method)
+    bias = np.mean([_bias(*found[i : i + 2]) for i in range(0, len(found), 2)])
+    return Simulated(np.mean([run.variances for run in found], axis=0), float(bias), method, ledgers)
+
+
+def _refused(question: Question, why: str) -> Simulated:
+    return Simulated(np.zeros(question.dimension), 0.0, REFUSED, (), why)
 
 
 @dataclass(frozen=True)
@@ -88,46 +96,25 @@ class _Run:
     variances: Floats
     error: Floats
     method: str
-    ledger: AnyCosts
+    ledger: Costs | None
     refusal: str | None
+
+    @property
+    def noise(self) -> float:
+        return float(self.variances.sum())
 
 
 def _run(question: Question, draw: int, sign: int) -> _Run:
-    rows, mean = simulated_records(question.stddevs, question.count, draw)
-    request, run = run_of(question, rows, MirroredNoise(SEED + draw, sign))
+    request, run, mean = simulated_run(question, draw, sign)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a weak guarantee: a plan states it in words
+        warnings.simplefilter("ignore")  # of a weak guarantee: the plan has a row for it
         found = complete(run, request, {})
     if found.refused:
-        return _Run(mean, mean, found.method, found.ledger, found.refusal)
+        return _Run(mean, mean, found.method, None, found.refusal)
+    assert isinstance(found.ledger, Costs)  # of one run
     return _Run(found.noise_stddev**2, found.mean - mean, found.method, found.ledger, None)
 
 
-def _uncancelled(pair: list[_Run]) -> float:
-    return float((((pair[0].error + pair[1].error) / 2) ** 2).sum())
-
-
-def _squares(pair: list[_Run]) -> float:
-    return float(np.mean([run.variances.sum() for run in pair])) + _uncancelled(pair)
-
-
-def _predicted(question: Question, found: Simulated, level: float) -> Prediction:
-    noise, sampling = float(found.variances.sum()), question.sampling
-    total = question.stddevs**2 / question.count + found.variances * (1 + found.bias / noise)
-    return Prediction(
-        NAMES[question.knowledge],
-        TOLD[question.knowledge],
-        sampling,
-        math.sqrt(noise),
-        math.sqrt(found.bias),
-        math.sqrt(sampling**2 + noise + found.bias),
-        length_quantile(total, level),
-        "simulation",
-    )
-
-
-def _without(question: Question, remark: str, *, refused: bool = False) -> Prediction:
-    """No answer: a refusal, or more than can be simulated."""
-    name, told, infinite = NAMES[question.knowledge], TOLD[question.knowledge], math.inf
-    how = "closed form" if refused else "cannot"
-    return Prediction(name, told, question.sampling, infinite, 0.0, infinite, infinite, how, refused, remark)
+def _bias(one: _Run, mirrored: _Run) -> float:
+    """Return the squared length of what mirrored noise does not cancel."""
+    return float((((one.error + mirrored.error) / 2) ** 2).sum())

@@ -1,6 +1,6 @@
-"""What is asked before there are data, and how an answer is written down: public numbers only."""
+"""A question before there are records, and its answer: public numbers only."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -26,10 +26,9 @@ MOST_RECORDS = 10**10
 
 
 def planned_objective(objective: str, knowledge: str, spectrum: object) -> str:
-    """What "auto" stands for: "relative", as for a table with named columns, unless something is said of the spread.
+    """Return what "auto" stands for: "relative", as for a table with named columns, unless the SDs are given.
 
-    Such a release needs no spectrum. Standard deviations, or a known covariance, ask for the Euclidean error, as an
-    array without names has it.
+    Standard deviations, or a known covariance, ask for the Euclidean error, as for an array without names.
     """
     if check_choice("objective", objective, get_args(Objective)) != "auto":
         return objective
@@ -38,11 +37,11 @@ def planned_objective(objective: str, knowledge: str, spectrum: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """So many records with these standard deviations, this budget: how far from the mean will `release_mean` be?
+    """Sample size, standard deviations and budget of a release whose error is to be predicted.
 
-    `stddevs` are those of the columns, in any order; columns are taken as uncorrelated and Gaussian. Equal questions
-    are equal keys. With objective "relative" units do not matter: each column is d^{-1/2} wide, so that a Euclidean
-    length is a root mean square over the columns, each in its own standard deviations.
+    `stddevs` are those of the columns, in any order; columns are uncorrelated and Gaussian. Equal questions are equal
+    keys. With objective "relative" units do not matter: each column has SD d^{-1/2}, so that a Euclidean length is a
+    root mean square over the columns, each in its own standard deviations.
     """
 
     count: int
@@ -85,11 +84,8 @@ class Question:
 
     @property
     def sampling(self) -> float:
-        """(tr Σ / n)^{1/2}: the error of the plain mean of the records, which nobody may see."""
+        """(tr Σ / n)^{1/2}: the error of the sample mean, which is not private."""
         return float(np.linalg.norm(self.stddevs)) / float(np.sqrt(self.count))
-
-    def knowing(self, knowledge: str) -> "Question":
-        return replace(self, knowledge=knowledge)
 
     @cached_property
     def _key(self) -> tuple[object, ...]:
@@ -109,19 +105,16 @@ class Question:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What to expect of one estimator: root mean squares of Euclidean lengths, and a length that is rarely exceeded.
+    """The expected error of a release: root mean square Euclidean lengths, and a length that is rarely exceeded.
 
-    error² = sampling² + noise² + bias². `how` is "closed form", "simulation" (public, seeded) or "cannot"; where an
-    estimator would refuse, or nothing can be said, errors are infinite and `remark` says why.
+    error² = sampling² + noise² + bias². If the release would be refused, error and noise are infinite and `remark` is
+    the reason.
     """
 
-    name: str
-    told: str
     sampling: float
     noise: float
     bias: float
     error: float
     error_within: float
-    how: str
     refused: bool = False
     remark: str = ""

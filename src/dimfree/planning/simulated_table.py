@@ -1,33 +1,38 @@
-"""A table of few simulated records that stand for many: real programs run on it, and no person is in it.
+"""A table of a few simulated records, each of which stands for many: real programs run on it before there are records.
 
 m records stand for n: whatever the kernel adds up is multiplied by n/m before noise is added. A secret sample has the
 same records, which then stand for fewer. The records come in pairs about their mean and have the exact variances, so
 that the error of an answer about that mean is noise and bias; the sampling error is known in closed form.
+
+The table draws its records and its noise itself, from public seeds, and accepts neither: no real record and no private
+coin can get into it. It overrides, of the kernel: the session (`_exact`: records stand for many; `_charge`: each
+purpose has its own noise; `_test`: the stability test passes); and the samples of a view, which take no records away.
 """
 
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Branch
+from dimfree.accounting.events import Branch, Gaussian
 from dimfree.data.blocks import Mask
 from dimfree.data.records import Records
 from dimfree.kernel import Lookout, OuterProducts, Pairs, PrivateTable, RingPairs, Session, View
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.session import Phase
+from dimfree.kernel.session import ChargedNoise, Phase
 from dimfree.noise import SeededNoise
 from dimfree.planning.spectra import DISTANCE
 from dimfree.shapes import Shape
 from dimfree.simulation import public_simulation
 
 SEED = 20250607
-ENTRIES, LEAST_ROWS, MOST_ROWS = 2**17, 96, 2048  # of a simulated table
-PAIRED, MULTIPLIED = 512, 128  # records whose distances are taken, and whose outer products: their cost is square
+ENTRIES, MIN_ROWS, MAX_ROWS = 2**17, 96, 2048  # of a simulated table
+PAIRED, MULTIPLIED = 512, 128  # records whose distances are computed, and whose outer products: the cost is square
 
 
 class MirroredNoise(SeededNoise):
@@ -35,16 +40,22 @@ class MirroredNoise(SeededNoise):
 
     def __init__(self, seed: int, sign: int) -> None:
         super().__init__(seed)
-        self._sign = sign
+        self._seed, self._sign = seed, sign
+        self._streams = dict[str, MirroredNoise]()
 
     def gaussian(self, stddev: float, size: int) -> Integers:
         return self._sign * super().gaussian(stddev, size)
 
+    def stream(self, purpose: str) -> "MirroredNoise":
+        """Return the noise of one purpose: a search that takes longer in one of the runs does not shift the others."""
+        seed = self._seed + (crc32(purpose.encode()) << 32)
+        return self._streams.setdefault(purpose, MirroredNoise(seed, self._sign))
+
 
 def simulated_records(stddevs: Floats, count: int, draw: int) -> tuple[Floats, Floats]:
-    """(records that stand for `count`, their mean): Gaussian, far from zero, so that shrinking gains nothing."""
+    """Return (records that stand for `count`, their mean): Gaussian, far from zero, so that shrinking gains nothing."""
     coins, columns = public_simulation([SEED, draw]), len(stddevs)
-    rows = min(count, max(LEAST_ROWS, min(MOST_ROWS, ENTRIES // columns)))
+    rows = min(count, max(MIN_ROWS, min(MAX_ROWS, ENTRIES // columns)))
     half = coins.normal(size=(max(1, rows // 2), columns))
     half *= stddevs / np.sqrt((half**2).mean(axis=0))
     direction = coins.normal(size=columns)
@@ -53,14 +64,28 @@ def simulated_records(stddevs: Floats, count: int, draw: int) -> tuple[Floats, F
 
 
 class SimulatedTable(PrivateTable):
-    """Simulated records that stand for `count`."""
+    """Simulated records that stand for `count`, and simulated noise.
 
-    __slots__ = ("_count",)
+    Attributes
+    ----------
+    mean : ndarray
+        The mean of the simulated records.
+    """
+
+    __slots__ = ("_count", "mean")
 
     def __init__(
-        self, rows: Floats, count: int, shape: Shape, budget: Budget, relation: Neighbours, noise: SeededNoise
+        self,
+        stddevs: Floats,
+        count: int,
+        shape: Shape,
+        budget: Budget,
+        relation: Neighbours,
+        draw: int = 0,
+        sign: int = 1,
     ) -> None:
-        super().__init__(Space(Records(rows, None), shape), budget, relation, noise)
+        rows, self.mean = simulated_records(stddevs, count, draw)
+        super().__init__(Space(Records(rows, None), shape), budget, relation, MirroredNoise(SEED + draw, sign))
         self._count = count
 
     @property
@@ -72,7 +97,7 @@ class SimulatedTable(PrivateTable):
 
 
 class SimulatedSession(Session):
-    """A run on simulated records, each of which stands for so many `times`. Its stability test passes."""
+    """A run on simulated records, each of which stands for `times` records. Its stability test passes."""
 
     __slots__ = ("_times", "_whole")
 
@@ -81,7 +106,7 @@ class SimulatedSession(Session):
         super().__init__(space, *rest)
 
     def standing_for(self, times: float) -> "SimulatedSession":
-        """The same run, in which each record stands for so many."""
+        """Return the same run, with the same charges, in which each record stands for so many."""
         part = _Part.__new__(_Part)
         for name in Session.__slots__:
             if name != "_phase":
@@ -92,6 +117,11 @@ class SimulatedSession(Session):
     def take(self, branch: Branch) -> View:
         super().take(branch)
         return SimulatedView(self, self._space)
+
+    def _charge(self, event: Gaussian) -> ChargedNoise:
+        super()._charge(event)
+        assert isinstance(self._noise, MirroredNoise)  # `SimulatedTable`
+        return ChargedNoise(event, self._noise.stream(event.purpose))
 
     def _exact(self, statistic: Any) -> Any:
         return self._times * statistic
@@ -110,7 +140,7 @@ class _Part(SimulatedSession):
     __slots__ = ()
 
     @property
-    def _phase(self) -> Phase:  # type: ignore[override]
+    def _phase(self) -> Phase:
         return self._whole._phase
 
     @_phase.setter
@@ -128,11 +158,11 @@ class SimulatedView(View):
         return SimulatedView(self._session._whole, super().of_all()._space)
 
     def nested_samples(self, rates: tuple[float, float], sizes: tuple[int, int], capacity: int) -> tuple[View, View]:
-        core, early = (self._sampled(min(rate, 1.0)) for rate in rates)
+        core, early = (self._sampled(rate) for rate in rates)
         return early, core._fewer(PAIRED)
 
     def poisson_sample(self, rate: float) -> View:
-        return self._sampled(min(rate, 1.0))
+        return self._sampled(rate)
 
     def pairs(self, capacity: int) -> Pairs:
         return super().pairs(0)
@@ -141,18 +171,18 @@ class SimulatedView(View):
         return super().ring(0)
 
     def outer_products(self, lookout: Lookout) -> OuterProducts:
-        """Columns are uncorrelated: what two have in common by chance grows with the root of the number of records."""
+        """Columns are uncorrelated: sums of products of two columns grow with the root of the number of records."""
         fewer = self._fewer(MULTIPLIED)
         products, root = View.outer_products(fewer, lookout), np.sqrt(fewer._session._times)
         exact = products._outer
-        products._outer = cache(lambda: _beside_divided(exact(), root))
+        products._outer = cache(lambda: _divide_off_diagonal(exact(), root))
         return products
 
     def _sampled(self, rate: float) -> "SimulatedView":
-        return SimulatedView(self._session.standing_for(rate * self._session._times), self._space)
+        return SimulatedView(self._session.standing_for(min(rate, 1.0) * self._session._times), self._space)
 
     def _fewer(self, most: int) -> "SimulatedView":
-        """The first records, which stand for all."""
+        """Return the first records, which stand for all."""
         if self._space.count <= most:
             return self
         first = self._space.records.chosen(np.arange(self._space.count) < most)
@@ -163,7 +193,7 @@ class SimulatedView(View):
         return SimulatedView(self._session, space, among)
 
 
-def _beside_divided(outer: Integers, root: float) -> Integers:
-    beside = outer / root
-    np.fill_diagonal(beside, outer.diagonal())
-    return np.rint(beside).astype(np.int64)
+def _divide_off_diagonal(outer: Integers, divisor: float) -> Integers:
+    divided = outer / divisor
+    np.fill_diagonal(divided, outer.diagonal())
+    return np.rint(divided).astype(np.int64)

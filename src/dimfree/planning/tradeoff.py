@@ -331,8 +331,6 @@ def _rows(axis: str, values: Sequence[float], questions: Sequence[Question], tel
     for step, (at, question) in enumerate(zip(values, questions, strict=True)):
         tell(f"{axis} = {shown(axis, at)}", step, len(values))
         found = predict(question)
-        if found.how == "cannot":
-            raise InvalidParameter(found.remark)
         if found.refused:
             yield TradeoffRow(at, None, question.sampling, None, True)
         else:

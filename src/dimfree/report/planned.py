@@ -1,6 +1,6 @@
-"""Planned and actual noise: the prediction of `dimfree plan` from public numbers, and the noise that was drawn.
+"""Compare planned and actual noise: the prediction of `dimfree plan` from public numbers, and that of the release.
 
-The number of records is the released (or public) one; the spread of the columns is the given or the released one.
+The number of records is the released or public one; the SDs of the columns are the given or the released ones.
 """
 
 import math
@@ -9,19 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dimfree._types import Floats
 from dimfree.accounting.several_runs.costs import runs_of
 from dimfree.errors import InvalidParameter
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Question
 from dimfree.results.release import Release
 
-KNOWLEDGE = {
-    "auto": "nothing",
-    "columns": "nothing",
-    "recentred": "covariance",
-    "stable": "covariance",
-    "soft": "covariance",
-}
+KNOWLEDGE = {"auto": "nothing", "columns": "nothing", "recentred": "covariance", "stable": "covariance"}
 MOST_SIMULATED = 1000  # columns; more would take longer than the rest of the report
 RULES = ("outliers", "tails", "failure_probability")
 
@@ -34,7 +29,6 @@ class Planned:
     sampling: float
     actual: float
     count: int
-    how: str
 
     @property
     def ratio(self) -> float:
@@ -44,7 +38,7 @@ class Planned:
 def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | str:
     """The prediction, or the reason why there is none. `rules` are the options of the release where they are known."""
     if release.method not in KNOWLEDGE:
-        return f"The plan does not speak of the method “{release.method}”."
+        return f"There is no plan for the method “{release.method}”."
     if release.parameters.get("objective") == "relative":
         return (
             "Columns have units of their own: there is no length to compare. See `dimfree plan --objective relative`."
@@ -58,9 +52,7 @@ def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | st
     return _compared(release, spread, max(1, round(count)), rules)
 
 
-def _compared(
-    release: Release, spread: np.ndarray[tuple[int, ...], np.dtype[np.float64]], count: int, rules: Mapping[str, object]
-) -> Planned | str:
+def _compared(release: Release, spread: Floats, count: int, rules: Mapping[str, object]) -> Planned | str:
     own = runs_of(release.ledger)[-1].budget  # of one group: without the cost of the shared shape
     options = {name: rules[name] for name in RULES if name in rules}
     try:
@@ -74,10 +66,10 @@ def _compared(
         )
         expected = predict(question)
     except InvalidParameter:
-        return "The released numbers lie outside what the plan can answer for."
+        return "The released numbers lie outside the range of the plan."
     if not math.isfinite(expected.noise):
-        return "By its own numbers the plan expected a refusal; this release was luckier."
-    return Planned(expected.noise, expected.sampling, _length(release), count, expected.how)
+        return "By its public numbers the plan expected a refusal, but the release was not refused."
+    return Planned(expected.noise, expected.sampling, _length(release), count)
 
 
 def _length(release: Release) -> float:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dimfree.accounting.lifting import after_lifting
 from dimfree.errors import InvalidParameter
-from dimfree.planning.paper_bounds.lower_bound import BUCKETS, fingerprinting_lower_bound
-from dimfree.planning.paper_bounds.sample_size import (
+from dimfree.paper.bounds import BUCKETS, fingerprinting_lower_bound
+from dimfree.paper.sample_sizes import (
     Need,
     customised_records,
     easy_instance_records,

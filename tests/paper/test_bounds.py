@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dimfree.accounting.precision import largest_mu
 from dimfree.errors import InvalidParameter
-from dimfree.planning.paper_bounds.lower_bound import BUCKETS, fingerprinting_lower_bound, packing_lower_bound
+from dimfree.paper.bounds import BUCKETS, fingerprinting_lower_bound, packing_lower_bound
 from dimfree.planning.spectra import spectrum
 
 spectra = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=20)
