@@ -210,9 +210,7 @@ def sentence_of(*args, **kwargs):
     return line
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [("--neighbours", "replace-one"), ("--core", "soft"), ("--stages", "0")]
-)
+@pytest.mark.parametrize(("option", "value"), [("--neighbours", "replace-one"), ("--core", "soft"), ("--stages", "0")])
 def test_options_that_groups_have_no_use_for(folder, option, value):
     assert f"{option} {value} cannot be used with --group-by" in sentence_of(option, value)
 
