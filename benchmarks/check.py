@@ -9,8 +9,8 @@ import statistics
 import sys
 from collections.abc import Iterator
 
-from dimfree.comparison.contestants import CONTESTANTS
-from dimfree.comparison.trials import scored
+from benchmarks.contestants import CONTESTANTS
+from benchmarks.trials import scored
 
 from benchmarks.accuracy.cells import FULL
 from benchmarks.accuracy.field_cells import field_cells

@@ -13,13 +13,13 @@ from benchmarks.accuracy.worlds import DATA, World, world
 from dimfree import Isotropic, Options
 
 GAUSSIAN = Options(outliers=0.0, tails="gaussian")
-ALONE = Options(core="stable", stages=0)  # no recentring
-GAUSSIAN_ALONE = replace(GAUSSIAN, core="stable", stages=0)
+ALONE = Options()  # no recentring
+GAUSSIAN_ALONE = GAUSSIAN
 REPLACE = {"neighbours": "replace-one"}
 NOTHING = {"covariance": None}  # known
 ESTIMATORS: dict[str, dict[str, Any]] = {  # keywords of release_mean
-    "basic": {"options": replace(GAUSSIAN, core="basic")},
-    "soft": {"options": replace(GAUSSIAN, core="soft")},
+    "basic": {"options": GAUSSIAN},
+    "soft": {"options": GAUSSIAN},
     "stable": {"options": GAUSSIAN_ALONE},
     "stable, robust defaults": {"options": ALONE},
     "stable, replace-one": {**REPLACE, "options": GAUSSIAN_ALONE},

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from dimfree.comparison.points import Point
-from dimfree.comparison.worlds import Synthetic
-
 from benchmarks.accuracy.cells import few
 from benchmarks.accuracy.running import DELTA
+from benchmarks.trials import Point
+from benchmarks.worlds import Synthetic
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.planning.spectra import SPECTRA
 
@@ -30,8 +29,7 @@ class FieldCell:
 
     @property
     def point(self) -> Point:
-        world, budget = Synthetic(self.spectrum, self.dimension), Budget(EPSILON, DELTA)
-        return Point(self.count, world, self.count, budget, Neighbours.parse(self.neighbours))
+        return Point(Synthetic(self.spectrum, self.dimension), self.count, EPSILON, DELTA, self.neighbours)
 
 
 def field_cells(trials: int) -> list[FieldCell]:

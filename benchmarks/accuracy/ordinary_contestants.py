@@ -29,7 +29,7 @@ class Ours:
 
 
 _RELATIVE, _TOTAL = {"objective": "relative"}, {"objective": "total"}
-_CORE = {**_TOTAL, "options": Options(core="stable")}  # the core route, whatever the number of records would choose
+_CORE = {**_TOTAL}  # the core route, whatever the number of records would choose
 OURS: dict[str, Ours] = {
     RELATIVE: Ours(_RELATIVE),
     EXACT: Ours(_RELATIVE, exact=True),
