@@ -9,15 +9,14 @@ import statistics
 import sys
 from collections.abc import Iterator
 
-from benchmarks.contestants import CONTESTANTS
-from benchmarks.trials import scored
-
-from benchmarks.accuracy.cells import FULL
 from benchmarks.accuracy.field_cells import field_cells
 from benchmarks.accuracy.ordinary_cells import OrdinaryCell
 from benchmarks.accuracy.ordinary_measuring import measure
+from benchmarks.accuracy.running import FULL
+from benchmarks.contestants import CONTESTANTS
 from benchmarks.pages import FOLDER
 from benchmarks.record import read_numbers
+from benchmarks.trials import scored
 
 TRIALS = 3
 WORST = 1.1

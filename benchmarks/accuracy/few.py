@@ -1,6 +1,6 @@
 """Few records, also of many columns: the share of answers, the error, and whether the stated noise is right.
 
-    python -m benchmarks.accuracy.few [--budget MINUTES] [--quick] [--draws N] [--cells PATTERN] [--keep FOLDER]
+python -m benchmarks.accuracy.few [--budget MINUTES] [--quick] [--draws N] [--cells PATTERN] [--keep FOLDER]
 """
 
 import argparse
@@ -65,7 +65,9 @@ def _figure(cell: Result) -> Figure:
 
 def _judge_noise(done: Sequence[Result]) -> Verdict:
     """Judge the root mean square of found over stated noise: neither above nor below by more than the bar."""
-    rows = {place(c): row["draws"]["found_over_stated"] for c in done if "floor" in c for row in c["estimators"].values()}
+    rows = {
+        place(c): row["draws"]["found_over_stated"] for c in done if "floor" in c for row in c["estimators"].values()
+    }
     found = {where: Figure.rms(ratios) for where, ratios in rows.items() if ratios}
     return judged_within("measured noise within 15 % of the stated one", HONEST, found)
 

@@ -138,12 +138,13 @@ def _everywhere(ours: Contestant, done: Sequence[Result]) -> Verdict:
 # --- The page
 
 _LEGEND = [
-    f"ε = {EPSILON:g}, δ = {DELTA:g} in total and exact accounting for every estimator; the same Gaussian draws, mean at",
-    "distance 10·sqrt(tr Σ); seeded noise (not private). Error: Euclidean distance from the true mean; medians, quartiles",
-    "in brackets. Refused releases are left out of these and counted; in verdicts a refusal is infinitely far off, and",
-    "brackets hold an exact 95 % interval of the median by order statistics (none below six draws). Ahead by intervals:",
-    "ours lies below that of every rival. floor: true mean and σ public, full budget; it clips hardly anything, so that a",
-    "tighter ball may get below it. np: the sample mean. Algorithm 1, 2: the paper's. ball: Algorithm 1 with M = I.",
+    f"ε = {EPSILON:g}, δ = {DELTA:g} in total and exact accounting for every estimator; the same Gaussian draws,",
+    "mean at distance 10·sqrt(tr Σ); seeded noise (not private). Error: Euclidean distance from the true mean;",
+    "medians, quartiles in brackets. Refused releases are left out of these and counted; in verdicts a refusal is",
+    "infinitely far off, and brackets hold an exact 95 % interval of the median by order statistics (none below six",
+    "draws). Ahead by intervals: ours lies below that of every rival. floor: true mean and σ public, full budget;",
+    "it clips hardly anything, so that a tighter ball may get below it. np: the sample mean. Algorithm 1, 2: the",
+    "paper's. ball: Algorithm 1 with M = I.",
 ]
 _PLACE = ("spectrum", "dimension", "count", "draws")
 _HEADER = ("spectrum", "d", "n", "draws")

@@ -130,13 +130,14 @@ def place(cell: Result) -> str:
 
 LEGEND = [
     "ε = 1 unless stated, δ = 1e-6, add-remove unless stated; mean at distance 10·sqrt(tr Σ); seeded noise (not",
-    "private). np, floor: median L2 error of the sample mean and of the oracle, which knows the true mean. error/floor,",
-    "error/np: median error over those, on the same draws. noise ratio: length of `noise_stddev` over the oracle's. from",
-    "sample mean: distance from the mean of the honest records over the length of the oracle's noise. found/stated: the",
-    "same over the length of the stated noise. Medians, quartiles in brackets, refused releases left out and counted. Of",
-    "bars: exact 95 % intervals of the median by order statistics (none below six draws), refusals infinitely far off.",
-    "Gross outliers lie at 100·sqrt(tr Σ); errors are from the mean of the honest law. Unknown scale: the standard",
-    "deviations given are 100 times too small. auto: no prior knowledge; known, recentred: known covariance.",
+    "private). np, floor: median L2 error of the sample mean and of the oracle, which knows the true mean.",
+    "error/floor, error/np: median error over those, on the same draws. noise ratio: length of `noise_stddev` over",
+    "the oracle's. from sample mean: distance from the mean of the honest records over the length of the oracle's",
+    "noise. found/stated: the same over the length of the stated noise. Medians, quartiles in brackets, refused",
+    "releases left out and counted. Of bars: exact 95 % intervals of the median by order statistics (none below six",
+    "draws), refusals infinitely far off. Gross outliers lie at 100·sqrt(tr Σ); errors are from the mean of the",
+    "honest law. Unknown scale: the standard deviations given are 100 times too small. auto: no prior knowledge;",
+    "known, recentred: known covariance.",
 ]
 _FIGURES = {
     "error_over_floor": "error/floor",
@@ -155,7 +156,9 @@ def report(result: Result) -> list[str]:
             lines += [f"## {section.capitalize()}", ""]
             lines += [line for figure in _FIGURES for line in _section(cells, figure)]
     probed = [cell for cell in result["cells"] if cell["section"] == PASSING]
-    words = "Honest draws, each run up to the bit of the stability test: the mean of its exact probability, and the least."
+    words = (
+        "Honest draws, each run up to the bit of the stability test: the mean of its exact probability, and the least."
+    )
     return [*lines, "## Passing", "", words, "", *_wide(probed, _chance)] if probed else lines[:-1]
 
 

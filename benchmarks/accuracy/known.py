@@ -1,6 +1,6 @@
 """Known covariance: every estimator against the floor, on the same draws.
 
-    python -m benchmarks.accuracy.known [--budget MINUTES] [--quick] [--draws N] [--cells PATTERN] [--keep FOLDER]
+python -m benchmarks.accuracy.known [--budget MINUTES] [--quick] [--draws N] [--cells PATTERN] [--keep FOLDER]
 """
 
 import argparse

@@ -76,7 +76,9 @@ class Course:
         """Measure, print the page, and write it if the plan is whole or a folder is given."""
         add_options(parser, self.page)
         few = "few draws of few cells; written only with --out"
-        parser.add_argument("--draws", "--trials", type=int, help=f"of a small cell ({self.draws}; quick: {self.quick})")
+        parser.add_argument(
+            "--draws", "--trials", type=int, help=f"of a small cell ({self.draws}; quick: {self.quick})"
+        )
         parser.add_argument("--quick", action="store_true", help=few)
         parser.add_argument("--cells", default="", help="a regular expression; written only with --out")
         given = list(sys.argv[1:] if arguments is None else arguments)

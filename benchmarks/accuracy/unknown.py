@@ -1,6 +1,6 @@
 """No prior knowledge: the default estimator and the known covariance against the floor, on the same draws.
 
-    python -m benchmarks.accuracy.unknown [--budget MINUTES] [--quick] [--draws N] [--cells PATTERN] [--keep FOLDER]
+python -m benchmarks.accuracy.unknown [--budget MINUTES] [--quick] [--draws N] [--cells PATTERN] [--keep FOLDER]
 """
 
 import argparse
