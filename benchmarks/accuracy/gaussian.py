@@ -110,7 +110,7 @@ DATA: dict[str, Maker] = {
 
 @dataclass(frozen=True)
 class Oracle:
-    """Knows the true mean: clip about it, average, one Gaussian at the full budget with sensitivity r/n (add-remove)."""
+    """Knows the true mean: clip about it, average, one Gaussian at the full budget (sensitivity r/n)."""
 
     stddevs: Floats
     count: int
