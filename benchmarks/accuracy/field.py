@@ -112,7 +112,9 @@ def figure_of(score: Score) -> Figure:
 
 def _state(own: Figure, rivals: Sequence[Figure]) -> str:
     """MET if our interval lies below that of every rival, MISSED if one rival's lies below ours."""
-    if not rivals or any(rival.high < own.low for rival in rivals):
+    if not rivals:
+        return UNTRIED
+    if any(rival.high < own.low for rival in rivals):
         return MISSED
     return MET if all(own.high < rival.low for rival in rivals) else OPEN
 
@@ -131,7 +133,7 @@ def _everywhere(ours: Contestant, done: Sequence[Result]) -> Verdict:
         "target": f"{ours.name}: ahead of every rival in every cell",
         "figure": words if found else "",
         "draws": f"{min(draws)}–{max(draws)}" if draws else "",
-        "state": next((each for each in (MISSED, OPEN, MET) if each in states), UNTRIED),
+        "state": next((each for each in (MISSED, OPEN, UNTRIED, MET) if each in states), UNTRIED),
     }
 
 
