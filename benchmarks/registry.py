@@ -35,6 +35,5 @@ BENCHES: dict[str, Bench] = {
         Bench("known", "benchmarks.accuracy.known", 3.0, ("--draws", "8")),
         Bench("figures", "benchmarks.figures", 2.0, ("--only", "d,a,f")),
         Bench("real", "benchmarks.accuracy.real", 2.0, needs="--data FOLDER"),
-        Bench("census", "benchmarks.accuracy.census", 2.0, needs="--data FOLDER"),
     )
 }
