@@ -22,8 +22,7 @@ from benchmarks.accuracy.resolving import (
 from benchmarks.accuracy.running import Way, expected_seconds, few, measure_cells, without_paths
 from benchmarks.contestants import ADD, CONTESTANTS, REPLACE, Contestant
 from benchmarks.figures.__main__ import main as draw_figures
-from benchmarks.figures.fitting import fitted
-from benchmarks.figures.searching import records_needed
+from benchmarks.figures.searching import fitted, records_needed
 from benchmarks.record import commit, provenance, provenance_lines, read_numbers, write_numbers, write_results
 from benchmarks.speed import __main__ as speed
 from benchmarks.trials import Point, Score, scored
