@@ -19,7 +19,7 @@ from benchmarks.registry import BENCHES, KEEP, Bench
 
 def commands(bench: Bench, minutes: float, options: argparse.Namespace) -> list[str]:
     given = ["--budget", f"{minutes:.1f}", "--jobs", str(options.jobs), "--keep", str(options.keep)]
-    given += ["--data", str(options.data)] if options.data and bench.page in ("real", "bases") else []
+    given += ["--data", str(options.data)] if bench.needs else []
     return [sys.executable, "-m", bench.module, *bench.draws, *given]
 
 

@@ -2,53 +2,49 @@
 
     python -m benchmarks.check
 
-The draws and the seeded noise are those of the pages, so that without a change of the estimators every ratio is 1.
+The draws and the seeded noise are those of the pages, so that every ratio is 1 if the estimators did not change.
 """
 
 import statistics
 import sys
 from collections.abc import Iterator
 
-from dimfree.comparison.contestants import CONTESTANTS
-from dimfree.comparison.trials import scored
-
-from benchmarks.accuracy.cells import FULL
-from benchmarks.accuracy.field_cells import field_cells
-from benchmarks.accuracy.ordinary_cells import OrdinaryCell
-from benchmarks.accuracy.ordinary_measuring import measure
+from benchmarks.accuracy.field import EPSILON
+from benchmarks.accuracy.ordinary import OrdinaryCell, measure
+from benchmarks.accuracy.running import DELTA
+from benchmarks.contestants import contestants_named
 from benchmarks.pages import FOLDER
 from benchmarks.record import read_numbers
+from benchmarks.trials import Point, scored
+from benchmarks.worlds import Synthetic
 
 TRIALS = 3
 WORST = 1.1
-OURS = [contestant for contestant in CONTESTANTS if contestant.name == "dimfree"]
+SIZE = (1000, 1000)  # d, n
 TABLES = (("breast cancer", 1.0), ("breast cancer", 4.0), ("wine", 4.0), ("diabetes", 4.0), ("clinical 2000", 1.0))
 
+Number = tuple[str, float, float]  # what, stored, measured
 
-def field_numbers() -> Iterator[tuple[str, float, float]]:
-    """(number, stored, measured) of every spectrum at 1000 × 1000: the median error of the first draws."""
+
+def field_numbers() -> Iterator[Number]:
+    """Measure every spectrum at one size: the median error of the first draws."""
     page = read_numbers(FOLDER / "field.json.gz")
-    stored = {(cell["spectrum"], cell["dimension"], cell["count"]): cell["scores"] for cell in page["cells"]}
-    for cell in field_cells(FULL):
-        key = (cell.spectrum, cell.dimension, cell.count)
-        if key[1:] != (1000, 1000) or key not in stored:
-            continue
-        known = {score["name"]: score["errors"][:TRIALS] for score in stored.pop(key)}
-        for score in scored(cell.point, OURS, TRIALS, page["run"]["seed"]):
-            then, now = (statistics.median(errors) for errors in (known[score.name], score.errors))
-            yield f"field, {cell.name}: error of {score.name}", then, now
-
-
-def table_numbers() -> Iterator[tuple[str, float, float]]:
-    """The same of ordinary tables: root mean square over the columns of error / SD, `objective="relative"`."""
-    page = read_numbers(FOLDER / "ordinary.json.gz")
     for stored in page["cells"]:
+        if (stored["dimension"], stored["count"]) == SIZE and stored["neighbours"] == "add-remove":
+            point = Point(Synthetic(stored["spectrum"], SIZE[0]), SIZE[1], EPSILON, DELTA)
+            (now,) = scored(point, contestants_named(["dimfree"]), TRIALS, page["run"]["seed"])
+            then = next(score["errors"][:TRIALS] for score in stored["scores"] if score["name"] == "dimfree")
+            name = f"field, {stored['spectrum']}: error"
+            yield name, statistics.median(then), statistics.median(now.errors) if now.errors else float("inf")
+
+
+def table_numbers() -> Iterator[Number]:
+    """Measure ordinary tables: root mean square over the columns of error / SD, `objective="relative"`."""
+    for stored in read_numbers(FOLDER / "ordinary.json.gz")["cells"]:
         if stored["section"] == "table" and (stored["world"], stored["epsilon"]) in TABLES:
-            cell = OrdinaryCell(
-                "table", stored["world"], stored["epsilon"], stored["draws"], ("relative",), stored["seed"]
-            )
-            now = measure(cell)["estimators"]["relative"]["z"]
-            yield f"ordinary, {stored['name']}: error / SD", stored["estimators"]["relative"]["z"], now
+            cell = OrdinaryCell("table", stored["world"], stored["epsilon"], stored["draws"], ("relative",))
+            now = measure(stored["seed"], cell)["estimators"]["relative"]["z"]
+            yield f"ordinary, {stored['name']}: error / SD", stored["estimators"]["relative"]["z"], now or float("inf")
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contestants import ADD, CONTESTANTS, FACTS, FLOOR, REPLACE, Contestant
+from benchmarks.contestants import ADD, CONTESTANTS, FACTS, FLOOR, REPLACE, contestants_named
 from benchmarks.record import table
 from benchmarks.trials import Point, Score, scored
 from benchmarks.worlds import PublicTable, Synthetic, World
@@ -28,10 +28,10 @@ _HEADER = ("estimator", "was told", "× oracle", "error", "seconds")
 def lines(point: Point, scores: Sequence[Score], trials: int) -> list[str]:
     """The table for people, the nearest first."""
     oracle = next(score for score in scores if score.name == FLOOR).typical
-    said = f"{point.world.name}, n = {point.count}; ε = {point.epsilon:g}, δ = {point.delta:g}, {point.neighbours}."
+    heading = f"{point.world.name}, n = {point.count}; ε = {point.epsilon:g}, δ = {point.delta:g}, {point.neighbours}."
     rows = [_row(score, oracle) for score in sorted(scores, key=lambda score: score.typical)]
     facts = [f"{name}: {meaning}." for name, meaning in FACTS.items()]
-    return [said, f"Median Euclidean errors of {trials} draws, with seeded noise: not private.", "",
+    return [heading, f"Median Euclidean errors of {trials} draws, with seeded noise: not private.", "",
             *table(_HEADER, rows), "", *facts]  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     try:
         point = Point(*_world(options), options.epsilon, options.delta, options.neighbours)
-        scores = scored(point, _chosen(options.estimators), options.trials, options.seed)
+        scores = scored(point, contestants_named((*options.estimators, FLOOR)), options.trials, options.seed)
     except (DimfreeError, ValueError) as error:
         sys.exit(str(error))
     print("\n".join(lines(point, scores, options.trials)))
@@ -61,7 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-d", type=int, default=1000, help="columns (1000)")
     parser.add_argument("-n", type=int, help="records (1000, or half of the rows of FILE where that is fewer)")
     parser.add_argument("--public-table", type=Path, metavar="FILE", help="a table that everybody may see, instead")
-    parser.add_argument("--estimators", nargs="+", choices=names, metavar="NAME", help=f"of: {', '.join(names)}")
+    listed = f"of: {', '.join(names)}"
+    parser.add_argument("--estimators", nargs="+", choices=names, default=names, metavar="NAME", help=listed)
     parser.add_argument("--trials", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     return parser
@@ -72,11 +73,6 @@ def _world(options: argparse.Namespace) -> tuple[World, int]:
         return Synthetic(options.spectrum, options.d), options.n or 1000
     public = PublicTable.of(read_table(options.public_table), options.public_table.name)
     return public, options.n or min(1000, len(public.rows) // 2)
-
-
-def _chosen(names: Sequence[str] | None) -> list[Contestant]:
-    """Those named and the oracle, in the order of the list; all where none is named."""
-    return [each for each in CONTESTANTS if names is None or each.name in (*names, FLOOR)]
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """The estimators of a comparison: those of dimfree and the peers, and what each is told beforehand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.ball import ball
+from benchmarks.peers.ball import algorithm_1, ball
 from benchmarks.peers.clipped import clipped
 from benchmarks.peers.coinpress import coinpress
 from benchmarks.peers.friendly_core import friendly_core
@@ -16,7 +16,7 @@ from benchmarks.peers.karwa_vadhan import karwa_vadhan
 from benchmarks.peers.not_private import empirical_mean, oracle_floor
 from benchmarks.peers.plan import plan
 from benchmarks.worlds import Priors, World
-from dimfree import SeededNoise, release_mean
+from dimfree import Release, SeededNoise, paper, release_mean
 from dimfree._types import Floats
 
 FACTS: dict[str, str] = {  # what an estimator may be told, for people
@@ -74,7 +74,14 @@ class Contestant:
 
 
 def _ours(X: Floats, epsilon: float, delta: float, noise: SeededNoise, **given: Any) -> Floats | None:
-    release = release_mean(X, epsilon=epsilon, delta=delta, noise=noise, **given)
+    return _mean_of(release_mean(X, epsilon=epsilon, delta=delta, noise=noise, **given))
+
+
+def _algorithm_2(X: Floats, epsilon: float, delta: float, noise: SeededNoise, **given: Any) -> Floats | None:
+    return _mean_of(paper.algorithm2(X, epsilon=epsilon, delta=delta, noise=noise, **given))  # type: ignore[operator]
+
+
+def _mean_of(release: Release) -> Floats | None:
     return None if release.refused else np.asarray(release.mean)
 
 
@@ -106,11 +113,14 @@ def _truth(known: Priors) -> dict[str, Any]:
     return {"mean": known.mean, "stddevs": known.stddevs}
 
 
+_PAPER = Contestant("Algorithm 2", (), _algorithm_2, packaged=True)
 CONTESTANTS: tuple[Contestant, ...] = (
     Contestant("empirical mean", (), empirical_mean, private=False),
     Contestant(FLOOR, ("mean", "σ"), oracle_floor, _truth, private=False),
     Contestant("dimfree", (), partial(_ours, objective="total"), ours=True, packaged=True),
     Contestant("dimfree known", ("σ",), _ours, _covariance, ours=True, packaged=True),
+    *([_PAPER] if callable(getattr(paper, "algorithm2", None)) else []),
+    Contestant("Algorithm 1", ("σ",), algorithm_1, _stddevs),
     Contestant("ball", ("σ",), ball, _stddevs),
     Contestant("Karwa-Vadhan", ("σ",), karwa_vadhan, _stddevs),
     Contestant("FriendlyCore", ("pairs",), friendly_core, _pairs),
@@ -119,3 +129,8 @@ CONTESTANTS: tuple[Contestant, ...] = (
     Contestant("Huang-Liang-Yi", ("R",), huang_liang_yi, _radius),
     Contestant("clipped mean", ("R",), clipped, _radius),
 )
+
+
+def contestants_named(names: Sequence[str]) -> list[Contestant]:
+    """Return those with these names, in the order of the list."""
+    return [each for each in CONTESTANTS if each.name in names]

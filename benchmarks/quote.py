@@ -10,10 +10,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from dimfree.comparison.outcome import Score
-
 from benchmarks.pages import FOLDER, ROOT
 from benchmarks.record import read_numbers
+from benchmarks.trials import Score, score_of
 
 PAGES = ("README.md", "docs/peers.md")
 OWN = ("empirical mean", "oracle floor", "dimfree", "dimfree known")
@@ -24,7 +23,7 @@ _TABLES = ("relative", "Laplace, bounds × 2", "Gaussian, bounds × 2")
 
 def field_row(cell: dict[str, Any], *, with_plan: bool) -> str:
     """Sample mean, floor, ours, the nearest peer, and in the longer table PLAN."""
-    scores = {score["name"]: Score(**score | {"errors": tuple(score["errors"])}) for score in cell["scores"]}
+    scores = {score["name"]: score_of(score) for score in cell["scores"]}
     mean, floor, ours, known = (scores[name].words for name in OWN)
     near = min((score for name, score in scores.items() if name not in OWN), key=_error)
     cells = [cell["spectrum"], cell["dimension"], cell["count"], mean, floor, f"**{ours}**", f"**{known}**"]

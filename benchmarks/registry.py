@@ -1,4 +1,4 @@
-"""Every benchmark of accuracy: its page, its command, what it is worth. A new benchmark is one more line of BENCHES."""
+"""Every benchmark of accuracy: its page, its command, its share of a run. A new one is one more line of BENCHES."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,11 +31,9 @@ BENCHES: dict[str, Bench] = {
         Bench("few", "benchmarks.accuracy.few", 3.0),
         Bench("coverage", "benchmarks.accuracy.coverage", 1.5, ("--draws", "60")),
         Bench("planned", "benchmarks.accuracy.planned", 1.5, ("--draws", "20")),
-        Bench("unknown", "benchmarks.accuracy.unknown", 3.0, ("--trials", "8")),
-        Bench("known", "benchmarks.accuracy.known", 3.0, ("--trials", "8")),
-        Bench("covariance", "benchmarks.accuracy.covariance", 1.0, ("--draws", "8")),
+        Bench("unknown", "benchmarks.accuracy.unknown", 3.0, ("--draws", "8")),
+        Bench("known", "benchmarks.accuracy.known", 3.0, ("--draws", "8")),
         Bench("figures", "benchmarks.figures", 2.0, ("--only", "d,a,f")),
-        Bench("bases", "benchmarks.accuracy.bases", 1.0, ("--trials", "6")),
         Bench("real", "benchmarks.accuracy.real", 2.0, needs="--data FOLDER"),
     )
 }

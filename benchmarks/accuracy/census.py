@@ -3,18 +3,16 @@
 The folder of tables is an argument; no table enters the repository. Tables are split by package (the part of a name
 before `__`): constants are settled on one half and reported on the other. All draws use seeded noise.
 
-    python -m benchmarks.accuracy.census FOLDER --half check --draws 2 --jobs 2 --out benchmarks/results
+    python -m benchmarks.accuracy.census --data FOLDER --half check --draws 2 --jobs 2
 """
 
 import argparse
 import hashlib
 import math
-import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,13 +22,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from benchmarks.accuracy.running import DELTA, Way, add_options, measured, publish, without_paths
-from benchmarks.record import provenance, provenance_lines, table
+from benchmarks.accuracy.clipping import clipped_mean
+from benchmarks.accuracy.running import DELTA, Course
+from benchmarks.record import table
 from dimfree import Release, SeededNoise, release_mean
+from dimfree._types import Floats
 from dimfree.accounting.precision import largest_mu
 
-Floats = NDArray[np.float64]
-PAGE, MODULE = "census", "benchmarks.accuracy.census"
+MODULE = "benchmarks.accuracy.census"
 HALVES = ("settle", "check", "all")
 CLASSES = (200, 500, 1000, 3000, 10_000, math.inf)
 RADII = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 1.0)  # quantiles of the lengths that the oracle tries
@@ -151,19 +150,6 @@ def _covered(low: Floats, high: Floats, mean: Floats, among: NDArray[np.bool_]) 
     return int(((low <= mean + rounding) & (mean - rounding <= high) & among).sum())
 
 
-def clipped_mean(X: Floats, release: Release) -> Floats:
-    """Return the mean of the records after the clipping that a release states."""
-    reach = release.reach
-    if reach is None:
-        return np.asarray(np.nanmean(X, axis=0))
-    bound = math.inf if reach.cap is None else reach.cap
-    Z = np.clip((X - reach.centre) / reach.scale, -bound, bound)
-    present = np.isfinite(Z)
-    Z = np.where(present, Z, 0.0)
-    Z *= np.minimum(1.0, reach.radius / np.maximum(np.linalg.norm(Z, axis=1), 1e-300))[:, None]
-    return np.asarray(reach.centre + reach.scale * Z.sum(axis=0) / present.sum(axis=0))
-
-
 def _sample(frame: pd.DataFrame, truth: _Truth, epsilon: float, seed: int) -> dict[str, Any]:
     """Intervals for the mean of the population that a sample was drawn from, beside the non-private t interval."""
     size = len(frame)
@@ -257,32 +243,24 @@ def report(result: dict[str, Any]) -> list[str]:
     """Return the page."""
     intro = "No prior knowledge, δ = 1e-6, add-remove. Errors from the sample mean in standard deviations, root mean"
     intro += " square over columns; the oracle is given means, SDs and the best radius."
-    return ["# Real tables", "", *provenance_lines(result["run"]), "", intro, "", *summarize(result["cells"])]
+    return [intro, "", *summarize(result["cells"])]
 
 
-def _cells(folder: Path, half: str, epsilon: float, draws: int) -> Iterator[Census]:
-    for path in sorted(folder.glob("*.parquet")):
-        cell = Census(str(path), epsilon, draws)
-        if half in ("all", cell.half):
-            yield cell
+def cells(options: argparse.Namespace) -> list[Census]:
+    """List the tables of the chosen half."""
+    found = [Census(str(path), options.epsilon, options.draws) for path in sorted(options.data.glob("*.parquet"))]
+    return [cell for cell in found if options.half in ("all", cell.half)]
 
 
-def main(arguments: Sequence[str] | None = None, show: Callable[[str], None] = print) -> None:
-    """Measure and write the page, or print it without --out."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="a folder of Parquet files, each a table of numbers")
+COURSE = Course("census", MODULE, cells, measure, lambda _: [], report, "Real tables", draws=2, quick=1)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="a folder of Parquet files, each a table of numbers")
     parser.add_argument("--half", choices=HALVES, default="check")
     parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--draws", type=int, default=2)
-    add_options(parser, PAGE)
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = parser.parse_args(given)
-    cells = list(_cells(options.folder, options.half, options.epsilon, options.draws))
-    way = Way.of(PAGE, MODULE, options)
-    done = measured(partial(measure, options.seed), cells, way, options.seed)
-    words = ["FOLDER" if word == str(options.folder) else word for word in without_paths(given)]
-    result = {"run": provenance(MODULE, words, options.seed), **done.as_dict(), "verdicts": []}
-    publish(PAGE, result, report(result), options.out, whole=False)
+    COURSE.run(parser, arguments)
 
 
 if __name__ == "__main__":

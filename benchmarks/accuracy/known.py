@@ -1,112 +1,66 @@
 """Known covariance: every estimator against the floor, on the same draws.
 
-    python -m benchmarks.accuracy.known [--budget MINUTES] [--quick] [--trials N] [--draws N] [--exact] [--keep FOLDER]
-
-What is tried where, the cells with bars first: cells.py; the promises: bars.py; how it is written down: tables.py.
+python -m benchmarks.accuracy.known [--budget MINUTES] [--quick] [--draws N] [--cells PATTERN] [--keep FOLDER]
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict
-from functools import partial
-from typing import Any
 
-from benchmarks.accuracy.bars import dimension_verdict, verdicts
-from benchmarks.accuracy.cells import (
-    BARRED,
-    CORES,
-    EVERY,
-    FULL,
-    RECENTRED,
-    WATCHED,
+from benchmarks.accuracy.gaussian import (
+    ACCURACY,
+    ALL,
+    BUDGET,
+    DATA,
+    DIMENSION,
+    PASSING,
+    ROBUSTNESS,
     Cell,
-    accuracy_cells,
-    budget_cells,
-    dimension_cells,
-    large_cells,
-    pass_cells,
-    robustness_cells,
+    measure,
 )
-from benchmarks.accuracy.measuring import measure, release
-from benchmarks.accuracy.resolving import clopper_pearson
-from benchmarks.accuracy.running import DELTA, Way, add_options, measured, publish, without_paths
-from benchmarks.accuracy.tables import report
-from benchmarks.record import provenance
-from dimfree import SeededNoise
+from benchmarks.accuracy.gaussian_page import KNOWN_BARS, judge_bars, judge_dimension, report
+from benchmarks.accuracy.resolving import Verdict
+from benchmarks.accuracy.running import Course, Result, few
 
 MODULE = "benchmarks.accuracy.known"
+RECENTRED = ("recentred", "recentred, robust defaults")
+BARRED = (*RECENTRED, "recentred, unknown scale")
+PROBED = ("recentred", "recentred, replace-one")
 
 
-def passing(cell: Cell, seed: int) -> dict[str, Any]:
-    """How often the watched estimators release on honest data, with a 95 % Clopper–Pearson interval."""
-    refusals = dict.fromkeys(cell.estimators, 0)
-    for trial in range(cell.trials):
-        generator = cell.generator(seed, trial)
-        world = cell.draw(generator)
-        for name in cell.estimators:
-            noise = SeededNoise(int(generator.integers(2**63)))
-            refusals[name] += release(world, cell, name, noise).refused
-    shares = {name: _pass_share(cell.trials - refused, cell.trials) for name, refused in refusals.items()}
-    return {**asdict(cell), "estimators": shares}
+def cells(options: argparse.Namespace) -> list[Cell]:
+    """List the cells with bars first, the cheap ones before the dear ones."""
+    draws, probed, large = options.draws, 10 * options.draws, few(6, options.draws)
+    first = [Cell(ACCURACY, s, 500, 1000, draws, BARRED) for s in ALL]
+    if options.quick:
+        return [*first, *(Cell(PASSING, s, 500, 50, probed, PROBED) for s in ALL)]
+    first += [Cell(ACCURACY, s, 1000, 1000, draws, BARRED) for s in ALL]
+    first += [Cell(ACCURACY, s, 4000, 1000, few(8, draws), BARRED) for s in ALL]
+    first += [Cell(PASSING, s, n, 50, probed, PROBED) for n in (500, 1000) for s in ALL]
+    first += [
+        Cell(ROBUSTNESS, s, 4000, 1000, few(6, draws), RECENTRED[1:], data=data)
+        for data in DATA
+        if data != "gaussian"
+        for s in ALL
+    ]
+    first += [Cell(DIMENSION, "S1", 4000, 100, draws, RECENTRED[:1])]
+    first += [Cell(DIMENSION, "S1", 4000, 100_000, few(8, draws), RECENTRED[:1])]
+    first += [Cell(ACCURACY, "S1", 1250, 10_000, 2 * large, RECENTRED[:1])]
+    first += [Cell(ACCURACY, s, 1000, 10_000, 2 * large, RECENTRED) for s in ("S1", "S4")]
+    first += [Cell(ACCURACY, s, n, 10_000, large, RECENTRED[:1]) for n in (4000, 16_000) for s in ("S1", "S4")]
+    budgets = ((0.2, 4000), (0.2, 16_000), (4.0, 500), (4.0, 1000))
+    first += [Cell(BUDGET, s, n, 1000, few(6, draws), RECENTRED[:1], e) for e, n in budgets for s in ("S1", "S4")]
+    return [*first, *(Cell(ACCURACY, s, 16_000, 1000, few(6, draws), RECENTRED) for s in ALL)]
 
 
-def _pass_share(passed: int, trials: int) -> dict[str, Any]:
-    return {
-        "trials": trials,
-        "refusals": trials - passed,
-        "pass": passed / trials,
-        "interval": clopper_pearson(passed, trials),
-    }
+def verdicts(done: Sequence[Result]) -> list[Verdict]:
+    return [*judge_bars(done, KNOWN_BARS), judge_dimension(done)]
 
 
-def pooled(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The pass section's draws taken together, for each estimator."""
-    shares: dict[str, Any] = {}
-    for name in WATCHED:
-        rows = [cell["estimators"][name] for cell in cells if name in cell["estimators"]]
-        trials, refused = (sum(row[key] for row in rows) for key in ("trials", "refusals"))
-        shares |= {name: _pass_share(trials - refused, trials)} if trials else {}
-    return shares
-
-
-def plan(trials: int, draws: int, large: int, quick: bool, every: bool = False) -> list[Cell]:
-    """Cells with bars first, the cheap ones before the dear ones."""
-    accuracy = accuracy_cells(trials, quick, EVERY if every else BARRED)
-    if quick:
-        return accuracy + robustness_cells(trials) + pass_cells(draws)
-    near, far = ([cell for cell in accuracy if (cell.count < 16_000) is small] for small in (True, False))
-    first = near + pass_cells(draws) + robustness_cells(trials) + dimension_cells(trials)
-    return first + large_cells(large, CORES + RECENTRED if every else RECENTRED) + budget_cells(trials) + far
-
-
-def run_cell(seed: int, seeded: bool, cell: Cell) -> dict[str, Any]:
-    return passing(cell, seed) if cell.section == "passing" else measure(cell, seed, seeded)
+COURSE = Course("known", MODULE, cells, measure, verdicts, report, "Known covariance")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few and small cells; written only where --out is given")
-    parser.add_argument("--trials", type=int, help="draws of a small cell (20; 3 if quick); large ones in proportion")
-    parser.add_argument("--draws", type=int, help="draws of a small cell of the pass section (200; 20 if quick)")
-    parser.add_argument(
-        "--large", type=int, default=6, help="draws of n = 4000, d = 10 000; its neighbours in proportion, 0: none"
-    )
-    parser.add_argument("--every", action="store_true", help="also estimators that no bar speaks of: twice as long")
-    parser.add_argument("--exact", action="store_true", help="the system's exact noise (Passing apart): slower")
-    add_options(parser, "known")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = parser.parse_args(given)
-    trials, draws = options.trials or (3 if options.quick else FULL), options.draws or (20 if options.quick else 200)
-    cells, seeded = plan(trials, draws, options.large, options.quick, options.every), not options.exact
-    done = measured(
-        partial(run_cell, options.seed, seeded), cells, Way.of("known", MODULE, options), (options.seed, seeded)
-    )
-    result: dict[str, Any] = {"run": provenance(MODULE, without_paths(given), options.seed), **done.as_dict()}
-    result |= {"delta": DELTA, "seeded": seeded}
-    result["pooled"] = pooled([cell for cell in done.cells if cell["section"] == "passing"])
-    result["verdicts"] = [*verdicts(done.cells), dimension_verdict(done.cells)]
-    publish("known", result, report(result), options.out, whole=not options.quick)
+    COURSE.run(argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__), arguments)
 
 
 if __name__ == "__main__":

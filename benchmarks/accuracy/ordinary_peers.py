@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.accuracy.ordinary_tables import Generator
-from benchmarks.accuracy.spectra import Floats
+from benchmarks.accuracy.ordinary_worlds import Generator
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import Composition, largest_fitting
 from dimfree.accounting.losses import Pure

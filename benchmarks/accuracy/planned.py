@@ -1,9 +1,9 @@
-"""What `dimfree.plan` predicts beside what releases give.
+"""Compare what `dimfree.plan` predicts with what releases give.
 
     python -m benchmarks.accuracy.planned [--budget MINUTES] [--draws N] [--cells PATTERN] [--jobs J] [--keep FOLDER]
 
-A cell is one question to `plan` and releases on as many draws of records as it speaks of. Noise is seeded. What was
-asked, and how it is written down: planned_report.py.
+A cell is one question to `plan` and releases on as many draws of records as it predicts. Noise is seeded. The
+targets and the page: planned_report.py.
 """
 
 import argparse
@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+import dimfree
+from benchmarks.accuracy.gaussian import DATA, World
 from benchmarks.accuracy.planned_report import report, verdicts
-from benchmarks.accuracy.running import DELTA, Course, add_options
-from benchmarks.accuracy.spectra import SPECTRA, Floats
-from benchmarks.accuracy.worlds import World, world
+from benchmarks.accuracy.running import DELTA, Course
 from dimfree import Release, SeededNoise, release_mean
-from dimfree.planning.plan import Plan, plan
+from dimfree._types import Floats
+from dimfree.planning.spectra import SPECTRA
 
-PAGE, MODULE = "planned", "benchmarks.accuracy.planned"
-DRAWS = 40
+MODULE = "benchmarks.accuracy.planned"
 NOTHING, TOLD = "nothing", "covariance"
 TOTAL, RELATIVE = "total", "relative"
 EVERY = ("S1", "S2", "S3", "S4", "S5")
@@ -58,19 +58,22 @@ class PlannedCell:
     def stddevs(self) -> Floats:
         return SPECTRA[self.spectrum](self.dimension)
 
-    def plan(self) -> Plan:
+    def plan(self) -> "dimfree.Plan":
         asked: dict[str, Any] = {"n": self.count or None, "epsilon": self.epsilon or None, "accuracy": self.accuracy}
         asked |= {"knowledge": self.knowledge, "objective": self.objective, "neighbours": self.neighbours}
-        return plan(d=self.dimension, spectrum=self.spectrum, delta=DELTA, **asked)
+        return dimfree.plan(d=self.dimension, spectrum=self.spectrum, delta=DELTA, **asked)
 
     def generator(self, seed: int, draw: int) -> np.random.Generator:
         return np.random.default_rng([seed, zlib.crc32(self.name.encode()), draw])
 
 
-def cells(draws: int) -> list[PlannedCell]:
-    """Every route first, then other spectra, budgets and relations, what plan finds, and skewed records."""
+def cells(options: argparse.Namespace) -> list[PlannedCell]:
+    """List every route first, then other spectra, budgets and relations, what plan finds, and skewed records."""
+    draws = options.draws
     small, large = _SMALL * draws, max(min(10, draws), draws // 3)
     mixed = {"knowledge": NOTHING, "objective": RELATIVE}
+    if options.quick:
+        return [PlannedCell("S2", 2000, 20, draws, **mixed), PlannedCell("S1", 300, 30, draws, TOLD)]
     found = [PlannedCell("S2", 2000, 20, small, **mixed, epsilon=epsilon) for epsilon in (1.0, 4.0)]
     found += [PlannedCell(s, 1000, 1000, draws) for s in EVERY]
     found += [PlannedCell(s, 1000, 1000, draws, TOLD) for s in EVERY]
@@ -105,12 +108,12 @@ def measure(seed: int, cell: PlannedCell) -> dict[str, Any]:
     return {**place, "predicted": predicted | course, "measured": lists}
 
 
-def _drawn(cell: PlannedCell, found: Plan, rng: np.random.Generator) -> dict[str, float] | None:
-    drawn = world(cell.data, cell.stddevs, found.n, rng)
+def _drawn(cell: PlannedCell, found: "dimfree.Plan", rng: np.random.Generator) -> dict[str, float] | None:
+    drawn = DATA[cell.data](cell.stddevs, found.n, rng)
     given: dict[str, Any] = {"covariance": cell.stddevs**2} if cell.knowledge == TOLD else {"objective": cell.objective}
     noise = SeededNoise(int(rng.integers(2**63)))
-    promise: dict[str, Any] = {"epsilon": found.epsilon, "delta": DELTA, "neighbours": cell.neighbours}
-    release = release_mean(drawn.X, noise=noise, **promise, **given)
+    budget: dict[str, Any] = {"epsilon": found.epsilon, "delta": DELTA, "neighbours": cell.neighbours}
+    release = release_mean(drawn.X, noise=noise, **budget, **given)
     return None if release.refused else _lengths(release, drawn, _units(cell))
 
 
@@ -129,10 +132,11 @@ def _lengths(release: Release, drawn: World, units: Floats) -> dict[str, float]:
     return {name: float(np.linalg.norm(part / units)) for name, part in parts.items()}
 
 
+COURSE = Course("planned", MODULE, cells, measure, verdicts, report, "Plans and releases", draws=40)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
-    add_options(parser, PAGE)
-    Course(PAGE, MODULE, DRAWS, cells, measure, verdicts, report).run(parser, arguments)
+    COURSE.run(argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__), arguments)
 
 
 if __name__ == "__main__":

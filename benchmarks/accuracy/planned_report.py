@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.accuracy.resolving import VERDICT_HEADER, Figure, Verdict, judged, judged_within, verdict_rows
-from benchmarks.accuracy.running import DELTA, left_out_lines, minutes_line
-from benchmarks.record import provenance_lines, table
+from benchmarks.accuracy.running import DELTA
+from benchmarks.record import table
 
 CellResult = dict[str, Any]
 
@@ -77,9 +77,7 @@ def leaning(figure: Figure | None) -> str:
 
 def report(result: dict[str, Any]) -> list[str]:
     done = result["cells"]
-    lines = ["# Plans beside releases", "", *provenance_lines(result["run"]), ""]
-    lines += [minutes_line(result), *left_out_lines(result), ""]
-    lines += [
+    lines = [
         f"δ = {DELTA:g}; mean at distance 10·sqrt(tr Σ); seeded noise; add/remove unless said. Each row is a question",
         "to `dimfree.plan` and releases on as many draws of Gaussian records as it speaks of. Lengths are root mean",
         "squares, as plan states them: Euclidean with the objective total, and with relative over the columns, each in",

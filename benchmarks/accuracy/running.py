@@ -1,4 +1,4 @@
-"""How every accuracy benchmark is run: cells in the order of a plan, within a budget, each kept once it is done."""
+"""How every accuracy benchmark runs: cells in the order of a plan, within a budget, each kept once it is done."""
 
 import argparse
 import hashlib
@@ -14,42 +14,36 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from benchmarks.accuracy.resolving import quartiles as quartiles
-from benchmarks.record import FORMAT, ROOT, code_digest, provenance, write_results
+from benchmarks.record import FORMAT, ROOT, code_digest, provenance, provenance_lines, write_results
 from benchmarks.registry import RESULTS
 
 DELTA = 1e-6
 SEED = 20250101
+FULL = 20  # draws of a small cell in a full run
 COSTS = ROOT / "benchmarks/costs.json"  # page: cell: [seconds of a processor, draws], as last measured
+_PATHS = ("--out", "--keep", "--data")
 
 Result = dict[str, Any]
+Costs = dict[str, list[float]]
 
 
 class Work(Protocol):
-    """A cell: a frozen dataclass whose repr says all that its result depends on, but for the seed."""
+    """A cell: a frozen dataclass whose repr states all that its result depends on, except for the seed."""
 
     @property
     def name(self) -> str: ...
 
 
-AnyWork = TypeVar("AnyWork", bound=Work)
-
-
 @dataclass(frozen=True)
 class Way:
-    """How a benchmark is run: which one, processes, where cells are kept, and the minutes it may take."""
+    """How a benchmark is run: its page, processes, where cells are kept, and the minutes it may take."""
 
     page: str
-    module: str
     jobs: int = 1
     keep: Path | None = None
-    minutes: float | None = None  # None: as long as it takes
-
-    @classmethod
-    def of(cls, page: str, module: str, options: argparse.Namespace) -> "Way":
-        return cls(page, module, options.jobs, options.keep, options.budget)
+    minutes: float | None = None  # None: unlimited
 
 
 @dataclass(frozen=True)
@@ -59,108 +53,110 @@ class Done:
     cells: list[Result]
     left_out: list[str]
 
-    @property
-    def minutes(self) -> float:
-        return sum(cell["seconds"] for cell in self.cells) / 60
-
     def as_dict(self) -> Result:
-        return {"cells": self.cells, "left_out": self.left_out, "minutes": self.minutes}
+        minutes = sum(cell["seconds"] for cell in self.cells) / 60
+        return {"cells": self.cells, "left_out": self.left_out, "minutes": minutes}
+
+
+@dataclass(frozen=True)
+class Course:
+    """A benchmark from its cells to its page."""
+
+    page: str
+    module: str
+    cells: Callable[[argparse.Namespace], Sequence[Any]]  # from the options: draws, quick and those that were added
+    measure: Callable[[int, Any], Result]  # of a seed and a cell
+    verdicts: Callable[[Sequence[Result]], list[Any]]
+    report: Callable[[Result], list[str]]  # the lines below the title and the provenance
+    title: str
+    draws: int = FULL
+    quick: int = 2  # draws of a quick run
+
+    def run(self, parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> None:
+        """Measure, print the page, and write it if the plan is whole or a folder is given."""
+        add_options(parser, self.page)
+        few = "few draws of few cells; written only with --out"
+        parser.add_argument(
+            "--draws", "--trials", type=int, help=f"of a small cell ({self.draws}; quick: {self.quick})"
+        )
+        parser.add_argument("--quick", action="store_true", help=few)
+        parser.add_argument("--cells", default="", help="a regular expression; written only with --out")
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        options = parser.parse_args(given)
+        options.draws = options.draws or (self.quick if options.quick else self.draws)
+        chosen = [cell for cell in self.cells(options) if re.search(options.cells, cell.name)]
+        way = Way(self.page, options.jobs, options.keep, options.budget)
+        done = measure_cells(partial(self.measure, options.seed), chosen, way, options.seed)
+        result = {"run": provenance(self.module, without_paths(given), options.seed), **done.as_dict()}
+        result["verdicts"] = self.verdicts(done.cells)
+        lines = [f"# {self.title}", "", *provenance_lines(result["run"]), "", *spent_lines(result), ""]
+        whole = not (options.cells or options.quick)
+        publish(self.page, result, [*lines, *self.report(result)], options.out, whole=whole)
 
 
 def add_options(parser: argparse.ArgumentParser, page: str) -> None:
-    """The options that all benchmarks share."""
+    """Add the options that all benchmarks share."""
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    parser.add_argument(
-        "--budget",
-        type=float,
-        metavar="MINUTES",
-        help="begin no cell that, by what it took last time, would end later; cells that were kept cost nothing",
-    )
+    budget = "begin no cell that, by its last cost, would end later; cells that were kept cost nothing"
+    parser.add_argument("--budget", type=float, metavar="MINUTES", help=budget)
     parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
     parser.add_argument("--out", type=Path, help=f"folder for {page}.json.gz and {page}.md ({RESULTS})")
 
 
-def measured(measure: Callable[[AnyWork], Result], cells: Sequence[AnyWork], way: Way, key: object = ()) -> Done:
-    """Every cell that is kept, and those for which there is time, the first of the plan first.
+def few(full: int, draws: int) -> int:
+    """Return the draws of a cell that has `full` of them if a small cell has FULL; at least six if `draws` is.
 
-    `key` says what a result depends on beside the cell and the code. A result has its cell's name and its seconds.
+    An interval of the median takes six.
+    """
+    return max(min(6, draws), round(full * draws / FULL))
+
+
+# --- Measuring
+
+
+def measure_cells(measure: Callable[[Any], Result], cells: Sequence[Work], way: Way, key: object = ()) -> Done:
+    """Return every cell that is kept, and measure those for which there is time, the first of the plan first.
+
+    `key` states what a result depends on in addition to the cell and the code.
     """
     paths = [_path(way, key, cell) for cell in cells]
-    found = {place: _read(path) for place, path in enumerate(paths) if path and path.exists()}
+    found = {place: json.loads(path.read_text()) for place, path in enumerate(paths) if path and path.exists()}
     waiting = [place for place in range(len(cells)) if place not in found]
-    clock, costs = _Clock.of(way), known_costs(way.page)
+    end = math.inf if way.minutes is None else time.monotonic() + 60 * way.minutes
+    costs = known_costs(way.page)
     with _workers(way.jobs) as submit:
         running: dict[Future[Result], int] = {}
         while waiting or running:
             while waiting and len(running) < way.jobs:
                 place = waiting.pop(0)
-                if clock.leaves(expected(cells[place], costs, cells)):
+                if time.monotonic() + expected_seconds(cells[place], costs, cells) < end:
                     running[submit(_timed, measure, cells[place])] = place
             ended, _ = wait(running, return_when=FIRST_COMPLETED) if running else (set(), None)
             for future in ended:
                 place = running.pop(future)
-                found[place] = _kept(paths[place], future.result())
+                found[place] = _keep(paths[place], future.result())
     left_out = [cell.name for place, cell in enumerate(cells) if place not in found]
     return Done([found[place] for place in sorted(found)], left_out)
 
 
-@dataclass(frozen=True)
-class _Clock:
-    end: float | None
-
-    @classmethod
-    def of(cls, way: Way) -> "_Clock":
-        return cls(None if way.minutes is None else time.monotonic() + 60 * way.minutes)
-
-    def leaves(self, seconds: float) -> bool:
-        return self.end is None or time.monotonic() + seconds < self.end
-
-
-@dataclass(frozen=True)
-class Course:
-    """A benchmark whose cells have one number of draws to go by: from its cells to its page."""
-
-    page: str
-    module: str
-    draws: int
-    cells: Callable[[int], Sequence[Work]]
-    measure: Callable[[int, Any], Result]  # seed, cell
-    verdicts: Callable[[Sequence[Result]], list[Any]]
-    report: Callable[[Result], list[str]]
-
-    def run(self, parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> None:
-        """With the options of `add_options`, the number of draws and a pattern of names."""
-        parser.add_argument("--draws", type=int, default=self.draws, help=f"of a cell of middling size ({self.draws})")
-        parser.add_argument("--cells", default="", help="a regular expression; written only with --out")
-        given = list(sys.argv[1:] if arguments is None else arguments)
-        options = parser.parse_args(given)
-        chosen = [cell for cell in self.cells(options.draws) if re.search(options.cells, cell.name)]
-        way = Way.of(self.page, self.module, options)
-        done = measured(partial(self.measure, options.seed), chosen, way, options.seed)
-        result = {"run": provenance(self.module, without_paths(given), options.seed), **done.as_dict()}
-        result["verdicts"] = self.verdicts(done.cells)
-        publish(self.page, result, self.report(result), options.out, whole=not options.cells)
-
-
 @contextmanager
 def _workers(jobs: int) -> Iterator[Callable[..., "Future[Result]"]]:
-    """Fresh processes, each with noise of its own; with one job, this process."""
+    """Start fresh processes; with one job, use this process."""
     if jobs == 1:
-        yield _at_once
+        yield _run_here
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         yield pool.submit
 
 
-def _at_once(work: Callable[..., Result], *given: Any) -> "Future[Result]":
+def _run_here(work: Callable[..., Result], *given: Any) -> "Future[Result]":
     future: Future[Result] = Future()
     future.set_result(work(*given))
     return future
 
 
-def _timed(measure: Callable[[AnyWork], Result], cell: AnyWork) -> Result:
-    """With a line to stderr when done."""
+def _timed(measure: Callable[[Any], Result], cell: Work) -> Result:
     start, start_cpu = time.perf_counter(), time.process_time()
     found = measure(cell)
     seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
@@ -173,13 +169,8 @@ def _path(way: Way, key: object, cell: Work) -> Path | None:
     return way.keep / f"{name}.json" if way.keep else None
 
 
-def _read(path: Path) -> Result:
-    found: Result = json.loads(path.read_text())
-    return found
-
-
-def _kept(path: Path | None, result: Result) -> Result:
-    """As a later run will read it: from JSON, where a tuple is a list."""
+def _keep(path: Path | None, result: Result) -> Result:
+    """Return the result as a later run will read it: from JSON, where a tuple is a list."""
     text = json.dumps(result)
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -188,80 +179,63 @@ def _kept(path: Path | None, result: Result) -> Result:
     return found
 
 
-# Costs: a plan for the next run, no measurement of speed. A busy machine takes longer than they say.
+# --- Costs: a plan for the next run, not a measurement of speed
 
 
-def known_costs(page: str) -> dict[str, list[float]]:
-    costs: dict[str, dict[str, list[float]]] = json.loads(COSTS.read_text()) if COSTS.exists() else {}
+def known_costs(page: str) -> Costs:
+    costs: dict[str, Costs] = json.loads(COSTS.read_text()) if COSTS.exists() else {}
     return costs.get(page, {})
 
 
-def draws_of(cell: Any) -> int:
-    return int(getattr(cell, "draws", 0) or getattr(cell, "trials", 0) or 1)
+def expected_seconds(cell: Any, costs: Costs, others: Sequence[Any] = ()) -> float:
+    """Return the last cost of the cell; else that of the known cell nearest in size, in proportion; else zero."""
+    near = cell if cell.name in costs else None
+    if near is None and _entries(cell):
+        sized = [other for other in others if other.name in costs and _entries(other)]
+        near = min(sized, key=lambda other: abs(math.log(_entries(other) / _entries(cell))), default=None)
+    if near is None:
+        return 0.0
+    seconds, draws = costs[near.name]
+    larger = 1.0 if near is cell else _entries(cell) / _entries(near)
+    return seconds / draws * getattr(cell, "draws", 1) * larger
 
 
-def size_of(cell: Any) -> float:
-    """Entries of the largest table that it draws; 0 where the cell does not say."""
+def _entries(cell: Any) -> float:
+    """Return the entries of the largest table that a cell draws; 0 if it does not state them."""
     return float(getattr(cell, "entries", 0) or getattr(cell, "count", 0) * getattr(cell, "dimension", 0))
 
 
-def expected(cell: Work, costs: dict[str, list[float]], others: Sequence[Work] = ()) -> float:
-    """Seconds, by what the cell took last time; else by the known one nearest in size, in proportion; else zero."""
-    if cell.name in costs:
-        seconds, draws = costs[cell.name]
-        return seconds / draws * draws_of(cell)
-    sized = [other for other in others if other.name in costs and size_of(other)]
-    if not sized or not size_of(cell):
-        return 0.0
-    near = min(sized, key=lambda other: abs(math.log(size_of(other) / size_of(cell))))
-    seconds, draws = costs[near.name]
-    return seconds / draws * draws_of(cell) * size_of(cell) / size_of(near)
-
-
-def remember(page: str, cells: Sequence[Result]) -> None:
-    """What these cells took, beside what is known of others."""
+def remember_costs(page: str, cells: Sequence[Result]) -> None:
+    """Store what these cells took, in addition to what is known of others."""
     costs = json.loads(COSTS.read_text()) if COSTS.exists() else {}
-    draws = [cell.get("draws") or cell.get("trials") or 1 for cell in cells]
-    now = {cell["name"]: [round(cell["cpu_seconds"], 2), n] for cell, n in zip(cells, draws, strict=True)}
+    now = {cell["name"]: [round(cell["cpu_seconds"], 2), cell.get("draws") or 1] for cell in cells}
     costs[page] = dict(sorted({**costs.get(page, {}), **now}.items()))
     text = json.dumps(dict(sorted(costs.items())), indent=1, ensure_ascii=False)
     COSTS.write_text(re.sub(r"\[\s+(\S+),\s+(\S+)\s+\]", r"[\1, \2]", text) + "\n")  # a cell a line
 
 
+# --- Pages
+
+
 def publish(page: str, result: Result, lines: Sequence[str], out: Path | None, *, whole: bool) -> None:
-    """Print the page, and write it: where `out` says, or to the results if the plan was not cut down by hand."""
+    """Print the page, and write it to `out`, or to the results if the plan was not cut down by hand."""
     print("\n".join(lines))
     folder = out or (RESULTS if whole else None)
     if folder:
         write_results(folder, page, result, lines)
     if folder == RESULTS:
-        remember(page, result["cells"])
+        remember_costs(page, result["cells"])
 
 
-def left_out_lines(result: Result) -> list[str]:
-    """What a budget has left out."""
-    names = result.get("left_out", [])
-    words = f"Not measured, for want of time: {len(names)} cells ({'; '.join(names[:6])}{' …' * (len(names) > 6)})."
-    return ["", words] if names else []
-
-
-def minutes_line(result: Result) -> str:
-    return f"Measuring took {result['minutes']:.0f} minutes, added up over the processes."
+def spent_lines(result: Result) -> list[str]:
+    """Return what measuring took, and what a budget has left out."""
+    lines = [f"Measuring took {result['minutes']:.0f} minutes, added up over the processes."]
+    names = result["left_out"]
+    words = f"Not measured, for lack of time: {len(names)} cells ({'; '.join(names[:6])}{' …' * (len(names) > 6)})."
+    return [*lines, "", words] if names else lines
 
 
 def without_paths(given: Sequence[str]) -> list[str]:
-    """The command less the folders, which are the reader's to choose."""
-    dropped = {index for index, word in enumerate(given) if word in ("--out", "--keep")}
+    """Return the command without its folders, which are the reader's to choose."""
+    dropped = {index for index, word in enumerate(given) if word in _PATHS}
     return [word for index, word in enumerate(given) if not dropped & {index, index - 1}]
-
-
-# For the benchmarks of speed, whose cells depend on all of the package.
-
-
-def kept(folder: Path | None, key: object, measure: Callable[[], Result]) -> Result:
-    """One cell, from the folder where an interrupted run has left it; `key` says all that it depends on."""
-    if folder is None:
-        return measure()
-    name = hashlib.sha256(repr((FORMAT, code_digest(), key)).encode()).hexdigest()[:16]
-    path = folder / f"{name}.json"
-    return _read(path) if path.exists() else _kept(path, measure())

@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks.accuracy.running import Way, add_options, remember, without_paths
+from benchmarks.accuracy.running import Way, add_options, remember_costs, without_paths
 from benchmarks.figures.making import FIGURES, complete, figures, measured, measurements
 from benchmarks.figures.writing import page, write_figure, write_page
 from benchmarks.record import provenance
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     letters, size = options.only.split(","), "quick" if options.quick else "full"
     if unknown := set(letters) - set(FIGURES):
         parser.error(f"--only takes letters among {', '.join(FIGURES)}, got {', '.join(sorted(unknown))}")
-    results, done = measured(letters, size, options.seed, Way.of("figures", MODULE, options))
+    results, done = measured(letters, size, options.seed, Way("figures", options.jobs, options.keep, options.budget))
     run = provenance(MODULE, without_paths(given), options.seed)
     made = figures(complete(letters, size, results), size, results)
     folder = options.out or (None if options.quick else RESULTS)
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_figure(folder, figure, run, measurements(figure.letter, size, results))
     print("\n".join(write_page(folder)))
     if folder == RESULTS:
-        remember("figures", done.cells)
+        remember_costs("figures", done.cells)
 
 
 if __name__ == "__main__":

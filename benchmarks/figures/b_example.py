@@ -3,8 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from benchmarks.figures.drawing import Figure
-from benchmarks.figures.needing import Results, needed_row, needed_words, slope_along_d, slope_words
-from benchmarks.figures.searching import Search
+from benchmarks.figures.searching import Results, Search, needed_row, needed_words, slope_along_d, slope_words
 from benchmarks.figures.spots import Task
 
 SPECTRUM, EPSILON, ACCURACY = "S1", 1.0, 0.5

@@ -13,9 +13,7 @@ import numpy as np
 
 from benchmarks.accuracy.running import DELTA
 from benchmarks.figures.drawing import GUIDE, Figure, row
-from benchmarks.figures.fitting import Line, fitted
-from benchmarks.figures.needing import Results, needed_row, needed_words
-from benchmarks.figures.searching import Search
+from benchmarks.figures.searching import Line, Results, Search, fitted, needed_row, needed_words
 from benchmarks.figures.spots import Task
 from dimfree.accounting.precision import largest_mu
 from dimfree.paper.bounds import fingerprinting_lower_bound

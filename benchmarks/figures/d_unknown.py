@@ -7,9 +7,7 @@ import numpy as np
 from benchmarks.accuracy.resolving import Figure as Slope
 from benchmarks.accuracy.resolving import Verdict, judged
 from benchmarks.figures.drawing import GUIDE, Figure, row
-from benchmarks.figures.fitting import Line
-from benchmarks.figures.needing import Results, needed_row, needed_words, slope_along_d
-from benchmarks.figures.searching import Search
+from benchmarks.figures.searching import Line, Results, Search, needed_row, needed_words, slope_along_d
 from benchmarks.figures.spots import Task
 from dimfree.planning.spectra import spectrum
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from dimfree.comparison.chart import require_altair
-
 from benchmarks.accuracy.resolving import Verdict
 
 MEASURED, MORE, GUIDE = "measured", "more than", "guide"  # what a row is; MORE: an end of the search, not a crossing
@@ -46,7 +44,6 @@ def grouped(rows: Sequence[dict[str, Any]], series: str, kind: str = MEASURED) -
 
 def chart(figure: dict[str, Any]) -> Any:
     """An Altair chart of a figure as written down: solid lines measured, triangles "more than", dashes for guides."""
-    require_altair()
     import altair as alt
 
     order = list(dict.fromkeys(one["series"] for one in figure["rows"]))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.figures.drawing import MEASURED, Figure, row
-from benchmarks.figures.needing import Results
+from benchmarks.figures.searching import Results
 from benchmarks.figures.spots import Spot, Task
 
 SPECTRUM, EPSILON = "S5", 1.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.accuracy.running import DELTA
 from benchmarks.figures.drawing import GUIDE, MEASURED, Figure, row
-from benchmarks.figures.needing import Results
+from benchmarks.figures.searching import Results
 from benchmarks.figures.spots import Spot, Task, sampling_error
 from dimfree.accounting.precision import largest_mu
 from dimfree.planning.spectra import spectrum

@@ -6,8 +6,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from benchmarks.accuracy.running import Done, Way
-from benchmarks.accuracy.running import measured as measured_within
+from benchmarks.accuracy.running import Done, Way, measure_cells
 from benchmarks.figures import a_dimension, b_example, c_lower_bound, d_unknown, e_decay, f_free
 from benchmarks.figures.drawing import Figure
 from benchmarks.figures.spots import Task
@@ -27,7 +26,7 @@ def measured(letters: Sequence[str], size: str, seed: int, way: Way) -> tuple[di
     wanted = dict.fromkeys(
         task for letter in letters for task in sorted(FIGURES[letter].tasks(size), key=lambda task: task.entries)
     )
-    done = measured_within(partial(_measure, seed), list(wanted), way, seed)
+    done = measure_cells(partial(_measure, seed), list(wanted), way, seed)
     named = {task.name: task for task in wanted}
     return {named[result["name"]]: result for result in done.cells}, done
 

@@ -7,14 +7,15 @@ that more records do not hurt; a dip to the left of the crossing would go unseen
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from benchmarks.accuracy.running import DELTA
-from benchmarks.figures.spots import Spot
+from benchmarks.figures.drawing import MEASURED, MORE, row
+from benchmarks.figures.spots import Spot, Task
 from dimfree.accounting.precision import largest_mu
 from dimfree.planning.spectra import spectrum
 
@@ -145,3 +146,66 @@ class Search:
     def reach(self) -> float:
         """tr Σ^{1/2} / (αε), the paper's quantity."""
         return float(np.sum(spectrum(self.spectrum, self.dimension))) / (self.accuracy * self.epsilon)
+
+
+# --- Lines through what was found, and its words
+
+Results = Mapping[Task, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """y ≈ scale · x^slope, by least squares on the logarithms; the error is None where two points say nothing of it."""
+
+    slope: float
+    error: float | None
+    scale: float
+
+    @property
+    def words(self) -> str:
+        return f"{self.slope:.3f}" + ("" if self.error is None else f" ± {self.error:.3f}")
+
+    def at(self, x: float) -> float:
+        return self.scale * x**self.slope
+
+    def verdict(self, most: float) -> str:
+        """Whether the slope is at most `most`, two standard errors apart."""
+        if self.error is None:
+            return "too few points to say"
+        if self.slope + 2 * self.error <= most:
+            return "met"
+        return "not met" if self.slope - 2 * self.error > most else "within two standard errors of the bound"
+
+
+def fitted(along: Sequence[float], values: Sequence[float]) -> Line | None:
+    """None below two different places."""
+    if len(set(along)) < 2:
+        return None
+    x, y = np.log(along), np.log(values)
+    centred = x - x.mean()
+    slope = float(centred @ y / (centred @ centred))
+    rest = y - y.mean() - slope * centred
+    freedom = len(x) - 2
+    error = math.sqrt(float(rest @ rest) / freedom / float(centred @ centred)) if freedom > 0 else None
+    return Line(slope, error, math.exp(float(y.mean()) - slope * float(x.mean())))
+
+
+def needed_row(series: str, x: float, result: dict[str, Any]) -> dict[str, Any]:
+    """A crossing, or the end of the search."""
+    records = result["records"]
+    return row(series, MORE, x, result["most"]) if records is None else row(series, MEASURED, x, records)
+
+
+def needed_words(result: dict[str, Any]) -> str:
+    return f"> {result['most']}" if result["records"] is None else f"{result['records']:.0f}"
+
+
+def slope_along_d(searches: Sequence[Search], results: Results) -> Line | None:
+    """Over the places where a number was found."""
+    found = [(s.dimension, results[s]["records"]) for s in searches if results[s]["records"] is not None]
+    return fitted([d for d, _ in found], [n for _, n in found]) if len(found) > 1 else None
+
+
+def slope_words(searches: Sequence[Search], results: Results) -> str:
+    line = slope_along_d(searches, results)
+    return "–" if line is None else line.words

@@ -1,8 +1,7 @@
 """How far off an estimator is at one place: the sampling part in closed form, the private part measured.
 
 A place is a spectrum, d, n and ε. The error is sqrt(tr Σ / n + p²): the first term is the expected squared error of the
-sample mean, exactly; p is the distance of the release from the sample mean of its own records, or the length of the
-noise as the release states it, whichever is larger: no bias is left out, and no lucky noise let in.
+sample mean, exactly; p is the distance of the release from the sample mean of its own records.
 Of several draws the median counts, a refusal being infinitely far off.
 """
 
@@ -15,11 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
-from dimfree.comparison.contestants import Contestant, chosen
-from dimfree.comparison.worlds import Priors, Synthetic
 
 from benchmarks.accuracy.running import DELTA
-from dimfree import Release, SeededNoise
+from benchmarks.contestants import Contestant, contestants_named
+from benchmarks.worlds import Priors, Synthetic
 from dimfree._types import Floats
 from dimfree.planning.spectra import spectrum
 
@@ -63,7 +61,7 @@ class Spot:
 
     def measure(self, seed: int) -> dict[str, Any]:
         """{"errors": {name: error}, "private": {name: p of every draw}}; None stands for a refusal."""
-        whom = chosen(self.names)
+        whom = contestants_named(self.names)
         private: dict[str, list[float | None]] = {contestant.name: [] for contestant in whom}
         for draw in range(self.draws):
             with TemporaryDirectory() as folder:
@@ -82,13 +80,9 @@ class Spot:
         return found if math.isfinite(found) else None
 
     def _private(self, contestant: Contestant, X: Floats, known: Priors, sample: Floats, seed: int) -> float | None:
-        noise = SeededNoise(zlib.crc32(f"{seed} {contestant.name}".encode()))
-        promise = {"epsilon": self.epsilon, "delta": DELTA, "neighbours": "add-remove"}
-        answer = contestant.answer(X, known, **promise, noise=noise)
-        if answer.refused:
-            return None
-        noise = float(np.linalg.norm(answer.noise_stddev)) if isinstance(answer, Release) else 0.0
-        return max(noise, float(np.linalg.norm(answer.mean - sample)))
+        coins = zlib.crc32(f"{seed} {contestant.name}".encode())
+        found = contestant.answer(X, known, self.epsilon, DELTA, "add-remove", coins)
+        return None if found is None else float(np.linalg.norm(found - sample))
 
     def _drawn(self, coins: np.random.Generator, folder: Path) -> tuple[Floats, Priors]:
         """The records, read-only; the largest tables in a file, so that memory is left for the estimators."""

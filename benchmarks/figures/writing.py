@@ -9,11 +9,12 @@ from benchmarks.record import provenance_lines, read_numbers, table, write_numbe
 FOLDER = "figures"
 METHOD = """\
 Gaussian records about a mean ten times sqrt(tr Σ) from the origin; δ = 1e-6, add/remove; every estimator at the same
-budget, told what `dimfree compare` tells it (Karwa-Vadhan and ball: σ; PLAN: σ and a radius ten times too large).
+budget and given what `benchmarks.compare` gives it (Karwa-Vadhan and ball: σ; PLAN: σ and a radius ten times too
+large).
 
 - *Error:* the root of tr Σ/n, the sampling part in closed form, plus the square of the private part. That is the
-  distance of the release from the sample mean of its own records, or the length of its noise as the release states it,
-  whichever is larger; the median over the draws, a refusal being infinitely far off.
+  distance of the release from the sample mean of its own records; the median over the draws, a refusal being
+  infinitely far off.
 - *Records needed:* the n where this error comes down to α: bisection over a grid of four numbers to the octave, then a
   straight line between the last two on logarithmic scales. "> n" (a triangle): the largest table tried did not suffice.
 - *Slopes:* least squares on logarithms, ± one standard error.

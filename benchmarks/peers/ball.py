@@ -52,3 +52,18 @@ def filtered_budget(epsilon: float, delta: float, neighbours: str) -> tuple[floa
         epsilon = min(epsilon / 2, _LARGEST)
         delta /= 1 + math.exp(epsilon)
     return before_lifting(epsilon, delta)
+
+
+def algorithm_1(
+    X: Floats,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator,
+    *,
+    stddevs: Floats,
+    neighbours: str = "add-remove",
+) -> Floats | None:
+    """The paper's Algorithm 1 with M = Σ^{1/2}: the ball of records divided by σ^{1/2}, multiplied back."""
+    root = np.sqrt(stddevs)
+    found = ball(X / root, epsilon, delta, rng, stddevs=root, neighbours=neighbours)
+    return None if found is None else found * root

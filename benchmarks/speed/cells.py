@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+import dimfree
 from benchmarks.speed import tables
 from benchmarks.speed.clocks import GIB, Row, TimedNoise, best, child, peak_gib, row, seconds
 from benchmarks.speed.passes import passes
-from dimfree import plan, read_table, release_mean, release_means, write_report
+from dimfree import read_table, release_mean, release_means, write_report
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.records import Records, open_records
 
@@ -169,11 +170,11 @@ def answers(asked: Asked) -> list[Row]:
     """What is asked before a release, and the means of groups of a small table. One process, nothing warmed up."""
     whole = {"n": 10_000, "d": 20 if asked.small else 1000, "epsilon": 1.0, "delta": 1e-6, "spectrum": "S1"}
     found: list[Any] = []
-    rows = [row("plan, accuracy", seconds(lambda: found.append(plan(**whole))), "s", 2.0)]
+    rows = [row("plan, accuracy", seconds(lambda: found.append(dimfree.plan(**whole))), "s", 2.0)]
     whole["accuracy"] = float(found[0].accuracy)
     for what in ("epsilon", "n", "d"):
         given = {name: value for name, value in whole.items() if name != what}
-        rows.append(row(f"plan, {what}", seconds(lambda given=given: plan(**given)), "s", 2.0))
+        rows.append(row(f"plan, {what}", seconds(lambda given=given: dimfree.plan(**given)), "s", 2.0))
     X, groups = tables.drawn(8000, 20, asked.seed), np.repeat(np.array(list("abcd")), 2000)
     took = seconds(lambda: release_means(X, groups=groups, keys=list("abcd"), **PROMISE))
     return [*rows, row("release_means, 8000 × 20, four groups", took, "s", 2.0)]

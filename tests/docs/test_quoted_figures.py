@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from benchmarks.pages import FOLDER, MARK, READERS, SOURCE, quoted_in
 from benchmarks.record import read_numbers
-from dimfree.comparison.outcome import Score
+from benchmarks.trials import score_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = [path for pattern in READERS for path in sorted(ROOT.glob(pattern))]
@@ -104,7 +104,7 @@ def measured_field() -> dict[tuple[str, int, int], dict[str, str]]:
     """Every cell of the stored field, add/remove: what each estimator's median error reads as."""
     return {
         (cell["spectrum"], cell["dimension"], cell["count"]): {
-            score["name"]: Score(**score | {"errors": tuple(score["errors"])}).words for score in cell["scores"]
+            score["name"]: score_of(score).words for score in cell["scores"]
         }
         for cell in read_numbers(FOLDER / "field.json.gz")["cells"]
         if cell["neighbours"] == "add-remove"

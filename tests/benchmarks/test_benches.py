@@ -1,0 +1,213 @@
+"""Every benchmark of accuracy runs through its command, and its verdicts can fail."""
+
+import copy
+import importlib
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks import compare, index
+from benchmarks.accuracy import census, clipping, coverage, few, field, gaussian_page, known, ordinary, real, unknown
+from benchmarks.accuracy.gaussian import Oracle
+from benchmarks.accuracy.resolving import MET, MISSED, OPEN, UNTRIED
+from benchmarks.record import read_numbers
+from benchmarks.registry import BENCHES
+
+from dimfree import SeededNoise, release_mean
+from dimfree.accounting.precision import largest_mu
+
+SMALL = {  # page: the options of its smallest run
+    "known": ["--quick", "--draws", "1", "--cells", "passing: S1|accuracy: S5"],
+    "unknown": ["--quick", "--draws", "1", "--cells", "passing: S4|accuracy: S5"],
+    "few": ["--quick", "--draws", "2", "--cells", "S4"],
+    "field": ["--quick", "--trials", "1", "--cells", "S1, d = 100, n = 1000"],
+    "ordinary": ["--draws", "2", "--cells", "wine, ε|exponential, n = 600, d = 5, ε = 4"],
+    "coverage": ["--quick", "--draws", "1"],
+    "real": ["--quick", "--draws", "1", "--cells", "breast cancer, ε = 2"],
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Run every command once; the numbers and the page of each."""
+    folder = tmp_path_factory.mktemp("results")
+    for page, options in SMALL.items():
+        importlib.import_module(f"benchmarks.accuracy.{page}").main([*options, "--out", str(folder)])
+    return {page: (read_numbers(folder / f"{page}.json.gz"), (folder / f"{page}.md").read_text()) for page in SMALL}
+
+
+@pytest.mark.parametrize("page", SMALL)
+def test_a_command_writes_its_numbers_and_its_page(page, results):
+    numbers, text = results[page]
+    assert numbers["cells"]
+    assert numbers["left_out"] == []
+    assert text.startswith("# ")
+    assert f"`{numbers['run']['command']}`" in text
+    assert "--out" not in numbers["run"]["command"]
+    for verdict in numbers["verdicts"]:
+        assert verdict["target"] in text
+
+
+def test_estimators_see_the_same_draws(results):
+    """The same command again gives the same errors: noise is seeded, and draws depend on their place alone."""
+    again = {page: [] for page in ("few", "ordinary")}
+    assert again.keys() <= results.keys()
+    cell = ordinary.OrdinaryCell("table", "wine", 4.0, 2, ("relative",))
+    wine = next(each for each in results["ordinary"][0]["cells"] if each["world"] == "wine")
+    found = ordinary.measure(results["ordinary"][0]["run"]["seed"], cell)
+    assert found["estimators"]["relative"]["draws"] == wine["estimators"]["relative"]["draws"]
+
+
+# --- Verdicts can fail
+
+
+def states(verdicts):
+    return {each["target"]: each["state"] for each in verdicts}
+
+
+def gaussian_cell(page, results, section):
+    return next(cell for cell in copy.deepcopy(results[page][0]["cells"]) if cell["section"] == section)
+
+
+@pytest.mark.parametrize(("factor", "state"), [(0.5, MET), (1e3, MISSED)])
+def test_bars_on_errors(factor, state, results):
+    cell = gaussian_cell("unknown", results, "accuracy")
+    cell["estimators"]["auto"]["draws"]["error"] = [factor * cell["floor"][1]] * 8
+    (bar,) = (bar for bar in gaussian_page.UNKNOWN_BARS if bar.limit == 3.3)
+    assert states(gaussian_page.judge_bars([cell], [bar])) == {str(bar): state}
+
+
+@pytest.mark.parametrize(("chance", "state"), [(1.0, MET), (0.5, MISSED)])
+def test_bars_on_answers(chance, state, results):
+    cell = gaussian_cell("unknown", results, "passing")
+    cell |= {"draws": 2000, "chances": {"auto": [chance] * 2000}}
+    bar = gaussian_page.Bar("auto", "pass", 0.99, sections=("passing",))
+    assert states(gaussian_page.judge_bars([cell], [bar])) == {str(bar): state}
+
+
+def test_growth_with_the_dimension(results):
+    cells = []
+    for dimension, error in ((100, 1.0), (100_000, 2.0)):
+        row = {"draws": {"error": [error] * 10}, "refusals": 0}
+        cells.append({"section": "dimension", "dimension": dimension, "estimators": {"recentred": row}})
+    assert gaussian_page.judge_dimension(cells)["state"] == MISSED
+    cells[1]["estimators"]["recentred"]["draws"]["error"] = [1.1] * 10
+    assert gaussian_page.judge_dimension(cells)["state"] == MET
+
+
+def test_stated_noise_is_judged_on_both_sides(results):
+    cell = gaussian_cell("few", results, "accuracy")
+    (row,) = cell["estimators"].values()
+    for ratio, state in ((1.0, MET), (1.3, MISSED), (0.7, MISSED)):
+        row["draws"]["found_over_stated"] = [ratio] * 20
+        assert few.verdicts([cell])[-1]["state"] == state
+
+
+def test_field_counts_rivals_by_what_they_are_given(results):
+    cell = copy.deepcopy(results["field"][0]["cells"][0])
+    scores = {score["name"]: score for score in cell["scores"]}
+    for score in scores.values():
+        score |= {"errors": [2.0] * 8, "refusals": 0}
+    nothing, sigma = field.OURS
+    scores["dimfree known"]["errors"] = [1.0] * 8
+    assert field.judge(sigma, field.scores_in(cell))["state"] == MET
+    assert field.verdicts([cell])[1]["state"] == MET
+    scores["PLAN"]["errors"] = [0.1] * 8  # is given σ and R: no rival of an estimator that is given σ
+    found = field.judge(sigma, field.scores_in(cell))
+    assert (found["ahead"], list(found["nearer"])) == (True, ["PLAN"])
+    scores["Karwa-Vadhan"]["errors"] = [0.1] * 8  # is given σ, too
+    assert field.verdicts([cell])[1]["state"] == MISSED
+    scores["Karwa-Vadhan"] |= {"errors": [], "refusals": 8}
+    scores["dimfree known"] |= {"errors": [], "refusals": 8}
+    assert not field.judge(sigma, field.scores_in(cell))["ahead"]
+    assert set(field.judge(nothing, field.scores_in(cell))["rivals"]) <= {"Algorithm 2"}
+
+
+def test_ordinary_tables_are_judged_by_limits_and_peers(results):
+    wine = next(cell for cell in copy.deepcopy(results["ordinary"][0]["cells"]) if cell["world"] == "wine")
+    row = wine["estimators"]["relative"]
+    limit, ahead = "wine, ε = 4: z-rms ≤ 0.06", "every table: relative is ahead of every peer that is given bounds"
+    for each in wine["estimators"].values():
+        each["draws"]["z"] = [1.0] * 8
+    for z, state in ((0.01, MET), (2.0, MISSED)):
+        row["draws"]["z"] = [z] * 8
+        found = states(ordinary.verdicts([wine]))
+        assert (found[limit], found[ahead]) == (state, state)
+    wine["snr"] = 100.0
+    row |= {"off": 1, "off_marked": 0}
+    silent = next(each for each in ordinary.verdicts([wine]) if each["target"].startswith("tables, SNR"))
+    assert silent["state"] == MISSED
+
+
+@pytest.mark.parametrize(("covered", "state"), [(1.0, MET), (0.5, MISSED)])
+def test_coverage(covered, state, results):
+    cell = copy.deepcopy(results["coverage"][0]["cells"][0])
+    cell["kinds"]["ball"] = [{"covered": covered, "half": 1.0, "square": 1.0}] * 300
+    found = states(coverage.verdicts([cell]))
+    assert found["confidence_ball(): covers ≥ 0.93 in every cell"] == state
+    assert found["interval(): covers ≥ 0.93 in every cell"] == OPEN
+
+
+def test_real_tables_are_judged_by_error_and_bias():
+    auto = {"errors": [0.5] * 8, "noise": [1.0, 1.0, 1.0], "bias": 0.1, "refusals": 0}
+    oracles = {"spherical": {"error": 1.0}}
+    cell = {"table": "MNIST", "name": "MNIST, ε = 2", "epsilon": 2.0, "auto": auto, "oracles": oracles}
+    (target,) = (name for name in states(real.verdicts([cell])) if name.startswith("MNIST"))
+    assert states(real.verdicts([cell]))[target] == MET
+    for change in ({"errors": [2.0] * 8}, {"bias": 2.0}, {"refusals": 1}, {"bias": None}):
+        assert states(real.verdicts([{**cell, "auto": {**auto, **change}}]))[target] == MISSED
+
+
+def test_every_target_of_the_index_finds_its_verdicts():
+    courses = {each.COURSE.page: each.COURSE for each in (known, unknown, few, field, ordinary, coverage, real)}
+    for target in (target for targets in index.LISTS.values() for target in targets):
+        if target.page in courses:
+            asked = courses[target.page].verdicts([])
+            assert {each["state"] for each in asked} == {UNTRIED}
+            found = [each["target"] for each in asked]
+            assert all(any(each.startswith(words) for each in found) for words in target.begins), target
+    for bench in BENCHES.values():
+        assert importlib.util.find_spec(bench.module)
+
+
+# --- Closed forms
+
+
+def test_the_oracle_of_gaussian_records():
+    """r = sqrt(tr A) + sqrt(2‖A‖ log n); noise has length r/(n·mu)·sqrt(tr A)."""
+    oracle = Oracle(np.ones(9), 100, 1.0)
+    assert oracle.radius == pytest.approx(3 + math.sqrt(2 * math.log(100)))
+    assert oracle.noise_rms == pytest.approx(oracle.radius / 100 / largest_mu(1.0, 1e-6) * 3)
+
+
+def test_the_clipped_mean_is_the_mean_if_nothing_is_clipped():
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    release = release_mean(X, epsilon=8.0, delta=1e-5, objective="total", noise=SeededNoise(0))
+    assert clipping.clipped_mean(X, release) == pytest.approx(X.mean(axis=0), abs=0.02)
+    far = np.vstack([X, [[1e9, 0, 0]]])
+    assert np.abs(clipping.clipped_mean(far, release)).max() < 1.0
+
+
+def test_the_census_reads_a_folder_of_tables(tmp_path, capsys):
+    X = np.random.default_rng(0).normal(size=(400, 3)) * [1, 10, 100]
+    pd.DataFrame(X, columns=list("abc")).to_parquet(tmp_path / "made__up.parquet")
+    census.main(["--data", str(tmp_path), "--half", "all", "--draws", "2", "--out", str(tmp_path)])
+    assert "error/oracle: median" in capsys.readouterr().out
+    (cell,) = read_numbers(tmp_path / "census.json.gz")["cells"]
+    assert (cell["rows"], cell["columns"], len(cell["releases"])) == (400, 3, 2)
+    assert str(tmp_path) not in (tmp_path / "census.md").read_text()
+
+
+def test_compare_lists_every_estimator_as_a_multiple_of_the_oracle(capsys, tmp_path):
+    budget = ["--epsilon", "2", "--delta", "1e-6", "--trials", "1"]
+    compare.main([*budget, "-d", "3", "-n", "400", "--estimators", "clipped mean", "dimfree known"])
+    text = capsys.readouterr().out
+    assert "| oracle floor | mean, σ (not private) | 1 |" in text
+    assert "Karwa" not in text
+    path = tmp_path / "public.csv"
+    pd.DataFrame(np.random.default_rng(0).normal(size=(500, 2)), columns=["a", "b"]).to_csv(path, index=False)
+    compare.main([*budget, "--public-table", str(path), "--estimators", "ball"])
+    assert "public.csv, d = 2, n = 250" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="spectrum"):
+        compare.main([*budget, "--spectrum", "S9"])
