@@ -177,7 +177,7 @@ def test_an_interrupt_between_debit_and_release_leaves_the_charge(path: Path, X:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dimfree.programs.without_test.soft_mean", stop)
+    monkeypatch.setattr("dimfree.kernel.views.pair_distances", stop)
     ledger = Ledger(path, dataset="d", **TOTAL)
     with pytest.raises(KeyboardInterrupt):
         release_mean(X, ledger=ledger, **ASKED)
@@ -211,15 +211,17 @@ def test_overspending_says_what_is_left_and_what_fits(path: Path) -> None:
 
 def test_what_is_said_to_fit_does_fit(path: Path, X: np.ndarray) -> None:
     ledger = Ledger(path, dataset="d", **TOTAL)
-    charge = Charge(Budget(1.0, 1e-6), (Costs(Budget(1.0, 1e-6), ADD, (), (calibrate_bounded(Budget(1.0, 1e-6)),)),))
+    asked, seen = {"epsilon": 1.0, "delta": 1e-6, "objective": "relative"}, []
+    release_mean(X, ledger=_keeping(seen), **asked)
+    [charge] = seen
     while ledger.account().decide(charge) is not None:
-        release_mean(X, ledger=ledger, **ASKED)
+        release_mean(X, ledger=ledger, **asked)
     with pytest.raises(BudgetExceeded) as caught:
-        release_mean(X, ledger=ledger, **ASKED)
+        release_mean(X, ledger=ledger, **asked)
     assert ledger.account().debits > 4  # adding up would have stopped at three
     following = ledger.status().next_budget
     assert f"up to epsilon {following.epsilon!r} (delta {following.delta!r})" in str(caught.value)
-    release_mean(X, ledger=ledger, **{**ASKED, "epsilon": following.epsilon, "delta": following.delta})
+    release_mean(X, ledger=ledger, **{**asked, "epsilon": following.epsilon, "delta": following.delta})
 
 
 def test_a_ledger_as_large_as_one_release_takes_that_release(path: Path, X: np.ndarray) -> None:
