@@ -191,7 +191,6 @@ def test_a_refusal_raises_with_a_remedy_and_leaves_no_result():
     [
         ({"with_mean": "yes"}, "with_mean"),
         ({"with_std": 1}, "with_std"),
-        ({"covariance": None, "shape": "paper"}, "with_std=False"),
         ({"epsilon": -1.0}, "epsilon"),
         ({"outliers": 2.0}, "outliers"),
     ],
