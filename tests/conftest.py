@@ -12,7 +12,7 @@ import dimfree.noise
 import dimfree.request  # others are patched where they are loaded
 from dimfree.noise import SeededNoise, SystemNoise, opened
 
-OPENERS = {"dimfree.request", "dimfree.comparison.baselines.frame"}
+OPENERS = {"dimfree.request"}
 
 
 def pytest_addoption(parser):

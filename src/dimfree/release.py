@@ -249,7 +249,7 @@ def _in_range(run: Run, program: Program) -> Release:
             raise
     except DimfreeError:
         raise
-    except (ArithmeticError, IndexError, ValueError):
+    except (ArithmeticError, IndexError, ValueError):  # the kernel's RangeError is a ValueError
         if run.table.costs is None:
             raise
     return run.refused(OUT_OF_RANGE, program.method, run.table.costs)

@@ -6,7 +6,6 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recording import RecordingNoise
 from scipy.special import ndtr
 
 from dimfree.accounting import events
@@ -20,9 +19,8 @@ from dimfree.accounting.calibrate import (
     remaining_mu,
 )
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import Bounded, Costs, Gaussian
+from dimfree.accounting.events import COUNT_STEPS, Bounded, Costs, Gaussian, charged_gaussian, counted_records
 from dimfree.accounting.precision import compose, largest_mu
-from dimfree.kernel.statistics.count import noisy_count, noisy_total
 from dimfree.kernel.statistics.weighted_mean import mean_event
 
 FAILURE = 0.005
@@ -37,13 +35,13 @@ def releases_of(branch):
     """What a run on this branch releases, spending all of its precision."""
     if isinstance(branch, Bounded):
         share = math.sqrt(0.3) * branch.mu
-        total = noisy_total(0, 2.0, share, "total weight", noise=RecordingNoise()).event
+        total = charged_gaussian(2.0 * COUNT_STEPS + 1, share, 1, 1 / COUNT_STEPS, "total weight")
         return total, mean_event(1e3, remaining_mu(branch, total.mu), DIMENSION, 1.0, "mean")[0]
     return (mean_event(1e3, branch.mu, DIMENSION, 1.0, "mean")[0],)
 
 
 def before_of(plan):
-    return () if plan.count_stddev is None else (noisy_count(9, plan.count_stddev, noise=RecordingNoise()).event,)
+    return () if plan.count_stddev is None else (counted_records(plan.count_stddev),)
 
 
 def searches_of(branch):
@@ -69,10 +67,10 @@ def assert_within(budget, ledgers):
 @pytest.mark.parametrize(("epsilon", "delta"), ALL)
 def test_a_private_count_and_its_menu_fit_the_budget(epsilon, delta):
     budget = Budget(epsilon, delta)
-    plan = calibrate_private_count(budget, FAILURE, bounded=True)
+    plan = calibrate_private_count(budget, FAILURE, untested=True)
     worst = assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))
     assert worst > 0.4 * delta  # nothing much is wasted
-    assert plan.bounded is not None
+    assert plan.untested is not None
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (4.0, 1e-6), (20.0, 1e-9)])
@@ -80,7 +78,7 @@ def test_a_private_count_and_its_menu_fit_the_budget(epsilon, delta):
 def test_the_stable_core_alone_fits_the_budget(epsilon, delta, search_share):
     budget = Budget(epsilon, delta)
     plan = calibrate_private_count(budget, FAILURE, search_share=search_share)
-    assert plan.bounded is None
+    assert plan.untested is None
     assert len(plan.tested) >= 3
     assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))
 
@@ -99,19 +97,19 @@ def test_every_branch_of_a_public_count_fits_the_budget(epsilon, delta, search_s
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [*EXTREMES, (100.0, 1e-6), (1000.0, 1e-6), (1.0, 1e-15), (1e-3, 0.3)])
-def test_the_soft_and_the_basic_core_fit_the_budget(epsilon, delta):
+def test_the_bounded_and_the_filtered_branch_fit_the_budget(epsilon, delta):
     budget = Budget(epsilon, delta)
-    soft, basic = calibrate_bounded(budget), calibrate_filtered(budget)
-    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (soft,), 0, releases_of(soft))
+    bounded, filtered = calibrate_bounded(budget), calibrate_filtered(budget)
+    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (bounded,), 0, releases_of(bounded))
     assert 0.99 * delta <= ledger.delta() <= delta
-    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (basic,), 0, releases_of(basic), filtered=True)
+    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (filtered,), 0, releases_of(filtered), filtered=True)
     assert 0 < ledger.delta() <= delta
 
 
 def test_the_menu_is_charged_jointly():
     """The count chooses among branches: their pointwise maximum fits, which is more than each of them fitting."""
     budget = Budget(1.0, 1e-6)
-    plan = calibrate_private_count(budget, FAILURE, bounded=True)
+    plan = calibrate_private_count(budget, FAILURE, untested=True)
     before = before_of(plan)
     joint = Costs(budget, Neighbours.ADD_REMOVE, before, plan.menu).delta()
     alone = [Costs(budget, Neighbours.ADD_REMOVE, before, (branch,)).delta() for branch in plan.menu]
@@ -127,7 +125,7 @@ def test_twin_whose_branches_fit_only_one_by_one_is_caught():
     after = math.sqrt((mu / 1.1) ** 2 - (mu / 4) ** 2)
     ladder = shortest_ladder(epsilon, delta, mu / 4, after, FAILURE)
     bounded = Bounded(math.sqrt(largest_mu(epsilon, delta * 0.9) ** 2 - (mu / 4) ** 2), delta * 0.1)
-    before = (noisy_count(0, 4 / mu, noise=RecordingNoise()).event,)
+    before = (counted_records(4 / mu),)
     menus = [(events.Tested(ladder, after),), (bounded,), (events.Tested(ladder, after), bounded)]
     first, second, joint = (Costs(budget, Neighbours.ADD_REMOVE, before, menu).delta() for menu in menus)
     assert max(first, second) <= budget.delta < joint
@@ -135,7 +133,7 @@ def test_twin_whose_branches_fit_only_one_by_one_is_caught():
 
 def test_the_count_takes_little_of_the_precision():
     budget = Budget(1.0, 1e-6)
-    plan = calibrate_private_count(budget, FAILURE, bounded=True)
+    plan = calibrate_private_count(budget, FAILURE, untested=True)
     mu = largest_mu(1.0, 1e-6)
     assert 20 <= plan.count_stddev <= 40  # 20 to 40 over epsilon (P5')
     for branch in plan.tested:
@@ -144,7 +142,7 @@ def test_the_count_takes_little_of_the_precision():
 
 
 def test_the_menu_trades_precision_for_steps():
-    plan = calibrate_private_count(Budget(1.0, 1e-6), FAILURE, bounded=True)
+    plan = calibrate_private_count(Budget(1.0, 1e-6), FAILURE, untested=True)
     lengths = [branch.ladder.length for branch in plan.tested]
     precisions = [branch.mu for branch in plan.tested]
     assert lengths == sorted(lengths, reverse=True)
@@ -153,17 +151,17 @@ def test_the_menu_trades_precision_for_steps():
 
 def test_honest_data_pass_every_ladder():
     for failure in (0.05, 0.005):
-        for branch in calibrate_private_count(Budget(4.0, 1e-6), failure, bounded=True).tested:
+        for branch in calibrate_private_count(Budget(4.0, 1e-6), failure, untested=True).tested:
             assert branch.ladder.probabilities()[-1] >= 1 - failure - 1e-15
 
 
 def test_calibration_is_quick_at_the_usual_budget():
     calibrate_private_count.cache_clear()
     start = time.process_time()
-    calibrate_private_count(Budget(1.01, 1e-6), FAILURE, bounded=True)
+    calibrate_private_count(Budget(1.01, 1e-6), FAILURE, untested=True)
     assert time.process_time() - start < 5
     start = time.process_time()
-    calibrate_private_count(Budget(1.01, 1e-6), FAILURE, bounded=True)
+    calibrate_private_count(Budget(1.01, 1e-6), FAILURE, untested=True)
     assert time.process_time() - start < 0.01
 
 
@@ -171,7 +169,7 @@ def test_calibration_is_quick_at_the_usual_budget():
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-12), (0.02, 1e-6), (0.1, 1e-12)])
 def test_calibration_ends_in_reasonable_time_at_a_small_budget(epsilon, delta):
     start = time.process_time()
-    calibrate_private_count(Budget(epsilon, delta), 0.004, bounded=True)
+    calibrate_private_count(Budget(epsilon, delta), 0.004, untested=True)
     assert time.process_time() - start < 60
 
 
@@ -209,5 +207,5 @@ def test_a_larger_budget_buys_a_more_precise_mean(epsilon, factor):
 @pytest.mark.parametrize("epsilon", [800.0, 1e4])
 def test_a_huge_epsilon_is_still_accounted_for(epsilon):
     budget = Budget(epsilon, 1e-6)
-    plan = calibrate_private_count(budget, FAILURE, bounded=True)
+    plan = calibrate_private_count(budget, FAILURE, untested=True)
     assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))

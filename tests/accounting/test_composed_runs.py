@@ -10,7 +10,7 @@ import pytest
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
 from dimfree.accounting.composition import Composition
-from dimfree.accounting.events import Bounded, Costs, Gaussian, Tested
+from dimfree.accounting.events import Bounded, Costs, Gaussian, OnlyGaussian, Tested
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.losses import Pure
 from dimfree.accounting.precision import hockey_stick, largest_mu
@@ -29,9 +29,9 @@ def gaussians(budget: Budget, *mus: float) -> Costs:
     return Costs(budget, ADD, tuple(gaussian(mu) for mu in mus), ())
 
 
-def run(budget: Budget, *, search_share: float = 0.0, bounded: bool = False) -> Costs:
+def run(budget: Budget, *, search_share: float = 0.0, untested: bool = False) -> Costs:
     """The ledger that a release of this budget begins with under add/remove."""
-    menu = calibrate_private_count(budget, 0.0035, bounded=bounded, search_share=search_share)
+    menu = calibrate_private_count(budget, 0.0035, untested=untested, search_share=search_share)
     assert menu.count_stddev is not None
     return Costs(budget, ADD, (gaussian(1 / menu.count_stddev),), menu.menu)
 
@@ -98,7 +98,7 @@ def test_gaussians_of_all_runs_are_one_gaussian() -> None:
 
 
 def test_one_run_is_about_its_own_ledger() -> None:
-    for ledger in (run(Budget(1, 1e-6)), run(Budget(2, 1e-5), search_share=0.07), run(Budget(1, 1e-6), bounded=True)):
+    for ledger in (run(Budget(1, 1e-6)), run(Budget(2, 1e-5), search_share=0.07), run(Budget(1, 1e-6), untested=True)):
         found = ComposedRuns((ledger,)).epsilon(ledger.budget.delta)
         assert 0.9 * ledger.budget.epsilon < found <= ledger.budget.epsilon * (1 + 1e-12)
 
@@ -160,13 +160,13 @@ def test_a_public_refusal_costs_nothing() -> None:
 
 
 def test_a_menu_is_at_least_each_of_its_branches_everywhere() -> None:
-    menu = calibrate_private_count(Budget(1, 1e-6), 0.0035, bounded=True).menu
+    menu = calibrate_private_count(Budget(1, 1e-6), 0.0035, untested=True).menu
     x = np.linspace(0, 3, 1250)  # several pieces
     curve, below = BranchChoice(menu).profile(x), BranchChoice(menu).profile(-x)
     assert all((curve >= np.minimum(branch.profile(x), 1) - 1e-15).all() for branch in menu)
     assert (below >= 1 - np.exp(-x) * (1 - curve) - 1e-15).all()  # the other direction
     assert curve.max() <= 1
-    assert any(isinstance(branch, Bounded) for branch in menu)
+    assert any(isinstance(branch, OnlyGaussian) for branch in menu)
 
 
 def test_the_order_of_the_runs_does_not_matter() -> None:

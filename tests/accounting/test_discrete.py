@@ -5,13 +5,12 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recording import RecordingNoise
 
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.calibrate import calibrate_bounded, remaining_mu
 from dimfree.accounting.discrete import DELTA_SHARE, EPSILON_SHARE, MOST_RELEASES, idealised, slack, tail_exponent
+from dimfree.accounting.events import COUNT_STEPS, charged_gaussian, counted_records
 from dimfree.accounting.precision import largest_mu
-from dimfree.kernel.statistics.count import noisy_count, noisy_total
 from dimfree.kernel.statistics.weighted_mean import mean_event
 
 
@@ -55,11 +54,10 @@ def test_shares_of_the_budget():
 def events_of_a_run(budget, dimension):
     """The coarsest releases of a run: a count, a total, a mean, each with all the precision there is."""
     mu = largest_mu(budget.epsilon, budget.delta)
-    noise = RecordingNoise()
     branch = calibrate_bounded(budget)
     return (
-        noisy_count(0, 1 / mu, noise=noise).event,
-        noisy_total(0, 2.0, branch.mu, "total weight", noise=noise).event,
+        counted_records(1 / mu),
+        charged_gaussian(2.0 * COUNT_STEPS + 1, branch.mu, 1, 1 / COUNT_STEPS, "total weight"),
         mean_event(1e-3 * 2**20, remaining_mu(branch), dimension, 1.0, "mean")[0],
     )
 

@@ -111,7 +111,7 @@ def test_the_parts_of_real_runs_compose_to_the_whole_and_add_up_to_more():
 
 def test_an_opening_charges_the_count_and_its_menu():
     budget = Budget(1.0, 1e-6)
-    for ledger in (opening(budget, 0.0035), opening(budget, 0.0035, bounded=True)):
+    for ledger in (opening(budget, 0.0035), opening(budget, 0.0035, untested=True)):
         [counted] = ledger.before
         assert 0 < counted.mu < largest_mu(1.0, 1e-6)
         assert ledger.menu

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from dimfree.cli import app
 
-COMMANDS = ([], ["mean"], ["plan"], ["tradeoff"], ["compare"], ["report"], ["audit"], ["ledger"], ["ledger", "show"])
+COMMANDS = ([], ["mean"], ["plan"], ["tradeoff"], ["report"], ["audit"], ["ledger"], ["ledger", "show"])
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> str:
 
 def mean(table: str, *rest: str, epsilon: str = "1"):
     spread = str(Path(table).parent / "spread.csv")
-    options = ["--epsilon", epsilon, "--delta", "1e-6", "--covariance", spread, "--core", "soft", *rest]
+    options = ["--epsilon", epsilon, "--delta", "1e-6", "--covariance", spread, *rest]
     return runner.invoke(app, ["mean", table, *options])
 
 
@@ -80,7 +80,7 @@ def test_a_record_never_replaces_the_ledger(tmp_path: Path, table: str, grouped:
     ledger_file = str(tmp_path / "study.json")
     runner.invoke(app, ["ledger", "create", ledger_file, *DATASET, "--epsilon", "3", "--delta", "1e-5"])
     (tmp_path / "names.txt").write_text("0\n1\n")
-    groups = ["--group-by", "age", "--groups", str(tmp_path / "names.txt"), "--core", "auto"] if grouped else []
+    groups = ["--group-by", "age", "--groups", str(tmp_path / "names.txt")] if grouped else []
     done = mean(table, "--ledger", ledger_file, *DATASET, "--json", ledger_file, "--force", *groups)
     assert done.exit_code == 2
     assert "to differ from --ledger" in done.stderr

@@ -119,9 +119,9 @@ def test_files_get_the_product_and_stdout_stays_empty(folder, fake_release, kind
 
 def test_every_option_reaches_the_release(folder, fake_release):
     run(
-        *("--neighbours", "replace-one", "--core", "stable", "--failure-probability", 0.2),
+        *("--neighbours", "replace-one", "--failure-probability", 0.2),
         *("--outliers", 0.1, "--tails", "gaussian", "--on-missing", "drop"),
-        *("--scale", "learn", "--stages", 2, "--shape", "auto", "--window", 0.5, 1e3, "--denoise"),
+        *("--scale", "learn", "--shape", "auto", "--window", 0.5, 1e3),
         *("--objective", "total"),
     )
     [(X, options)] = fake_release.calls
@@ -133,14 +133,11 @@ def test_every_option_reaches_the_release(folder, fake_release):
         "objective": "total",
         "neighbours": "replace-one",
         "options": Options(
-            core="stable",
-            stages=2,
             scale="learn",
             tails="gaussian",
             outliers=0.1,
             window=(0.5, 1e3),
             failure_probability=0.2,
-            denoise=True,
         ),
         "on_missing": "drop",
         "unit": None,
@@ -359,7 +356,6 @@ def test_real_bad_input(folder):
     np.save("data.npy", X)
     assert "on_missing" in sentence_of()
     for option, value in (
-        ("--core", "hard"),
         ("--tails", "long"),
         ("--neighbours", "none"),
         ("--on-missing", "neutral"),

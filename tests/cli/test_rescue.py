@@ -26,7 +26,7 @@ def folder(people):
 
 def run(*words, grouped=False, expect):
     options = ["staff.csv", "--group-by", "region", "--groups", "regions.txt"]
-    options = options if grouped else ["people.csv", "--core", "soft"]
+    options = options if grouped else ["people.csv"]
     options += ["--epsilon", "2", "--delta", "1e-6", "--covariance", "variances.npy"]
     options += ["--ledger", "study.json", "--dataset", "trial-7"]
     result = CliRunner().invoke(app, ["mean", *options, *words])

@@ -49,7 +49,7 @@ def survive():
 
 def command(grouped):
     words = ["mean", "staff.csv" if grouped else "people.csv", "--epsilon", "2", "--delta", "1e-6"]
-    words += ["--group-by", "region", "--groups", "regions.txt"] if grouped else ["--core", "soft"]
+    words += ["--group-by", "region", "--groups", "regions.txt"] if grouped else []
     words += ["--covariance", "variances.npy", "--ledger", "study.db", "--dataset", "trial-7"]
     return [*words, "-o", "mean.csv", "--json", "release.json", "--report", "page.html", "--force"]
 

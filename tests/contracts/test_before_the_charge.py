@@ -7,16 +7,15 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from flat_options import with_options
 from recording import RecordingNoise
 
 from dimfree.accounting.budget import Budget, WeakGuaranteeWarning, large_delta, weak_guarantee
 from dimfree.accounting.events import has_fine_noise
+from dimfree.beliefs import _LOADED_LATE
 from dimfree.errors import InstallationError, InvalidParameter
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise, SystemNoise, opened
 from dimfree.paper.profiling import variance_profile
-from dimfree.programs.run import _LOADED_LATE
 from dimfree.release import release_mean
 from dimfree.release_groups import release_means
 from dimfree.report.required import require_report
@@ -111,7 +110,7 @@ LOADED = """
 import sys, tempfile
 import numpy as np
 from pathlib import Path
-from dimfree import Options, SeededNoise, release_mean
+from dimfree import SeededNoise, release_mean
 from dimfree.ledger.ledger import Ledger
 charge, at_charge = Ledger.charge, set()
 def charging(*given, **said):
@@ -120,7 +119,7 @@ def charging(*given, **said):
 Ledger.charge = charging
 ledger = Ledger(Path(tempfile.mkdtemp()) / "s.db", dataset="d", epsilon=10, delta=1e-2)
 X = np.random.default_rng(0).normal(size=(1500, 300))
-release_mean(X, epsilon=1, delta=1e-6, ledger=ledger, options=Options(core="stable"))
+release_mean(X, epsilon=1, delta=1e-6, ledger=ledger)
 print(*sorted(name for name in set(sys.modules) - at_charge if name.split(".")[0] in ("opendp", "scipy")))
 """
 
@@ -135,8 +134,6 @@ def test_nothing_is_loaded_after_the_charge() -> None:
 COARSE = [(1e-3, 0.5), (4e-3, 0.99), (1e-3, 0.999), (0.1, 0.99)]
 WAYS = [
     {"covariance": np.ones(2)},
-    {"covariance": np.ones(2), "core": "soft"},
-    {"covariance": np.ones(2), "core": "basic"},
     {"objective": "relative", "on_missing": "drop"},
     {},
 ]
@@ -149,7 +146,7 @@ def test_a_budget_is_refused_before_any_draw_or_never(asked, epsilon, delta) -> 
     """Where it was accepted, the discrete noise of whatever was released is paid for: `Costs` checks it."""
     noise = RecordingNoise()
     with suppress(InvalidParameter):
-        release_mean(X, **with_options(epsilon=epsilon, delta=delta, noise=noise, **asked))
+        release_mean(X, epsilon=epsilon, delta=delta, noise=noise, **asked)
     assert bool(noise.asked) == has_fine_noise(Budget(epsilon, delta))
 
 

@@ -2,38 +2,40 @@
 
 import json
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from early import early_samples
 from flat_options import with_options
+from routes import through_the_core
 from scipy import sparse
+from sessions import standing_view
 from streams import RecordedStream, needs
 
 from dimfree import SeededNoise, release_mean
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.gpu.device import Place
 from dimfree.data.records import Records, as_records
-from dimfree.kernel.rows.space import Space
 from dimfree.programs.choose import constants
 from dimfree.programs.choose.core import Size
 from dimfree.programs.choose.sample import early_rate, strength
 from dimfree.programs.learn.state import StageSetting
-from dimfree.shapes import Diagonal
 
 ROWS, EARLY = 1500, 700
 VARIANCES = np.array([1.0, 4.0, 0.25, 1.0])
 WAYS = {
     "columns": {},
     "relative": {"objective": "relative"},
-    "core": {"core": "stable"},
-    "turned": {"core": "stable", "basis": "dct"},
-    "known": {"covariance": VARIANCES, "core": "stable"},
-    "mixed": {"covariance": np.diag(VARIANCES) + 0.1, "core": "stable"},
-    "replace-one": {"core": "stable", "neighbours": "replace-one"},
+    "core": {},
+    "turned": {"basis": "dct"},
+    "known": {"covariance": VARIANCES},
+    "mixed": {"covariance": np.diag(VARIANCES) + 0.1},
+    "replace-one": {"neighbours": "replace-one"},
     "drop": {"on_missing": "drop"},
     "column": {"on_missing": "column"},
 }
+BY_CORE = ("core", "replace-one")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def table(tables, request):
 
 def released(X, way: str, early: int = EARLY) -> dict:
     given = {"epsilon": 6.0, "delta": 1e-6, "core_sample": 500, "noise": SeededNoise(5), **WAYS[way]}
-    with early_samples(early):
+    with early_samples(early), through_the_core() if way in BY_CORE else nullcontext():
         release = release_mean(X, **with_options(**given))
     assert not release.refused
     return json.loads(release.to_json())
@@ -96,7 +98,7 @@ def test_stages_before_the_last_see_the_sample():
     """Of a known covariance: the last stage alone counts, and it alone sees all records."""
     spreads = np.geomspace(1, 0.2, 24)
     table = np.random.default_rng(1).standard_normal((900, 24)) * spreads + 0.3
-    given = {"epsilon": 3.0, "delta": 1e-2, "covariance": spreads**2, "core": "stable", "core_sample": 250}
+    given = {"epsilon": 3.0, "delta": 1e-2, "covariance": spreads**2, "core_sample": 250}
     stream = RecordedStream(table, most=97)
     with early_samples(400):
         found = [release_mean(X, **with_options(**given), noise=SeededNoise(3)) for X in (table, Records(stream, None))]
@@ -212,11 +214,9 @@ def test_early_shares_are_at_their_least_from_this_strength_on():
 
 
 def test_the_number_of_a_sample_is_as_uncertain_as_its_coins():
-    space = Space(as_records(np.zeros((4, 2))), Diagonal(np.ones(2)))
-    all_of_them = StageSetting(space, 1000.0, Neighbours.ADD_REMOVE, SeededNoise(0), 30.0)
-    some = all_of_them.on_sample(as_records(np.zeros((1, 2))), 0.25)
-    assert (some.count, some.final_count) == (250.0, 1000.0)
-    assert some.count_stddev == pytest.approx(math.sqrt((0.25 * 30) ** 2 + 1000 * 0.25 * 0.75))
-    assert (some.of_all().count, some.of_all().space.count, some.of_all().whole) == (1000.0, 4, None)
-    public = StageSetting(space, 1000.0, Neighbours.REPLACE_ONE, SeededNoise(0))
-    assert public.on_sample(as_records(np.zeros((1, 2))), 0.25).count_stddev == 0
+    everyone, some = (standing_view(np.zeros((rows, 2)), noise=SeededNoise(0)) for rows in (4, 1))
+    setting = StageSetting(everyone, 1000.0, 30.0).on_sample(some, 0.25)
+    assert (setting.count, setting.final_count) == (250.0, 1000.0)
+    assert setting.count_stddev == pytest.approx(math.sqrt((0.25 * 30) ** 2 + 1000 * 0.25 * 0.75))
+    assert (setting.of_all().count, setting.of_all().whole) == (1000.0, None)
+    assert StageSetting(everyone, 1000.0).on_sample(some, 0.25).count_stddev == 0

@@ -14,15 +14,6 @@ from typing import Any
 import numpy as np
 import opendp.prelude as dp
 import pytest
-from dimfree.comparison.baselines.ball import ball
-from dimfree.comparison.baselines.clipped import clipped
-from dimfree.comparison.baselines.coinpress import coinpress
-from dimfree.comparison.baselines.friendly_core import friendly_core
-from dimfree.comparison.baselines.huang_liang_yi import huang_liang_yi
-from dimfree.comparison.baselines.karwa_vadhan import karwa_vadhan
-from dimfree.comparison.baselines.not_private import empirical_mean, oracle_floor
-from dimfree.comparison.baselines.plan import plan as baseline_plan
-from dimfree.comparison.trials import compare
 from foreign import COUNT, SECRETS, foreign_values
 
 import dimfree
@@ -50,7 +41,7 @@ AIM_ALONE = {"stddevs": np.ones(3), "accuracy": 0.5}
 AIM = {**AIM_ALONE, **PROMISE}
 MADE = {  # dimfree makes these results, and nobody else calls their constructors; an enumeration's is Python's own
     "Neighbours",
-    "Comparison", "Composed", "Means", "Plan", "Release", "Tradeoff", "VarianceProfile", "LearnedShape",
+    "Composed", "Means", "Plan", "Release", "Tradeoff", "VarianceProfile", "LearnedShape",
     "LearnedDirections", "Reach",
 }  # fmt: skip
 Arguments = dict[str, Any]
@@ -93,15 +84,14 @@ class Subjects:
     def __init__(self, folder) -> None:
         self.folder, self.numbers = folder, count()
         (folder / "table.csv").write_text("a,b\n1,2\n3,4\n")
-        self.release = clipped(ROWS, **PROMISE, radius=9.0, noise=noise())
+        many, told = np.random.default_rng(3).normal(size=(2000, 3)), {"epsilon": 4.0, "delta": 1e-6, "noise": noise()}
+        self.release = dimfree.release_mean(many, **told)
         self.groups = group_variances(as_records(ROWS), slots(24, 6, 4, noise()))
         self.ledger = dimfree.Ledger(folder / "study.db", "study", epsilon=50.0, delta=1e-3)
         self.profile = paper.variance_profile(np.random.default_rng(3).normal(size=(4000, 3)), **PROMISE)
-        many, told = np.random.default_rng(3).normal(size=(2000, 3)), {"epsilon": 4.0, "delta": 1e-6, "noise": noise()}
         self.means = dimfree.release_means(many, **told, groups=[1, 2] * 1000, keys=[1, 2], shape=Isotropic(1.0))
         self.scaler = dimfree.PrivateStandardScaler(epsilon=4.0, delta=1e-6, shape=Isotropic(1.0), noise=noise())
         self.scaler.fit(many)
-        self.comparison = compare(**PROMISE, n=50, d=3, estimators=["clipped mean"], trials=1)
 
     def new_file(self, ending: str):
         return self.folder / f"{next(self.numbers)}{ending}"
@@ -131,15 +121,6 @@ class Subjects:
             "opendp.make_private_mean": (opendp.make_private_mean, {**metric_space, **known}),
             "Options": (dimfree.Options, {}),
             "opendp.group_loss": (opendp.group_loss, {"budget": Budget(1.0, 1e-6), "steps": 2}),
-            "ball": (ball, {**baseline, "stddevs": np.ones(3)}),
-            "clipped": (clipped, {**baseline, "radius": 9.0}),
-            "coinpress": (coinpress, {**baseline, "radius": 9.0, "stddev": 1.0}),
-            "friendly_core": (friendly_core, {**baseline, "radius": 9.0}),
-            "huang_liang_yi": (huang_liang_yi, {**baseline, "radius": 9.0}),
-            "karwa_vadhan": (karwa_vadhan, {**baseline, "stddevs": np.ones(3)}),
-            "PLAN": (baseline_plan, {**baseline, "radius": 9.0, "stddevs": np.ones(3)}),
-            "oracle_floor": (oracle_floor, {**baseline, "mean": np.zeros(3), "stddevs": np.ones(3)}),
-            "empirical_mean": (empirical_mean, {"X": ROWS}),
         }
         return {name: (call, lambda given=given: dict(given)) for name, (call, given) in found.items()}
 
@@ -157,9 +138,6 @@ class Subjects:
             "plan": (dimfree.plan, {"n": 300, "d": 3, **told}),
             "plan, for n": (dimfree.plan, {"accuracy": 0.5, "d": 3, **told}),
             "tradeoff": (dimfree.tradeoff, {**told, "n": [300, 600], "d": 3}),
-            "compare": (compare, {**PROMISE, "n": 50, "d": 3, "estimators": ["clipped mean"], "trials": 1}),
-            "compare, a table": (compare, {**PROMISE, "n": 9, "table": ROWS, "public": True, "trials": 1,
-                                           "estimators": ["clipped mean"]}),
             "shape_from": (dimfree.shape_from, {"public_X": ROWS}),
             "stddevs_of_public": (stddevs_of_public, {"table": ROWS}),
             "as_basis": (as_basis, {"basis": "dct", "dimension": 3}),
@@ -248,7 +226,7 @@ class Subjects:
         common = {
             "guarantee": release.guarantee,
             "ledger": release.ledger,
-            "method": "clipped",
+            "method": "stable",
             "dimension": 3,
             "parameters": {},
         }
@@ -282,8 +260,6 @@ class Subjects:
             "VarianceProfile.from_json": (paper.VarianceProfile.from_json, lambda: {"text": self.profile.to_json()}),
             "VarianceProfile.cost_after_learning": (self.profile.cost_after_learning, lambda: {"k": 1}),
             "Tradeoff.from_json": (dimfree.Tradeoff.from_json, lambda: {"text": curve.to_json()}),
-            "Comparison.from_json": (dimfree.Comparison.from_json, lambda: {"text": self.comparison.to_json()}),
-            "Comparison.score": (self.comparison.score, lambda: {"name": "clipped mean", "at": 50}),
             "LearnedShape.frozen": (learned.frozen, lambda: {"dimension": 3}),
             "LearnedShape.from_dict": (dimfree.LearnedShape.from_dict, lambda: {"data": learned.to_dict()}),
             "Reach.frozen": (reach.frozen, lambda: {"dimension": 3}),
@@ -356,9 +332,9 @@ def sweep(subject: Any) -> list[str]:
 
 
 EXTRA = (
-    "release_mean, learned", "plan, for n", "compare, a table", "Ledger, again",
-    "opendp.make_private_mean", "opendp.group_loss", "ball", "clipped", "coinpress", "friendly_core", "huang_liang_yi",
-    "karwa_vadhan", "PLAN", "oracle_floor", "empirical_mean", "stddevs_of_public", "as_basis", "lower_bound",
+    "release_mean, learned", "plan, for n", "Ledger, again",
+    "opendp.make_private_mean", "opendp.group_loss",
+    "stddevs_of_public", "as_basis", "lower_bound",
     "packing_lower_bound", "fingerprinting_lower_bound", "easy_instance_records", "customised_records",
     "known_covariance_records", "folklore_records", "plan_records", "unknown_covariance_records",
     "ConfidenceBall.contains", "ConfidenceBox.contains",

@@ -9,18 +9,16 @@ import pyarrow as pa
 import pytest
 from recording import RecordingNoise
 from scipy import sparse
+from sessions import standing_view
 
-from dimfree import Options, PrivateMean, PrivateStandardScaler, Release, SeededNoise, read_table, release_means
+from dimfree import PrivateMean, PrivateStandardScaler, Release, SeededNoise, read_table, release_means
 from dimfree import release_mean as release
-from dimfree.accounting.budget import Neighbours
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
-from dimfree.kernel.rows.space import Space
 from dimfree.programs.columns.missing import count_missing, missing_norm
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.learn.state import StageSetting
 from dimfree.programs.run import BY_COLUMN, DROPPED
-from dimfree.shapes import Diagonal
 
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
 NAMES = [f"column {k}" for k in range(5)]
@@ -87,10 +85,7 @@ def test_what_a_clipped_count_may_have_lost_is_in_the_error_bars():
     """With fewer records such people count less than they should; the error of the share is then in the deviation."""
     X = of_two_studies(3000, 30, 1)
     setting = StageSetting(
-        Space(as_records(X), Diagonal(np.ones(30)), None, by_entry=True),
-        3000.0,
-        Neighbours.ADD_REMOVE,
-        RecordingNoise(),
+        standing_view(as_records(X, on_missing="column"), noise=RecordingNoise(), by_entry=True), 3000.0
     )
     state = count_missing(ColumnState.at_start(setting, 0.4, relative=True))
     assert abs(state.present[0] - np.isfinite(X[:, 0]).mean()) < 2 * state.present_stddev[0]
@@ -155,7 +150,6 @@ def test_a_refusal_of_drop_says_that_incomplete_rows_do_not_count(relation):
     [
         {"covariance": np.ones(5)},
         {"basis": "dct"},
-        {"options": Options(core="stable")},
         {"unit": np.arange(1500), "unit_rows": 2},
     ],
 )

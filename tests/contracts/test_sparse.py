@@ -93,7 +93,7 @@ SHAPES = {
     "diagonal": Diagonal(np.geomspace(9, 0.01, DIMENSION)),
     "dense": Dense(np.diag(np.geomspace(9, 0.01, DIMENSION))),
 }
-WAYS = [{"core": "stable"}, {"core": "soft"}, {"core": "basic"}, {"scale": "learn"}, {"neighbours": REPLACE}]
+WAYS = [{}, {"scale": "learn"}, {"neighbours": REPLACE}]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: str(*way.values()))

@@ -1,4 +1,4 @@
-"""What the core promises when nothing is known: the contracts of every estimator, and bad input."""
+"""What the stable core guarantees without prior knowledge: the contracts of every estimator, and bad input."""
 
 import logging
 import math
@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from flat_options import with_options
 from recording import RecordingNoise
+from routes import through_the_core
 from scipy import sparse
 
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
@@ -34,10 +35,10 @@ def release(X, relation=ADD, **changes):
         "delta": 1e-6,
         "neighbours": relation,
         "noise": SeededNoise(7),
-        "core": "stable",
         **changes,
     }
-    return release_mean(X, **with_options(**given))
+    with through_the_core():
+        return release_mean(X, **with_options(**given))
 
 
 def released(X, relation=ADD, **changes):
@@ -104,14 +105,13 @@ def test_a_shift_shifts_and_a_change_of_units_changes_the_units(table, relation)
 
 
 def test_the_release_survives_its_text(table):
-    for changes in ({}, {"denoise": True}, {"neighbours": REPLACE}):
-        found = released(table, **changes)
+    for relation in (ADD, REPLACE):
+        found = released(table, relation)
         again = Release.from_json(found.to_json())
         assert again == found
         assert (again.shape.variances == found.shape.variances).all()
         assert (again.shape.log_stddev == found.shape.log_stddev).all()
         assert (again.mean == found.mean).all()
-        assert again.denoised is found.denoised
         assert again.ledger == found.ledger
 
 
@@ -159,9 +159,7 @@ def test_a_canary_shows_nowhere(table, relation, caplog, capsys):
     assert not any(shown(text) for text in texts)
 
 
-@pytest.mark.parametrize(
-    "bad", [{"window": (5.0, 1.0)}, {"denoise": "yes"}, {"core": "soft"}, {"on_missing": "neutral"}]
-)
+@pytest.mark.parametrize("bad", [{"window": (5.0, 1.0)}, {"tails": "light"}, {"on_missing": "neutral"}])
 def test_a_canary_shows_in_no_error(table, bad):
     table[3] = CANARY
     table[4] = np.nan
@@ -296,51 +294,6 @@ def test_a_narrow_window_is_cheaper(table):
     assert narrow.dimension < wide.dimension
 
 
-@pytest.mark.parametrize("denoise", ["yes", 1, None, 0.0])
-def test_denoise_is_a_flag(denoise):
-    with pytest.raises(InvalidParameter, match="denoise"):
-        release(np.zeros((COUNT, 2)), denoise=denoise)
-
-
-@pytest.mark.parametrize("changes", [{"core": "soft"}, {"core": "basic"}, {"scale": "learn"}, {"stages": 2}], ids=str)
-def test_options_of_a_known_covariance_are_errors(table, changes):
+def test_a_scale_to_learn_needs_a_covariance(table):
     with pytest.raises(InvalidParameter, match="covariance"):
-        release(table, **changes)
-
-
-# the denoised mean
-
-
-@pytest.fixture
-def flat(rng):
-    """Nearly all means equal: where denoising helps."""
-    means = np.zeros(60)
-    means[:3] = 4.0
-    return rng.normal(size=(COUNT, 60)) + means
-
-
-def test_denoising_is_post_processing(flat):
-    plain, smooth = released(flat), released(flat, denoise=True)
-    assert smooth.denoised
-    assert not plain.denoised
-    assert (smooth.unbiased_mean == plain.mean).all()
-    assert (smooth.noise_stddev == plain.noise_stddev).all()
-    assert smooth.ledger == plain.ledger
-    assert not np.array_equal(smooth.mean, plain.mean)
-
-
-def test_denoising_helps_where_means_are_alike(flat):
-    smooth, truth = released(flat, denoise=True, epsilon=2.0), np.where(np.arange(60) < 3, 4.0, 0.0)
-    assert np.linalg.norm(smooth.mean - truth) < 0.9 * np.linalg.norm(smooth.unbiased_mean - truth)
-
-
-def test_error_bars_of_a_denoised_mean_rest_on_the_unbiased_one(flat):
-    plain, smooth = released(flat), released(flat, denoise=True)
-    for options in ({}, {"simultaneous": True}, {"target": "sample"}):
-        one, two = plain.confidence_interval(0.9, **options), smooth.confidence_interval(0.9, **options)
-        assert all((a == b).all() for a, b in zip(one, two, strict=True))
-    low, high = smooth.confidence_interval(target="sample")
-    assert (low + high) / 2 == pytest.approx(smooth.unbiased_mean, abs=1e-12)
-    moved = float(np.linalg.norm(smooth.mean - smooth.unbiased_mean))
-    assert smooth.error_radius(0.9) == pytest.approx(plain.error_radius(0.9) + moved, rel=1e-9)
-    assert smooth.error_radius(0.9) > plain.error_radius(0.9)
+        release(table, scale="learn")

@@ -297,7 +297,6 @@ RELEASES = {
     "learned scale": {"epsilon": 4.0, "covariance": 100 * VARIANCES, "scale": "learn"},
     "replace-one": {"epsilon": 4.0, "neighbours": "replace-one"},
     "drop": {"epsilon": 4.0, "on_missing": "drop"},
-    "soft": {"epsilon": 2.0, "covariance": VARIANCES, "core": "soft"},
     "sampled": {"epsilon": 8.0, "covariance": VARIANCES, "core_sample": 700},
     "person": {"epsilon": 8.0, "unit": np.arange(1500) // 2, "covariance": VARIANCES},
 }

@@ -14,15 +14,15 @@ import numpy as np
 from scipy.special import ndtr
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
+from dimfree.accounting.calibrate import Calibration, calibrate_private_count, calibrate_public_count
 from dimfree.data.records import as_records
+from dimfree.kernel import Pairs, Session
 from dimfree.kernel.rows.grid import IntegerRecords
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.programs import unknown
 from dimfree.programs.choose.core import HonestModel, Size, StableChoice
 from dimfree.programs.learn.scale import learn_radius
-from dimfree.programs.opening import core_mean
 from dimfree.shapes import Diagonal
 
 SEARCH_SHARE, FAILURE = 0.03, 0.0035  # a last branch whose searches tell about as much as its bit
@@ -97,6 +97,10 @@ class Remembered:
     def count(self) -> int:
         return self.pairs.count
 
+    @property
+    def rows(self) -> np.ndarray:
+        return self.pairs.rows
+
     def friend_pairs(self, radius: float) -> int:
         if radius not in self.known:
             self.known[radius] = self.pairs.friend_pairs(radius)
@@ -115,6 +119,7 @@ class Setting:
     """What is public: the budget's branch for so many records, and what the core was chosen to be."""
 
     relation: Neighbours
+    budget: Budget
     looked_at: float
     core: StableChoice
 
@@ -128,7 +133,7 @@ class Setting:
         for records in range(4, 400):
             core = unknown.choose_core(run, menu, Size(float(records), menu.count_stddev, 4096))
             if core is not None:
-                return cls(relation, float(records), core)
+                return cls(relation, budget, float(records), core)
         raise AssertionError("no table is large enough")
 
 
@@ -148,14 +153,16 @@ def law(setting: Setting, table: np.ndarray) -> Law:
 
 
 def _follow(setting: Setting, space: Space, pairs: Remembered, noise: Forks) -> None:
-    """As in `unknown.release_unknown`, between the released count and the mean."""
-    branch = setting.core.branch
-    radius_mu = unknown.search_parts(branch, setting.relation)[1]
-    learned = learn_radius(pairs, WINDOW, setting.looked_at, radius_mu, setting.relation, noise=noise)
+    """As in `unknown._release_by_pairs`, between the released counts and the mean."""
+    core, relation = setting.core, setting.relation
+    session = Session(space, noise, setting.budget, relation, Calibration(None, (core.branch,)))
+    session.take(core.branch)
+    asked = Pairs(session, pairs)
+    learned = learn_radius(asked, WINDOW, setting.looked_at, unknown.search_parts(core.branch, relation)[1], relation)
     if not learned.found:
         return
-    run = SimpleNamespace(space=space, relation=setting.relation, noise=noise)
     try:
-        assert core_mean(run, setting.core, learned.radius, 1.0, pairs) is None
+        mean = asked.core_mean(learned.radius, core.full_share, core.budget, core.floor, 0.9 * core.branch.mu)
+        assert mean is None
     except Passed:
         return

@@ -190,7 +190,7 @@ def test_records_that_can_be_kept_lie_within_twice_the_radius():
 
 
 def test_friendliness_fails_under_replace_one():
-    """Why core="basic" is refused there: one replaced record can lend its friendship to two distant camps."""
+    """One replaced record can lend its friendship to two distant camps, so no bound holds there."""
     found = [
         widest(keepable((*rest, out), (*rest, put)))
         for table in tables(LINE, 3)

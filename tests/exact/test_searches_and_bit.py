@@ -8,13 +8,14 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from dimfree.mechanisms import search  # GONE
 from exact.divergence import hockey_stick
 from exact.search_law import Setting, law, whole
 
 from dimfree.accounting import ladder, precision
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.profile import after_gaussians
+from dimfree.kernel import counts
+from dimfree.programs.learn import crossing
 from dimfree.programs.unknown import search_parts
 
 EPSILON, DELTA = 4.0, 0.05
@@ -25,8 +26,8 @@ FOLLOWED = 1e-8  # what courses that were not followed can add to a divergence
 
 @pytest.fixture(autouse=True)
 def signs(monkeypatch):
-    monkeypatch.setattr(search, "int", whole, raising=False)
-    monkeypatch.setattr(search, "_PER_HALVING", 1)
+    monkeypatch.setattr(counts, "int", whole, raising=False)
+    monkeypatch.setattr(crossing, "_PER_HALVING", 1)
 
 
 @cache

@@ -23,7 +23,7 @@ from dimfree.options import Options
 
 ADD = Neighbours.ADD_REMOVE
 TOTAL = {"epsilon": 3.0, "delta": 1e-5}
-ASKED = {"epsilon": 1.0, "delta": 1e-6, "covariance": np.ones(2), "options": Options(core="soft")}
+ASKED = {"epsilon": 1.0, "delta": 1e-6, "covariance": np.ones(2)}
 
 
 @pytest.fixture
@@ -113,9 +113,7 @@ class Watching:
 ROOMY = {"epsilon": 1.0, "delta": 1e-3}
 KNOWN = {**ROOMY, "covariance": np.ones(2)}
 PATHS = {  # each way to a draw, and the relation of its ledger
-    "soft": (ASKED, "add-remove"),
-    "basic": ({**KNOWN, "core": "basic"}, "add-remove"),
-    "auto": (KNOWN, "add-remove"),
+    "known": (KNOWN, "add-remove"),
     "learned scale": ({**KNOWN, "scale": "learn"}, "add-remove"),
     "unknown": (ROOMY, "add-remove"),
     "public number": ({**KNOWN, "neighbours": "replace-one"}, "replace-one"),
@@ -160,17 +158,6 @@ def test_what_is_charged_is_what_the_run_was_calibrated_for(X: np.ndarray, optio
     assert (spent.before, spent.filtered) == (run.before, run.filtered)
 
 
-def test_the_soft_core_is_charged_as_it_is_calibrated_and_the_basic_one_by_its_guarantee(X: np.ndarray) -> None:
-    seen: list[Charge] = []
-    for core in ("soft", "basic"):
-        options = {**ASKED, "options": Options(core=core)}
-        release = release_mean(X, ledger=_keeping(seen), noise=dimfree.SeededNoise(3), **options)
-        spent = release.ledger
-        runs = [(spent.budget, (), spent.menu)] if core == "soft" else []
-        assert [(run.budget, run.before, run.menu) for run in seen[-1].runs] == runs
-        assert seen[-1].budget == Budget(1.0, 1e-6)
-
-
 def test_a_twin_that_debits_after_the_release_is_caught(path: Path, X: np.ndarray) -> None:
     ledger, noise = Ledger(path, dataset="d", **TOTAL), Watching(path)
     release_mean(X, noise=noise, **ASKED)
@@ -190,7 +177,7 @@ def test_an_interrupt_between_debit_and_release_leaves_the_charge(path: Path, X:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dimfree.programs.without_test.soft_mean", stop)
+    monkeypatch.setattr("dimfree.kernel.views.pair_distances", stop)
     ledger = Ledger(path, dataset="d", **TOTAL)
     with pytest.raises(KeyboardInterrupt):
         release_mean(X, ledger=ledger, **ASKED)
@@ -224,15 +211,17 @@ def test_overspending_says_what_is_left_and_what_fits(path: Path) -> None:
 
 def test_what_is_said_to_fit_does_fit(path: Path, X: np.ndarray) -> None:
     ledger = Ledger(path, dataset="d", **TOTAL)
-    charge = Charge(Budget(1.0, 1e-6), (Costs(Budget(1.0, 1e-6), ADD, (), (calibrate_bounded(Budget(1.0, 1e-6)),)),))
+    asked, seen = {"epsilon": 1.0, "delta": 1e-6, "objective": "relative"}, []
+    release_mean(X, ledger=_keeping(seen), **asked)
+    [charge] = seen
     while ledger.account().decide(charge) is not None:
-        release_mean(X, ledger=ledger, **ASKED)
+        release_mean(X, ledger=ledger, **asked)
     with pytest.raises(BudgetExceeded) as caught:
-        release_mean(X, ledger=ledger, **ASKED)
+        release_mean(X, ledger=ledger, **asked)
     assert ledger.account().debits > 4  # adding up would have stopped at three
     following = ledger.status().next_budget
     assert f"up to epsilon {following.epsilon!r} (delta {following.delta!r})" in str(caught.value)
-    release_mean(X, ledger=ledger, **{**ASKED, "epsilon": following.epsilon, "delta": following.delta})
+    release_mean(X, ledger=ledger, **{**asked, "epsilon": following.epsilon, "delta": following.delta})
 
 
 def test_a_ledger_as_large_as_one_release_takes_that_release(path: Path, X: np.ndarray) -> None:
@@ -272,7 +261,7 @@ def test_what_is_said_to_fit_has_a_delta_that_can_be_asked_for(path: Path) -> No
         ledger.debit(0.1, 1e-12)
 
 
-@pytest.mark.parametrize("asked", [{"epsilon": 30.0, "delta": 0.5}, {"epsilon": 10.0, "delta": 0.99, "core": "soft"}])
+@pytest.mark.parametrize("asked", [{"epsilon": 30.0, "delta": 0.5}, {"epsilon": 10.0, "delta": 0.99}])
 def test_a_large_delta_is_charged_by_its_promise(path: Path, X: np.ndarray, asked: dict) -> None:
     ledger = Ledger(path, dataset="d", epsilon=40.0, delta=0.995)
     release_mean(X, **with_options(ledger=ledger, covariance=np.ones(2), **asked))
@@ -392,8 +381,7 @@ def _keeping(seen: list[Charge]) -> Ledger:
 
 def test_the_estimator_passes_its_ledger_on(path: Path, X: np.ndarray) -> None:
     ledger = Ledger(path, dataset="d", **TOTAL)
-    promise = {name: value for name, value in ASKED.items() if name != "options"}
-    dimfree.PrivateMean(ledger=ledger, noise=RecordingNoise(), core="soft", **promise).fit(X)
+    dimfree.PrivateMean(ledger=ledger, noise=RecordingNoise(), **ASKED).fit(X)
     assert ledger.account().debits == 1
 
 

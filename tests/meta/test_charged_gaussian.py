@@ -12,16 +12,12 @@ SOURCE = Path(__file__).parents[2] / "src" / "dimfree"
 CONSTRUCTOR = "accounting/events.py"
 DIRECT = {  # files that state a Gaussian cost by its stddev, and why
     CONSTRUCTOR: "the constructors",
-    "comparison/baselines/frame.py": "a trial cost: the search for the largest mu draws no noise",
 }
-DRAWING = ("kernel/", "mechanisms/", "paper/", "comparison/baselines/")  # where noise is drawn
+DRAWING = ("kernel/", "paper/")  # where noise is drawn
 QUOTIENTS = {  # files there that divide by a mu, and what comes of it
-    "comparison/baselines/coinpress.py": "an expected error",
-    "comparison/baselines/huang_liang_yi.py": "an expected error",
-    "mechanisms/search.py": "an expected error",
     "paper/profiling.py": "the stddev of the noisy count, which is charged as it is",
 }
-SIMULATED = ("audit/", "planning/thinned.py")  # draws of tests and forecasts
+SIMULATED = ("audit/", "planning/simulated_table.py")  # draws of tests and forecasts
 
 
 def parsed():

@@ -11,7 +11,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from privacy.asked import BUDGET, Asked, branches_with_test, gaussian_branches, opened, space_of
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.accounting.events import Gaussian, OnlyGaussian
 from dimfree.accounting.precision import compose
 from dimfree.kernel import KernelError, NoisyCounts, PrivateTable, Session
@@ -348,13 +347,6 @@ class RandomProgram(RuleBasedStateMachine):
 
 TestRandomPrograms = RandomProgram.TestCase
 TestRandomPrograms.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
-
-
-def test_the_bounded_branch_has_no_queries():
-    branches = replace(gaussian_branches(ADD), untested=None, bounded=calibrate_bounded(Budget(1.0, 1e-6)))
-    session = PrivateTable(space_of(X), BUDGET, ADD, Asked()).open(branches)
-    with pytest.raises(KernelError, match="no queries"):
-        session.take(branches.menu[0])
 
 
 def test_sessions_of_the_kernel_are_closed_objects():

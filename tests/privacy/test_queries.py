@@ -217,6 +217,15 @@ def test_the_cores_mean_moves_by_at_most_what_is_charged(relation):
         assert event.dimension == 3
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_an_invalid_record_is_a_stranger_to_the_core(relation):
+    """A friend of itself only, without weight: what a valid record infinitely far away would be."""
+    rest = np.random.default_rng(0).normal(size=(120, 3)) / 4
+    invalid, stranger = (core_mean(np.vstack([rest, np.full(3, far)]), relation, 0) for far in (np.nan, 1e200))
+    assert np.array_equal(invalid.value, stranger.value)
+    assert invalid.event == stranger.event
+
+
 # ---- mutants: a mistake made by name, in the part of the kernel that it belongs to
 
 

@@ -58,7 +58,7 @@ def state_of(look, mu):
     """With so much precision that every number is released at this mu."""
     dimension, whole = look.setting.view.dimension, mu**2 / SCALAR_SHARE
     known = knowledge_of(Output(np.zeros(dimension), np.ones(dimension)))
-    return State(look.setting, Start(whole, 1.0, 1.0, COUNT), known, whole, np.ones(dimension), np.ones(dimension))
+    return State(look.setting, Start(whole, 1.0, 1.0), known, whole, np.ones(dimension), np.ones(dimension))
 
 
 def gain(variances):

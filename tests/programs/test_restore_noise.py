@@ -43,7 +43,7 @@ def state_in(basis, noise=None):
     space = Space(open_records(rows), Diagonal(np.ones(WIDTH if basis is None else basis.width)), basis)
     setting = StageSetting(standing_view(space, noise=noise or RecordingNoise()), float(RECORDS))
     alike = np.ones(space.dimension)
-    return State(setting, Start(1.0, 9.0, float(WIDTH), float(RECORDS)), Knowledge(), 1.0, alike, 0.01 * alike)
+    return State(setting, Start(1.0, 9.0, float(WIDTH)), Knowledge(), 1.0, alike, 0.01 * alike)
 
 
 def plan_of(seed, width, count, counted=False):

@@ -23,7 +23,7 @@ def test_what_is_shown_says_that_no_interval_is_given():
     release = replace(release, _error_model=replace(release.error_model, records=None))
     reading = Reading.of(release, 0.95)
     assert reading.without.all()
-    assert np.array_equal(reading.low, release.unbiased_mean)
+    assert np.array_equal(reading.low, release.mean)
     assert reading.clear == 0
     assert "the population is not modelled" in release._repr_html_()
     assert json.dumps(json.loads(release.plot().to_json()), allow_nan=False)

@@ -18,7 +18,6 @@ from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.ladder import Ladder
 from dimfree.accounting.losses import Approximate, Pure
 from dimfree.errors import InvalidParameter
-from dimfree.paper import algorithm2
 from dimfree.programs import run
 from dimfree.report.charges import gathered, spelt
 from dimfree.report.numbers import digits, number, power
@@ -149,8 +148,7 @@ def test_refusal_says_why_what_it_cost_and_what_next(reason):
 
 
 def test_every_reason_for_a_refusal_has_its_own_remedies():
-    modules = {run: ("TOO_FEW", "UNSTABLE", "NO_SCALE", "LOW_WEIGHT", "OUT_OF_RANGE"), release_groups: ("NO_SHAPE",)}
-    modules[algorithm2] = ("NO_VOTE", "NO_SCALE", "LOW_WEIGHT", "FAR")
+    modules = {run: ("TOO_FEW", "UNSTABLE", "NO_SCALE", "OUT_OF_RANGE"), release_groups: ("NO_SHAPE",)}
     assert {getattr(module, name) for module, names in modules.items() for name in names} == set(REMEDIES)
     assert "What to do next" in page_of(refused("Something unheard of.")).text
 
@@ -240,12 +238,6 @@ def test_wide_release_stays_small_and_says_what_it_leaves_out(rng):
 def test_one_column_and_columns_in_any_units_are_drawn():
     for mean, noise in (([5.0], 1.0), ([46.0, 5e4], [1.0, 100.0]), ([0.0, 0.0], [1e-12, 1e9]), ([1e50], 1e40)):
         assert page_of(released(mean, noise)).count("svg") == 2
-
-
-def test_denoised_mean_shows_where_its_bars_stand():
-    page = page_of(released([4.0, -4.0], 0.5, spread=1.0, records=1e9, denoised=[1.0, -1.0]))
-    assert "bars stand about the unbiased mean" in page.text
-    assert "column 0 1.00 3.02 to 4.98 0.50" in page.text
 
 
 def test_charges_of_one_purpose_add_up_by_precision():

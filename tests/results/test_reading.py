@@ -41,13 +41,6 @@ def test_bars_are_for_the_population_and_longer_for_all_coordinates_at_once():
     assert sample.note == SAMPLE_NOTE
 
 
-def test_shrunk_mean_keeps_bars_about_the_unbiased_one():
-    reading = Reading.of(released([4.0, -4.0], 0.5, spread=1.0, records=9.0, denoised=[1.0, -1.0]), 0.95)
-    np.testing.assert_allclose((reading.low + reading.high) / 2, [4.0, -4.0])
-    assert reading.mean.tolist() == [1.0, -1.0]
-    assert reading.strength.tolist() == [8.0, 8.0]
-
-
 def test_drawn_places_hold_the_strongest_and_reach_both_ends():
     mean = np.zeros(1000)
     mean[[3, 500, 997]] = (9.0, -8.0, 7.0)

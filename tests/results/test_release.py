@@ -142,7 +142,7 @@ def edited(release, **changes):
 def test_the_fields_are_exactly_these():
     names = {field.name for field in fields(Release)}
     public = {"guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal"}
-    assert names == public | {"_mean", "_noise_stddev", "_error_model", "_shape", "_denoised", "_reach"}
+    assert names == public | {"_mean", "_noise_stddev", "_error_model", "_shape", "_reach"}
     promise = {"epsilon", "delta", "neighbours", "private", "unit", "unit_column", "unit_rows", "each_column"}
     assert {field.name for field in fields(Guarantee)} == promise
     assert not hasattr(released(), "__dict__")
@@ -152,7 +152,6 @@ def test_the_fields_are_exactly_these():
         "noise_stddev",
         "error_model",
         "shape",
-        "denoised",
         "reach",
     }
 

@@ -65,10 +65,8 @@ SLOW = [
         (STEEP, "auto", "own axes"),
         (WALK, "auto", "dct"),
         (WALK, "dct", "dct"),
-        (WALK, "haar", "haar"),
         (SPIKED, "auto", "learned"),
         (BOTH, "auto", "learned"),
-        (FLAT, "hadamard", "hadamard"),
     ]
     for columns, count, relation in [(20, 900, "add-remove"), (60, 2500, "add-remove"), (40, 1500, "replace-one")]
 ]

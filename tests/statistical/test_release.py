@@ -6,32 +6,24 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flat_options import with_options
+from privacy.asked import Asked, branches_with_test, opened
 from recording import RecordingNoise
 from scipy.special import bdtrc
 from scipy.stats import chi2
 from stats import sampling
 
-from dimfree.accounting.budget import Budget
-from dimfree.accounting.calibrate import (
-    bound_distance,
-    calibrate_bounded,
-    calibrate_filtered,
-    calibrate_private_count,
-    calibrate_public_count,
-)
+from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.kernel.rows.grid import RADIUS
 from dimfree.kernel.statistics.friends import friend_counts
+from dimfree.kernel.statistics.stable import core_sensitivity
 from dimfree.noise import SystemNoise
-from dimfree.programs.choose.core import HonestModel, Size, default_bounded, stable_choices
-from dimfree.programs.run import CAUTION
 from dimfree.release import release_mean
 from dimfree.shapes import Isotropic
 
 BUDGET = Budget(4.0, 1e-6)
 FAILURE = 0.01
 COUNT, DIMENSION = 350, 4
-STEPS = 2**14  # of the grid of a count
 
 
 def release(X, noise, **way):
@@ -54,25 +46,11 @@ def spoiled(rng, strangers):
 # The map: with recording noise, the order of draws, every scale and the mean itself are exact
 
 
-def model():
-    return HonestModel.of(np.ones(DIMENSION), 0.03, "heavy")
-
-
-def chosen(menu, size, release):
-    """The public choice behind a release, found again from its public parameters."""
-    choices = stable_choices(menu.tested, size, CAUTION * FAILURE, model())
-    return next(c for c in choices if c.radius == release.parameters["radius"])
-
-
-def integers(table, radius):
-    return np.rint(table / (radius / RADIUS)).astype(np.int64)
-
-
-def statistic(counts, choice):
-    """T* by its definition."""
-    n, b, B = len(counts), choice.full_share, choice.budget
-    found = next(k for k in range(B + 1) if sum(int(c) < b * n + k for c in counts) + k >= B)
-    return found if choice.floor is None else min(found, max(0, n - choice.floor))
+def statistic(counts, share, budget, floor):
+    """T* by its definition (P4, P13, P5')."""
+    n, slope = len(counts), 1 if floor is None else share
+    found = next(k for k in range(budget + 1) if sum(int(c) < share * n + slope * k for c in counts) + k >= budget)
+    return found if floor is None else min(found, max(0, n - floor))
 
 
 def weighted_mean(values, counts, start, full):
@@ -95,74 +73,28 @@ def assert_mean_event(event, sensitivity, mu, radius):
 
 
 @pytest.mark.parametrize("strangers", [5, 30])
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("relation", Neighbours)
 def test_the_map_of_the_stable_core(rng, relation, strangers):
-    noise, table = RecordingNoise(), spoiled(rng, strangers)
-    found = release(table, noise, core="stable", stages=0, neighbours=relation)
-    if relation == "add-remove":
-        menu = calibrate_private_count(BUDGET, CAUTION * FAILURE / 2)
-        size, start = Size(float(COUNT), menu.count_stddev, 4096), Fraction(1, 2)
-        first = [("gaussian", menu.count_stddev * STEPS, 1)]
-        assert found.ledger.before[0].sensitivity == STEPS  # one record
-        assert found.ledger.before[0].stddev == menu.count_stddev * STEPS
-    else:
-        menu = calibrate_public_count(BUDGET, CAUTION * FAILURE / 2)
-        size, start, first = Size(COUNT, None, 4096), Fraction(COUNT + 1, 2 * COUNT), []
-        assert found.ledger.before == ()
-    choice = chosen(menu, size, found)
-    radius = choice.radius
-    values = integers(table, radius)
+    """The rung of the coin, the charge of the mean, and the mean itself."""
+    noise, table, radius, share = Asked(), spoiled(rng, strangers), 6.0, Fraction(4, 5)
+    branches = branches_with_test(relation, BUDGET)
+    branch = branches.tested[0]
+    ladder, budget, mu = branch.ladder, branch.ladder.length + 15, 0.9 * branch.mu
+    public = relation is Neighbours.REPLACE_ONE
+    floor, start = (None, Fraction(COUNT + 1, 2 * COUNT)) if public else (COUNT - 60, Fraction(1, 2))
+    _, view = opened(table, relation, noise, branches)
+    found = view.pairs(0).core_mean(radius, share, budget, floor, mu)
+    values = np.rint(table / (radius / RADIUS)).astype(np.int64)
     counts = friend_counts(values)
-    ladder, stable_by = choice.branch.ladder, statistic(counts, choice)
+    stable_by = statistic(counts, share, budget, floor)
     assert (2 < stable_by < ladder.length) == (strangers == 30)  # on the way up, or at the top
     rung = ladder.rungs[min(stable_by, ladder.length)]
-    (event,) = found.ledger.after
-    assert noise.asked == [*first, ("coin", rung, DENOMINATOR), ("gaussian", event.stddev, DIMENSION)]
-    assert_mean_event(event, choice.sensitivity, choice.branch.mu, radius)
-    assert np.allclose(found.noise_stddev, event.stddev * event.step, rtol=1e-12)
-    exact = weighted_mean(values, counts, start, choice.full_share)
-    assert np.allclose(found.mean, [float(m) * radius / RADIUS for m in exact], rtol=0, atol=1e-6 * found.noise_stddev)
-
-
-@pytest.mark.parametrize(
-    ("core", "calibrate", "total_moves", "mean_moves"),
-    [("soft", calibrate_bounded, 2.0, 4.0), ("basic", calibrate_filtered, 1.0, 2.0)],
-)
-def test_the_map_of_the_cores_behind_a_lower_bound(table, core, calibrate, total_moves, mean_moves):
-    noise = RecordingNoise()
-    found = release(table, noise, core=core)
-    choice = default_bounded(calibrate(BUDGET), model())
-    total, mean = found.ledger.after
-    coins = [("below", COUNT, COUNT)] if core == "basic" else []
-    assert noise.asked == [*coins, ("gaussian", total.stddev, 1), ("gaussian", mean.stddev, DIMENSION)]
-    assert total.sensitivity == total_moves * STEPS + 1  # rounding to the grid costs a step
-    assert total.mu == pytest.approx(choice.bound_mu, rel=1e-12)
-    assert total.mu <= choice.bound_mu * (1 + 1e-15)
-    values = integers(table, choice.radius)
-    counts = friend_counts(values)
-    shares = [max(Fraction(2 * int(c), COUNT) - 1, Fraction(0)) for c in counts]
-    if core == "basic":  # recording noise gives every record the coin 0: kept unless certainly dropped
-        shares = [Fraction(int(share > 0)) for share in shares]
-    lowest = found.parameters["weight_lower_bound"]
-    assert lowest <= float(sum(shares)) - bound_distance(choice.branch) * total.stddev / STEPS
-    assert lowest == pytest.approx(float(sum(shares)) - bound_distance(choice.branch) * total.stddev / STEPS, abs=1e-3)
-    assert_mean_event(mean, mean_moves / lowest, choice.mean_mu, choice.radius)
-    exact = [sum(w * int(x) for w, x in zip(shares, column, strict=True)) / sum(shares) for column in values.T]
-    step = choice.radius / RADIUS
-    assert np.allclose(found.mean, [float(m) * step for m in exact], rtol=0, atol=1e-6 * found.noise_stddev)
-
-
-def test_a_refusal_draws_nothing_after_the_bit(table):
-    noise = RecordingNoise(heads=False)
-    assert release(table, noise, core="stable").refused
-    assert [kind for kind, *_ in noise.asked] == ["gaussian", "coin"]
-
-
-def test_a_low_total_draws_no_mean(rng):
-    for core, kinds in (("soft", ["gaussian"]), ("basic", ["below", "gaussian"])):
-        noise = RecordingNoise()
-        assert release(rng.normal(size=(9, DIMENSION)), noise, core=core).refused
-        assert [kind for kind, *_ in noise.asked] == kinds
+    assert noise.log == [("coin", rung, DENOMINATOR), ("gaussian", found.event.stddev, DIMENSION)]
+    assert_mean_event(
+        found.event, core_sensitivity(COUNT if public else floor + 3, share, budget, relation), mu, radius
+    )
+    exact = weighted_mean(values, counts, start, share)
+    assert np.allclose(found.value, [float(m) * radius / RADIUS for m in exact], rtol=0, atol=1e-6 * found.stddev)
 
 
 def charged_draws(asked, events):
@@ -183,7 +115,7 @@ def charged_draws(asked, events):
 def test_the_order_with_stages(table, relation):
     """Count, bit, then means and sums; whatever is drawn is in the ledger, in order, a search as one event."""
     noise = RecordingNoise()
-    found = release(table, noise, core="stable", neighbours=relation)
+    found = release(table, noise, neighbours=relation)
     before = len(found.ledger.before)
     kinds = [kind for kind, *_ in noise.asked]
     assert kinds[: before + 1] == ["gaussian"] * before + ["coin"]
@@ -196,7 +128,7 @@ def test_the_order_with_stages(table, relation):
 
 def test_the_account_of_draws_notices_one_that_is_missing(table):
     noise = RecordingNoise()
-    found = release(table, noise, core="stable", stages=0)
+    found = release(table, noise)
     noise.gaussian(noise.asked[-1][1], 1)
     with pytest.raises(AssertionError, match="not in the ledger"):
         charged_draws(noise.asked, (*found.ledger.before, *found.ledger.after))
@@ -204,13 +136,7 @@ def test_the_account_of_draws_notices_one_that_is_missing(table):
 
 # The sample: noise_stddev is the truth
 
-WAYS = {
-    "stable": {"core": "stable", "stages": 0},
-    "stages": {"core": "stable", "stages": 3, "tails": "gaussian"},  # searched radii: test_recentred.py
-    "soft": {"core": "soft"},
-    "basic": {"core": "basic"},
-    "replace-one": {"core": "stable", "stages": 0, "neighbours": "replace-one"},
-}
+WAYS = {"known": {}, "gaussian tails": {"tails": "gaussian"}, "replace-one": {"neighbours": "replace-one"}}
 WIDE, TRIALS = 25, 24
 
 
@@ -251,7 +177,7 @@ def test_the_judge_of_refusals_has_two_sides():
 @pytest.mark.slow
 @sampling(1e-6)
 @pytest.mark.parametrize("tails", ["gaussian", "heavy"])
-@pytest.mark.parametrize("way", [WAYS["stable"], WAYS["replace-one"], {}], ids=["stable", "replace-one", "auto"])
+@pytest.mark.parametrize("way", [WAYS["known"], WAYS["replace-one"]], ids=["known", "replace-one"])
 @pytest.mark.parametrize(("count", "dimension"), [(250, 2), (400, 30)])
 def test_honest_data_passes(rng, way, tails, count, dimension):
     """At least 0.99 of the tables that follow the model are released."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
-from dimfree.kernel.released import KernelError
+from dimfree.kernel.released import KernelError, RangeError
 from dimfree.kernel.statistics.stable import THOUSANDTHS
 
 Places = NDArray[np.intp]
@@ -28,7 +28,7 @@ def finite(name: str, value: object) -> float:
     except OverflowError:
         found = math.inf
     if not math.isfinite(found):
-        raise KernelError(f"{name} must be a finite number.")
+        raise RangeError(f"{name} must be a finite number.")
     return found
 
 
@@ -36,7 +36,7 @@ def positive(name: str, value: object, *, infinite: bool = False) -> float:
     """Return one positive and finite number, or an `infinite` one, which limits nothing."""
     found = math.inf if infinite and isinstance(value, float) and value == math.inf else finite(name, value)
     if not found > 0:
-        raise KernelError(f"{name} must be positive{'' if infinite else ' and finite'}.")
+        raise RangeError(f"{name} must be positive{'' if infinite else ' and finite'}.")
     return found
 
 
@@ -44,7 +44,7 @@ def precision(value: object) -> float:
     """Return the precision of a release, mu."""
     found = positive("mu", value)
     if not 10.0**-EXPONENT <= found <= 10.0**EXPONENT:
-        raise KernelError(f"mu must be within 1e±{EXPONENT}.")
+        raise RangeError(f"mu must be within 1e±{EXPONENT}.")
     return found
 
 
@@ -52,7 +52,7 @@ def within(name: str, value: object, low: float, high: float) -> float:
     """Return one number between two others, both included."""
     found = finite(name, value)
     if not low <= found <= high:
-        raise KernelError(f"{name} must be from {low:g} to {high:g}.")
+        raise RangeError(f"{name} must be from {low:g} to {high:g}.")
     return found
 
 
@@ -62,7 +62,7 @@ def whole(name: str, value: object, *, least: int | None = None) -> int:
         raise KernelError(f"{name} must be a whole number.")
     found = int(value)
     if least is not None and found < least:
-        raise KernelError(f"{name} must be at least {least}.")
+        raise RangeError(f"{name} must be at least {least}.")
     return found
 
 
@@ -70,7 +70,7 @@ def share(name: str, value: object) -> Fraction:
     """Return a share in (0, 1), exactly."""
     found = value if type(value) is Fraction else Fraction(finite(name, value))
     if not 0 < float(found) < 1:
-        raise KernelError(f"{name} must be between 0 and 1.")
+        raise RangeError(f"{name} must be between 0 and 1.")
     return found
 
 
@@ -103,7 +103,7 @@ def _shaped(name: str, found: Floats, width: int, *, scalar: bool, limit: str) -
     if found.shape != (width,) and not (scalar and found.ndim == 0):
         raise KernelError(f"{name} must have one number for each coordinate.")
     if not (np.isfinite(found) if limit == "finite" else found > 0).all():
-        raise KernelError(f"{name} must be {limit}.")
+        raise RangeError(f"{name} must be {limit}.")
     return found[()]
 
 
@@ -113,7 +113,7 @@ def rising(name: str, values: object) -> Floats:
     if found.ndim != 1 or not len(found):
         raise KernelError(f"{name} must be a list of numbers.")
     if not ((found > 0) & np.isfinite(found)).all() or not (np.diff(found) > 0).all():
-        raise KernelError(f"{name} must be positive, finite and rising.")
+        raise RangeError(f"{name} must be positive, finite and rising.")
     return found
 
 

@@ -12,6 +12,10 @@ class KernelError(RuntimeError):
     """A program asked for something that its branch does not pay for, or passed a parameter that no proof covers."""
 
 
+class RangeError(KernelError, ValueError):
+    """A number passed to a query is outside the range that its proof covers. Extreme released numbers lead here."""
+
+
 @dataclass(frozen=True)
 class Released(Generic[Value]):
     """A released value and the event that was charged for it.

@@ -29,10 +29,6 @@ UNSTABLE = (
     " zero for their spread, or bad luck."
 )
 NO_SCALE = "The scale of the records was not found within the public window."
-LOW_WEIGHT = (
-    "Too few records agree with each other at the given covariance and budget, or they lie too far from zero for it."
-)
-
 OUT_OF_RANGE = (
     "The released numbers left the range of the arithmetic: the noise was extraordinarily large, or the records lie"
     " extremely far apart."

@@ -5,7 +5,7 @@ import numpy as np
 from dimfree.accounting.budget import Neighbours
 from dimfree.planning.outlook import smallest_count
 from dimfree.planning.question import Question
-from dimfree.programs.run import LOW_WEIGHT, NO_SCALE, OUT_OF_RANGE, TOO_FEW, UNSTABLE
+from dimfree.programs.run import NO_SCALE, OUT_OF_RANGE, TOO_FEW, UNSTABLE
 from dimfree.release_groups import NO_SHAPE
 from dimfree.results.release import Release
 
@@ -30,7 +30,6 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     TOO_FEW: (_MORE, _KNOWN),
     UNSTABLE: (_MORE, _UNITS, _OUTLIERS, _WIDER, _CENTRE),
     NO_SCALE: (_WINDOW, _UNITS, _MORE),
-    LOW_WEIGHT: (_WIDER, _MORE, _OUTLIERS, _CENTRE),
     OUT_OF_RANGE: (_UNITS, _MORE, _CENTRE),
     NO_SHAPE: (_MORE, "Give the shape of all groups (`covariance=`, `--covariance`) if it is public."),
 }

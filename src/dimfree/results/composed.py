@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dimfree._validate import check_positive, check_probability
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.guarantee import Guarantee
@@ -47,6 +49,7 @@ class Composed:
     looks: ComposedRuns
     promises: tuple[Budget, ...]
 
+    @np.errstate(under="ignore")  # a tail too thin for floats is 0
     def epsilon(self, delta: float) -> float:
         """The epsilon of all releases together at this delta, rounded up.
 
@@ -70,6 +73,7 @@ class Composed:
             raise InvalidParameter(_TOO_MUCH.format(delta=delta, least=least))
         return found
 
+    @np.errstate(under="ignore")  # a tail too thin for floats is 0
     def delta(self, epsilon: float) -> float:
         """The delta of all releases together at this epsilon, rounded up.
 

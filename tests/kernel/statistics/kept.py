@@ -52,13 +52,19 @@ def bits_everywhere(table: np.ndarray, summed, monkeypatch) -> None:
         assert np.array_equal(summed(placed(other)), whole)
     assert np.array_equal(sum((summed(placed(table[k : k + 1])) for k in range(count)), np.zeros_like(whole)), whole)
     with monkeypatch.context() as small:
-        small.setattr(space_module, "_BLOCK_ENTRIES", 7)
-        small.setattr(space_module, "_TILE_ENTRIES", 3)
-        small.setattr(space_module, "_THREADED_BYTES", 0)
-        small.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", 5)
+        work_in_blocks(small, 7)
         for other in (table, sparse.csr_array(table)):
             assert np.array_equal(summed(placed(other)), whole)
     _on_a_device(table, summed, whole)
+
+
+def work_in_blocks(monkeypatch, entries: int) -> None:
+    """Make whatever works block by block take so many entries at a time, on threads."""
+    monkeypatch.setattr(space_module, "_BLOCK_ENTRIES", entries)
+    monkeypatch.setattr(space_module, "_TILE_ENTRIES", max(1, entries // 2))
+    monkeypatch.setattr(space_module, "_THREADED_BYTES", 0)
+    monkeypatch.setattr(records_module, "_BLOCK_ENTRIES", entries)
+    monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", entries)
 
 
 def _on_a_device(table: np.ndarray, summed, whole) -> None:

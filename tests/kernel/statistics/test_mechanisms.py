@@ -1,71 +1,27 @@
-"""Mechanisms: the value without noise, the scale asked for, and the charged event, exactly."""
+"""The bit and the rounded mean, exactly; a release draws the noise that it is charged for."""
 
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from flat_options import with_options
+from charges import uncharged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import RecordingNoise
 from scipy import sparse
 
-from dimfree import release_mean
-from dimfree.accounting.events import COUNT_STEPS, Gaussian
+from dimfree import Options, release_mean
+from dimfree.accounting.events import COUNT_STEPS
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.data.blocks import SparseRows
 from dimfree.kernel.rows.grid import RADIUS
 from dimfree.kernel.statistics import bit
 from dimfree.kernel.statistics import weighted_mean as gaussian
 from dimfree.kernel.statistics.bit import passes
-from dimfree.kernel.statistics.count import noisy_count, noisy_total
-from dimfree.kernel.statistics.weighted_mean import mean_event, noisy_mean, rounded_mean
-from dimfree.options import Options
+from dimfree.kernel.statistics.weighted_mean import mean_event, rounded_mean
 
-STEPS = 2**14
-
-
-# ---- counts
-
-
-@pytest.mark.parametrize("records", [0, 1, 1000, 10**9])
-def test_a_count_is_exact_on_its_grid(records):
-    noise = RecordingNoise()
-    measured = noisy_count(records, 33.3, noise=noise)
-    assert measured.value == records
-    assert noise.asked == [("gaussian", 33.3 * STEPS, 1)]
-    assert measured.event == Gaussian("number of records", STEPS, 33.3 * STEPS, 1, 1 / STEPS)
-    assert measured.event.mu == pytest.approx(1 / 33.3, rel=1e-14)
-
-
-def test_noise_reaches_the_count_in_grid_steps():
-    noise = RecordingNoise()
-    noise.gaussian = lambda stddev, size: np.array([-STEPS // 2])
-    assert noisy_count(10, 1.0, noise=noise).value == 9.5
-
-
-@given(st.fractions(0, 10**6), st.floats(0.5, 4), st.floats(1e-3, 3))
-@settings(deadline=None)
-def test_a_total_is_rounded_down_and_its_noise_covers_the_rounding(total, sensitivity, mu):
-    noise = RecordingNoise()
-    measured = noisy_total(total, sensitivity, mu, "total weight", noise=noise)
-    assert total - Fraction(1, STEPS) < Fraction(measured.value) <= total
-    ((kind, stddev, size),) = noise.asked
-    assert (kind, size) == ("gaussian", 1)
-    assert stddev == measured.event.stddev >= (sensitivity * STEPS + 1) / mu
-    assert measured.event.sensitivity == sensitivity * STEPS + 1
-    assert measured.event.mu <= mu * (1 + 1e-14)
-
-
-@given(st.fractions(0, 1000, max_denominator=10**6), st.fractions(0, 2, max_denominator=10**6))
-@settings(deadline=None)
-def test_rounded_totals_of_neighbours_differ_by_at_most_the_charged_steps(total, move):
-    def released(value):
-        return noisy_total(value, float(move), 1.0, "total", noise=RecordingNoise())
-
-    apart = abs(released(total + move).value - released(total).value) * STEPS
-    assert apart <= released(total).event.sensitivity * (1 + 1e-12)
+LEARN = Options(scale="learn")
 
 
 # ---- the bit
@@ -165,77 +121,34 @@ def test_rounding_moves_neighbouring_means_by_at_most_root_d(rows, data, bits):
     assert np.linalg.norm(here - there) <= 2**bits * np.linalg.norm(true) + math.sqrt(table.shape[1]) + 1e-6
 
 
-def test_a_mean_asks_for_its_charged_noise_once(rng):
-    rows = rng.integers(-RADIUS, RADIUS, (20, 5))
-    weights = np.ones(20, dtype=np.int64)
-    noise = RecordingNoise()
-    measured = noisy_mean(rows, weights, 1234.5, 0.2, 3.0 / RADIUS, noise=noise)
-    event, _ = mean_event(1234.5, 0.2, 5, 3.0 / RADIUS, "mean")
-    assert measured.event == event
-    assert noise.asked == [("gaussian", event.stddev, 5)]
-    assert measured.value == pytest.approx(rows.mean(axis=0) * 3.0 / RADIUS, abs=event.step)
+# ---- a release asks for exactly the noise that its charges state
+
+WAYS = {
+    "known": {"covariance": np.ones(3)},
+    "columns": {},
+    "learned scale": {"covariance": np.ones(3), "options": LEARN},
+}
 
 
-def test_noise_reaches_the_mean_in_grid_steps():
-    noise = RecordingNoise()
-    noise.gaussian = lambda stddev, size: np.arange(size)
-    rows = np.zeros((2, 3), dtype=np.int64)
-    measured = noisy_mean(rows, np.ones(2, dtype=np.int64), 10.0, 0.5, 1.0, noise=noise)
-    assert measured.value.tolist() == [k * measured.event.step for k in range(3)]
-
-
-def test_the_input_is_left_alone(rng):
-    rows, weights = rng.integers(-9, 9, (6, 2)), rng.integers(0, 3, 6)
-    before = rows.copy(), weights.copy()
-    noisy_mean(rows, weights, 1.0, 1.0, 1.0, noise=RecordingNoise())
-    assert np.array_equal(rows, before[0])
-    assert np.array_equal(weights, before[1])
-
-
-# ---- a release asks for exactly the noise that its ledger charges
-
-
-def gaussians_asked(noise):
-    return [(scale, size) for kind, scale, size in noise.asked if kind == "gaussian"]
-
-
-def charged(ledger):
-    return [(event.stddev, event.dimension) for event in (*ledger.before, *ledger.after)]
-
-
-@pytest.mark.parametrize(
-    ("options", "method"),
-    [
-        ({"core": "stable", "stages": 0}, "stable"),
-        ({"core": "stable", "stages": 0, "neighbours": "replace-one"}, "stable"),
-        ({"core": "soft"}, "soft"),
-        ({"core": "basic"}, "basic"),
-    ],
-)
-def test_a_release_draws_what_its_ledger_charges(rng, options, method):
-    noise = RecordingNoise()
-    X = rng.normal(size=(400, 3))
-    release = release_mean(X, **with_options(epsilon=4.0, delta=1e-6, covariance=np.ones(3), noise=noise, **options))
-    assert release.method == method
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_release_draws_what_it_is_charged_for(rng, way, relation):
+    noise, X = RecordingNoise(), rng.normal(size=(600, 3))
+    release = release_mean(X, epsilon=4.0, delta=1e-6, neighbours=relation, noise=noise, **WAYS[way])
+    charges = release.ledger
     assert not release.refused
-    assert gaussians_asked(noise) == charged(release.ledger)
-    assert release.ledger.delta() <= 1e-6
-    assert release.guarantee.private is False
-    limit = release.ledger.menu[release.ledger.chosen].mu
-    assert math.hypot(*(event.mu for event in release.ledger.after)) <= limit * (1 + 1e-12)
+    assert uncharged(noise, (*charges.before, *charges.searches, *charges.after)) == []
+    assert math.hypot(*(event.mu for event in charges.after)) <= charges.menu[charges.chosen].mu * (1 + 1e-12)
 
 
 def test_a_failed_bit_releases_nothing_after_it(rng):
-    noise = RecordingNoise(heads=False)
-    X = rng.normal(size=(400, 3))
-    release = release_mean(
-        X, epsilon=4.0, delta=1e-6, covariance=np.ones(3), noise=noise, options=Options(core="stable", stages=0)
-    )
+    noise, X = RecordingNoise(heads=False), rng.normal(size=(400, 3))
+    release = release_mean(X, epsilon=4.0, delta=1e-6, covariance=np.ones(3), noise=noise)
     assert release.refused
     assert [kind for kind, *_ in noise.asked] == ["gaussian", "coin"]
-    assert gaussians_asked(noise) == charged(release.ledger)
+    assert uncharged(noise, release.ledger.before) == []
     assert release.ledger.after == ()
 
 
 def test_the_count_grid_is_that_of_the_mathematics():
-    assert COUNT_STEPS == STEPS
+    assert COUNT_STEPS == 2**14

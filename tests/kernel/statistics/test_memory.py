@@ -4,17 +4,16 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from flat_options import with_options
 
-from dimfree import SeededNoise, release_mean
+from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Neighbours
 from dimfree.programs.choose.core import Size
 
 COUNT, COLUMNS = 1500, 400  # several tiles of the table of distances, and a band of doubt that a far record could widen
 ESTIMATORS = {
     "auto": {"basis": None},
-    "known": {"covariance": np.ones(COLUMNS), "core": "stable"},
-    "scale": {"covariance": np.ones(COLUMNS), "scale": "learn"},
+    "known": {"covariance": np.ones(COLUMNS)},
+    "scale": {"covariance": np.ones(COLUMNS), "options": Options(scale="learn")},
 }
 
 
@@ -35,13 +34,11 @@ def test_the_peak_of_a_release_does_not_tell_of_a_record(monkeypatch, name):
     monkeypatch.setenv("DIMFREE_THREADS", "1")
     options = {"epsilon": 4.0, "delta": 1e-6, "neighbours": "replace-one", "on_missing": "drop"} | ESTIMATORS[name]
     peaks = []
-    release_mean(
-        next(neighbours()), **with_options(noise=SeededNoise(1), **options)
-    )  # fills the caches of public simulations
+    release_mean(next(neighbours()), noise=SeededNoise(1), **options)  # fills the caches of public simulations
     for table in neighbours():
         tracemalloc.start()
         try:
-            assert not release_mean(table, **with_options(noise=SeededNoise(1), **options)).refused
+            assert not release_mean(table, noise=SeededNoise(1), **options).refused
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from mechanisms.kept import TABLES, bits_everywhere, from_dask, odd_table, placed
+from kernel.statistics.kept import TABLES, bits_everywhere, from_dask, odd_table, placed
 
 from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
 from dimfree.kernel.statistics.length_histogram import length_counts

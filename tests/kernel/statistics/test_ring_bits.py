@@ -5,21 +5,18 @@ from itertools import product
 
 import numpy as np
 import pytest
-from blocks import blocks_of
-from recording import RecordingNoise
+from kernel.statistics.kept import work_in_blocks
 from scipy import sparse
 from streams import RecordedStream
 
-from dimfree.accounting.budget import Neighbours
 from dimfree.data.blocks import SparseRows, densely
 from dimfree.data.gpu.device import Place
 from dimfree.data.records import Records, open_records
-from dimfree.kernel.rows import space as space_module
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics import secret_ring as ring_module
-from dimfree.kernel.statistics.ring_scores import noisy_ring_scores, pair_scoring
-from dimfree.kernel.statistics.scores import lengths_of
+from dimfree.kernel.statistics.ring_scores import pair_scoring
+from dimfree.kernel.statistics.scores import lengths_of, total_scores
 from dimfree.kernel.statistics.secret_ring import Ring, half_differences
 from dimfree.noise import SeededNoise
 from dimfree.shapes import Diagonal, Isotropic
@@ -50,14 +47,9 @@ def numbers(ring):
     scoring = pair_scoring(SCALE, 2.0)
     differences = np.concatenate([densely(block) for block in ring.space.valid_blocks()] or [np.zeros(0)])
     differences = differences + 0.0  # minus zero is zero: a sparse table does not store it
-    sums = np.array([released_sum(ring, scoring, unit) for unit in (1e-2, 1.0, 1e20)])
+    sums = np.array([total_scores(ring.space, scoring, unit) for unit in (1e-2, 1.0, 1e20)])
     clipped = [lengths_of(ring.space, scoring, UNITS).clipped(unit) for unit in UNITS]
     return ring.count, differences.tobytes(), ring.lengths(SCALE).tobytes(), sums.tobytes(), clipped
-
-
-def released_sum(ring, scoring, unit):
-    """What the noise is added to."""
-    return noisy_ring_scores(ring, scoring, unit, 1.0, Neighbours.ADD_REMOVE, noise=RecordingNoise()).value
 
 
 # storage
@@ -118,19 +110,18 @@ def test_blocks_of_any_size(monkeypatch, table, shape, kind, rows):
     expected = numbers(ring_of(kind(table), shape))
     monkeypatch.setattr(ring_module, "_CELLS", 1)  # a column at a time
     monkeypatch.setattr(ring_module, "_TILE", 5 * rows)
-    with blocks_of(rows, 5):
-        assert numbers(ring_of(kind(table), shape)) == expected
+    work_in_blocks(monkeypatch, 5 * rows)
+    assert numbers(ring_of(kind(table), shape)) == expected
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_any_number_of_threads(monkeypatch, table, kind):
     expected = numbers(ring_of(kind(table), Isotropic(1.0)))
-    monkeypatch.setattr(space_module, "_THREADED_BYTES", 0)
+    work_in_blocks(monkeypatch, 20)
     monkeypatch.setattr(ring_module, "_TILE", 10)
     for threads in (1, 2, 5):
         monkeypatch.setitem(os.environ, "DIMFREE_THREADS", str(threads))
-        with blocks_of(4, 5):
-            assert numbers(ring_of(kind(table), Isotropic(1.0))) == expected
+        assert numbers(ring_of(kind(table), Isotropic(1.0))) == expected
 
 
 @every_shape
@@ -172,7 +163,7 @@ def _score(records, place, scale):
     """Of one pair, as a table of its own gives it; the sum over all pairs is compared with these."""
     alone = np.arange(records.count) == place
     ring = Ring(Space(records.chosen(alone), Isotropic(1.0)))
-    return released_sum(ring, pair_scoring(scale, 1.0), 1.0) * BALL
+    return total_scores(ring.space, pair_scoring(scale, 1.0), 1.0)
 
 
 def as_sparse(rows):
@@ -213,7 +204,7 @@ def test_the_sum_is_that_of_the_pairs(rng):
     _, scores = of_each_pair(rows, np.asarray)
     ring = Ring(Space(half_differences(rows.copy(), np.arange(9)), Isotropic(1.0)))
     scoring = pair_scoring(np.geomspace(1e-2, 1e2, WIDTH), 1.0)
-    assert (released_sum(ring, scoring, 1.0) * BALL == sum(scores)).all()
+    assert (total_scores(ring.space, scoring, 1.0) == sum(scores)).all()
     assert max((score**2).sum() for score in scores) <= BALL**2
 
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from dimfree.mechanisms.search import geometric_grid
 
 from dimfree.data.records import open_records
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.score_lengths import _LARGEST_BLUR, blur
 from dimfree.kernel.statistics.scores import Scoring, lengths_of, phi
+from dimfree.programs.learn.crossing import geometric_grid
 from dimfree.shapes import Isotropic
 
 GRID = geometric_grid(1e-3, 1e5, 1.35)

@@ -1,19 +1,14 @@
-"""The variance release (P10): what the scores mean, and that noise is all that stands between them and the records."""
+"""The scores of the variance query (P10): what they mean, and how many are clipped."""
 
 import numpy as np
 import pytest
-from dimfree.mechanisms.search import geometric_grid, queries
-from recording import RecordingNoise
 
-from dimfree.accounting.budget import Neighbours
 from dimfree.data.blocks import ALL
 from dimfree.data.records import open_records
+from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.scores import Scoring, clipped_scores, noisy_scores, noisy_unit, phi, phi_inverse
-from dimfree.noise import SeededNoise
+from dimfree.kernel.statistics.scores import Scoring, lengths_of, phi, phi_inverse, total_scores
 from dimfree.shapes import Isotropic
-
-ADD = Neighbours.ADD_REMOVE
 
 
 def space_of(rows):
@@ -48,41 +43,13 @@ def test_the_guess_is_a_change_of_units(rng):
 def test_without_noise_and_clipping_the_scores_come_back(rng):
     rows = rng.normal(size=(50, 4)) * np.array([3.0, 1.0, 0.3, 0.0])
     scoring = Scoring(np.zeros(4), np.ones(4), 100.0)
-    measured = noisy_scores(space_of(rows), scoring, 2.0, 1.0, ADD, noise=RecordingNoise())
-    assert measured.value == pytest.approx(phi(rows**2 / 2).sum(axis=0), abs=50 * 100 / 2**20)
-    assert measured.value[3] == 0
-
-
-def test_noise_enters_in_units_of_the_score(rng):
-    rows = np.zeros((10, 400))
-    measured = noisy_scores(space_of(rows), Scoring(np.zeros(400), 1.0, 3.0), 1.0, 0.5, ADD, noise=SeededNoise(1))
-    assert measured.event.stddev * measured.event.step == pytest.approx(3.0 / 0.5, rel=1e-9)
-    assert np.std(measured.value) == pytest.approx(6.0, rel=0.3)
+    total = total_scores(space_of(rows), scoring, 2.0) * (scoring.norm / BALL)
+    assert total == pytest.approx(phi(rows**2 / 2).sum(axis=0), abs=50 * 100 / 2**20)
+    assert total[3] == 0
 
 
 def test_a_larger_unit_clips_fewer(rng):
     space, scoring = space_of(rng.normal(size=(300, 4))), Scoring(np.zeros(4), 1.0, 1.0)
-    counts = [clipped_scores(space, scoring, unit) for unit in np.geomspace(1e-3, 1e3, 20)]
+    counts = [lengths_of(space, scoring).clipped(unit) for unit in np.geomspace(1e-3, 1e3, 20)]
     assert counts == sorted(counts, reverse=True)
     assert (counts[0], counts[-1]) == (300, 0)
-
-
-@pytest.mark.parametrize("unclipped", [0.9, 0.8, 0.5])
-def test_the_unit_clips_about_as_many_as_allowed(rng, unclipped):
-    space, scoring = space_of(rng.normal(size=(300, 4))), Scoring(np.zeros(4), 1.0, 1.0)
-    grid, noise = geometric_grid(1e-3, 1e5, 1.05), RecordingNoise()
-    found = noisy_unit(space, scoring, unclipped, 300.0, grid, 0.1, noise=noise)
-    near = [clipped_scores(space, scoring, found.value * factor) for factor in (1.2, 1 / 1.2)]
-    assert near[0] <= (1 - unclipped) * 300 <= near[1]
-    assert found.event.dimension == len(noise.asked) >= queries(len(grid) - 1)
-    assert set(noise.asked) == {("gaussian", found.event.stddev, 1)}
-    assert found.event.mu <= 0.1 * (1 + 1e-12)
-
-
-def test_the_unit_is_always_one_of_the_public_grid():
-    grid = geometric_grid(1e-3, 1e5, 1.35)
-    for rows in (np.zeros((5, 2)), np.full((5, 2), 1e300)):
-        for seed in range(5):
-            scoring, noise = Scoring(np.zeros(2), 1.0, 1.0), SeededNoise(seed)
-            found = noisy_unit(space_of(rows), scoring, 0.8, 5.0, grid, 1e-3, noise=noise)
-            assert found.value in grid[1:]

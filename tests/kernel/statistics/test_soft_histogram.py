@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from mechanisms.kept import TABLES, bits_everywhere, from_dask, odd_table, space_of
-from recording import RecordingNoise
+from kernel.statistics.kept import TABLES, bits_everywhere, from_dask, odd_table, space_of
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.kernel.statistics import soft_histogram
@@ -22,7 +21,6 @@ from dimfree.kernel.statistics.soft_histogram import (
     STEP,
     Magnitudes,
     Offsets,
-    noisy_histograms,
     soft_histograms,
     weights_of,
 )
@@ -179,10 +177,6 @@ def test_the_histograms_move_by_at_most_their_charge(places, kind, relation, cha
     largest = largest_move(places, relation, kind)
     assert largest <= changed * width * STEP**2
     assert largest > 0.999 * changed * width * STEP**2
-    event = noisy_histograms(
-        space_of(places, width), cells_of(kind, width), every(width), 0.4, relation, "audit", noise=RecordingNoise()
-    ).event
-    assert Fraction(event.sensitivity) ** 2 * Fraction(event.step) ** 2 >= changed * width
 
 
 @every_row
@@ -244,27 +238,6 @@ def test_the_same_bits_from_dask(kind):
         return soft_histograms(space, cells_of(kind, width), every(width))
 
     assert np.array_equal(from_dask(rows, summed), summed(space_of(rows)))
-
-
-# the release
-
-
-def test_without_noise_the_histograms_come_back():
-    rows = np.random.default_rng(0).normal(size=(50, 3))
-    space = space_of(rows, 3)
-    found = noisy_histograms(space, Magnitudes(), every(3), 0.5, ADD, "audit", noise=RecordingNoise())
-    assert np.array_equal(found.value, soft_histograms(space, Magnitudes(), every(3)) / STEP)
-    assert found.event.dimension == found.value.size == 3 * Magnitudes.cells
-    assert found.event.stddev * found.event.step == pytest.approx(math.sqrt(3) / 0.5, rel=1e-9)
-
-
-@pytest.mark.parametrize("mu", [1e-4, 0.3, 19.9])
-def test_nothing_overflows_at_the_largest_table(mu):
-    """2^33 records in one cell, at the largest mu of any budget: whole steps and noise fit 64 bits."""
-    event = noisy_histograms(space_of((), 1), Magnitudes(), every(1), mu, ADD, "audit", noise=RecordingNoise()).event
-    most = 2**33 / event.step
-    assert most + 20 * event.stddev < 2**63
-    assert event.stddev >= 2.0**24
 
 
 def test_entries_weighed_one_by_one_or_counted_first(rng):
