@@ -17,12 +17,15 @@ from dimfree.paper.averaging import Block
 from dimfree.paper.kernel import PaperTable
 from dimfree.paper.releasing import Outcome, release_by
 from dimfree.paper.shares import whole_half
-from dimfree.programs.run import LOW_WEIGHT
 from dimfree.request import Request, open_records
 from dimfree.results.release import Release
 from dimfree.shapes import Diagonal, Isotropic, Shape, as_shape
 
 METHOD = "basic"
+
+LOW_WEIGHT = (
+    "Too few records agree with each other at the given covariance and budget, or they lie too far from zero for it."
+)
 
 
 def algorithm1(
