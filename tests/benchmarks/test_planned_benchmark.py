@@ -1,6 +1,8 @@
 """benchmarks.accuracy.planned: plans are judged by releases on both sides, and a page can be read again."""
 
 import math
+from argparse import Namespace
+from dataclasses import replace
 
 import pytest
 from benchmarks.accuracy import planned, planned_report
@@ -66,7 +68,7 @@ def test_where_plan_predicts_a_refusal_there_is_no_ratio():
 
 
 def test_cells_have_names_of_their_own_and_the_first_have_every_route():
-    every = planned.cells(20)
+    every = planned.cells(Namespace(draws=20, quick=False))
     assert len({cell.name for cell in every}) == len(every)
     assert {(cell.knowledge, cell.objective) for cell in every[:12]} == {
         ("nothing", "relative"), ("nothing", "total"), ("covariance", "total")
@@ -76,7 +78,7 @@ def test_cells_have_names_of_their_own_and_the_first_have_every_route():
 def test_a_page_is_measured_and_read_again(tmp_path, monkeypatch):
     found_n = planned.PlannedCell("S4", 0, 3, 2, planned.TOLD, accuracy=0.1)
     relative = planned.PlannedCell("S2", 900, 3, 2, objective=planned.RELATIVE)
-    monkeypatch.setattr(planned, "cells", lambda draws: [relative, found_n])
+    monkeypatch.setattr(planned, "COURSE", replace(planned.COURSE, cells=lambda options: [relative, found_n]))
     planned.main(["--out", str(tmp_path)])
     first, second = read_numbers(tmp_path / "planned.json.gz")["cells"]
     assert 0.5 < planned_report.ratio(first, "error").value < 2

@@ -17,8 +17,9 @@ from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm1, algorithm2, variance_profile
 from dimfree.paper.averaging import Block
 from dimfree.paper.kernel import PaperTable
+from dimfree.paper.known_covariance import LOW_WEIGHT
 from dimfree.paper.shares import LARGEST_LIFTED
-from dimfree.programs.run import DROPPED, LOW_WEIGHT, OUT_OF_RANGE, TOO_FEW
+from dimfree.programs.run import DROPPED, OUT_OF_RANGE, TOO_FEW
 from dimfree.shapes import Dense, Diagonal, Isotropic
 
 RELATIONS = list(Neighbours)
