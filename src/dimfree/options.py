@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from dimfree._validate import check_choice, check_failure, check_share, check_whole, check_window, is_word
+from dimfree._validate import check_choice, check_count, check_failure, check_share, check_window, is_word
 
 Scale = Literal["auto", "known", "learn"]
 Tails = Literal["heavy", "gaussian"]
@@ -57,17 +57,14 @@ class Options:
     failure_probability: float = 0.01
 
     def __post_init__(self) -> None:
+        sample = self.core_sample
         checked = {
-            "core_sample": _auto_or_whole("core_sample", self.core_sample, least=1),
+            "core_sample": AUTO if is_word(sample, AUTO) else check_count("core_sample", sample, or_auto=True),
             "scale": check_choice("scale", self.scale, get_args(Scale)),
             "tails": check_choice("tails", self.tails, get_args(Tails)),
             "outliers": check_share("outliers", self.outliers, below=MOST_OUTLIERS),
             "window": check_window("window", self.window),
-            "failure_probability": check_failure(self.failure_probability),
+            "failure_probability": check_failure("failure_probability", self.failure_probability),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-
-
-def _auto_or_whole(name: str, value: object, **limits: int) -> int | str:
-    return AUTO if is_word(value, AUTO) else check_whole(name, value, **limits)

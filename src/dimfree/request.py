@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from dimfree._validate import (
     check_at_least,
     check_choice,
+    check_count,
     check_exactly_one,
     check_kind,
-    check_learned_options,
-    check_unit_rows,
     is_word,
+    quoted,
     reject_shape,
 )
 from dimfree.accounting.budget import (
@@ -166,7 +166,11 @@ class Request:
         """Parameters that exclude each other."""
         if self.learned:
             scale = "known" if self.options.scale == AUTO else self.options.scale
-            check_learned_options(self.learned, scale)
+            if scale != "known":
+                raise InvalidParameter(
+                    f"Expected scale at its default with shape={self.learned!r}: it belongs to a known covariance. "
+                    "Drop it, or pass covariance= (--covariance FILE)."
+                )
         else:
             check_exactly_one(self.covariance, self.shape)
             if not isinstance(self.shape, Shape | None):
@@ -197,6 +201,16 @@ def require_fine_noise(whole: Budget, *parts: Budget) -> None:
             "large a delta is too coarse for so small an epsilon. Lower delta far below 1 / n, or raise epsilon. No "
             "budget was charged."
         )
+
+
+def check_unit_rows(unit: object, unit_rows: object) -> None:
+    """A public bound on the rows of a person needs persons."""
+    if unit_rows is not None:
+        check_count("unit_rows", unit_rows)
+        if unit is None:
+            raise InvalidParameter(
+                f"Expected unit_rows={quoted(unit_rows)} together with unit=, which names whose each row is."
+            )
 
 
 def _is_learned(shape: object) -> bool:

@@ -90,9 +90,9 @@ BAD = {
     "the table itself": (["--basis", "data.csv"], "never DATA itself"),
     "another order": (
         ["--basis", "swapped.csv"],
-        "swapped.csv to name the columns of the records, in their order: column 1 is 'a'",
+        "swapped.csv` must name the columns of the records, in their order: column 1 is 'a'",
     ),
-    "other names": (["--basis", "foreign.csv"], "foreign.csv to name the columns of the records, in their order"),
+    "other names": (["--basis", "foreign.csv"], "foreign.csv` must name the columns of the records, in their order"),
     "a known spread": (["--basis", "dct", "--covariance", "vector.npy"], "--basis without --covariance"),
     "public records": (["--basis", "dct", "--shape-from", "axes.npy"], "--basis without --shape-from"),
     "groups": (["--basis", "auto", "--group-by", "a", "--groups", "x.txt"], "--basis without --group-by"),

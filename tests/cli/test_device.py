@@ -17,7 +17,7 @@ def run(*arguments):
 def test_unknown_devices(tmp_path, name):
     result = run(tmp_path / "not-there.npy", "--device", name)
     assert result.exit_code == 2
-    assert "to be 'cpu', 'cuda'" in " ".join(result.stderr.split())
+    assert "must be 'cpu', 'cuda'" in " ".join(result.stderr.split())
 
 
 def test_a_device_that_is_not_there(tmp_path, monkeypatch):

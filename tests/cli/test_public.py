@@ -95,7 +95,7 @@ def test_what_makes_no_sense_is_one_sentence(words, message):
         (
             drawn(80, 2),
             NAMES[::-1],
-            "public.csv to name the columns of the records, in their order: column 1 is 'item_",
+            "public.csv` must name the columns of the records, in their order: column 1 is 'item_",
         ),
         (
             drawn(80, 2),

@@ -96,7 +96,7 @@ def test_a_column_of_whole_numbers_that_became_floats(folder):
 
 def test_rows_without_persons(folder):
     assert "unit_rows=3" in sentence_of("--unit-rows", 3, data="data.csv")
-    assert "unit_rows=0" in sentence_of("--unit-rows", 0, "--unit", "visit", data="data.csv")
+    assert "`unit_rows` must" in sentence_of("--unit-rows", 0, "--unit", "visit", data="data.csv")
 
 
 def test_text_that_is_no_key_is_still_no_number(folder):

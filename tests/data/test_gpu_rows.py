@@ -424,7 +424,7 @@ def test_a_cuda_device_that_is_full(people):
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "cuda:-1", "mps", "", 3, "cuda0"])
 def test_unknown_devices(name):
-    with pytest.raises(InvalidParameter, match="to be 'cpu', 'cuda'"):
+    with pytest.raises(InvalidParameter, match="must be 'cpu', 'cuda'"):
         place_of(name)
 
 

@@ -213,7 +213,7 @@ def test_nearly_all_records_alike():
 
 BAD = {
     "a choice, not a basis": ("learned", "Expected basis"),
-    "a number": (5, "Expected basis to be 'auto'"),
+    "a number": (5, "`basis` must be 'auto'"),
     "not square": (TURN[:3], rf"shape \({WIDTH}, {WIDTH}\)"),
 }
 

@@ -168,7 +168,7 @@ def test_another_width_is_refused(shape, covariance, act):
     if shape.dimension is None:
         getattr(shape, act)(argument)
         return
-    with pytest.raises(InvalidParameter, match=f"fit a shape for {D} dimension"):
+    with pytest.raises(InvalidParameter, match=f"{D} in all"):
         getattr(shape, act)(argument)
 
 
@@ -242,13 +242,13 @@ REMEDY = "floor.*LowRank.*project"
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Isotropic(0), "scale=0 .*above 0"),
-        (lambda: Isotropic(np.inf), "scale=inf"),
-        (lambda: Isotropic("wide"), "scale='wide'"),
-        (lambda: Diagonal([1.0, 0.0]), r"every entry of variances above 0.*" + REMEDY),
-        (lambda: Diagonal([-1.0, 1.0]), r"every entry of variances above 0.*" + REMEDY),
-        (lambda: Diagonal([1.0, np.nan]), "variances to be finite"),
-        (lambda: Diagonal([1.0, np.inf]), "variances to be finite"),
+        (lambda: Isotropic(0), "`scale` must .*above 0"),
+        (lambda: Isotropic(np.inf), "`scale` must .*inf"),
+        (lambda: Isotropic("wide"), "`scale` must .*'wide'"),
+        (lambda: Diagonal([1.0, 0.0]), r"entry of `variances` must be above 0.*" + REMEDY),
+        (lambda: Diagonal([-1.0, 1.0]), r"entry of `variances` must be above 0.*" + REMEDY),
+        (lambda: Diagonal([1.0, np.nan]), "`variances` must be finite"),
+        (lambda: Diagonal([1.0, np.inf]), "`variances` must be finite"),
         (lambda: Diagonal([]), "non-empty"),
         (lambda: Diagonal(np.eye(2)), "rank 1"),
         (lambda: Diagonal(2.0), "rank 1"),
@@ -259,7 +259,7 @@ REMEDY = "floor.*LowRank.*project"
         (lambda: Diagonal(np.array([1.0, None])), "real numbers"),
         (lambda: Dense(np.ones((2, 3))), "square"),
         (lambda: Dense([1.0, 2.0]), "rank 2"),
-        (lambda: Dense([[1.0, np.nan], [np.nan, 1.0]]), "covariance to be finite"),
+        (lambda: Dense([[1.0, np.nan], [np.nan, 1.0]]), "`covariance` must be finite"),
         (lambda: Dense([[1.0, 0.5], [0.5 + 1e-6, 1.0]]), "symmetric"),
         (lambda: Dense([[1e-12, 1e-13], [0.0, 1.0]]), "definite|symmetric"),
         (lambda: Dense([[1.0, 1e-7], [-1e-7, 1e-12]]), "symmetric"),
@@ -277,9 +277,9 @@ REMEDY = "floor.*LowRank.*project"
         (lambda: LowRank(BASIS[:, 0], ALONG[:1], TAIL), "basis.*rank 2"),
         (lambda: LowRank(np.zeros((D, 0)), [], TAIL), "non-empty"),
         (lambda: LowRank(BASIS, ALONG[:2], TAIL), "one entry per column of basis, 3 in all"),
-        (lambda: LowRank(BASIS, [1.0, 0.0, 1.0], TAIL), "every entry of variances above 0"),
-        (lambda: LowRank(BASIS, ALONG, 0.0), "tail=0.0"),
-        (lambda: LowRank(BASIS, ALONG, np.nan), "tail=nan"),
+        (lambda: LowRank(BASIS, [1.0, 0.0, 1.0], TAIL), "entry of `variances` must be above 0"),
+        (lambda: LowRank(BASIS, ALONG, 0.0), "`tail` must .*0.0"),
+        (lambda: LowRank(BASIS, ALONG, np.nan), "`tail` must .*nan"),
     ],
 )
 def test_what_is_no_shape_is_refused_with_a_remedy(build, message):
@@ -317,18 +317,18 @@ def test_as_shape_reads_the_short_way():
 @pytest.mark.parametrize(
     ("covariance", "shape", "message"),
     [
-        (None, None, "covariance=.*publicly known.*Isotropic"),
+        (None, None, "`covariance`.*publicly known.*Isotropic"),
         (VARIANCES, Isotropic(1.0), "not both"),
         (None, "round", "Isotropic.*'auto' to learn it, got 'round'"),
-        ("auto", None, "covariance to be.*got 'auto'"),
+        ("auto", None, "`covariance` must be.*got 'auto'"),
         (None, VARIANCES, "Diagonal.*got <ndarray>"),
         (None, Isotropic, "got <ABCMeta>"),
         (Isotropic(1.0), None, "got <Isotropic>.*shape="),
         (2.0, None, "variances or a .*got 2.0.*Isotropic"),
         (np.ones((D, D, D)), None, "variances or a"),
-        (VARIANCES[:-1], None, f"covariance for {D} dimension"),
-        (COVARIANCE[1:, 1:], None, f"covariance for {D} dimension"),
-        (None, Diagonal([1.0]), f"shape for {D} dimension"),
+        (VARIANCES[:-1], None, f"`covariance` must .*{D} in all"),
+        (COVARIANCE[1:, 1:], None, f"`covariance` must .*{D} in all"),
+        (None, Diagonal([1.0]), f"`shape` must .*{D} in all"),
         (VARIANCES[None], None, "square"),
         (-VARIANCES, None, "covariance.*above 0.*" + REMEDY),
         ([[1.0], [1.0, 2.0]], None, "different lengths"),

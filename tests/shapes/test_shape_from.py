@@ -199,7 +199,7 @@ def test_what_shows_no_shape_is_refused_with_a_remedy(public, message):
 
 @pytest.mark.parametrize("rank", [0, -1, 2.5, "all", True])
 def test_a_rank_is_a_whole_number(rank):
-    with pytest.raises(InvalidParameter, match=r"rank=.*whole number, at least 1"):
+    with pytest.raises(InvalidParameter, match="`rank` must be a whole number, at least 1"):
         shape_from(with_entry(1.0), rank=rank)
 
 
@@ -222,14 +222,14 @@ def test_gains_of_known_spectra(shape, gain, rotated_gain):
     assert shape.rotated_gain() == pytest.approx(rotated_gain, rel=1e-12)
     assert shape.gain(shape.dimension) == shape.gain()
     for ask in (shape.gain, shape.rotated_gain):
-        with pytest.raises(InvalidParameter, match=f"fit a shape for {shape.dimension} dimension"):
+        with pytest.raises(InvalidParameter, match=f"{shape.dimension} in all"):
             ask(7)
 
 
 def test_a_round_shape_gains_nothing_and_wants_a_dimension():
     assert (Isotropic(3.0).gain(12), Isotropic(3.0).rotated_gain(12)) == (1.0, 1.0)
     for ask in (Isotropic(3.0).gain, Isotropic(3.0).rotated_gain):
-        with pytest.raises(InvalidParameter, match="dimension=None"):
+        with pytest.raises(InvalidParameter, match="`dimension` must.*None"):
             ask()
 
 
@@ -282,7 +282,7 @@ def test_what_was_measured_travels_with_the_shape():
     assert hash(bare) == hash(shape)
     assert bare.gain() != shape.gain()
     assert shape.gain(30) == shape.gain()
-    with pytest.raises(InvalidParameter, match="fit a shape for 30"):
+    with pytest.raises(InvalidParameter, match="30 in all"):
         shape.gain(31)
     assert pickle.loads(pickle.dumps(bare)).gain() == bare.gain()
     with pytest.raises(AttributeError, match="frozen"):

@@ -195,8 +195,8 @@ def mean(
 
 def _check_promise(data: str, epsilon: float, delta: float, unit: str | None, unit_rows: int | None) -> None:
     """Whatever can fail without the data fails before it is read."""
-    from dimfree._validate import check_unit_rows
     from dimfree.accounting.budget import Budget
+    from dimfree.request import check_unit_rows
 
     Budget(epsilon, delta)
     check_unit_rows(unit, unit_rows)

@@ -61,7 +61,7 @@ class Aim:
             ratios,
             check_at_least("epsilon", check_positive("epsilon", epsilon), _SMALLEST),
             check_at_least("delta", check_probability("delta", delta), _SMALLEST),
-            check_failure(failure_probability),
+            check_failure("failure_probability", failure_probability),
         )
 
     @property

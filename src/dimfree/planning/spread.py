@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree._validate import check_count, check_dimension, check_magnitude, check_variances
+from dimfree._validate import check_count, check_lengths, check_magnitude, check_variances
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
 from dimfree.planning.spectra import SMALLEST
@@ -46,5 +46,5 @@ def spread_of(spectrum: object, dimension: int | None) -> tuple[Floats, str]:
         return named(spectrum, dimension), spectrum  # type: ignore[arg-type]  # None is refused there, in words
     spread = check_magnitude("spectrum", check_variances("spectrum", spectrum))
     if dimension is not None:
-        check_dimension("spectrum", len(spread), dimension)
+        check_lengths("spectrum", len(spread), "column", dimension)
     return np.asarray(spread), GIVEN

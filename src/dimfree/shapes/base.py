@@ -227,7 +227,7 @@ class Shape(ABC):
 
     def _check_width(self, name: str, width: int) -> None:
         if self.dimension is not None:
-            _validate.check_width(name, width, self.dimension)
+            _validate.check_lengths(name, width, "column of the shape", self.dimension)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -22,7 +22,7 @@ def as_shape(covariance: ArrayLike | None, shape: Shape | str | None, dimension:
     if not isinstance(chosen, Shape) or type(chosen) not in SHAPES:  # a subclass would bring code of its own to records
         raise _validate.reject_shape("shape", shape)
     if chosen.dimension is not None:
-        _validate.check_dimension("covariance" if shape is None else "shape", chosen.dimension, dimension)
+        _validate.check_lengths("covariance" if shape is None else "shape", chosen.dimension, "column", dimension)
     return chosen
 
 

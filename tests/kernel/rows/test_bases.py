@@ -266,7 +266,7 @@ BAD = {
     "columns for rows": (np.array([[1.0, 0, 0], [1, 1, 0], [0, 0, 1]]), r"numpy.linalg.qr\(basis.T\)\[0\].T"),
     "operator that fails": (LinearOperator((3, 3), matvec=failing, dtype=float), "raised RuntimeError"),
     "a name": ("dtc", "'dct'"),
-    "masked": (np.ma.masked_array(np.eye(3), mask=np.eye(3) > 0), "basis without masked entries"),
+    "masked": (np.ma.masked_array(np.eye(3), mask=np.eye(3) > 0), "`basis` must have no masked entries"),
     "auto": ("auto", "'dct'"),
     "nothing": (None, "real numbers"),
     "a basis of the kernel": (Cosine(3), "got <Cosine>"),
@@ -313,7 +313,7 @@ def test_a_frame_with_other_names_than_the_records_is_refused(kind):
     for columns in (None, ("a", "b", "c"), ("0", "1", "2")):
         assert as_basis(frame, 3, columns).matrix == pytest.approx(T)
     for columns in (("b", "a", "c"), ("a", "b", "x"), ("a", "b", "c", "d")):
-        with pytest.raises(InvalidParameter, match="basis to name the columns of the records, in their order"):
+        with pytest.raises(InvalidParameter, match="`basis` must name the columns of the records, in their order"):
             as_basis(frame, 3, columns)
 
 

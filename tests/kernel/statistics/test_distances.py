@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from dimfree._validate.columns import MOST_COLUMNS
+from dimfree._validate import MOST_COLUMNS
 from dimfree.data.blocks import SparseRows, densely
 from dimfree.kernel.rows.grid import RADIUS, IntegerRecords, to_steps
 from dimfree.kernel.statistics import distances, products, undecided

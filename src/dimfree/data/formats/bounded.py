@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import quoted
-from dimfree._validate.numbers import check_finite
+from dimfree._validate import check_finite, quoted
 from dimfree.data.columns import require_names
 from dimfree.data.stream import Stream
 from dimfree.errors import InvalidFile, InvalidParameter
