@@ -303,7 +303,7 @@ def test_non_finite_rows_raise_the_same_sentence_wherever_they_are(bad, kind):
 
 
 def test_unknown_rule():
-    with pytest.raises(InvalidParameter, match="`on_missing` must .*'ignore'"):
+    with pytest.raises(InvalidParameter, match=r"`on_missing` must .*'ignore'"):
         open_records(np.eye(2), on_missing="ignore")
 
 

@@ -129,9 +129,9 @@ def test_no_groups_no_estimates():
 @pytest.mark.parametrize("k", [0, 3, -1, 1.5])
 def test_k_is_a_number_of_coordinates(k):
     groups = GroupVariances(np.ones((4, 2)), 4)
-    with pytest.raises(InvalidParameter, match="k="):
+    with pytest.raises(InvalidParameter, match="`k` must"):
         find_kth_largest_variance(groups, k, 1.0, 1e-6, noise=SeededNoise(0))
-    with pytest.raises(InvalidParameter, match="k="):
+    with pytest.raises(InvalidParameter, match="`k` must"):
         top_variances(groups, 1.0, k, 1.0, 1e-6, noise=SeededNoise(0))
 
 

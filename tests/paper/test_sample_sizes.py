@@ -285,5 +285,5 @@ def test_errors_name_the_parameter(changes, words):
 def test_errors_of_the_options():
     with pytest.raises(InvalidParameter, match="shape_stddevs"):
         customised_records([1.0, 1.0], 0.1, 1.0, 1e-6, shape_stddevs=[1.0])
-    with pytest.raises(InvalidParameter, match="`learned` must .*3"):
+    with pytest.raises(InvalidParameter, match=r"`learned` must .*3"):
         easy_instance_records([1.0, 1.0], 0.1, 1.0, 1e-6, learned=3)

@@ -97,7 +97,7 @@ def test_an_instance_is_easy_if_a_few_variances_are_all_there_is_to_learn():
 
 @pytest.mark.parametrize("k", [-1, 101, 1.5])
 def test_no_more_coordinates_can_be_learned_than_there_are(k):
-    with pytest.raises(InvalidParameter, match="k="):
+    with pytest.raises(InvalidParameter, match="`k` must"):
         made([1.0], [100.0], 100).cost_after_learning(k)
 
 

@@ -117,7 +117,7 @@ def test_the_error_of_a_given_spectrum_is_what_is_predicted():
     found = plan(n=2000, spectrum=spread, epsilon=1.0, delta=1e-6, knowledge="covariance")
     assert found.accuracy == predict(asked("S2", 30, 2000, "covariance")).error
     assert (found.d, found.spectrum) == (30, "given standard deviations")
-    with pytest.raises(InvalidParameter, match="dimension"):
+    with pytest.raises(InvalidParameter, match="31 in all"):
         plan(n=2000, d=31, spectrum=spread, epsilon=1.0, delta=1e-6)
 
 

@@ -212,7 +212,7 @@ def test_nearly_all_records_alike():
 
 
 BAD = {
-    "a choice, not a basis": ("learned", "Expected basis"),
+    "a choice, not a basis": ("learned", "`basis` must be"),
     "a number": (5, "`basis` must be 'auto'"),
     "not square": (TURN[:3], rf"shape \({WIDTH}, {WIDTH}\)"),
 }

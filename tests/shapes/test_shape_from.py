@@ -229,7 +229,7 @@ def test_gains_of_known_spectra(shape, gain, rotated_gain):
 def test_a_round_shape_gains_nothing_and_wants_a_dimension():
     assert (Isotropic(3.0).gain(12), Isotropic(3.0).rotated_gain(12)) == (1.0, 1.0)
     for ask in (Isotropic(3.0).gain, Isotropic(3.0).rotated_gain):
-        with pytest.raises(InvalidParameter, match="`dimension` must.*None"):
+        with pytest.raises(InvalidParameter, match=r"`dimension` must.*None"):
             ask()
 
 
