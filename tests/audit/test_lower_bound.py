@@ -219,7 +219,7 @@ def test_vectors_are_columns_and_lengths_may_differ(rng):
     ],
 )
 def test_bad_parameters_are_named(here, there, delta, failure, word):
-    with pytest.raises(InvalidParameter, match=f"`{word}` must"):
+    with pytest.raises(InvalidParameter, match=word):
         lower_bound(here, there, delta, failure)
 
 
