@@ -1,7 +1,6 @@
 """`dimfree mean`: what would stop the writing stops before the charge; what stops it later loses no release."""
 
 import errno
-import json
 import os
 import sys
 from pathlib import Path
@@ -12,8 +11,10 @@ from typer.testing import CliRunner
 
 from dimfree import Ledger, Release
 from dimfree.cli import app, output, rescue
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.results import writing
 from dimfree.results.grouped import Means
+from dimfree.results.tables import mean_csv
 
 PRIVATE = "271828"
 
@@ -117,23 +118,48 @@ def test_a_disk_that_fills_in_the_meantime(monkeypatch, folder, grouped):
     before = sorted(path.name for path in folder.iterdir())
     full_from(3, monkeypatch)  # two proofs, two drafts
     result = run("-o", "m.csv", "--json", "r.json", grouped=grouped, expect=4)
-    found = (Means if grouped else Release).from_json(result.stdout)
-    assert not found.refused
-    words = " ".join(result.stderr.split())
+    record, _, sentence = result.stderr.rpartition("}")
+    assert not (Means if grouped else Release).from_json(record + "}").refused
+    words = " ".join(sentence.split())
     for said in (
-        "m.csv could not be written and was left as it was: no space left on device",
-        "Its record (JSON) is on standard output: keep it.",
+        "r.json could not be written and was left unchanged: no space left on device",
+        "Its record (JSON) is above, on standard error: keep it",
         "epsilon=2.0 and delta=1e-06, entry 1 of 'trial-7'",
     ):
         assert said in words
     assert (debits(), sorted(path.name for path in folder.iterdir())) == (1, before)
 
 
-def test_a_refusal_is_kept_as_well(monkeypatch):
+def test_what_fails_after_the_record_is_made_from_it(monkeypatch, folder):
+    """Two proofs; the record and its folder; then the table."""
+    full_from(5, monkeypatch)
+    words = run("-o", "m.csv", "--json", "r.json", expect=4).stderr
+    assert "Its record (JSON) is in 'r.json'" in words
+    assert "Written: r.json." in words
+    assert not Path("m.csv").exists()
+    monkeypatch.undo()
+    os.chdir(folder)
+    for name in ("m.csv", "m.npz", "m.svg"):
+        assert CliRunner().invoke(app, ["report", "r.json", name]).exit_code == 0
+    assert Path("m.csv").read_text() == mean_csv(Release.from_json(Path("r.json").read_text()))
+    assert "unknown ending" in CliRunner().invoke(app, ["report", "r.json", "m.txt"]).stderr
+
+
+def test_a_refusal_is_kept_as_well(monkeypatch, folder):
     np.savetxt("people.csv", np.zeros((3, 2)), delimiter=",", header="age,income", comments="")
-    full_from(3, monkeypatch)
-    result = run("-o", "m.csv", "--json", "r.json", expect=4)
-    assert json.loads(result.stdout)["mean"] is None
+    whole = writing.write_file
+    monkeypatch.setattr(writing, "write_file", lambda path, *rest, **more: whole(appeared(path), *rest, **more))
+    run("-o", "m.csv", "--json", "r.json", expect=4)
+    [rescued] = folder.glob("dimfree-rescue-*.json")
+    assert Release.from_json(rescued.read_text()).refused
+    assert Path("r.json").read_text() == "theirs"
+
+
+def appeared(path):
+    """A file of somebody else's, since the check."""
+    if path == Path("r.json"):
+        path.write_text("theirs")
+    return path
 
 
 class Broken:
@@ -185,11 +211,13 @@ def test_neither_disk_nor_standard_output(monkeypatch, folder):
     broken_stdout(monkeypatch)
     (folder / "spare").mkdir()
     monkeypatch.setattr(rescue.tempfile, "gettempdir", lambda: str(folder / "spare"))
-    whole = rescue._kept
-    monkeypatch.setattr(rescue, "_kept", lambda path, text: path.parent.name == "spare" and whole(path, text))
+    whole = writing.write_file
+
+    def write_file(path, text):
+        if path.parent.name != "spare":
+            raise InvalidFile("It cannot be written.")
+        whole(path, text)
+
+    monkeypatch.setattr(writing, "write_file", write_file)
     run(expect=4)
     assert len(list((folder / "spare").iterdir())) == 1
-    full_from(2, monkeypatch)  # a proof, then everything
-    record, _, sentence = run("-o", "m.csv", expect=4).stderr.rpartition("}")
-    assert not Release.from_json(record + "}").refused
-    assert "above, on standard error" in sentence

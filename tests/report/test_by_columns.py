@@ -15,7 +15,7 @@ from dimfree.report.charges import gathered
 from dimfree.report.origin import code_of
 from dimfree.report.page import report_html
 from dimfree.results.reading import Reading, drawn_places
-from dimfree.results.writing import mean_csv
+from dimfree.results.tables import mean_csv
 
 MIXED = (0.02, 1.0, 5000.0)
 NAMES = ("trace", "score", "cells")

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from dimfree import PrivateMean, Release, SeededNoise, release_mean, release_means
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.results.frames import LIBRARIES
+from dimfree.results.tables import LIBRARIES
 
 NAMES = ["age", "größe", "a,b"]
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "shape": None, "covariance": np.ones(3)}

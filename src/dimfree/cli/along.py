@@ -41,14 +41,11 @@ def check_places(chart: Path | None, out: Path | None, force: bool) -> None:
 def write_places(
     found: "Tradeoff", drawn: Callable[[str], bytes], chart: Path | None, out: Path | None, force: bool
 ) -> None:
-    """The numbers and the picture, all or none; `drawn` gives the picture in the format of an ending."""
-    from dimfree.results.drafts import publish_together
-    from dimfree.results.writing import draft_bytes, draft_text
+    """The numbers, then the picture; `drawn` gives the picture in the format of an ending."""
+    from dimfree.results.writing import write_file
 
-    drafts = []
+    picture = None if chart is None else drawn(chart.suffix.lower())
     if out is not None:
-        text = found.to_json() if out.suffix.lower() == ".json" else found.to_markdown()
-        drafts.append(draft_text(out, text, force=force))
-    if chart is not None:
-        drafts.append(draft_bytes(chart, drawn(chart.suffix.lower()), force=force))
-    publish_together(drafts)
+        write_file(out, found.to_json() if out.suffix.lower() == ".json" else found.to_markdown(), force=force)
+    if chart is not None and picture is not None:
+        write_file(chart, picture, force=force)

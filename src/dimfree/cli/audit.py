@@ -112,6 +112,6 @@ def _table(rows: "list[Row]") -> "Table":
 def _write(rows: "list[Row]", report: Path, force: bool) -> None:
     from dimfree import __version__
     from dimfree.audit.report import WRITERS
-    from dimfree.results.writing import write_text
+    from dimfree.results.writing import write_file
 
-    write_text(report, WRITERS[report.suffix.lower()](rows, __version__), force=force)
+    write_file(report, WRITERS[report.suffix.lower()](rows, __version__), force=force)

@@ -3,9 +3,9 @@
 from typing import Any
 
 from dimfree.cli.course import current
+from dimfree.cli.signals import undivided
 from dimfree.ledger.ledger import Charged, Ledger
 from dimfree.ledger.spending import Charge
-from dimfree.results.signals import undivided
 
 
 class ToldLedger(Ledger):

@@ -6,7 +6,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType
 
-from dimfree.results.signals import handled
+from dimfree.cli.signals import handled
+
+STDOUT = "standard output"
 
 
 class Stopped(KeyboardInterrupt):
@@ -24,7 +26,19 @@ class Course:
     spends: bool = False  # the command may release something
     charged: str = ""
     written: list[str] = field(default_factory=list)
-    printing: bool = False  # a mean to standard output: part of it may be out
+    writing: str = ""  # what is being written now
+
+    @contextmanager
+    def output(self, name: str) -> Iterator[None]:
+        """Write one output in here."""
+        self.writing = name
+        try:
+            yield
+            self.written.append(name)
+        except Exception:  # an interrupt leaves the name, as the output may be there
+            self.writing = ""
+            raise
+        self.writing = ""
 
     def interrupted(self) -> str:
         if not self.spends:
@@ -38,10 +52,11 @@ class Course:
         return " ".join([sentence, *after])
 
     def _outputs(self) -> str:
-        if self.printing:
-            also = f"; {', '.join(self.written)} written" if self.written else ""
-            return f"part of the mean may be out on standard output{also}."
-        return f"everything is written: {', '.join(self.written)}." if self.written else "no mean is out."
+        begun = [f"{self.writing} may be written"] if self.writing not in ("", *self.written) else []
+        if self.writing == STDOUT:
+            begun = ["part of the mean may be out on standard output"]
+        done = [f"written: {', '.join(self.written)}"] if self.written else []
+        return f"{'; '.join(begun + done) or 'no mean is out'}."
 
     def _charges(self) -> str:
         return f"Charged to the ledger and spent: {self.charged}." if self.charged else "No ledger was charged."

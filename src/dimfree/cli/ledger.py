@@ -131,7 +131,8 @@ def export(
     Everything in a ledger is public: parameters, promises, prices, days.
     """
     from dimfree.ledger.ledger import Ledger
-    from dimfree.results.writing import STDOUT, check_target, write_text
+    from dimfree.results.tables import STDOUT
+    from dimfree.results.writing import check_target, write_file
 
     if out != STDOUT:
         check_target(out, force=force, endings=(".json", ".csv"))
@@ -142,7 +143,7 @@ def export(
     if out == STDOUT:
         sys.stdout.write(text)
     else:
-        write_text(out, text, force=force)
+        write_file(out, text, force=force)
 
 
 def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "Ledger | None":
@@ -211,7 +212,7 @@ def _json(entries: "Sequence[Entry]") -> str:
 def _csv(entries: "Sequence[Entry]") -> str:
     """Names chosen by people are quoted so that no spreadsheet takes one for a formula."""
     from dimfree.ledger.chain import Entry
-    from dimfree.results.writing import no_formula
+    from dimfree.results.tables import no_formula
 
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(Entry)])

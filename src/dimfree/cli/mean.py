@@ -125,7 +125,7 @@ def mean(
     released. 3: refused, because the rows are too few or too far apart; the
     budget is spent, no mean is written, --json and --report still tell of it.
     4: an output could not be written; the budget is spent, and the release
-    record is on standard output or in a file that is named.
+    record is in a file that is named; dimfree report makes the others from it.
     """
     current().spends = True
     _check_promise(data, epsilon, delta, unit, unit_rows)

@@ -43,7 +43,7 @@ class GroupTask:
 
     def __post_init__(self) -> None:
         """Whatever can fail without the data fails here."""
-        from dimfree.results.writing import LONG_TABLES
+        from dimfree.results.tables import LONG_TABLES
 
         if Path(self.places.out).suffix.lower() in (".npy", ".npz"):
             raise InvalidParameter(

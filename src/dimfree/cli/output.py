@@ -1,4 +1,4 @@
-"""Where a release goes: places are checked before anything is spent, filled all at once, and told on a card."""
+"""Where a release goes: places are checked before anything is spent; the record is written first."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dimfree.cli.course import current
-from dimfree.cli.rescue import Rescued, abandon_stdout, reason_of, released_all_the_same, rescue
+from dimfree.cli.course import STDOUT, current
+from dimfree.cli.rescue import rescue
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.results.drafts import Draft
     from dimfree.results.grouped import Means
     from dimfree.results.release import Release
 
@@ -61,43 +60,32 @@ class Places:
             require_report()
 
     def write(self, release: "Release | Means", released: bool, page: Callable[[], str]) -> None:
-        """The files, all or none, then what is printed; where nothing was released, record and page alone.
+        """The record first, since `dimfree report` makes the others from it; where nothing was released, no mean.
 
-        The release is paid for: if it cannot be written, its record goes elsewhere, and the error says where.
+        The release is paid for: if an output cannot be written, the error names the record.
         """
-        from dimfree.results.drafts import publish_together
+        from dimfree.results.tables import mean_bytes, write_mean
+        from dimfree.results.writing import write_file
 
+        course, recorded = current(), None
         try:
-            drafts = self._drafts(release, released, page)
-            publish_together(drafts, lambda: current().written.extend(str(draft.path) for draft in drafts))
+            if self.json is not None:
+                with course.output(str(self.json)):
+                    write_file(self.json, release.to_json(), force=self.force)
+                recorded = self.json
+            if released and not self.prints:
+                content = mean_bytes(self.out, release)
+                with course.output(self.out):
+                    write_file(self.out, content, force=self.force)
+            if self.report is not None:
+                content = page().encode()
+                with course.output(str(self.report)):
+                    write_file(self.report, content, force=self.force)
+            if released and self.prints:
+                with course.output(STDOUT):
+                    write_mean("-", release)
         except Exception as error:  # noqa: BLE001 - whatever it is, a release that is paid for is not lost
-            rescue(release, error, to_stdout=True)
-        if released and self.prints:
-            self._print(release)
-
-    def _drafts(self, release: "Release | Means", released: bool, page: Callable[[], str]) -> "list[Draft]":
-        from dimfree.results.writing import draft_mean, draft_text
-
-        drafts = [draft_mean(self.out, release, force=self.force)] if released and not self.prints else []
-        if self.json is not None:
-            drafts.append(draft_text(self.json, release.to_json(), force=self.force))
-        if self.report is not None:
-            drafts.append(draft_text(self.report, page(), force=self.force))
-        return drafts
-
-    def _print(self, release: "Release | Means") -> None:
-        from dimfree.results.writing import STDOUT, write_mean
-
-        current().printing = True
-        try:
-            write_mean(STDOUT, release)
-        except Exception as error:  # noqa: BLE001 - whatever it is, a release that is paid for is not lost
-            abandon_stdout()
-            if self.json is None:
-                rescue(release, error, to_stdout=False)
-            raise Rescued(f"{reason_of(error)} {released_all_the_same(release)}") from None
-        current().printing = False
-        current().written.append("standard output")
+            rescue(release, error, recorded)
 
     def rows(self, released: bool) -> Iterator[tuple[str, str]]:
         """Where everything is, for a card."""

@@ -101,9 +101,9 @@ def plan(
         }
     )
     if out is not None:
-        from dimfree.results.writing import write_text
+        from dimfree.results.writing import write_file
 
-        write_text(out, found.to_json(), force=force)
+        write_file(out, found.to_json(), force=force)
     _show(found, json)
 
 

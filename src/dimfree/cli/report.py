@@ -1,4 +1,4 @@
-"""`dimfree report`: a page about a release from its record; `dimfree mean --report` writes the same page at once."""
+"""`dimfree report`: a page, the table or a picture of a release from its record, as `dimfree mean` writes them."""
 
 import shlex
 from collections.abc import Iterator
@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     from dimfree.results.grouped import Means
     from dimfree.results.release import Release
 
+PICTURES = (".svg", ".png")
+
 
 def report(
     record: Annotated[
         Path, typer.Argument(metavar="RECORD", help="A release record, as dimfree mean --json writes it.")
     ],
-    page: Annotated[Path, typer.Argument(metavar="PAGE", help="Where the page goes: an .html file.")],
+    page: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PAGE", help="An .html page; or the mean: .csv, .parquet, .npy, .npz; a plot: .svg, .png."
+        ),
+    ],
     title: Annotated[str | None, typer.Option(help="What to call it, instead of how many columns it has.")] = None,
     dataset: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which data set it is about; with --ledger, whose ledger in it.")
@@ -42,7 +49,7 @@ def report(
         ),
     ] = None,
     level: Annotated[float, typer.Option(help="Of the confidence intervals.")] = 0.95,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing page.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """Write a page about a release, for a privacy officer and an analyst.
 
@@ -52,31 +59,50 @@ def report(
     and lines to sign on.
     A refusal gets a page, too, with what to do next. Nothing is spent.
 
+    By its ending, PAGE may also be the table of the mean or a plot of it:
+    whatever dimfree mean writes can be made again from the record.
+
     Example: a release, its record, its page.
 
       dimfree mean people.csv --epsilon 1 --delta 1e-6 --json release.json
       dimfree report release.json release.html \\
           --title "Annual means" --purpose "annual report"
+      dimfree report release.json mean.csv
 
     Exit code 0: written. 2: bad input.
     """
-    _check_page(page, record, force)
     release = read_record(record)
+    _check_page(page, record, force)
     about: dict[str, Any] = {"title": title, "dataset": dataset, "purpose": purpose, "owner": owner}
     spending: list[tuple[str, str]] = []
     if ledger is not None:
         spending, about["purpose"] = _from_ledger(ledger, dataset, purpose, release)
-    places = [page] if registry is None else [page, _checked_registry(registry, record, page, force)]
+    if registry is not None:
+        _check_registry(registry, record, page, force)
     with working("Writing the report"):
-        from dimfree.report.page import report_html
-        from dimfree.results.drafts import publish_together
-        from dimfree.results.writing import draft_text
+        from dimfree.results.writing import write_file
 
-        texts = [report_html(release, **about, spending=spending, level=level)]
-        texts += [] if registry is None else [_registry_text(release, about)]
-        publish_together([draft_text(place, text, force=force) for place, text in zip(places, texts, strict=True)])
-    for place in places:
-        typer.echo(f"Written: {place}", err=True)
+        write_file(page, _content(page, release, level, {**about, "spending": spending}), force=force)
+        typer.echo(f"Written: {page}", err=True)
+        if registry is not None:
+            write_file(registry, _registry_text(release, about), force=force)
+            typer.echo(f"Written: {registry}", err=True)
+
+
+def _content(page: Path, release: "Release | Means", level: float, about: dict[str, Any]) -> str | bytes:
+    """What the ending of the path asks for."""
+    ending = page.suffix.lower()
+    if ending == ".html":
+        from dimfree.report.page import report_html
+
+        return report_html(release, **about, level=level)
+    if ending in PICTURES:
+        from dimfree.results.plot import picture_bytes
+
+        return picture_bytes(release.plot(level=level), ending)
+    from dimfree.results.tables import mean_bytes
+
+    return mean_bytes(page, release)
 
 
 def _from_ledger(
@@ -95,13 +121,12 @@ def _from_ledger(
     return list(ledger_rows(found)), purpose or known
 
 
-def _checked_registry(registry: Path, record: Path, page: Path, force: bool) -> Path:
+def _check_registry(registry: Path, record: Path, page: Path, force: bool) -> None:
     from dimfree.results.writing import check_target
 
     check_target(registry, force=force, endings=(".json",))
     if registry.resolve() in (record.resolve(), page.resolve()):
         raise InvalidParameter(f"Expected --registry={str(registry)!r} to differ from RECORD and PAGE.")
-    return registry
 
 
 def _registry_text(release: "Release | Means", about: dict[str, Any]) -> str:
@@ -114,9 +139,14 @@ def _registry_text(release: "Release | Means", about: dict[str, Any]) -> str:
 
 def _check_page(page: Path, record: Path, force: bool) -> None:
     """Whatever can stop a report stops it here."""
+    from dimfree.data.endings import TABLES
     from dimfree.report.page import check_report_place
+    from dimfree.results.writing import check_target
 
-    check_report_place(page, force=force)
+    if page.suffix.lower() in (*TABLES, *PICTURES):
+        check_target(page, force=force, endings=(*TABLES, *PICTURES))
+    else:
+        check_report_place(page, force=force)
     if record.resolve() == page.resolve():
         raise InvalidParameter(f"Expected the report {str(page)!r} to differ from RECORD.")
 

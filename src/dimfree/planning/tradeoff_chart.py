@@ -1,13 +1,13 @@
 """One picture of a trade-off: the private error against its axis, above the sampling error. Altair, when asked for."""
 
 import importlib.util
-import io
 import math
 from typing import Any
 
 from dimfree._validate import install_command
 from dimfree.errors import InvalidParameter
 from dimfree.planning.tradeoff import Tradeoff, shown
+from dimfree.results.plot import picture_bytes
 
 ENDINGS = (".svg", ".png", ".html", ".json")
 PRIVATE, SAMPLING = "private mean", "sampling error alone"
@@ -67,11 +67,4 @@ def _knee(curve: Tradeoff, across: Any) -> list[Any]:
 
 def chart_bytes(curve: Tradeoff, ending: str) -> bytes:
     """The picture in the format that a file's ending asks for; an .html file needs no network to be looked at."""
-    drawn = chart(curve)
-    if ending == ".png":
-        picture = io.BytesIO()
-        drawn.save(picture, format="png", scale_factor=2)
-        return picture.getvalue()
-    text = io.StringIO()
-    drawn.save(text, format=ending[1:], **({"inline": True} if ending == ".html" else {}))
-    return text.getvalue().encode()
+    return picture_bytes(chart(curve), ending)

@@ -12,7 +12,7 @@ from dimfree.results.grouped import Means, shape_source
 from dimfree.results.names import shown_name
 from dimfree.results.plot import COLOURS, GRID, INK, MUTED, PALE
 from dimfree.results.release import Release
-from dimfree.results.writing import check_target, write_text
+from dimfree.results.writing import check_target, write_file
 
 ENDINGS = (".html",)
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -73,7 +73,7 @@ def write_report(
     check_report_place(path, force=force)
     more: dict[str, Any] = {"title": title, "spending": spending, "command": command, "rules": rules}
     more |= {"dataset": dataset, "purpose": purpose, "owner": owner}
-    write_text(path, report_html(release, level=level, **more), force=force)
+    write_file(path, report_html(release, level=level, **more), force=force)
 
 
 def check_report_place(path: PathLike, *, force: bool = False) -> None:

@@ -150,9 +150,9 @@ class Means(Mapping[Key, Release]):
         RefusedRelease
             If all groups were refused.
         """
-        from dimfree.results.frames import means_frame
+        from dimfree.results.tables import frame_of
 
-        return means_frame(self.releases, library, level=level, target=target, simultaneous=simultaneous)
+        return frame_of(self, library, level=level, target=target, simultaneous=simultaneous)
 
     def plot(self, *, level: float = 0.95, target: Target = "population") -> Any:
         """A picture of the means: a panel for each column, in it a row for each group.

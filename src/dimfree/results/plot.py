@@ -4,6 +4,7 @@ A picture holds a few hundred columns at most. The colours are those of a light 
 """
 
 import importlib
+import io
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -62,6 +63,17 @@ def require_altair() -> None:
         importlib.import_module("altair")
     except ImportError:
         raise InvalidParameter(f"A plot needs Altair: install it with {install_command('charts')}.") from None
+
+
+def picture_bytes(chart: Any, ending: str) -> bytes:
+    """A chart in the format that a file's ending asks for; an .html file needs no network to be looked at."""
+    if ending == ".png":
+        picture = io.BytesIO()
+        chart.save(picture, format="png", scale_factor=2)
+        return picture.getvalue()
+    text = io.StringIO()
+    chart.save(text, format=ending[1:], **({"inline": True} if ending == ".html" else {}))
+    return text.getvalue().encode()
 
 
 def mean_picture(reading: Reading, places: Places, names: Sequence[str], labels: Sequence[str]) -> Any:

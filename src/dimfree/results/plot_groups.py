@@ -5,11 +5,11 @@ from typing import Any
 from dimfree._validate import check_choice, check_probability
 from dimfree.errors import RefusedRelease
 from dimfree.results.confidence_sets import TARGETS, Target
-from dimfree.results.frames import nothing_to_show
 from dimfree.results.grouped import Means
 from dimfree.results.names import shown_name, shown_names
 from dimfree.results.plot import NAME_LENGTH, NAMED, WIDE, Rows, colour, points, require_altair, styled
 from dimfree.results.reading import Reading, drawn_places
+from dimfree.results.tables import nothing_to_show
 from dimfree.results.verdicts import NAMES
 
 MOST_PANELS = 12

@@ -238,9 +238,9 @@ class Release(ErrorBars):
         RefusedRelease
             If the release was refused.
         """
-        from dimfree.results.frames import release_frame
+        from dimfree.results.tables import frame_of
 
-        return release_frame(self, library, level=level, target=target, simultaneous=simultaneous)
+        return frame_of(self, library, level=level, target=target, simultaneous=simultaneous)
 
     def plot(
         self, kind: Literal["mean", "noise"] = "mean", *, level: float = 0.95, target: Target = "population"

@@ -1,41 +1,49 @@
-"""Write a mean as .npy, .npz, .csv or .parquet, by the ending of the path.
+"""Write a file durably: whole or not at all, and never over another one unless forced."""
 
-A file is written completely or not at all, and never over another one unless forced.
-"""
-
-import io
 import os
-import re
-import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import NoReturn
 
 from dimfree._validate import check_flag, check_path
 from dimfree.data.endings import TABLES, PathLike, known_ending, require_pyarrow
 from dimfree.errors import InvalidFile
-from dimfree.results.drafts import Draft, prove_writable, publish_together, refuse_existing
-from dimfree.results.frames import means_columns, release_columns
-from dimfree.results.grouped import Means
-from dimfree.results.release import Release
 
-STDOUT = "-"
-_RUN_BY_SPREADSHEETS = re.compile(r"[\s'=+\-@＝＋－＠]")  # first characters; the last four are full-width
-LONG_TABLES = (".csv", ".parquet")  # endings of a table of groups: it holds text
+_PROOF_BYTES = 2**20  # written before any budget is spent, to detect a full disk
+_OLD_SECONDS = 24 * 3600  # a draft lives for seconds; an older one was left by a process that was killed
 
 
 def check_target(path: PathLike, *, force: bool = False, endings: Sequence[str] = TABLES) -> None:
     """Raise every error that could stop a later write, by writing a draft; call it before any budget is spent."""
-    _check_place(path, check_flag("force", force), endings)
-    if Path(path).suffix.lower() == ".parquet":
+    target = _checked(path, check_flag("force", force), endings)
+    if target.suffix.lower() == ".parquet":
         require_pyarrow()
-    prove_writable(Path(path))
+    for left in target.parent.glob(".dimfree-*.part"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _OLD_SECONDS:
+                left.unlink()
+    with _draft(path, target, bytes(_PROOF_BYTES)):
+        pass
 
 
-def _check_place(path: PathLike, force: bool, endings: Sequence[str]) -> None:
-    known_ending(check_path("path", path), endings)
+def write_file(path: PathLike, content: str | bytes, *, force: bool = False) -> None:
+    """Write text in UTF-8, or bytes. The file has its name, and is on disk, only when it is complete."""
+    target = _checked(path, force, None)
+    with _draft(path, target, content.encode() if isinstance(content, str) else content) as draft:
+        if force or not _link(draft, target):
+            draft.replace(target)
+        if hasattr(os, "O_DIRECTORY"):
+            with suppress(OSError):  # a file system that cannot; the file itself is on disk
+                _sync_folder(target.parent)
+
+
+def _checked(path: PathLike, force: bool, endings: Sequence[str] | None) -> Path:
+    """Return the file that is written; the target of a link, so that a link stays a link."""
+    check_path("path", path)
+    if endings is not None:
+        known_ending(path, endings)
     target = Path(path).resolve()
     if target.is_dir():
         raise InvalidFile(f"{path} is a folder: pass the path of a file.")
@@ -46,97 +54,51 @@ def _check_place(path: PathLike, force: bool, endings: Sequence[str]) -> None:
     if target.exists() and not target.is_file():
         raise InvalidFile(f"{path} is not a regular file: pass another path.")
     if not force and target.exists():
-        refuse_existing(Path(path))
+        _refuse_existing(path)
+    return target
 
 
-def write_mean(path: PathLike, release: Release | Means, *, force: bool = False) -> None:
-    """Write a released mean whole or not at all; `-` prints it as CSV. A refused release raises RefusedRelease.
-
-    Means of groups become one long table, without the groups that were refused.
-    """
-    if str(path) == STDOUT:
-        _print(mean_csv(release))
-    else:
-        publish_together([draft_mean(path, release, force=force)])
-
-
-def write_text(path: PathLike, text: str, *, force: bool = False) -> None:
-    """Write text whole or not at all, in UTF-8."""
-    publish_together([draft_text(path, text, force=force)])
-
-
-def draft_mean(path: PathLike, release: Release | Means, *, force: bool = False) -> Draft:
-    """The mean as a file that is not yet on disk: several drafts are published together."""
-    _check_place(path, force, TABLES if isinstance(release, Release) else LONG_TABLES)
-    return Draft(Path(path), _encoded(release, Path(path).suffix.lower()), force)
-
-
-def draft_text(path: PathLike, text: str, *, force: bool = False) -> Draft:
-    return draft_bytes(path, text.encode("utf-8"), force=force)
-
-
-def draft_bytes(path: PathLike, content: bytes, *, force: bool = False) -> Draft:
-    """A file of any kind, such as a picture."""
-    _check_place(path, force, (Path(path).suffix.lower(),))
-    return Draft(Path(path), content, force)
-
-
-def mean_csv(release: Release | Means) -> str:
-    """The table of `to_frame` as text: name, mean, noise_stddev, ci_low, ci_high, ci_covers, noise_over_spread.
-
-    One line per column of the data, after its `group` if there are several; ci_low and ci_high are 95% confidence
-    intervals of the population mean. The numbers read back bit for bit; where the spread was not learned, that cell is
-    empty, and so are ci_low and ci_high where there is no interval. With on_missing="column" the last column is
-    `present`.
-    """
-    columns = _columns(release)
-    rows = [columns, *zip(*columns.values(), strict=True)]
-    return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
-
-
-def _columns(release: Release | Means) -> dict[str, list[Any]]:
-    return release_columns(release) if isinstance(release, Release) else means_columns(release.releases)
-
-
-def no_formula(name: str) -> str:
-    """A spreadsheet would run a name such as `=1+1`: an apostrophe goes in front, as before one that has one already.
-
-    Hence taking one apostrophe off a name that begins with one gives the name back.
-    """
-    return f"'{name}" if _RUN_BY_SPREADSHEETS.match(name) else name
-
-
-def _cell(value: object) -> str:
-    """One cell of CSV; NaN is an empty one."""
-    if not isinstance(value, str):
-        return "" if value != value else repr(value)
-    text = no_formula(value)
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
-
-
-def _encoded(release: Release | Means, ending: str) -> bytes:
-    if ending == ".csv":
-        return mean_csv(release).encode("utf-8")
-    buffer, columns = io.BytesIO(), _columns(release)
-    if ending == ".npy":
-        np.save(buffer, np.array(columns["mean"]), allow_pickle=False)
-    elif ending == ".npz":
-        np.savez(buffer, **{name: np.array(values) for name, values in columns.items()})  # type: ignore[arg-type]
-    else:
-        import pyarrow
-        from pyarrow.parquet import write_table
-
-        write_table(pyarrow.table(columns), buffer)
-    return buffer.getvalue()
-
-
-def _print(text: str) -> None:
+@contextmanager
+def _draft(path: PathLike, target: Path, content: bytes) -> Iterator[Path]:
+    """A complete file on disk beside the target, under a temporary name that goes when the block ends."""
+    draft = target.parent / f".dimfree-{os.getpid()}-{time.time_ns()}.part"
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()  # a closed pipe or a full disk raises here
+        with draft.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # detects a full disk while the old file still exists
+        yield draft
+    except FileExistsError:
+        _refuse_existing(path)
     except OSError as error:
         reason = (error.strerror or "unknown error").lower()
-        raise InvalidFile(
-            f"The mean could not be printed to standard output: {reason}; part of it may have been seen, so count the"
-            " budget as spent, and write to a file next time."
-        ) from None
+        message = f"{path} could not be written and was left unchanged: {reason}; choose another place."
+        raise InvalidFile(message) from None
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _link(draft: Path, target: Path) -> bool:
+    """Name the file only if the name is free, in one step; False where the file system has no hard links."""
+    try:
+        target.hardlink_to(draft)
+    except FileExistsError:
+        raise
+    except OSError:
+        if target.exists():
+            raise FileExistsError from None
+        return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_existing(path: PathLike) -> NoReturn:
+    raise InvalidFile(f"{path} already exists: choose another name, or pass --force (force=True) to replace it.")
