@@ -14,9 +14,9 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.accounting.events import Costs, OnlyGaussian, Tested
 from dimfree.accounting.several_runs.sharing import gaussian_opening, opening
-from dimfree.ledger import curves, store
+from dimfree.ledger import spending, store
 from dimfree.ledger.chain import DEBIT, Entry
-from dimfree.ledger.filter import Account
+from dimfree.ledger.filter import SHARES, Account
 from dimfree.ledger.ledger import datasets_in
 from dimfree.ledger.remaining import largest_next
 from dimfree.ledger.spending import Charge
@@ -119,7 +119,8 @@ def test_never_less_than_adding_up_halves_of_the_total() -> None:
         assert len(filled((2.0, 2e-6), [kind(1.0, 1e-6)] * 2)) == 2
         assert len(filled((1.0, 1e-6), [kind(1.0, 1e-6)])) == 1
         first, second = filled((2.0, 1e-5), [kind(1.0, 1e-6), other_software(1.0, 1e-6)])
-        assert (first.spent_epsilon, second.spent_epsilon) == (1.0, 2.0)
+        assert 0.9 < first.spent_epsilon <= 1.0
+        assert second.spent_epsilon == 2.0
 
 
 @pytest.mark.parametrize(("total", "least"), [((3.0, 1e-5), 28), ((8.0, 1e-5), 150)])
@@ -137,7 +138,7 @@ def test_one_language_from_the_first_charge(tmp_path: Path) -> None:
         ledger.charge(columns(0.25, 1e-7), terms=ledger.terms)
         ledger.charge(columns(0.25, 1e-7), terms=ledger.terms)
         status = ledger.status()
-        assert 0.3 < status.spent_epsilon < 0.5
+        assert 0.25 < status.spent_epsilon < 0.5
         assert status.next_budget.delta == 1e-7
         assert total - 0.5 < status.next_budget.epsilon <= total - 0.3
         assert (status.charges, status.private, status.total) == (2, True, Budget(total, 1e-5))
@@ -153,7 +154,7 @@ def test_one_language_from_the_first_charge(tmp_path: Path) -> None:
 def test_a_charge_evaluates_each_branch_once_at_few_levels(monkeypatch) -> None:
     """What took seconds: the curves of long ladders. A refusal tries no other release, and a status prices promises."""
     levels, asked = [], Tested.without_searches
-    curves.losses_of.cache_clear()
+    spending.losses_of.cache_clear()
     monkeypatch.setattr(Tested, "without_searches", lambda self, x: (levels.append(len(x)), asked(self, x))[1])
     charge = with_a_test(0.3, 1e-7)
     branches = sum(isinstance(branch, Tested) for branch in charge.runs[0].menu)
@@ -176,7 +177,7 @@ def test_a_charge_and_a_status_price_a_bounded_number_of_candidates(monkeypatch,
         for kind in (columns, with_a_test):
             calls.clear()
             debit = account.decide(kind(total / 20, 1e-7))
-            assert len(calls) <= 3
+            assert len(calls) <= len(SHARES)
             largest_next(account, 1e-7)
             assert len(calls) <= 500
             account = account if debit is None else account.after(debit)
@@ -231,7 +232,7 @@ def test_moments_hold_at_every_order_that_a_ledger_uses() -> None:
     """The losses of a run, cut off at any level: the moment of a Gaussian from both sides."""
     budget = Budget(0.5, 1e-7)
     branch = calibrate_bounded(budget)
-    losses = curves.losses_of(Costs(budget, ADD, (), (branch,)))
+    losses = spending.losses_of(Costs(budget, ADD, (), (branch,)))
     for order in (3.0, 12.0, 40.0):
         exact = order * (order - 1) * branch.mu**2 / 2
         found = [each.moments((order,))[0] for each in losses]

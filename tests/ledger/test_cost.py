@@ -10,7 +10,7 @@ from dimfree import Ledger
 from dimfree.accounting.budget import Budget
 from dimfree.ledger import chain, store
 from dimfree.ledger.chain import DEBIT, Entry
-from dimfree.ledger.rows import debit_to_dict
+from dimfree.ledger.entries import debit_to_dict, to_text
 from dimfree.ledger.spending import Charge
 
 TOTAL = {"epsilon": 10.0, "delta": 1e-3}
@@ -23,15 +23,15 @@ def filled(path: Path, rows: int) -> Ledger:
     ledger = Ledger(path, "d", **TOTAL)
     ledger.debit(*SMALL)
     with store.writing(path, 30) as transaction:
-        _, sums, last, _ = ledger._checked_state(transaction)
-        debit = sums.account.decide(Charge(Budget(*SMALL)))
+        _, account, last, _ = ledger._checked_state(transaction)
+        debit = account.decide(Charge(Budget(*SMALL)))
         assert debit is not None
-        assert sums.account.filter is not None
+        assert account.filter is not None
         content = {**debit_to_dict(debit), **SAID}
         for _ in range(rows - 1):
-            sums = sums.after(debit, private=True)
-            assert sums is not None
-            last = Entry.following(last, "d", "2026-01-01", DEBIT, content, sums.text)
+            account = account.admitted(debit)
+            assert account is not None
+            last = Entry.following(last, "d", "2026-01-01", DEBIT, content, to_text(account))
             transaction.append(last)
     return Ledger(path, "d")
 
@@ -41,7 +41,7 @@ class Counted:
 
     def __init__(self, monkeypatch) -> None:
         self.steps = self.digests = self.entries = 0
-        connect, digest, found = sqlite3.connect, chain._digest, store.Transaction._found
+        connect, digest, found = sqlite3.connect, chain._digest, store.Transaction.entries
 
         def connected(*arguments, **options) -> sqlite3.Connection:
             connection = connect(*arguments, **options)
@@ -59,7 +59,7 @@ class Counted:
 
         monkeypatch.setattr(store.sqlite3, "connect", connected)
         monkeypatch.setattr(chain, "_digest", digested)
-        monkeypatch.setattr(store.Transaction, "_found", read)
+        monkeypatch.setattr(store.Transaction, "entries", read)
 
     def _step(self) -> int:
         self.steps += 1

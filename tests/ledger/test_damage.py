@@ -15,9 +15,9 @@ from dimfree.cli import app
 from dimfree.errors import DimfreeError
 from dimfree.ledger import store
 from dimfree.ledger.chain import Entry
+from dimfree.ledger.entries import shown_rows
 from dimfree.ledger.filter import Account
 from dimfree.ledger.ledger import verified
-from dimfree.ledger.rows import shown_rows
 
 TOTAL = {"epsilon": 3.0, "delta": 1e-5}
 ASKED = (0.1, 1e-8)
@@ -142,7 +142,7 @@ def test_every_byte_of_the_header_may_be_wrong(tmp_path: Path, sound: Sound) -> 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.3, 0.5, 0.75, 0.999])
 def test_a_file_that_was_cut_off_is_damaged(tmp_path: Path, sound: Sound, monkeypatch, share: float) -> None:
-    monkeypatch.setattr("dimfree.ledger.file._PATIENCE", 0.02)
+    monkeypatch.setattr("dimfree.ledger.store._PATIENCE", 0.02)
     path = tmp_path / "study.db"
     path.write_bytes(sound.content[: int(share * len(sound.content))])
     for use in (

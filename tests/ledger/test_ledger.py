@@ -219,8 +219,8 @@ def test_what_is_said_to_fit_does_fit(path: Path, X: np.ndarray) -> None:
     with pytest.raises(BudgetExceeded) as caught:
         release_mean(X, ledger=ledger, **asked)
     assert ledger.account().debits > 4  # adding up would have stopped at three
-    following = ledger.status().next_budget
-    assert f"up to epsilon {following.epsilon!r} (delta {following.delta!r})" in str(caught.value)
+    following = ledger.status().next_gaussian
+    assert f"per-column estimator) up to epsilon {following.epsilon!r} (delta {following.delta!r})" in str(caught.value)
     release_mean(X, ledger=ledger, **{**asked, "epsilon": following.epsilon, "delta": following.delta})
 
 

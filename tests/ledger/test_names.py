@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dimfree import InvalidFile, Ledger
-from dimfree.ledger import one_name, store
+from dimfree.ledger import store
 from dimfree.ledger.ledger import datasets_in, verified
 
 TOTAL = {"epsilon": 1.0, "delta": 1e-6}
@@ -104,7 +104,7 @@ def test_symbolic_links_lead_to_one_file_and_one_journal(ledger: Ledger, tmp_pat
 
 def test_a_mount_of_the_file_is_refused_and_of_its_folder_is_not(ledger: Ledger, tmp_path: Path, monkeypatch) -> None:
     table = tmp_path / "mountinfo"
-    monkeypatch.setattr(one_name, "_MOUNTS", table)
+    monkeypatch.setattr(store, "_MOUNTS", table)
     line = "36 35 98:0 /study.db {} rw,noatime master:1 - ext4 /dev/root rw\n"
     table.write_text(line.format(tmp_path) + "short line\n")
     ledger.debit(0.1, 1e-8)
@@ -119,8 +119,8 @@ def test_a_mount_of_the_file_is_refused_and_of_its_folder_is_not(ledger: Ledger,
 def test_names_of_mounts_are_read_as_linux_writes_them(tmp_path: Path, monkeypatch) -> None:
     table = tmp_path / "mountinfo"
     table.write_bytes(b"1 2 0:3 / /a\\040b\\011c\\134d\\012e rw - x y z\n")
-    monkeypatch.setattr(one_name, "_MOUNTS", table)
-    assert one_name.mount_points() == {b"/a b\tc\\d\ne"}
+    monkeypatch.setattr(store, "_MOUNTS", table)
+    assert store.mount_points() == {b"/a b\tc\\d\ne"}
 
 
 _MOUNTED = """

@@ -12,10 +12,9 @@ from dimfree import InvalidFile, Ledger
 from dimfree.accounting.budget import Budget
 from dimfree.ledger import chain, store
 from dimfree.ledger.chain import DEBIT, GENESIS, OPENED, Entry
+from dimfree.ledger.entries import debit_of, to_text
 from dimfree.ledger.filter import Account
 from dimfree.ledger.ledger import verified
-from dimfree.ledger.rows import debit_of
-from dimfree.ledger.sums import Sums
 
 DEBITS = (0.5, 0.25, 0.125)
 
@@ -55,11 +54,12 @@ def rewritten(path: Path, change: Callable[[list], None]) -> None:
     change(contents)
     entries: list[Entry] = []
     for day, event, content in contents:
+        entry = Entry.following(entries[-1] if entries else None, "d", day, event, content, "")
         if event == OPENED:
-            sums = Sums(Account(Budget(content["epsilon"], content["delta"])))
+            account = Account(Budget(content["epsilon"], content["delta"]))
         elif event == DEBIT:
-            sums = Sums(sums.account.after(debit_of(content)))
-        entries.append(Entry.following(entries[-1] if entries else None, "d", day, event, content, sums.text))
+            account = account.after(debit_of(entry))
+        entries.append(Entry.following(entries[-1] if entries else None, "d", day, event, content, to_text(account)))
     forced(path, "DELETE FROM entries", entries)
 
 
@@ -156,8 +156,8 @@ def test_a_rewritten_ledger_is_found_by_its_sums_or_by_a_kept_head(path: Path) -
 def test_sums_that_were_lowered_in_the_last_entry_are_found(path: Path) -> None:
     """Fitting digests and a fitting head, but less spent than the entries say: found by a debit, since one step."""
     *rest, last = Ledger(path, "d").entries()
-    sums = Sums(Account(Budget(3.0, 1e-5)))
-    forged = Entry.following(rest[-1], "d", last.day, last.event, last.content, sums.text)
+    sums = to_text(Account(Budget(3.0, 1e-5)))
+    forged = Entry.following(rest[-1], "d", last.day, last.event, last.content, sums)
     ledger = Ledger(path, "d")
     forced(path, "DELETE FROM entries WHERE number = 6", [forged])
     assert verified(path, "d") == ["Entry 6 does not carry the sums up to it."]

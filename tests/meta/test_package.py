@@ -12,8 +12,8 @@ import yaml
 from tools import release_check, sbom
 
 import dimfree
+from dimfree.ledger.entries import RULE
 from dimfree.ledger.store import FORMAT as LEDGER
-from dimfree.ledger.terms import RULE
 from dimfree.paper.profile_result import FORMAT as PROFILE
 from dimfree.results.grouped import FORMAT as MEANS
 from dimfree.results.release_json import FORMAT as RELEASE

@@ -23,6 +23,13 @@ _COUNT = {
 }
 
 
+def who(unit: str, column: str | None) -> str:
+    """What one person is, as a phrase."""
+    if unit == "row":
+        return "one row = one person"
+    return f"one person = all rows with the same {'key' if column is None else repr(column)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """The privacy guarantee of one release.
@@ -114,9 +121,7 @@ class Guarantee:
     @property
     def who(self) -> str:
         """What one person is, as a phrase."""
-        if self.unit == "row":
-            return "one row = one person"
-        return f"one person = all rows with the same {'key' if self.unit_column is None else repr(self.unit_column)}"
+        return who(self.unit, self.unit_column)
 
     def _what(self) -> str:
         return "" if self.unit == "row" and not self.each_column else f"What is estimated is {self.estimates}. "

@@ -187,6 +187,7 @@ def _summary(found: "Ledger") -> dict[str, Any]:
         "spent_epsilon": status.spent_epsilon,
         "next_epsilon": following and following.epsilon,
         "next_delta": following and following.delta,
+        "next_gaussian_epsilon": status.next_gaussian and status.next_gaussian.epsilon,
         "statement": found.statement(),
         "head": found.head,
     }
@@ -196,7 +197,7 @@ def _print_table(found: "Ledger") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from dimfree.ledger.rows import shown_rows
+    from dimfree.ledger.entries import shown_rows
 
     table = Table("entry", "day", "what", "purpose", "epsilon", "delta", "spent", "outcome", box=None)
     for row in shown_rows(found.entries()):

@@ -42,7 +42,7 @@ class Entry:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The parsed body. A body that is no JSON object raises one of UNREADABLE."""
+        """The parsed body. A body that is not a JSON object raises one of UNREADABLE."""
         found = json.loads(self.body)
         if not isinstance(found, dict):
             raise ValueError("The body of an entry is a JSON object.")
@@ -51,8 +51,8 @@ class Entry:
     @property
     def changed(self) -> bool:
         """Whether the entry was changed: its digest does not fit it."""
-        parts = (self.dataset, self.number, self.day, self.event, self.body, self.sums, self.nonce, self.previous)
-        return self.digest != _digest(*parts)
+        *parts, digest = vars(self).values()
+        return bool(digest != _digest(*parts))
 
 
 class Ends(NamedTuple):
@@ -67,11 +67,6 @@ class Ends(NamedTuple):
 def canonical(content: dict[str, Any]) -> str:
     """The same text for the same content: sorted names, floats in full."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def digest_of(content: dict[str, Any]) -> str:
-    """SHA-256 of public parameters."""
-    return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
 def _digest(*parts: str | int) -> str:

@@ -16,11 +16,10 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs
 from dimfree.beliefs import Beliefs
 from dimfree.errors import InvalidParameter
-from dimfree.kernel.rows.bases.basis import Basis
-from dimfree.ledger.chain import digest_of
+from dimfree.ledger.chain import canonical
+from dimfree.ledger.entries import Terms
 from dimfree.ledger.ledger import Charged, Ledger
 from dimfree.ledger.spending import Charge
-from dimfree.ledger.terms import Terms
 from dimfree.request import Request
 
 
@@ -28,14 +27,7 @@ class Debit:
     """The debit of one release: made when its table is opened, and on disk before anything is drawn."""
 
     def __init__(
-        self,
-        ledger: Ledger,
-        request: Request,
-        beliefs: Beliefs,
-        whose: Mapping[str, Any],
-        *,
-        what: str,
-        **more: Any,
+        self, ledger: Ledger, request: Request, beliefs: Beliefs, whose: Mapping[str, Any], *, what: str, **more: Any
     ) -> None:
         """`whose`: the privacy unit; `more`: public parameters beside those of the request."""
         terms = terms_of(request.budget, request.relation, whose)
@@ -56,7 +48,7 @@ class Debit:
 
 
 def terms_of(budget: Budget, relation: Neighbours, whose: Mapping[str, Any]) -> Terms:
-    """What a release promises, and about whom; `whose` is the text of its guarantee about persons."""
+    """The terms of a release; `whose` is the text of its guarantee about persons."""
     return Terms(budget, relation, whose.get("unit", "row"), whose.get("unit_column"))
 
 
@@ -69,30 +61,22 @@ def check_ledger(ledger: object) -> None:
         )
 
 
-def _basis_digest(basis: Basis | None) -> str | None:
-    """A digest of the image of a fixed public vector, which tells bases apart."""
-    if basis is None:
-        return None
-    turned = basis.moved(np.arange(1.0, basis.dimension + 1) / basis.dimension)
-    return f"{basis.name} {hashlib.sha256(turned.tobytes()).hexdigest()}"
-
-
 def public_digest(what: str, request: Request, beliefs: Beliefs, **more: Any) -> str:
     """SHA-256 of the public parameters of a run, covariance and bounds included: the same give the same digest."""
-    options = {
-        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(request.options).items()
+    basis = None
+    if beliefs.basis is not None:  # bases are told apart by the image of a fixed public vector
+        turned = beliefs.basis.moved(np.arange(1.0, beliefs.basis.dimension + 1) / beliefs.basis.dimension)
+        basis = f"{beliefs.basis.name} {hashlib.sha256(turned.tobytes()).hexdigest()}"
+    content = {
+        "program": what,
+        "epsilon": request.budget.epsilon,
+        "delta": request.budget.delta,
+        "neighbours": request.relation.value,
+        "on_missing": request.on_missing,
+        "options": asdict(request.options),
+        "basis": "auto" if request.chooses_basis else basis,
+        "columns": len(beliefs.spectrum),
+        "spectrum": hashlib.sha256(beliefs.spectrum.tobytes()).hexdigest(),
+        **more,
     }
-    return digest_of(
-        {
-            "program": what,
-            "epsilon": request.budget.epsilon,
-            "delta": request.budget.delta,
-            "neighbours": request.relation.value,
-            "on_missing": request.on_missing,
-            "options": {**options, "window": list(options["window"])},
-            "basis": "auto" if request.chooses_basis else _basis_digest(beliefs.basis),
-            "columns": len(beliefs.spectrum),
-            "spectrum": hashlib.sha256(beliefs.spectrum.tobytes()).hexdigest(),
-            **more,
-        }
-    )
+    return hashlib.sha256(canonical(content).encode()).hexdigest()

@@ -2,7 +2,7 @@
 
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -13,13 +13,11 @@ from dimfree._validate import check_at_least, check_finite, check_flag, check_ki
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import BudgetExceeded, InvalidFile, InvalidParameter
 from dimfree.ledger.chain import DEBIT, OPENED, OUTCOME, Entry
+from dimfree.ledger.entries import OUTCOMES, LedgerState, Terms, debit_to_dict, problems_in, state_of, to_text
 from dimfree.ledger.filter import Account
-from dimfree.ledger.remaining import Status, refusal, status_of
-from dimfree.ledger.rows import OUTCOMES, LedgerState, debit_to_dict, problems_in, state_of
+from dimfree.ledger.remaining import Status, status_of
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.store import Transaction, reading, writing
-from dimfree.ledger.sums import Sums
-from dimfree.ledger.terms import Terms, check_agreement, given_terms
 
 TIMEOUT = 30.0  # seconds to wait for another process
 _LONGEST_NAME = 200
@@ -110,14 +108,12 @@ class Ledger:
         purpose: str = "",
         timeout: float = TIMEOUT,
     ) -> None:
-        self.path = _checked_path(path)
-        self.dataset = _checked_name(dataset)
+        self.path, self.dataset = _checked_path(path), _checked_name(dataset)
         self.purpose = _checked_text("purpose", purpose, least=0)
         self.timeout = check_positive("timeout", timeout)
         self._closed = False
         self._seen: Entry | None = None
-        asked = given_terms(epsilon, delta, neighbours, unit)
-        found = self._opened(asked, neighbours, unit)
+        found = self._opened(_given_terms(epsilon, delta, neighbours, unit), neighbours, unit)
         self.terms, self._seen = found.terms, found.last
 
     def __enter__(self) -> Self:
@@ -160,22 +156,19 @@ class Ledger:
         self._check_alike(check_kind("terms", terms, Terms))
         check_kind("charge", charge, Charge).prepare()
         check_kind("what", what, str), check_kind("parameters", parameters, str)
-        said = {
-            "purpose": self.purpose,
-            "what": what,
-            "private": check_flag("private", private),
-            "parameters": parameters,
-        }
+        said = {"purpose": self.purpose, "what": what, "parameters": parameters}
+        private = check_flag("private", private)
         with writing(self.path, self.timeout) as transaction:
-            found = self._checked_state(transaction)
-            debit = found.sums.account.decide(charge)
-            sums = None if debit is None else found.sums.after(debit, private=bool(private))
-            if debit is not None and sums is not None:
+            found, account = self._checked_state(transaction), None
+            if (debit := found.account.decide(charge)) is not None:
+                debit = replace(debit, private=private)
+                account = found.account.admitted(debit)
+            if debit is not None and account is not None:
                 content = {**debit_to_dict(debit), **said}
-                entry = Entry.following(found.last, self.dataset, _today(), DEBIT, content, sums.text)
+                entry = Entry.following(found.last, self.dataset, _today(), DEBIT, content, to_text(account))
                 transaction.append(entry)
-        if sums is None:
-            raise BudgetExceeded(refusal(found, charge.budget, self.dataset))
+        if account is None:
+            raise BudgetExceeded(self._refusal(found, charge.budget))
         self._seen = entry
         return Charged(self, entry.number, entry.day)
 
@@ -220,9 +213,8 @@ class Ledger:
         with reading(self.path, self.timeout) as transaction:
             self._checked_state(transaction)
             found = tuple(transaction.entries(self.dataset))
-            problems = problems_in(found, transaction.head(self.dataset))
-        if problems:
-            raise InvalidFile(self._damaged(problems[0]))
+            if problems := problems_in(found, transaction.head(self.dataset)):
+                raise self._damaged(problems[0])
         return found
 
     def status(self) -> Status:
@@ -241,7 +233,7 @@ class Ledger:
         -------
         Account
         """
-        return self._state().sums.account
+        return self._state().account
 
     def verify(self, head: str | None = None) -> list[str]:
         """Read every entry, add them up again, and list everything that is wrong with the file.
@@ -295,20 +287,20 @@ class Ledger:
                 if not transaction.holds(self.dataset):
                     self._make(transaction, asked)
                 found = self._checked_state(transaction)
-        check_agreement(found.terms, asked, neighbours, unit, self.dataset)
+        _check_agreement(found.terms, asked, neighbours, unit, self.dataset)
         return found
 
     def _make(self, transaction: Transaction, terms: Terms) -> None:
         """Create a ledger. The whole file is checked first: a damaged one may hide a ledger of this data set."""
         if problems := transaction.problems():
-            raise InvalidFile(self._damaged(problems[0]))
-        sums = Sums(Account(terms.budget))
-        transaction.append(Entry.following(None, self.dataset, _today(), OPENED, terms.to_dict(), sums.text))
+            raise self._damaged(problems[0])
+        account = to_text(Account(terms.budget))
+        transaction.append(Entry.following(None, self.dataset, _today(), OPENED, terms.to_dict(), account))
 
     def _append_outcome(self, content: dict[str, Any], day: str) -> None:
         with writing(self.path, self.timeout) as transaction:
             found = self._checked_state(transaction)
-            entry = Entry.following(found.last, self.dataset, day, OUTCOME, content, found.sums.text)
+            entry = Entry.following(found.last, self.dataset, day, OUTCOME, content, to_text(found.account))
             transaction.append(entry)
         self._seen = entry
 
@@ -325,20 +317,26 @@ class Ledger:
         try:
             found = state_of(transaction.ends(self.dataset))
         except ValueError as error:
-            raise InvalidFile(self._damaged(str(error))) from None
+            raise self._damaged(str(error)) from None
         seen = self._seen
         if seen is not None and (found.terms != self.terms or transaction.entry(self.dataset, seen.number) != seen):
             raise InvalidFile(_EXCHANGED.format(dataset=self.dataset, path=str(self.path)))
         return found
 
-    def _damaged(self, first: str) -> str:
-        return _DAMAGED.format(dataset=self.dataset, path=str(self.path), first=first)
+    def _damaged(self, first: str) -> InvalidFile:
+        return InvalidFile(_DAMAGED.format(dataset=self.dataset, path=str(self.path), first=first))
+
+    def _refusal(self, found: LedgerState, asked: Budget) -> str:
+        """Why a charge does not fit, what is spent, and what would fit."""
+        return (
+            f"A charge of epsilon={asked.epsilon!r}, delta={asked.delta!r} exceeds the remaining budget of the ledger "
+            f"of {self.dataset!r}. {status_of(found, asked.delta)}. No budget was charged, and nothing was released."
+        )
 
     def _check_alike(self, terms: Terms) -> None:
         if self._closed:
             raise InvalidParameter("This ledger was closed at the end of its with block: release inside it.")
-        own = (self.terms.neighbours, self.terms.unit, self.terms.unit_column)
-        if (terms.neighbours, terms.unit, terms.unit_column) != own:
+        if replace(terms, budget=self.terms.budget) != self.terms:
             raise InvalidParameter(
                 f"Expected a release for {self.terms.neighbours} neighbours and {self.terms.who}, as the ledger of "
                 f"{self.dataset!r} was opened; got {terms.neighbours} and {terms.who}. Such promises do not add up: "
@@ -393,3 +391,38 @@ def _checked_text(name: str, value: object, *, least: int) -> str:
 
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
+
+
+def _given_terms(epsilon: object, delta: object, neighbours: str | Neighbours | None, unit: object) -> Terms | None:
+    if epsilon is None and delta is None:
+        return None
+    if epsilon is None or delta is None:
+        raise InvalidParameter(
+            "Expected epsilon and delta together: the total of the ledger. Leave out both to reopen."
+        )
+    budget = Budget(epsilon, delta)  # type: ignore[arg-type]
+    check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
+    check_at_least("delta", budget.delta, SMALLEST_DELTA)
+    return Terms(budget, Neighbours.parse(Neighbours.ADD_REMOVE if neighbours is None else neighbours), *_unit(unit))
+
+
+def _unit(unit: object) -> tuple[str, str | None]:
+    if unit is None:
+        return "row", None
+    if not isinstance(unit, str):
+        raise InvalidParameter("Expected unit to name the column that says whose each row is, or '' for unnamed keys.")
+    return "person", unit or None
+
+
+def _check_agreement(found: Terms, asked: Terms | None, neighbours: Any, unit: object, dataset: str) -> None:
+    """Terms given again when a ledger is reopened must be those it was opened with."""
+    if asked is not None and asked.budget != found.budget:
+        raise InvalidParameter(
+            f"The ledger of {dataset!r} was opened with epsilon={found.budget.epsilon!r}, "
+            f"delta={found.budget.delta!r}, and a total never changes: got epsilon={asked.budget.epsilon!r}, "
+            f"delta={asked.budget.delta!r}. Leave both out to reopen it."
+        )
+    if neighbours is not None and Neighbours.parse(neighbours) is not found.neighbours:
+        raise InvalidParameter(f"The ledger of {dataset!r} was opened for {found.neighbours} neighbours: leave it out.")
+    if unit is not None and _unit(unit) != (found.unit, found.unit_column):
+        raise InvalidParameter(f"The ledger of {dataset!r} was opened with {found.who}: leave unit out to reopen it.")

@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget
+from dimfree.accounting.several_runs.sharing import gaussian_budget, gaussian_opening
+from dimfree.ledger.entries import LedgerState
 from dimfree.ledger.filter import Account
-from dimfree.ledger.rows import LedgerState
-from dimfree.ledger.spending import Charge
+from dimfree.ledger.spending import GAUSSIAN, Charge
 
 _HALVINGS = 40
 
@@ -24,6 +26,8 @@ class Status:
     next_budget : Budget or None
         The largest epsilon that the next charge may have, whatever is released, and its delta: that of the last charge
         (of the total, if there is none), or less if less remains. None if nothing fits.
+    next_gaussian : Budget or None
+        The same of a next release with Gaussian noise alone (the per-column estimator), if that is more.
     charges : int
         The number of charges.
     private : bool
@@ -33,31 +37,33 @@ class Status:
     total: Budget
     spent_epsilon: float
     next_budget: Budget | None
+    next_gaussian: Budget | None
     charges: int
     private: bool
 
     def __str__(self) -> str:
         count = "1 charge" if self.charges == 1 else f"{self.charges} charges"
         spent = f"epsilon {self.spent_epsilon:.4g} of {self.total.epsilon:.6g} is spent at delta {self.total.delta:.6g}"
-        following = "no further release fits"
+        following, gaussian = "no further release fits", ""
         if (budget := self.next_budget) is not None:
-            following = f"the next release may use up to epsilon {budget.epsilon!r} (delta {budget.delta!r})"
-        return f"{count}: {spent}; {following}"
+            following = f"the next release may use up to {_text(budget)}"
+        if (budget := self.next_gaussian) is not None:
+            gaussian = f"; with Gaussian noise alone (the per-column estimator) up to {_text(budget)}"
+        return f"{count}: {spent}; {following}{gaussian}"
+
+
+def _text(budget: Budget) -> str:
+    return f"epsilon {budget.epsilon!r} (delta {budget.delta!r})"
 
 
 def status_of(found: LedgerState, delta: float | None = None) -> Status:
     """`delta`: of the next release, that of the last one if it is None."""
-    account, total = found.sums.account, found.terms.budget
-    following = largest_next(account, delta or found.delta or total.delta)
-    return Status(total, account.spent_epsilon, following, account.debits, found.sums.private)
-
-
-def refusal(found: LedgerState, asked: Budget, dataset: str) -> str:
-    """Why a charge does not fit, what is spent, and what would fit."""
-    return (
-        f"A charge of epsilon={asked.epsilon!r}, delta={asked.delta!r} exceeds the remaining budget of the ledger of "
-        f"{dataset!r}. {status_of(found, asked.delta)}. No budget was charged, and nothing was released."
-    )
+    account, total = found.account, found.terms.budget
+    delta = delta or found.delta or total.delta
+    following, gaussian = largest_next(account, delta), _largest_gaussian(account, delta)
+    if following and gaussian and gaussian.epsilon <= following.epsilon:
+        gaussian = None
+    return Status(total, account.spent_epsilon, following, gaussian, account.debits, account.private)
 
 
 def largest_next(account: Account, delta: float) -> Budget | None:
@@ -69,6 +75,17 @@ def largest_next(account: Account, delta: float) -> Budget | None:
     usable = [each for each in deltas if each >= SMALLEST_DELTA and _fits(account, SMALLEST_EPSILON, each)]
     found = [Budget(_largest_epsilon(account, each), each) for each in usable]
     return max(found, key=lambda budget: budget.epsilon, default=None)
+
+
+def _largest_gaussian(account: Account, delta: float) -> Budget | None:
+    """The largest epsilon that the rule for Gaussian releases has left at this delta; checked to fit."""
+    if account.filter is None or account.filter.orders[0] != GAUSSIAN:
+        return None
+    left = float(Fraction(account.filter.moments[0]) - account.moments[0])
+    epsilon = gaussian_budget(math.sqrt(max(left, 0.0)), delta, account.total.epsilon).epsilon
+    budget = Budget(_rounded_down(epsilon), delta)
+    fits = epsilon > SMALLEST_EPSILON and account.decide(Charge(budget, (gaussian_opening(budget),))) is not None
+    return budget if fits else None
 
 
 def _largest_epsilon(account: Account, delta: float) -> float:

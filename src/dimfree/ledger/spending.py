@@ -1,20 +1,29 @@
 """What one release costs a ledger: moments of its privacy loss, and a reserve for an infinite loss (L1).
 
 The price depends on the budget, on public options and on what is left: nothing that happens in the run changes it. It
-holds on every path, a refusal included. Proof: proofs/ledger/spending.md.
+covers every path, a refusal included. Notation: x = a level of loss, a = e^x. Proof: proofs/ledger/spending.md.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget
-from dimfree.accounting.events import Costs
-from dimfree.ledger.curves import losses_of
+from dimfree.accounting.discrete import reserve
+from dimfree.accounting.events import Costs, OnlyGaussian
+from dimfree.accounting.precision import compose, hockey_stick
 
+GAUSSIAN, NO_GAUSSIAN = 1.0, 2.0**60  # stands for an order: there a price is mu², or this if no Gaussian dominates
+_BELOW, _ABOVE = 60, 42  # levels below epsilon and above; any number is valid, more are tighter: these to 0.5 %
+_FARTHEST = 3.0  # times epsilon: larger losses count as infinite
+# Times the limit: where the curve may be cut. What is beyond counts as an infinite loss.
+_TRUNCATIONS = (1.0005, 1.01, 1.05, 1.2, 1.5, 2.0, 4.0, 10.0)
 _ROUNDING = 1e-12
 
 
@@ -57,7 +66,8 @@ class Charge:
         """The price at the orders of a filter: of several valid prices the one that fits most often."""
         prices = [guaranteed_price(self.budget, room.orders)]
         if self.runs:
-            prices.append(_sum_of_prices(_run_price(run, room) for run in self.runs))
+            each = [[Price(losses.moments(room.orders), losses.infinite) for losses in losses_of(r)] for r in self.runs]
+            prices.append(_sum_of_prices(max(found, key=lambda price: price.times(room)) for found in each))
         return max(prices, key=lambda price: price.times(room))
 
 
@@ -69,12 +79,13 @@ def guaranteed_price(budget: Budget, orders: tuple[float, ...]) -> Price:
     epsilon, less = budget.epsilon, np.array(orders) - 1
     with np.errstate(over="ignore", under="ignore"):  # an infinite price; odds that are certain
         bent = np.log1p(np.exp(-(2 * less + 1) * epsilon)) - math.log1p(math.exp(-epsilon))
-        return Price(tuple(((less * epsilon + bent) * (1 + _ROUNDING) + _ROUNDING).tolist()), budget.delta)
+        return Price(_rounded_up(less * epsilon + bent, orders), budget.delta)
 
 
-def _run_price(run: Costs, room: Room) -> Price:
-    prices = [Price(losses.moments(room.orders), losses.told) for losses in losses_of(run)]
-    return max(prices, key=lambda price: price.times(room))
+def _rounded_up(moments: Floats, orders: tuple[float, ...]) -> tuple[float, ...]:
+    """Moments of losses that no Gaussian is known to dominate."""
+    found = np.where(np.array(orders) == GAUSSIAN, NO_GAUSSIAN, np.maximum(0.0, moments) * (1 + _ROUNDING) + _ROUNDING)
+    return tuple(found.tolist())
 
 
 def _sum_of_prices(prices: Iterable[Price]) -> Price:
@@ -82,3 +93,91 @@ def _sum_of_prices(prices: Iterable[Price]) -> Price:
     listed, up = list(prices), 1 + _ROUNDING
     moments = zip(*(price.moments for price in listed), strict=True)
     return Price(tuple(sum(each) * up for each in moments), sum(price.reserve for price in listed) * up)
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """A distribution of privacy losses that dominates a run: atoms with their masses, and the mass of infinity."""
+
+    levels: Floats
+    masses: Floats
+    infinite: float
+
+    def moments(self, orders: tuple[float, ...]) -> tuple[float, ...]:
+        """ln E[e^{(order - 1) L}] given a finite loss, rounded up; infinite if the loss is always infinite."""
+        if self.infinite >= 1:
+            return (math.inf,) * len(orders)
+        totals = logsumexp(np.outer(np.array(orders) - 1, self.levels), b=self.masses, axis=1)
+        return _rounded_up(totals - math.log1p(-self.infinite), orders)
+
+    def behind(self, mu: float, x: Floats) -> Floats:
+        """The curve, at levels x, of Gaussian releases of precision mu² followed by a release with these losses."""
+        return self.infinite + hockey_stick(mu, x[:, None] - self.levels) @ self.masses * (1 + _ROUNDING)
+
+
+@dataclass(frozen=True)
+class GaussianLosses:
+    """The same of N(mu, 1) against N(0, 1)."""
+
+    mu: float
+    infinite: float
+
+    def moments(self, orders: tuple[float, ...]) -> tuple[float, ...]:
+        """order·(order - 1)·mu²/2, rounded up; mu² in the place of `GAUSSIAN`."""
+        factors = (1.0 if order == GAUSSIAN else order * (order - 1) / 2 for order in orders)
+        return tuple(factor * self.mu**2 * (1 + _ROUNDING) for factor in factors)
+
+
+@lru_cache(maxsize=64)  # a function of public numbers
+def losses_of(run: Costs) -> tuple[Losses | GaussianLosses, ...]:
+    """Several distributions that all dominate the run: more mass on an infinite loss leaves smaller finite losses."""
+    x = _levels(run.budget.usable_epsilon)
+    values = run_profile(run, x)
+    ends = {int(np.argmax(values <= factor * values[-1])) for factor in _TRUNCATIONS}  # beyond, it counts as constant
+    return (*_gaussian_losses(run), *(_chords(x[: end + 1], values[: end + 1]) for end in sorted(ends, reverse=True)))
+
+
+def _gaussian_losses(run: Costs) -> list[GaussianLosses]:
+    """Of a run of Gaussian releases alone, discrete noise included: a slightly larger mu, and a reserve."""
+    if not run.menu or not all(isinstance(branch, OnlyGaussian) for branch in run.menu):
+        return []
+    mu = compose((*(event.mu for event in run.before), max(branch.mu for branch in run.menu)))
+    slack = reserve(run.budget.usable_epsilon, run.budget.delta)
+    larger = (mu + 1.26 * slack.epsilon) * math.exp(2 * slack.ratio) * (1 + _ROUNDING)
+    return [GaussianLosses(larger, 4 * slack.tail)] if larger <= 2 and slack.epsilon <= mu**2 / 2 else []
+
+
+def run_profile(run: Costs, x: Floats) -> Floats:
+    """D at levels x >= 0 (P9), discrete noise included (M8): of the Gaussians before the branch, then of all branches.
+
+    An upper bound on the divergence in both directions. Each branch is evaluated once, at few levels; its chords take
+    the place of its curve.
+    """
+    if run.filtered:
+        raise ValueError("A run behind the filter of P1 is charged by its guarantee.")
+    levels, slack = _levels(run.budget.usable_epsilon), reserve(run.budget.usable_epsilon, run.budget.delta)
+    worst = np.zeros(len(levels))
+    for branch in run.menu:
+        values = branch.without_searches(levels)
+        worst = np.maximum(worst, _chords(levels, values).behind(branch.search_mu, levels))
+    mu = compose(event.mu for event in run.before)
+    ideal = _chords(levels, worst).behind(mu, x - slack.epsilon)
+    return math.exp(slack.ratio) * ideal * (1 + _ROUNDING) + slack.tail
+
+
+def _levels(epsilon: float) -> Floats:
+    """From 0 past epsilon, the closest to each other just above it."""
+    above = 1 + (_FARTHEST - 1) * np.linspace(0.0, 1.0, _ABOVE) ** 2
+    return epsilon * np.concatenate([np.linspace(0.0, 1.0, _BELOW, endpoint=False), above])
+
+
+def _chords(x: Floats, values: Floats) -> Losses:
+    """Chords between these values, mirrored to negative levels, as atoms: a change of slope at a is mass on ln a."""
+    values = np.minimum.accumulate(np.minimum(values, 1.0))  # a divergence falls with the level
+    levels = np.concatenate([-x[:0:-1], x])
+    mirrored = -np.expm1(-x[:0:-1]) + np.exp(-x[:0:-1]) * values[:0:-1]  # D(1/a) = 1 - 1/a + D(a)/a
+    a, heights = np.exp(levels), np.concatenate([mirrored, values])
+    gaps = np.diff(a, prepend=0.0)
+    slopes = np.append(np.diff(heights, prepend=1.0) / gaps, 0.0)
+    masses = np.maximum(np.diff(slopes), 0.0) * a + _ROUNDING * heights * a / gaps  # rounding may have made it concave
+    return Losses(levels, masses, float(heights[-1]) * (1 + _ROUNDING))

@@ -8,9 +8,17 @@ memory of that lock: it is told that the file is locked, and charges nothing.
 
 Beside the entries stands the head of each ledger: number and digest of its last entry. It shows when damage made
 entries at the end unreadable. It is no protection against somebody who can write the file: they can write it as well.
+
+One file, one name. SQLite puts its journal beside the name by which a file was opened. If a process dies during a
+commit, the journal stays, and whoever opens the file next by the same name undoes the unfinished commit. By another
+name the journal is not seen: charges are added, and a later opening by the first name undoes them. No journal mode of
+SQLite avoids this, so a file with two names is refused. Symbolic links are harmless: they are resolved first.
 """
 
+import os
+import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -19,11 +27,11 @@ from typing import Any, NoReturn
 
 from dimfree.errors import InvalidFile
 from dimfree.ledger.chain import Ends, Entry
-from dimfree.ledger.file import CANNOT_OPEN, check_file, made_here
-from dimfree.ledger.one_name import check_one_name
 
 APPLICATION = 0x64696D66  # marks the file as a ledger of dimfree
 FORMAT = 2  # 1: no nonces, no running sums
+_MOUNTS = Path("/proc/self/mountinfo")  # Linux; elsewhere mounts of single files are not detected
+_PATIENCE = 5.0  # seconds to wait for another process that has created the file and not yet filled it
 _COLUMNS = "dataset, number, day, event, body, sums, nonce, previous, digest"
 _SCHEMA = (
     """CREATE TABLE entries (
@@ -40,6 +48,18 @@ _SCHEMA = (
 )
 _SET_HEAD = """INSERT INTO heads (dataset, number, digest) VALUES (?, ?, ?)
     ON CONFLICT (dataset) DO UPDATE SET number = excluded.number, digest = excluded.digest"""
+_CANNOT_OPEN = "cannot be opened: check that its folder exists and may be written."
+_EMPTY = (
+    "is an empty file: if it held a ledger it is damaged, restore it from a copy and count every release since then as "
+    "spent; if it never held one, delete it."
+)
+_NO_FILE = "create it with 'dimfree ledger create', or in Python with epsilon and delta."
+_TWO_NAMES = (
+    "has a second name (a hard link): remove all names but one, and open it by that one. If a file ending in -journal "
+    "lies beside one of the names, keep that name. "
+)
+_MOUNTED = "is a mount of a single file: mount the folder that holds it instead, and open it there. "
+_WHY = "By the other name SQLite does not find its journal, and charges could be lost. Nothing was charged."
 _DAMAGED = "is damaged: restore it from a copy, and count every release since then as spent."
 _REMEDIES = {  # the first entry whose name is a prefix of SQLite's error name
     "SQLITE_NOTADB": "is damaged, or is not a ledger: pass a file that dimfree.Ledger or 'dimfree ledger create' made.",
@@ -47,7 +67,7 @@ _REMEDIES = {  # the first entry whose name is a prefix of SQLite's error name
     "SQLITE_FULL": "cannot be written, the disk is full: free some space. Nothing was released.",
     "SQLITE_READONLY_DBMOVED": "was moved or replaced while it was open: open it again. Nothing was released.",
     "SQLITE_READONLY": "cannot be written: it, or its folder, is read-only. Nothing was released.",
-    "SQLITE_CANTOPEN": CANNOT_OPEN,
+    "SQLITE_CANTOPEN": _CANNOT_OPEN,
     "SQLITE_PERM": "cannot be opened: check its permissions.",
     "SQLITE_IOERR_SHORT_READ": _DAMAGED,
     "SQLITE_IOERR": "cannot be written or read, the disk reports an error. Nothing was released; count it as spent.",
@@ -60,18 +80,22 @@ class Transaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def entries(self, dataset: str) -> Iterator[Entry]:
+    def entries(self, dataset: str, which: str = "ORDER BY number", *values: int) -> Iterator[Entry]:
         """All of them, oldest first."""
-        return self._found("WHERE dataset = ? ORDER BY number", dataset)
+        query = f"SELECT {_COLUMNS} FROM entries WHERE dataset = ? {which}"
+        for row in self._connection.execute(query, (dataset, *values)):
+            if not isinstance(row[1], int):
+                raise sqlite3.DatabaseError("An entry has no number.")
+            yield Entry(*row)
 
     def entry(self, dataset: str, number: int) -> Entry | None:
-        return next(self._found("WHERE dataset = ? AND number = ?", dataset, number), None)
+        return next(self.entries(dataset, "AND number = ?", number), None)
 
     def ends(self, dataset: str) -> Ends:
         """What is needed to add an entry: as many rows, however many there are."""
-        first = next(self._found("WHERE dataset = ? ORDER BY number LIMIT 1", dataset), None)
-        last = list(self._found("WHERE dataset = ? ORDER BY number DESC LIMIT 2", dataset))
-        return Ends(first, last[1] if len(last) > 1 else None, last[0] if last else None, self.head(dataset))
+        first = next(self.entries(dataset, "ORDER BY number LIMIT 1"), None)
+        last, before = (*self.entries(dataset, "ORDER BY number DESC LIMIT 2"), None, None)[:2]
+        return Ends(first, before, last, self.head(dataset))
 
     def head(self, dataset: str) -> tuple[int, str] | None:
         """Number and digest of the last entry, as stored beside the entries."""
@@ -79,9 +103,7 @@ class Transaction:
 
     def holds(self, dataset: str) -> bool:
         """Whether there is any trace of a ledger of this data set."""
-        return (
-            self.head(dataset) is not None or next(self._found("WHERE dataset = ? LIMIT 1", dataset), None) is not None
-        )
+        return self.head(dataset) is not None or next(self.entries(dataset, "LIMIT 1"), None) is not None
 
     def datasets(self) -> list[str]:
         names = [name for (name,) in self._connection.execute("SELECT dataset FROM heads ORDER BY dataset")]
@@ -90,22 +112,17 @@ class Transaction:
         return names
 
     def append(self, entry: Entry) -> None:
-        row = (*(getattr(entry, name) for name in _COLUMNS.split(", ")),)
-        self._connection.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        insert = f"INSERT INTO entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(insert, tuple(vars(entry).values()))
         self._connection.execute(_SET_HEAD, (entry.dataset, entry.number, entry.digest))
 
     def problems(self) -> list[str]:
         """What is wrong with the file itself, one sentence each; reads all of it."""
-        found = [] if _schema_fits(self._connection) else ["The tables or triggers of the file were changed."]
+        changed = _schema(self._connection) != _expected_schema()
+        found = ["The tables or triggers of the file were changed."] if changed else []
         if self._row("PRAGMA integrity_check(1)") != ("ok",):
             found.append("The file is damaged: SQLite's integrity check fails.")
         return found
-
-    def _found(self, which: str, *values: str | int) -> Iterator[Entry]:
-        for row in self._connection.execute(f"SELECT {_COLUMNS} FROM entries {which}", values):
-            if not isinstance(row[1], int):
-                raise sqlite3.DatabaseError("An entry has no number.")
-            yield Entry(*row)
 
     def _row(self, query: str, *values: str) -> Any:
         return self._connection.execute(query, values).fetchone()
@@ -114,12 +131,12 @@ class Transaction:
 @contextmanager
 def writing(path: Path, timeout: float, *, create: bool = False) -> Iterator[Transaction]:
     """One exclusive transaction; committed to disk when the block ends, undone if it raises."""
-    fresh = create and made_here(path, timeout)
+    fresh = create and _made_here(path, timeout)
     with _connected(path, timeout) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")  # the file may have been switched to a write-ahead log
         connection.execute("BEGIN IMMEDIATE")
         try:
-            check_one_name(path.resolve())  # again: a link may have been made meanwhile
+            _check_one_name(path.resolve())  # again: a link may have been made meanwhile
             if fresh:
                 _make_tables(connection)
             else:
@@ -143,11 +160,11 @@ def reading(path: Path, timeout: float, *, damaged: bool = False) -> Iterator[Tr
 
 @contextmanager
 def _connected(path: Path, timeout: float) -> Iterator[sqlite3.Connection]:
-    check_file(path)
+    _check_file(path)
     connection = None
     try:
         real = path.resolve()
-        check_one_name(real)  # before SQLite opens the file: it might undo charges
+        _check_one_name(real)  # before SQLite opens the file: it might undo charges
         connection = sqlite3.connect(f"{real.as_uri()}?mode=rw", uri=True, timeout=timeout, isolation_level=None)
         connection.text_factory = _text
         connection.execute("PRAGMA synchronous = EXTRA")
@@ -173,26 +190,23 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 
 def _check_format(connection: sqlite3.Connection, path: Path, *, schema: bool = True) -> None:
-    """Raises InvalidFile where the file is none of ours, of another format, or (with `schema`) has other tables."""
-    mark, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    """Raise InvalidFile unless the file is ours, of this format, and (with `schema`) has our tables."""
+    names = ("application_id", "user_version", "page_count", "page_size")
+    mark, version, pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
     if mark != APPLICATION:
-        raise InvalidFile(f"{str(path)!r} {_REMEDIES['SQLITE_NOTADB']}")
+        raise _error(path, _REMEDIES["SQLITE_NOTADB"])
     if version != FORMAT:
-        raise InvalidFile(
-            f"{str(path)!r} is a ledger of format {version}, and this version of dimfree reads format {FORMAT}: use "
-            "the version that made it, or open a new ledger in another file and debit there what was spent here."
+        raise _error(
+            path,
+            f"is a ledger of format {version}, and this version of dimfree reads format {FORMAT}: use "
+            "the version that made it, or open a new ledger in another file and debit there what was spent here.",
         )
-    pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     if path.stat().st_size < pages * size:
-        raise InvalidFile(f"{str(path)!r} {_DAMAGED} (Its end is missing.)")
-    if schema and not _schema_fits(connection):
-        raise InvalidFile(f"{str(path)!r} {_DAMAGED} (Its tables or triggers were changed.)")
+        raise _error(path, f"{_DAMAGED} (Its end is missing.)")
+    if schema and _schema(connection) != _expected_schema():
+        raise _error(path, f"{_DAMAGED} (Its tables or triggers were changed.)")
     if schema and not connection.execute("SELECT EXISTS (SELECT 1 FROM heads)").fetchone()[0]:
-        raise InvalidFile(f"{str(path)!r} {_DAMAGED} (It holds no ledger.)")
-
-
-def _schema_fits(connection: sqlite3.Connection) -> bool:
-    return _schema(connection) == _expected_schema()
+        raise _error(path, f"{_DAMAGED} (It holds no ledger.)")
 
 
 def _schema(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
@@ -216,4 +230,60 @@ def _unusable(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> NoReturn
     known = next((remedy for code, remedy in _REMEDIES.items() if name.startswith(code)), _DAMAGED)
     if "append-only" in str(error):
         known = "refuses to change an entry: rows are added, never changed."
-    raise InvalidFile(f"{str(path)!r} {known}") from None
+    raise _error(path, known) from None
+
+
+def _error(path: Path, what: str) -> InvalidFile:
+    return InvalidFile(f"{str(path)!r} {what}")
+
+
+def _check_file(path: Path, *, missing: bool = False) -> None:
+    """Raise InvalidFile where there is no file to open; with `missing` it may not exist yet."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        if not missing:
+            raise InvalidFile(f"There is no ledger {str(path)!r}: {_NO_FILE}") from None
+    except OSError as error:
+        raise _error(path, f"{_CANNOT_OPEN} ({error.strerror}.)") from None
+    if path.is_dir():
+        raise _error(path, "is a folder: pass the path of a file, such as study.db in it.")
+
+
+def _made_here(path: Path, timeout: float) -> bool:
+    """Create an empty file if there is none; False if there was one, which is then not empty.
+
+    Only the process that created the file fills it with tables. So a ledger that was truncated does not start again at
+    0.
+    """
+    _check_file(path, missing=True)
+    try:
+        os.close(os.open(path.resolve(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+    except FileExistsError:
+        until = time.monotonic() + min(timeout, _PATIENCE)
+        while path.stat().st_size == 0:
+            if time.monotonic() > until:
+                raise _error(path, _EMPTY) from None
+            time.sleep(0.01)
+        return False
+    except OSError as error:
+        raise _error(path, f"{_CANNOT_OPEN} ({error.strerror}.)") from None
+    return True
+
+
+def _check_one_name(path: Path) -> None:
+    """Raise InvalidFile if the file at this resolved path is known to have another name."""
+    if path.stat().st_nlink > 1:
+        raise _error(path, _TWO_NAMES + _WHY)
+    if os.fsencode(path) in mount_points():
+        raise _error(path, _MOUNTED + _WHY)
+
+
+def mount_points() -> set[bytes]:
+    """The mount points that this process sees; empty if the system does not list them."""
+    try:
+        lines = [line.split(b" ") for line in _MOUNTS.read_bytes().splitlines()]
+    except OSError:
+        return set()
+    octal = re.compile(rb"\\([0-3][0-7]{2})")  # Linux writes spaces, tabs, line ends and backslashes by three digits
+    return {octal.sub(lambda found: bytes([int(found[1], 8)]), fields[4]) for fields in lines if len(fields) > 4}
