@@ -104,19 +104,19 @@ def release_mean(
     neighbours : {"add-remove", "replace-one"}
         "add-remove" protects the number of records too; "replace-one" takes it as public.
     unit : str or one key for each row, optional
-        Whose each row is: the name of a column of X, which is then no coordinate, or the keys themselves (whole numbers
-        below 2**53 or text; 7, 7.0, "7" and "007" are one key; docs/choosing.md). A pandas Series beside a DataFrame
-        must have its index. All rows of a person first become one record, their mean. So the guarantee is for persons
-        with all their rows (proofs/data/people/person_records.md), and the mean of person means is estimated. Where
-        people share a key (a household), one of them is promised 2 epsilon and (1 + exp(epsilon)) delta under
-        add/remove.
+        Whose each row is: the name of a column of X, which is then no coordinate, or the keys themselves (text,
+        verbatim, or whole numbers; 7, 7.0 and "7" are one key, "007" is another; docs/choosing.md). A pandas Series
+        with a DataFrame must have its index. All rows of a person first become one record, their mean. So the guarantee
+        is for persons with all their rows (proofs/data/people/person_records.md), and the mean of person means is
+        estimated. Where people share a key (a household), one of them is promised 2 epsilon and
+        (1 + exp(epsilon)) delta under add/remove.
     unit_rows : int, optional
         With `unit`: a public number. A person counts with the total of their first rows, so many at most, instead of
         their mean.
     on_missing : {"raise", "drop", "column"}
         An entry that is not a finite number is missing: NaN, a null, an empty cell, infinity, and, with "drop" and
-        "column", what is no number in a list or frame. "raise" stops at one, at a missing key, and at a column that
-        writes keys in more than one way (text beside numbers, "7" beside "007"). The error tells the caller about the
+        "column", what is no number in a list or frame. "raise" stops at one, at a missing key, and at a column of
+        keys that mixes kinds, such as text and numbers. The error tells the caller about the
         data and is not covered by the guarantee. "drop" gives a row with a missing entry no weight; with `unit` it
         leaves the row out of the record of its person. "column" estimates each column's mean over the people who have
         it, and releases their share in each column too (`Release.present`); every column is then read by itself, so

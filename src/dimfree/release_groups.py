@@ -318,7 +318,7 @@ def _by_group(
         records, labels = members(read(table), labels)
         require_valid(records, request.on_missing)  # before any noise is drawn
         return records.where_it_lies(), labels, names, averaged
-    table, keys = split_unit(table, request.unit)
+    table, keys = split_unit(table, request.unit, request.on_missing)
     people, labels = person_members(read(table), labels, keys, request.unit_rows, request.on_missing)
     require_valid(people, request.on_missing)  # a total may be beyond the range of floats
     return (

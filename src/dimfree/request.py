@@ -245,6 +245,6 @@ def _by_person(X: object, request: Request) -> Persons:
     averaged = {"each_column": True} if request.on_missing == "column" else {}
     if request.unit is None:
         return Persons(read(X), averaged)
-    table, keys = split_unit(X, request.unit)
+    table, keys = split_unit(X, request.unit, request.on_missing)
     whose = {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows, **averaged}
     return Persons(person_records(read(table), keys, request.unit_rows, request.on_missing), whose)

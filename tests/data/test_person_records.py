@@ -19,13 +19,6 @@ from dimfree.data.people.person_records import person_records, split_unit
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter, InvalidRecords
 
-
-def objects(entries):
-    column = np.empty(len(entries), dtype=object)
-    column[:] = entries
-    return column
-
-
 NAN, INF = float("nan"), float("inf")
 ROUGH = st.floats(-1e9, 1e9).map(lambda x: x if abs(x) > 1e-9 else 0.0)  # sums that round at every step
 KINDS = {"dense": np.asarray, "sparse": sparse.csr_array}
@@ -33,7 +26,9 @@ every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 
 
 def grouped(rows, keys, *, most=None, rule="drop", kind=np.asarray):
-    records = person_records(as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys), most, rule)
+    records = person_records(
+        as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys, None, rule), most, rule
+    )
     assert records.is_sparse == (kind is not np.asarray)
     return as_array(records)
 
@@ -186,60 +181,32 @@ class Shy:
         raise ValueError("secret")
 
 
-STRANGE = {
-    "a number": 5,
-    "text": "somebody",
-    "a gap": None,
-    "a float": 1.5,
-    "a list": [2],
-    "complex": 1j,
-    "shy": Shy(),
-}
+STRANGE = [5, "somebody", None, 1.5, [2], 1j, Shy()]
 CROWDS = ([3, 1, 3, 2, 1, 1], ["x", "1", "x", "y", "1", "1"])
 
 
 @every_kind
-@pytest.mark.parametrize("key", STRANGE.values(), ids=STRANGE.keys())
+@pytest.mark.parametrize("key", STRANGE, ids=[type(key).__name__ for key in STRANGE])
 def test_a_newcomer_with_any_key_leaves_the_others_bit_for_bit(key, kind, rng):
     """Add/remove: one record more where the key tells somebody, none where it does not, and no error."""
     rows = rng.normal(size=(7, 3)) * 1e3
-    newcomers = [] if key is None or isinstance(key, float | list | Shy) else [rows[2]]
+    newcomers = [] if key is None or isinstance(key, float | list | complex | Shy) else [rows[2]]
     for crowd, column in product(CROWDS, (list, pd.Series)):
         before = grouped(np.delete(rows, [2], axis=0), column(crowd), kind=kind)
         after = grouped(rows, column([*crowd[:2], key, *crowd[2:]]), kind=kind)
         assert bits(after) == bits([*before[:2], *newcomers, *before[2:]])
 
 
-MISSING = [None, 1.5, [2], 0.5 + 0j, Shy(), "", "NA", "0.5", "1e16", 2**53, 2.0**60, "9007199254740993"]
+MISSING = [None, 1.5, [2], 0.5 + 0j, Shy(), 2.0**60, "", "NA"]
 
 
 @pytest.mark.parametrize("key", MISSING, ids=[type(key).__name__ + str(at) for at, key in enumerate(MISSING)])
-def test_under_raise_a_key_that_tells_nobody_is_missing(key):
+def test_under_raise_a_missing_key_is_an_error_with_the_remedy(key):
     crowd = [3, key, 4] if not isinstance(key, str) else ["3", key, "4"]
-    with pytest.raises(InvalidRecords, match=r"has no key .* below 2\*\*53 .* letter") as error:
+    with pytest.raises(InvalidRecords, match=r"has no key.*2\*\*53.*text") as error:
         grouped(np.ones((3, 1)), crowd, rule="raise")
     assert "secret" not in str(error.value)
     assert grouped(np.ones((3, 1)), crowd).shape == (2, 1)
-
-
-IN_DOUBT = {
-    "text beside numbers": [[7, "A17", 8], objects([7, "7"]), pd.Series([7, "7"]), [7.0, b"7"], [True, "x"]],
-    "several ways": [["7", "007"], np.array(["7", "7.0"]), pd.Series(["true", "1"]), [b"7", b"+7"]],
-}
-
-
-@pytest.mark.parametrize(("words", "column"), [(words, each) for words, all_ in IN_DOUBT.items() for each in all_])
-def test_under_raise_keys_written_in_more_than_one_way_are_an_error(words, column):
-    rows = np.ones((len(column), 1))
-    with pytest.raises(InvalidRecords, match=f"column of keys .*{words}.*dtype") as error:
-        grouped(rows, column, rule="raise")
-    assert "A17" not in str(error.value)
-    grouped(rows, column)
-
-
-@pytest.mark.parametrize("column", [["7", "A17", " 7"], [7, 8.0, None][:2], [b"7", b"x"], [("a", 1), ("a", "1")]])
-def test_under_raise_text_alone_and_numbers_alone_are_in_order(column):
-    grouped(np.ones((len(column), 1)), column, rule="raise")
 
 
 # ------------------------------------------------------------------------------------------------ the table

@@ -87,7 +87,7 @@ def release_groups(task: GroupTask, given: Mapping[str, Any]) -> None:
 
         table = task.table.read((task.group_by,) if task.unit is None else (task.group_by, task.unit))
         records, groups = table.records, table.keys[0]
-        whose = None if task.unit is None else open_keys(table.keys[1], task.unit)
+        whose = None if task.unit is None else open_keys(table.keys[1], task.unit, given["on_missing"])
         matrix = task.table.variances(records.columns)
         if task.covariance is not None:
             matrix = read_covariance(task.covariance, records.columns)

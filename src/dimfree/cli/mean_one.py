@@ -54,7 +54,7 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
             from dimfree.data.read_public import read_covariance
 
             table = task.table.read(() if task.unit is None else (task.unit,), workers)
-            records, whose = table.records, _persons(table, task.unit)
+            records, whose = table.records, _persons(table, task.unit, given["on_missing"])
             matrix = task.table.variances(records.columns)
             if task.covariance is not None:
                 matrix = read_covariance(task.covariance, records.columns)
@@ -87,11 +87,11 @@ def _workers(scheduler: str | None) -> AbstractContextManager[int]:
     return connected(scheduler)
 
 
-def _persons(table: "Opened", unit: str | None) -> "Keys | None":
+def _persons(table: "Opened", unit: str | None, on_missing: str) -> "Keys | None":
     """Whose the rows are; None where one row is one person."""
     from dimfree.data.people.keys import open_keys
 
-    return None if unit is None else open_keys(table.keys[-1], unit)
+    return None if unit is None else open_keys(table.keys[-1], unit, on_missing)
 
 
 def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:

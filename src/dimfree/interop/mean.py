@@ -159,7 +159,7 @@ class PrivateMean(BaseEstimator):
         if unit is not None and self.unit is not None:
             raise InvalidParameter("Expected keys in fit(X, unit=keys) or the name of a column in unit=, not both.")
         named = self.unit if unit is None else unit
-        return (table, None) if named is None else split_unit(table, named)
+        return (table, None) if named is None else split_unit(table, named, self.on_missing)
 
     def _store(self, release: Release) -> None:
         missing = np.full(release.dimension, np.nan)

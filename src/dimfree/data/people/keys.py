@@ -1,10 +1,12 @@
-"""Keys: which rows belong together. Private: what a key says, and how many different ones there are.
+"""Keys: which rows belong together. Private: the keys, and how many different ones there are.
 
-Whose a row is depends on its own entry, never on the other entries of its column nor on the type that they gave it
-(`canonical`): one strange key must not speak for the table, and an error would.
+The form of a key is a function of its own entry (`normalize_key`): neither the other entries of the column nor an error
+about one of them changes it.
 """
 
+import re
 from collections.abc import Hashable
+from datetime import UTC, date, datetime, time
 from numbers import Number
 from typing import Any, NamedTuple, NoReturn
 
@@ -12,49 +14,124 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Integers
+from dimfree._validate.column_names import MISSING
 from dimfree.data.boundary import boundary
-from dimfree.data.people.canonical import canonical, distinct_below
 from dimfree.data.people.key_column import ONE_KEY_EACH, plain_values
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameter, InvalidRecords
 
-MIXED = "holds text beside numbers"
-RESPELLED = "writes one number in several ways, such as 7 and 007"
-_TEXTS = frozenset({str, bytes, np.str_, np.bytes_})
-_PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
+_DOUBLES = 2**53  # below it every whole number has a float of its own; from it on two people may share one
+_NARROW: dict[type, int] = {np.float32: 2**24, np.float16: 2**11}
+_MANY_DIGITS = 10**80  # before int(), which may not end for a Decimal
+_MISSING = MISSING | {"nan", "nat", "<na>", "#n/a"}
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")
+_KINDS = ((str, bytes), (bool, np.bool_), (date, time, np.datetime64), Number)
+_PLAIN = frozenset({str, bytes, int, float, bool, type(None), date, datetime, time})
+
+
+def normalize_key(entry: Any) -> Hashable | None:
+    """Return the form that tells one key from another, a function of this entry alone; None for a missing key.
+
+    Text is itself, without the spaces around it; bytes are their text. A whole number is itself, whatever its type, and
+    one key with the text that writes it plainly (7, 7.0 and "7", not "007" or "7.0"). A truth value is 1 or 0. A date
+    or time is its text in ISO 8601 to the microsecond, midnight that of the date. Other objects keep their type.
+    Missing are: None, NaN and the like; "", "NA", "nan", "null" and the like; numbers that are not whole; floats from
+    2**53 on, which no longer tell whole numbers apart; values that cannot be hashed; tuples with a missing part; and
+    objects that raise when they are read.
+    """
+    try:
+        form = _form(entry)
+        hash(form)
+    except Exception:  # noqa: BLE001 - an error of a key may quote it
+        return None
+    return form
+
+
+def _form(entry: Any) -> Hashable | None:
+    if isinstance(entry, str):
+        return _of_text(str.__str__(entry))
+    if isinstance(entry, bytes):
+        try:
+            return _of_text(bytes.decode(entry))
+        except UnicodeDecodeError:
+            return bytes, bytes(memoryview(entry))
+    if entry is None or entry is np.ma.masked:
+        return None
+    if isinstance(entry, bool | np.bool_):
+        return int(entry)
+    if isinstance(entry, np.datetime64):
+        entry = datetime.fromisoformat(str(entry.astype("M8[us]")))  # raises for NaT and years beyond 9999
+    if isinstance(entry, date | time):
+        return None if entry != entry else _of_moment(entry)  # NaT differs from itself
+    if isinstance(entry, Number) and not isinstance(entry, np.timedelta64):
+        return _of_number(entry)
+    if isinstance(entry, tuple):
+        parts = tuple(map(normalize_key, entry))
+        return None if None in parts else (tuple, parts)
+    hash(entry)  # before a comparison: arrays have none
+    return None if entry != entry else (type(entry), entry)
+
+
+def _of_number(number: Any) -> Hashable | None:
+    if isinstance(number, complex | np.complexfloating):
+        return _of_number(number.real) if number.imag == 0 else None
+    limit = _NARROW.get(type(number), _DOUBLES) if isinstance(number, float | np.floating) else _MANY_DIGITS
+    if not -limit < number < limit:
+        return None
+    whole = int(number)
+    return _of_whole(whole) if whole == number else None
+
+
+def _of_whole(whole: int) -> int | str:
+    """The number itself, or its digits where readers of files would round it."""
+    return whole if -_DOUBLES < whole < _DOUBLES else str(whole)
+
+
+def _of_text(text: str) -> int | str | None:
+    plain = text.strip()
+    if _WHOLE.fullmatch(plain):
+        return _of_whole(int(plain))
+    return None if plain.lower() in _MISSING else plain
+
+
+def _of_moment(moment: date | time) -> str:
+    if isinstance(moment, time):
+        return moment.isoformat()
+    if not isinstance(moment, datetime):
+        return moment.isoformat()[:10]
+    at = moment if moment.tzinfo is None else moment.astimezone(UTC)
+    # Built anew: a Timestamp of pandas has nanoseconds, which other types do not have.
+    text = datetime(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond).isoformat()
+    return text.removesuffix("T00:00:00") if moment.tzinfo is None else f"{text}+00:00"
+
+
+def written_value(name: str) -> int | str | None:
+    """The form of the truth value, date or moment that a text writes, for names of groups; None for other text."""
+    if name.lower() in ("true", "false"):
+        return int(name.lower() == "true")
+    try:
+        return _of_moment(datetime.fromisoformat(name))
+    except ValueError:
+        return None
 
 
 class Keys:
     """Private: for each row the number of its owner in order of first appearance, -1 where the key is missing."""
 
-    __slots__ = ("_column", "_doubt", "_persons")
+    __slots__ = ("column", "persons")
 
-    def __init__(self, persons: Integers, column: str | None, doubt: str | None = None) -> None:
+    def __init__(self, persons: Integers, column: str | None) -> None:
         persons.flags.writeable = False
-        self._persons, self._column, self._doubt = persons, column, doubt
-
-    @property
-    def persons(self) -> Integers:
-        return self._persons
+        self.persons, self.column = persons, column  # the name of the column is schema, hence public
 
     @property
     def count(self) -> int:
         """How many owners. PRIVATE: never store, print or raise it."""
-        return int(self._persons.max(initial=-1)) + 1
-
-    @property
-    def column(self) -> str | None:
-        """The name of the column the keys came from: schema, hence public."""
-        return self._column
-
-    @property
-    def doubt(self) -> str | None:
-        """A fixed text that says how the column writes one key in several forms; None where it does not. PRIVATE."""
-        return self._doubt
+        return int(self.persons.max(initial=-1)) + 1
 
     def chosen(self, rows: NDArray[np.bool_]) -> "Keys":
         """Those of some rows, numbered anew."""
-        persons = self._persons[rows]
-        return Keys(_by_sorting(persons, persons >= 0)[0], self._column, self._doubt)
+        persons = self.persons[rows]
+        return Keys(_by_sorting(persons, persons >= 0)[0], self.column)
 
     def __repr__(self) -> str:
         return "<Keys>"
@@ -64,62 +141,43 @@ class Keys:
 
 
 class Coded(NamedTuple):
-    """Private: a column in normal form."""
+    """Private: a column of keys in normal form."""
 
     numbers: Integers  # of each row's form, in order of first appearance; -1 where it is missing
     forms: list[Hashable]  # the different forms, in that order
-    doubt: str | None = None  # MIXED or RESPELLED
 
 
-def open_keys(values: Any, column: str | None = None) -> Keys:
-    """Keys of a list, array or column: whole numbers, text or anything hashable, side by side.
+def open_keys(values: Any, column: str | None = None, on_missing: str = "drop") -> Keys:
+    """Keys of a list, array or column: whole numbers, text, dates or anything hashable.
 
-    Each is judged by its own entry (`canonical`); what tells nobody is a missing key, no error. An error speaks of a
-    column that is none, never of a key.
+    Under "raise" a column that mixes kinds is an error; otherwise no error depends on an entry.
     """
-    found = coded(values, "unit" if column is None else f"column {column!r}")
-    return Keys(found.numbers, column, found.doubt)
+    what = "column of keys" if column is None else f"column {column!r}"
+    return Keys(coded(values, what, on_missing).numbers, column)
 
 
-def in_doubt(what: str, doubt: str) -> str:
-    """The sentence of an error under on_missing="raise"; of the column, never of an entry."""
-    return (
-        f"The {what} {doubt}, and on_missing='raise' forbids it: read the whole column as text (in pandas "
-        "read_csv(..., dtype={name: str})) and write each key in one way, or pass on_missing='drop' "
-        "(--on-missing drop), to which 7, '7' and '007' are one key."
-    )
+def coded(values: Any, what: str, on_missing: str) -> Coded:
+    """The form of every entry.
 
-
-def coded(values: Any, what: str) -> Coded:
-    """The normal form of every entry. Arrays of one kind are sorted first, which gives the same as entry by entry."""
+    One gap turns a NumPy array of whole numbers into floats. So whole numbers from 2**53 on are missing keys in arrays
+    of both types, unless such a gap is an error anyway.
+    """
     with boundary(lambda _: InvalidParameter(f"Expected {what} to be a list or an array. {ONE_KEY_EACH}")):
-        return _coded(plain_values(values, what))
+        plain = plain_values(values, what)
+        if isinstance(plain, list):
+            return _of_entries(plain, what, on_missing)
+        is_exact = on_missing == "raise" and plain.dtype.kind in "iu"
+        limit = np.inf if is_exact else _NARROW.get(plain.dtype.type, _DOUBLES)
+        has_key = (plain > -limit) & (plain < limit)
+        has_key &= np.trunc(plain) == plain
+        whole = plain if plain.dtype.kind in "iu" else np.where(has_key, plain, 0).astype(np.int64)
+        numbers, first = _by_sorting(whole, has_key)
+        return Coded(numbers, list(map(_of_whole, whole[first].tolist())))
 
 
-def _coded(plain: NDArray[Any] | list[Any]) -> Coded:
-    if not isinstance(plain, np.ndarray):
-        return _of_entries(plain)
-    if plain.dtype.kind in "biuf":
-        whole, told = _whole_numbers(plain)
-        numbers, first = _by_sorting(whole, told)
-        return Coded(numbers, whole[first].tolist())
-    numbers, first = _by_sorting(plain, np.ones(len(plain), dtype=np.bool_))
-    few = _of_entries(plain[first].tolist() if plain.dtype.kind in "US" else list(plain[first]))
-    return Coded(few.numbers[numbers], few.forms, few.doubt)
-
-
-def _whole_numbers(keys: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_]]:
-    """`canonical` for an array of numbers: the whole numbers, and where they are."""
-    limit = distinct_below(keys.dtype.type)
-    with np.errstate(all="ignore"):
-        told = (keys > -limit) & (keys < limit)
-        told &= np.trunc(keys) == keys
-    return np.where(told, keys, 0).astype(np.int64), told
-
-
-def _by_sorting(keys: NDArray[Any], told: NDArray[np.bool_]) -> tuple[Integers, Integers]:
-    """Numbers in order of first appearance, -1 where a key is not told; and where each appears first."""
-    rows = np.flatnonzero(told)
+def _by_sorting(keys: NDArray[Any], has_key: NDArray[np.bool_]) -> tuple[Integers, Integers]:
+    """Numbers in order of first appearance, -1 without a key; and where each appears first."""
+    rows = np.flatnonzero(has_key)
     _, first, group = np.unique(keys[rows], return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(first), dtype=np.int64)
@@ -129,37 +187,31 @@ def _by_sorting(keys: NDArray[Any], told: NDArray[np.bool_]) -> tuple[Integers, 
     return numbers, rows[first[order]]
 
 
-def _of_entries(entries: list[Any]) -> Coded:
-    """Equal entries of plain types have one form, so that each different one is looked at once."""
-    if not set(map(type, entries)) <= _PLAIN:
-        return _one_by_one(entries)
-    different = list(dict.fromkeys(entries))
-    few = _one_by_one(different)
-    number = dict(zip(different, few.numbers.tolist(), strict=True))
-    return few._replace(numbers=np.array([number[entry] for entry in entries], dtype=np.int64))
-
-
-def _one_by_one(entries: list[Any]) -> Coded:
+def _of_entries(entries: list[Any], what: str, on_missing: str) -> Coded:
     forms: dict[Hashable, int] = {}
-    numbers = [_numbered(canonical(entry), forms) for entry in entries]
-    return Coded(np.array(numbers, dtype=np.int64), list(forms), _doubt(entries, numbers, list(forms)))
+    kinds: set[object] = set()
 
+    def number(entry: Any) -> int:
+        form = normalize_key(entry)
+        try:
+            found = -1 if form is None else forms.setdefault(form, len(forms))
+        except Exception:  # noqa: BLE001 - a comparison that objects
+            return -1
+        if found >= 0:
+            kinds.add(next((kind for kind in _KINDS if isinstance(entry, kind)), type(entry)))
+        return found
 
-def _numbered(form: Hashable | None, forms: dict[Hashable, int]) -> int:
-    try:
-        return -1 if form is None else forms.setdefault(form, len(forms))
-    except Exception:  # noqa: BLE001 - a comparison that objects
-        return -1
-
-
-def _doubt(entries: list[Any], numbers: list[int], forms: list[Hashable]) -> str | None:
-    """Whether text stands beside numbers, or two texts, spaces aside, are one number."""
-    told = [(entry, at) for entry, at in zip(entries, numbers, strict=True) if at >= 0]
-    types = {type(entry) for entry, _ in told}
-    texts = {each for each in types if issubclass(each, str | bytes)}
-    if texts and any(issubclass(each, Number | np.bool_) for each in types):
-        return MIXED
-    if len(told) == len(forms):
-        return None  # nothing occurs twice
-    spelled = {(entry.strip(), at) for entry, at in told if type(entry) in _TEXTS and type(forms[at]) is int}
-    return RESPELLED if len({at for _, at in spelled}) < len(spelled) else None
+    if set(map(type, entries)) <= _PLAIN:  # equal entries of one plain type have one form, normalized once
+        typed = list(zip(map(type, entries), entries, strict=True))
+        of = {pair: number(pair[1]) for pair in dict.fromkeys(typed)}
+        numbers = [of[pair] for pair in typed]
+    else:
+        numbers = list(map(number, entries))
+    if on_missing == "raise" and len(kinds) > 1:
+        raise InvalidRecords(
+            f"The {what} mixes kinds of keys (numbers, text, dates, truth values), and on_missing='raise' forbids it: "
+            "give the column one type, such as text (in pandas read_csv(..., dtype={name: str})), or pass "
+            "on_missing='drop' (--on-missing drop), which reads each key separately: 7 and '7' are one key, '007' is "
+            "another. No budget was charged."
+        )
+    return Coded(np.array(numbers, dtype=np.int64), list(forms))

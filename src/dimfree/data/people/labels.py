@@ -1,6 +1,6 @@
 """Labels: which group each row belongs to. A record is in one group at most; how many are in each is private.
 
-The names of the groups are public, or, where nobody listed them, private until they are released (M4).
+The names of the groups are public, or private until they are released (M4).
 """
 
 from collections.abc import Iterable
@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Integers
-from dimfree.data.people.canonical import canonical
 from dimfree.data.people.key_column import check_same_index, take_column
-from dimfree.data.people.keys import MIXED, Coded, Keys, coded, in_doubt
+from dimfree.data.people.keys import Coded, Keys, coded, normalize_key, written_value
 from dimfree.data.people.person_records import person_records
 from dimfree.data.records import Records
-from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.errors import InvalidParameter
 
 Key = str | int
 
@@ -27,7 +26,7 @@ _NEED = (
 
 
 def check_group_keys(keys: object) -> tuple[Key, ...]:
-    """The public names of the groups, at least one; no two may be one key to `canonical`."""
+    """The public names of the groups, at least one; no two may have one form, and none may be missing."""
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         raise InvalidParameter(f"Expected keys to be a list, got {type(keys).__name__}. {_NEED}")
     try:
@@ -36,25 +35,21 @@ def check_group_keys(keys: object) -> tuple[Key, ...]:
         names = ()
     if not names or {type(name) for name in names} not in ({str}, {int}) or len(set(names)) < len(names):
         raise InvalidParameter(f"Expected keys to be one or more distinct words, or whole numbers. {_NEED}")
-    _check_forms(names)
-    return names
-
-
-def _check_forms(names: tuple[Key, ...]) -> None:
     first: dict[object, Key] = {}
     for name in names:
-        form = canonical(name)
+        form = normalize_key(name)
         if form is None:
             raise InvalidParameter(
-                f"Expected keys without {name!r}: it reads as a missing entry, or as a number that is no whole number "
-                "below 2**53. Put a letter before it, here and in the column of groups."
+                f"Expected keys without {name!r}: it reads as a missing entry. Put a letter before it, here and in the "
+                "column of groups."
             )
         if form in first:
             raise InvalidParameter(
-                f"Expected keys without {name!r} beside {first[form]!r}: they read as the same key, so that one row "
-                "would be in both groups. Leave one out, or put a letter before them, here and in the column."
+                f"Expected keys without {name!r} and {first[form]!r} together: they read as the same key, so that one "
+                "row would be in both groups. Leave one out, or put a letter before them, here and in the column."
             )
         first[form] = name
+    return names
 
 
 def split_groups(X: Any, groups: object, keys: tuple[Key, ...], on_missing: str = "drop") -> tuple[Any, Integers]:
@@ -64,15 +59,15 @@ def split_groups(X: Any, groups: object, keys: tuple[Key, ...], on_missing: str 
 
 
 def split_unlisted(X: Any, groups: object, on_missing: str) -> tuple[Any, Integers, tuple[Key, ...]]:
-    """The same where nobody listed the names: also all keys that occur. PRIVATE: which they are and how many."""
+    """The same without a list of names: also all keys that occur. PRIVATE: which they are and how many."""
     table, values, what = _column(X, groups)
-    found = _coded(values, on_missing, what)
+    found = coded(values, what, on_missing)
     keys = tuple(form for form in found.forms if isinstance(form, str | int) and _is_name(form))
-    return table, _placed(found, keys), keys
+    return table, _placed(found, {key: place for place, key in enumerate(keys)}), keys
 
 
 def _column(X: Any, groups: object) -> tuple[Any, Any, str]:
-    """X without the column that `groups` names, the entries, and what errors call them."""
+    """X without the column that `groups` names, the entries, and how errors name them."""
     if isinstance(groups, str):
         return *take_column(X, groups, "groups"), f"column {groups!r}"
     check_same_index(X, groups, "groups")
@@ -95,23 +90,18 @@ def alike(keys: tuple[Key, ...]) -> tuple[Key, ...]:
 
 
 def labelled(values: Any, keys: tuple[Key, ...], on_missing: str = "drop", what: str = "column of groups") -> Integers:
-    """The index of each entry in `keys`: a function of this entry alone (G1).
+    """The index of each entry in `keys`: a function of this entry and the public names alone (G1).
 
-    Entries and names are compared in the normal form of `canonical`, so that 3, 3.0 and "3" name one group. An entry
-    that is missing, or not among the names, or cannot be read, belongs to no group.
+    The names 3 and "3" stand for the whole number and the text alike. A name that writes a truth value, a date or a
+    moment ("true", "2024-01-31") stands for that value, too. An entry that is missing or not named is in no group.
     """
-    return _placed(_coded(values, on_missing, what), keys)
+    places: dict[object, int] = {normalize_key(key): place for place, key in enumerate(keys)}
+    for place, key in enumerate(keys):
+        places.setdefault(written_value(str(key).strip()), place)
+    return _placed(coded(values, what, on_missing), places)
 
 
-def _coded(values: Any, on_missing: str, what: str) -> Coded:
-    found = coded(values, what)
-    if on_missing == "raise" and found.doubt == MIXED:
-        raise InvalidRecords(in_doubt(what, MIXED))
-    return found
-
-
-def _placed(found: Coded, keys: tuple[Key, ...]) -> Integers:
-    places = {canonical(key): place for place, key in enumerate(keys)}
+def _placed(found: Coded, places: dict[Any, int]) -> Integers:
     own = [places.get(form, NOBODY) for form in found.forms]
     return np.array([*own, NOBODY], dtype=np.int64)[found.numbers]
 

@@ -1,8 +1,8 @@
-"""Privacy units: all rows of one person become one record before anything else looks at them (U1).
+"""Privacy units: all rows of one person become one record before anything else reads them (U1).
 
 The record of a person is a function of that person's own rows in their own order, to the last bit. Rows are added one
 after another, each step one rounded addition of two numbers; a batched sum would round by who else is in the table.
-The work is one pass over the entries, whosever they are: no step depends on how many rows one person has.
+The work is one pass over the entries: no step depends on how many rows one person has.
 Proof: proofs/data/people/person_records.md.
 """
 
@@ -13,24 +13,23 @@ from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.data import sparse
-from dimfree.data.blocks import SparseRows
 from dimfree.data.people.key_column import ONE_KEY_EACH, check_same_index, take_column
-from dimfree.data.people.keys import Keys, in_doubt, open_keys
+from dimfree.data.people.keys import Keys, open_keys
 from dimfree.data.records import Records, require_valid
 from dimfree.errors import InvalidParameter, InvalidRecords
 
 _ZERO = -0.0  # the zero that, added to any number, gives that number's own bits
 
 
-def split_unit(X: Any, unit: object) -> tuple[Any, Keys]:
-    """X without the column that `unit` names, and the persons of its rows; or X itself, where `unit` holds the keys."""
+def split_unit(X: Any, unit: object, on_missing: str = "drop") -> tuple[Any, Keys]:
+    """X without the column that `unit` names, and the persons of its rows; X itself if `unit` holds the keys."""
     if isinstance(unit, Keys):
         return X, unit
     if not isinstance(unit, str):
         check_same_index(X, unit, "unit")
-        return X, open_keys(unit)
+        return X, open_keys(unit, None, on_missing)
     rest, column = take_column(X, unit, "unit")
-    return rest, open_keys(column, unit)
+    return rest, open_keys(column, unit, on_missing)
 
 
 def person_records(rows: Records, keys: Keys, most_rows: int | None, on_missing: str) -> Records:
@@ -40,102 +39,65 @@ def person_records(rows: Records, keys: Keys, most_rows: int | None, on_missing:
     is a function of the person's own rows in their order (U1), so what is private for records is private for persons.
     Under "drop", rows that are not finite and rows without a key are left out; a person with no row left is an
     invalid record, and so is a total beyond the range of floats. Under "column" the mean of each column is over the
-    person's rows that have a finite entry there; where none has, the person's entry is missing.
+    person's rows that have a finite entry there; without any the person's entry is missing.
     """
     if len(keys.persons) != rows.count:
         raise InvalidParameter(f"Expected unit with as many keys as X has rows. {ONE_KEY_EACH}")
     require_valid(rows, on_missing)
-    if on_missing == "raise":
-        _require_keys(keys)
+    if on_missing == "raise" and (keys.persons < 0).any():
+        raise InvalidRecords(
+            "A row has no key, and on_missing='raise' forbids it: the key is missing, or a number that is not a whole "
+            "number, or a float of 2**53 or more, which does not tell whole numbers apart. Read ids of many digits as "
+            "text; clean the table, or pass on_missing='drop' (--on-missing drop) to leave such rows out."
+        )
     with np.errstate(all="ignore"):  # a warning or error could reveal records
-        if on_missing == "column":
-            return _sparse_means(rows, keys) if rows.is_sparse else _dense_means(rows, keys)
-        return (_sparse_records if rows.is_sparse else _dense_records)(rows, keys, most_rows)
+        return (_sparse_records if rows.is_sparse else _dense_records)(rows, keys, most_rows, on_missing == "column")
 
 
-def _require_keys(keys: Keys) -> None:
-    if keys.doubt is not None:
-        raise InvalidRecords(
-            in_doubt("column of keys" if keys.column is None else f"column {keys.column!r}", keys.doubt)
-        )
-    if (keys.persons < 0).any():
-        raise InvalidRecords(
-            "A row has no key that says whose it is, and on_missing='raise' forbids it: the key is missing, or reads "
-            "as a number that is no whole number below 2**53 (floats do not tell larger ones apart). Read ids as text "
-            "and put a letter before those that look like such numbers; clean the table, or pass on_missing='drop' "
-            "(--on-missing drop) to leave such rows out."
-        )
-
-
-def _dense_records(rows: Records, keys: Keys, most_rows: int | None) -> Records:
-    tally = _Tally(keys, most_rows)
-    total = np.full(keys.count * rows.dimension, _ZERO)
-    for block, valid in rows.blocks():
-        chosen, person = tally.take(valid)
-        _add_in_order(total, _cells(person, rows.dimension), block[chosen])
-    records = tally.averaged(total.reshape(keys.count, rows.dimension), np.arange(keys.count))
-    records[tally.counted == 0] = np.nan
+def _dense_records(rows: Records, keys: Keys, most_rows: int | None, by_column: bool) -> Records:
+    tally, width = _Tally(keys, most_rows), rows.dimension
+    total = np.full(keys.count * width, _ZERO)
+    entries = np.zeros(keys.count * width if by_column else 0, dtype=np.int64)  # of each cell
+    for block, valid in rows.looked_at() if by_column else rows.blocks():
+        chosen, person = tally.take(np.ones_like(valid) if by_column else valid)
+        values, cells = block[chosen].ravel(), (person[:, None] * width + np.arange(width)).ravel()
+        if by_column:
+            here = np.isfinite(values)
+            values, cells = values[here], cells[here]
+            np.add.at(entries, cells, 1)
+        _add_in_order(total, cells, values)
+    records = total.reshape(keys.count, width)
+    _average(records, entries.reshape(records.shape) if by_column else tally.counted[:, None], most_rows)
     records.flags.writeable = False
     return Records(records, rows.columns)
 
 
-def _sparse_records(rows: Records, keys: Keys, most_rows: int | None) -> Records:
+def _sparse_records(rows: Records, keys: Keys, most_rows: int | None, by_column: bool) -> Records:
     """The same, entry by entry: an entry that is not stored is a zero, and adding it changes nothing."""
-    tally, parts, width = _Tally(keys, most_rows), [], rows.dimension
-    for block, valid in rows.sparse_blocks():
-        parts.append(_entries(block, *tally.take(valid), width))
+    tally, width = _Tally(keys, most_rows), rows.dimension
+    parts: list[tuple[Integers, Floats]] = [(np.zeros(0, np.int64), np.zeros(0))]  # cells and values
+    for block, valid in ((block, None) for block in rows.stored_blocks()) if by_column else rows.sparse_blocks():
+        chosen, person = tally.take(np.ones(len(block), dtype=np.bool_) if valid is None else valid)
+        some = block[chosen]
+        cells = np.repeat(person, some.stored) * width + some.columns
+        parts.append((cells, np.asarray(some.values, dtype=np.float64)))
     nobody = np.flatnonzero(tally.counted == 0)
     parts.append((nobody * width, np.full(len(nobody), np.nan)))
     places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     kept, cell = np.unique(places, return_inverse=True)
-    total = np.full(len(kept), _ZERO)
-    _add_in_order(total, cell, values)
-    person = kept // width
-    starts = np.searchsorted(person, np.arange(keys.count + 1))
-    table = (tally.averaged(total, person), kept % width, starts)
-    return Records(sparse.csr_array(table, shape=(keys.count, width)), rows.columns)
-
-
-def _dense_means(rows: Records, keys: Keys) -> Records:
-    """Each column by itself: the mean over the person's rows that have an entry there, NaN where none has."""
-    tally, width = _Tally(keys, None), rows.dimension
-    total, counted = np.full(keys.count * width, _ZERO), np.zeros(keys.count * width, dtype=np.int64)
-    for block, _ in rows.looked_at():
-        chosen, person = tally.take(np.ones(len(block), dtype=np.bool_))
-        values, cells = block[chosen].ravel(), _cells(person, width)
-        here = np.isfinite(values)
-        _add_in_order(total, cells[here], values[here])
-        np.add.at(counted, cells[here], 1)
-    records = _divided(total, counted).reshape(keys.count, width)
-    records.flags.writeable = False
-    return Records(records, rows.columns)
-
-
-def _sparse_means(rows: Records, keys: Keys) -> Records:
-    """The same, entry by entry: an entry that is not stored is a zero, which the person has."""
-    tally, parts, width = _Tally(keys, None), [], rows.dimension
-    for block in rows.stored_blocks():
-        parts.append(_entries(block, *tally.take(np.ones(len(block), dtype=np.bool_)), width))
-    places, values = (np.concatenate(part) for part in zip((np.zeros(0, np.int64), np.zeros(0)), *parts, strict=True))
-    kept, cell = np.unique(places, return_inverse=True)
     here, person = np.isfinite(values), kept // width
     total = np.full(len(kept), _ZERO)
     _add_in_order(total, cell[here], values[here])
-    counted = tally.counted[person] - np.bincount(cell[~here], minlength=len(kept))
+    _average(total, tally.counted[person] - np.bincount(cell[~here], minlength=len(kept)), most_rows)
     starts = np.searchsorted(person, np.arange(keys.count + 1))
-    table = (_divided(total, counted), kept % width, starts)
-    return Records(sparse.csr_array(table, shape=(keys.count, width)), rows.columns)
+    return Records(sparse.csr_array((total, kept % width, starts), shape=(keys.count, width)), rows.columns)
 
 
-def _divided(total: Floats, counted: Integers) -> Floats:
-    """Totals over the number of entries; NaN where there are none."""
-    return np.where(counted > 0, total / np.maximum(counted, 1).astype(np.float64), np.nan)
-
-
-def _entries(block: SparseRows, chosen: Integers, person: Integers, width: int) -> tuple[Integers, Floats]:
-    """For the stored entries of the chosen rows: the cell, person times width plus column, and the value."""
-    rows = block[chosen]
-    return np.repeat(person, rows.stored) * width + rows.columns, np.asarray(rows.values, dtype=np.float64)
+def _average(total: Floats, counted: Integers, most_rows: int | None) -> None:
+    """Divide totals by the number of rows, unless a public bound caps it; NaN without rows."""
+    if most_rows is None:
+        np.divide(total, np.maximum(counted, 1).astype(np.float64), out=total)
+    np.copyto(total, np.nan, where=counted <= 0)
 
 
 class _Tally:
@@ -146,7 +108,7 @@ class _Tally:
         self.counted = np.zeros(keys.count, dtype=np.int64)
 
     def take(self, valid: NDArray[np.bool_]) -> tuple[Integers, Integers]:
-        """Which rows of the next block count, and whose they are: valid, of somebody, and among the first of theirs."""
+        """Which rows of the next block count, and their persons: valid, with a key, and among the first of theirs."""
         person = self._persons[self._read : self._read + len(valid)]
         self._read += len(valid)
         chosen = np.flatnonzero(valid & (person >= 0))
@@ -155,13 +117,6 @@ class _Tally:
             chosen = chosen[self.counted[owner] + _ranks(owner) < self._most]
         self.counted += np.bincount(person[chosen], minlength=len(self.counted))
         return chosen, person[chosen]
-
-    def averaged(self, total: Floats, person: Integers) -> Floats:
-        """The totals as they are where a public bound caps their rows, else divided by the number of rows."""
-        if self._most is not None:
-            return total
-        share = np.maximum(self.counted[person], 1).astype(np.float64)
-        return np.divide(total, share.reshape(-1, *(1,) * (total.ndim - 1)), out=total)
 
 
 def _ranks(owner: Integers) -> Integers:
@@ -173,11 +128,6 @@ def _ranks(owner: Integers) -> Integers:
     ranks = np.empty(len(owner), dtype=np.int64)
     ranks[order] = at - np.maximum.accumulate(np.where(fresh, at, 0))
     return ranks
-
-
-def _cells(person: Integers, width: int) -> Integers:
-    """For every entry of the rows of these persons: the cell, person times width plus column."""
-    return (person[:, None] * width + np.arange(width)).ravel()
 
 
 def _add_in_order(total: Floats, cells: Integers, values: NDArray[Any]) -> None:
