@@ -247,8 +247,6 @@ def test_names_of_groups_that_cannot_be_used(folder):
     Path("keys.txt").write_text("north\nNA\n")
     for data in ("data.csv", "data.parquet"):
         assert "Expected keys without 'NA'" in sentence_of(data=data)
-    Path("keys.txt").write_text("7\n 7\n")
-    assert "read as the same key" in sentence_of()
 
 
 def test_columns_that_cannot_be_used(folder):
