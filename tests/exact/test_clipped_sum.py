@@ -51,6 +51,23 @@ def test_entries_held_at_a_cap_leave_the_charge_as_it_is(places, cap, relation, 
     assert (0.999 * balls * longest * BALL) ** 2 < moved <= (balls * BALL) ** 2
 
 
+@every_world
+@pytest.mark.parametrize("inner", [1, BALL // 2, BALL - 1024])
+@charged
+def test_a_shell_moves_by_its_width(places, inner, relation, balls):
+    moved = largest_move(places, relation, lambda t, d: clipped_sum(space_of(t, d), ball_of(d), inner).tolist())
+    assert (0.99 * balls * (BALL - inner)) ** 2 < moved <= (balls * (BALL - inner)) ** 2
+
+
+def test_a_shell_is_what_a_smaller_radius_cuts_off():
+    rows = np.random.default_rng(0).normal(size=(40, 3)) * np.geomspace(0.05, 0.2, 40)[:, None]
+    space, inner = space_of(rows), BALL // 4
+    outer, small = (clipped_sum(space, ball_of(3, radius)) * radius for radius in (1.0, 0.25))
+    assert (clipped_sum(space, ball_of(3), inner) / BALL).tolist() == pytest.approx(
+        ((outer - small) / BALL).tolist(), abs=1e-4
+    )
+
+
 def test_a_cap_taken_from_the_records_would_move_the_sum_too_far():
     """A twin: the median offset of the table as its cap, which one record changes for all."""
 

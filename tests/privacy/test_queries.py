@@ -22,6 +22,7 @@ from dimfree.kernel import NoisyCounts, Released, Session, View
 from dimfree.kernel import directions as kernel_directions
 from dimfree.kernel import ring as kernel_ring
 from dimfree.kernel import views as kernel_views
+from dimfree.kernel.rows import clip
 from dimfree.kernel.rows.bases.cosine import Cosine
 from dimfree.kernel.statistics import unit_vectors as directions
 from dimfree.kernel.statistics.clipped_sum import Ball
@@ -70,6 +71,8 @@ QUERIES: dict[str, Query] = {
     "clipped sum": lambda s, v: v.clipped_sum(ball(v), MU, "p"),
     "capped sum": lambda s, v: v.clipped_sum(ball(v, 0.4), MU, "p"),
     "block of a sum": lambda s, v: v.clipped_sum(Ball(np.zeros(v.dimension), 1.0, 0.5, np.array([0])), MU, "p"),
+    "shell sum": lambda s, v: v.shell_sum(ball(v), 0.6, MU),
+    "thin shell sum": lambda s, v: v.shell_sum(ball(v), 0.998, MU),
     "scores": lambda s, v: v.scores(scoring(v), 1.0, MU),
     "clipped scores": lambda s, v: v.clipped_scores(scoring(v), 0.5, 3.0, EDGES, len(EDGES), MU),
     "missing": lambda s, v: v.missing(MU),
@@ -254,6 +257,7 @@ def test_seven_tenths_of_a_sensitivity_are_caught(monkeypatch, name):
 
 MOVED_AS_ARRIVALS = {
     "clipped sum": (kernel_views, "CHANGED_RECORDS"),
+    "shell sum": (kernel_views, "CHANGED_RECORDS"),
     "lengths": (kernel_views, "CHANGED_RECORDS"),
     "soft histogram": (kernel_views, "CHANGED_RECORDS"),
     "scores": (kernel_views, "SCORE_SENSITIVITY"),
@@ -280,6 +284,12 @@ def test_directions_that_are_too_long_are_caught(monkeypatch):
     right = directions.unit_steps
     monkeypatch.setattr(directions, "unit_steps", lambda rows: 1.02 * right(rows))
     assert next(complaints("outer products"), "")
+
+
+def test_a_shell_that_keeps_what_lies_within_is_caught(monkeypatch):
+    right = clip._shrinkage
+    monkeypatch.setattr(clip, "_shrinkage", lambda squares, inner=0: right(squares))
+    assert next(complaints("shell sum"), "")
 
 
 def test_half_the_noise_is_caught(monkeypatch):
