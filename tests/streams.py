@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sparse
 
 from dimfree.data.read import open_table
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.schema import Schema
 from dimfree.data.stream import Stream
 
 NAMES = ("first", "second", "third", "fourth")
@@ -39,7 +39,7 @@ def needs(package: str):
 
 def read_keyed_table(path: Path, keys) -> tuple:
     """The records of a file without its columns of keys, and these."""
-    records, columns, _ = open_table(path, ReadOptions(keys=tuple(keys)))
+    records, columns, _ = open_table(path, Schema(keys=tuple(keys)))
     return records, columns
 
 

@@ -301,9 +301,8 @@ def _opened(
     what the guarantee says of one person."""
     table = selected(X, request.selection, (groups, request.unit))
     records, labels, names, whose = _by_group(table, groups, listed, request)
-    if isinstance(table, Records):  # of a file; whoever opened it has warned
-        return records.within(table.bounds), labels, names, whose
-    warn_of_identifiers(records.columns, request.selection, stacklevel=4)
+    if not isinstance(table, Records):  # whoever opened a file has warned
+        warn_of_identifiers(records.columns, request.selection, stacklevel=4)
     return records, labels, names, whose
 
 
@@ -312,17 +311,18 @@ def _by_group(
 ) -> tuple[Records, Integers, tuple[Key, ...], Mapping[str, Any]]:
     """The same of a table whose columns are selected."""
     table, labels, names = _split(X, groups, listed, request.on_missing)
-    read = partial(as_records, on_missing=request.on_missing)
+    read = partial(as_records, on_missing=request.on_missing, bounds=request.selection.bounds)
     averaged = {"each_column": True} if request.on_missing == "column" else {}
     if request.unit is None:
         records, labels = members(read(table), labels)
         require_valid(records, request.on_missing)  # before any noise is drawn
         return records.where_it_lies(), labels, names, averaged
     table, keys = split_unit(table, request.unit, request.on_missing)
-    people, labels = person_members(read(table), labels, keys, request.unit_rows, request.on_missing)
+    rows = read(table)
+    people, labels = person_members(rows, labels, keys, request.unit_rows, request.on_missing)
     require_valid(people, request.on_missing)  # a total may be beyond the range of floats
     return (
-        people.where_it_lies(),
+        people.where_it_lies().within(rows.bounds),
         labels,
         names,
         {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows, **averaged},

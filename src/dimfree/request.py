@@ -28,10 +28,11 @@ from dimfree.accounting.budget import (
     warn_of_weak_guarantee,
 )
 from dimfree.accounting.events import has_fine_noise
-from dimfree.data.columns import Selection, warn_of_identifiers
+from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.gpu.device import Place, device_memory_unspoken, place_of
 from dimfree.data.people.person_records import person_records, split_unit
 from dimfree.data.records import ON_MISSING, Records, as_records
+from dimfree.data.schema import Schema
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.kernel.rows.bases import check_basis
@@ -58,7 +59,7 @@ class Request:
     unit: object
     unit_rows: int | None
     on_missing: OnMissing
-    selection: Selection
+    selection: Schema
     device: str | None
     place: Place | None
     noise: Noise
@@ -106,7 +107,7 @@ class Request:
             unit=unit,
             unit_rows=unit_rows,
             on_missing=on_missing,
-            selection=Selection.checked(columns, exclude),
+            selection=Schema.checked(columns, exclude),
             device=device,
             place=place_of(device),
             noise=opened(noise),
@@ -236,15 +237,16 @@ def open_records(X: object, request: Request) -> Persons:
         warn_of_identifiers(None if from_file else records.columns, request.selection, stacklevel=4)
         records = records.on(request.place) if request.device is not None else records
         records = records.where_it_lies() if request.device in (None, "cuda") else records
-        records = records.within(table.bounds) if from_file else records
     return Persons(records, whose)
 
 
 def _by_person(X: object, request: Request) -> Persons:
-    read = partial(as_records, on_missing=request.on_missing)
+    read = partial(as_records, on_missing=request.on_missing, bounds=request.selection.bounds)
     averaged = {"each_column": True} if request.on_missing == "column" else {}
     if request.unit is None:
         return Persons(read(X), averaged)
     table, keys = split_unit(X, request.unit, request.on_missing)
     whose = {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows, **averaged}
-    return Persons(person_records(read(table), keys, request.unit_rows, request.on_missing), whose)
+    rows = read(table)
+    people = person_records(rows, keys, request.unit_rows, request.on_missing)
+    return Persons(people.within(rows.bounds), whose)

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import dimfree.cli.reading as reading_module
 from dimfree.cli import app
 from dimfree.cli.bounds import bounds_rows
-from dimfree.data.formats.bounded import Bounds
+from dimfree.data.bounds import Bounds
 from dimfree.data.read import open_table
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.schema import Schema
 from dimfree.noise import SeededNoise
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
@@ -110,7 +110,7 @@ def test_identifiers_are_told_of_before_and_after():
 
 
 def test_a_terminal_is_asked(monkeypatch):
-    suspicious, plain = open_table("people.csv"), open_table("people.csv", ReadOptions(keys=("patient_id",)))
+    suspicious, plain = open_table("people.csv"), open_table("people.csv", Schema(keys=("patient_id",)))
     monkeypatch.setattr(reading_module.sys, "stdin", Terminal())
     monkeypatch.setattr(reading_module.sys, "stderr", Terminal())
     for answer in (True, False):

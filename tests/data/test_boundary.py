@@ -606,7 +606,7 @@ def test_no_warning_while_any_thread_reads_and_all_of_them_afterwards():
 def test_a_caller_that_leaves_a_pass_has_its_warnings(tmp_path):
     """Between two blocks nothing is kept quiet."""
     np.save(tmp_path / "t.npy", NUMBERS)
-    stream = read_module.NpyStream(tmp_path / "t.npy")
+    stream = read_module.NpyStream(read_module.File(tmp_path / "t.npy"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         blocks = Records(stream, None).blocks(5)

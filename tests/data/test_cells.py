@@ -14,10 +14,10 @@ import pytest
 from streams import needs
 
 from dimfree.data import read as read_module
-from dimfree.data.formats import csv_arrow, row_stream
+from dimfree.data.formats import cells
 from dimfree.data.locate import shown
 from dimfree.data.read import open_table, read_table
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.schema import Schema
 from dimfree.errors import InvalidFile, InvalidParameter
 
 SECRET = 271828.25
@@ -46,7 +46,7 @@ def values_of(records):
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
 def test_jsonl(tmp_path, monkeypatch, large):
     monkeypatch.setattr(read_module, "LARGE", large)
-    monkeypatch.setattr(row_stream, "_PART_ENTRIES", 2)
+    monkeypatch.setattr(cells, "PART_ENTRIES", 2)
     lines = [
         '{"a": 1, "b": 2.5}',
         '{"b": true, "a": "3"}',
@@ -86,7 +86,7 @@ def test_jsonl_with_listed_columns(tmp_path):
     path = written(tmp_path / "t.jsonl", '{"who": 7, "a": 1, "b": 2}\n{"a": 3, "note": "x"}\n')
     records = read_table(path, columns=["b", "a"])
     np.testing.assert_array_equal(records._source, [[2, 1], [np.nan, 3]])
-    _, [who], _ = open_table(written(path, '{"who": "p", "a": 1}\n{"who": 7, "a": 3}\n'), ReadOptions(keys=("who",)))
+    _, [who], _ = open_table(written(path, '{"who": "p", "a": 1}\n{"who": 7, "a": 3}\n'), Schema(keys=("who",)))
     assert who == ["p", "7"]
 
 
@@ -237,7 +237,7 @@ def test_standard_input_that_cannot_be_used(monkeypatch):
 @pytest.mark.parametrize("cell", ["3", '"3"'])
 def test_a_pipe_is_read_once(tmp_path, monkeypatch, cell):
     """As of <(command) in a shell: what one reader has taken, another cannot read."""
-    monkeypatch.setattr(csv_arrow, "WORTH", 0)
+    monkeypatch.setattr(cells, "WORTH", 0)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(f"a,b\n1,{cell}\n2,4\n",), daemon=True)
     writer.start()

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import dimfree
-from dimfree.data.columns import IdentifierWarning, Selection
+from dimfree.data.columns import IdentifierWarning
 from dimfree.data.formats import parquet
 from dimfree.data.read import open_table, read_table
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.schema import Schema
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.noise import SeededNoise
 
@@ -47,7 +47,7 @@ def names():
     ],
 )
 def test_places_in_the_order_of_the_table(names, columns, exclude, places):
-    assert Selection.checked(columns, exclude).places(names) == places
+    assert Schema.checked(columns, exclude).places(names) == places
 
 
 @pytest.mark.parametrize(
@@ -62,29 +62,29 @@ def test_places_in_the_order_of_the_table(names, columns, exclude, places):
 )
 def test_a_name_that_is_not_there(names, choice, words):
     with pytest.raises(InvalidParameter) as caught:
-        Selection.checked(**choice).places(names)
+        Schema.checked(**choice).places(names)
     assert words in str(caught.value)
 
 
 def test_a_record_taken_for_names_is_not_quoted():
     for names in (["5.1", str(SECRET)], ["5.1", "Alice"]):
         with pytest.raises(InvalidParameter) as caught:
-            Selection.checked(["age"]).places(names)
+            Schema.checked(["age"]).places(names)
         assert not {"271828", "5.1", "Alice"} & set(str(caught.value).replace("'", " ").split())
 
 
 @pytest.mark.parametrize("given", [[], [1], ["age", "age"], 5, np.array(["age"]), pd.Series(["age"]), {"age"}])
 def test_what_is_no_list_of_names(given):
     with pytest.raises(InvalidParameter, match="Pass a column name, or a list of them"):
-        Selection.checked(columns=given)
+        Schema.checked(columns=given)
 
 
 def test_one_name_needs_no_list():
     """As the first page says: exclude="patient_id"."""
-    assert Selection.checked(exclude="patient_id") == Selection.checked(exclude=["patient_id"])
-    assert Selection.checked(columns="age").places(["id", "age"]) == [1]
+    assert Schema.checked(exclude="patient_id") == Schema.checked(exclude=["patient_id"])
+    assert Schema.checked(columns="age").places(["id", "age"]) == [1]
     with pytest.raises(InvalidParameter, match="There is no column named 'age,income'"):
-        Selection.checked(columns="age,income").places(["age", "income"])
+        Schema.checked(columns="age,income").places(["age", "income"])
 
 
 def test_an_array_has_no_names_to_choose_by():
@@ -178,7 +178,7 @@ def test_only_the_chosen_columns_of_a_parquet_file_are_read(tmp_path, monkeypatc
     for narrow in (128, 0):
         monkeypatch.setattr(parquet, "_NARROW", narrow)
         monkeypatch.setattr("dimfree.data.read.LARGE", 0)
-        how = ReadOptions(keys=("patient_id",), selection=Selection.checked(["weight", "age"]))
+        how = Schema(keys=("patient_id",), columns=("weight", "age"))
         records, [persons], _ = open_table(tmp_path / "t.parquet", how)
         assert records.columns == ("age", "weight")
         assert persons.to_pylist() == people()["patient_id"].tolist()
@@ -227,13 +227,13 @@ def test_a_typo_in_a_file_names_the_path(tmp_path):
     ["id", "ID", "patient_id", "PatientID", "patientId", "index", "Unnamed: 0", "user-id", "row", "uuid", "a key"],
 )
 def test_names_of_identifiers(name):
-    assert Selection().identifiers(["age", name]) == [name]
-    assert Selection.checked(["age", name]).identifiers(["age", name]) == []  # asked for by name
+    assert Schema().identifiers(["age", name]) == [name]
+    assert Schema.checked(["age", name]).identifiers(["age", name]) == []  # asked for by name
 
 
 @pytest.mark.parametrize("name", ["age", "paid", "grid", "body_mass_index", "acid", "monkey", "idea", "rows", "humid"])
 def test_other_names(name):
-    assert Selection().identifiers([name]) == []
+    assert Schema().identifiers([name]) == []
 
 
 @pytest.mark.parametrize(
@@ -242,8 +242,8 @@ def test_other_names(name):
     + [("children", False), ("number_of_rooms", False), ("encode", False)],
 )
 def test_numbers_that_are_labels(name, told):
-    assert Selection().identifiers([name]) == [name] * told
-    assert Selection().identifiers([name], [name]) == [name]  # stored as text
+    assert Schema().identifiers([name]) == [name] * told
+    assert Schema().identifiers([name], [name]) == [name]  # stored as text
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.uint32(), pa.int8(), pa.float64()])

@@ -15,9 +15,9 @@ from streams import needs
 import dimfree
 from dimfree import InvalidFile, InvalidParameter, PrivateMean, PrivateStandardScaler, SeededNoise
 from dimfree.data import read as read_module
-from dimfree.data.columns import IdentifierWarning, Selection
+from dimfree.data.columns import IdentifierWarning
 from dimfree.data.people.keys import Keys
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.schema import Schema
 
 pandas = needs("pandas")
 
@@ -221,16 +221,16 @@ def test_a_file_that_changes_before_its_keys_are_read_is_an_error(tmp_path, visi
         frame.to_feather(file) if kind == "arrow" else frame.to_parquet(file, index=False)
 
     write(visits)
-    small_whole = read_module._small_whole
+    source = read_module._source
 
-    def exchanged(stream, most_bytes):
-        found = small_whole(stream, most_bytes)
+    def exchanged(stream, how):
+        found = source(stream, how)
         write(visits.iloc[::-1].reset_index(drop=True))
         return found
 
-    monkeypatch.setattr(read_module, "_small_whole", exchanged)
+    monkeypatch.setattr(read_module, "_source", exchanged)
     with pytest.raises(InvalidFile, match="has changed since it was opened"):
-        read_module.open_table(place, ReadOptions(keys=("person",), selection=Selection(("age",))))
+        read_module.open_table(place, Schema(keys=("person",), columns=("age",)))
 
 
 def test_an_error_charges_nothing(tmp_path, visits):
@@ -358,7 +358,7 @@ def test_identifiers_are_warned_of_once_and_here(tmp_path, visits):
 
 def test_a_table_shows_and_gives_away_nothing(tmp_path, visits):
     path = PATHS[".csv"](tmp_path, visits)
-    table = dimfree.read_table(path, exclude=TEXTS).select(dimfree.data.columns.Selection(), ("person",))
+    table = dimfree.read_table(path, exclude=TEXTS).select(Schema(), ("person",))
     assert repr(table) == "<Records: dimension=3>"
     with pytest.raises(TypeError, match="private"):
         pickle.dumps(table)

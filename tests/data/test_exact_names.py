@@ -8,13 +8,12 @@ import pytest
 from streams import needs
 
 import dimfree
-from dimfree.data.columns import Selection
 from dimfree.data.formats import parquet
 from dimfree.data.people.labels import split_groups
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.read import open_table
-from dimfree.data.read_options import ReadOptions
 from dimfree.data.records import as_records
+from dimfree.data.schema import Schema
 from dimfree.data.select import selected
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.noise import SeededNoise
@@ -68,27 +67,27 @@ def table(request):
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_listed(table, name):
-    assert taken(selected(table, Selection.checked(columns=["size", name]))) == ((name, "size"), [name, "size"])
+    assert taken(selected(table, Schema.checked(columns=["size", name]))) == ((name, "size"), [name, "size"])
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_left_out(table, name):
     left = [each for each in NAMES if each not in (name, "secret")]
-    assert taken(selected(table, Selection.checked(exclude=["secret", name]))) == (tuple(left), left)
+    assert taken(selected(table, Schema.checked(exclude=["secret", name]))) == (tuple(left), left)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_keys(table, name, request):
     if "dask" in request.node.callspec.id:
         pytest.skip("keys of a Dask DataFrame are passed apart")
-    chosen, left = selected(table, Selection()), [each for each in NAMES if each != name]
+    chosen, left = selected(table, Schema()), [each for each in NAMES if each != name]
     rest, persons = split_unit(chosen, name)
     assert taken(rest) == (tuple(left), left)
     assert persons.persons.tolist() == [0] * ROWS
     rest, groups = split_groups(chosen, name, (int(number_of(name)), 99))
     assert taken(rest) == (tuple(left), left)
     assert groups.tolist() == [0] * ROWS
-    kept = selected(table, Selection.checked(columns=["size"]), (name,))
+    kept = selected(table, Schema.checked(columns=["size"]), (name,))
     assert taken(split_unit(kept, name)[0]) == (("size",), ["size"])
 
 
@@ -109,12 +108,12 @@ def test_a_release_of_a_polars_frame_holds_nothing_that_was_left_out():
 
 def test_repeated_names_that_are_not_asked_for():
     repeated = pd.DataFrame([[1.0, 2.0, 3.0, 4.0]] * ROWS, columns=["a", "secret", "a", "b"])
-    left = as_records(selected(repeated, Selection.checked(exclude=["secret"])))
+    left = as_records(selected(repeated, Schema.checked(exclude=["secret"])))
     assert left.columns == ("a", "a", "b")
     assert left._source.tolist() == [[1.0, 3.0, 4.0]] * ROWS
     for choice in ({"columns": ["a"]}, {"exclude": ["a"]}):
         with pytest.raises(InvalidParameter, match="more than one column named 'a'"):
-            selected(repeated, Selection.checked(**choice))
+            selected(repeated, Schema.checked(**choice))
     with pytest.raises(InvalidParameter, match="more than one column"):
         split_unit(repeated, "a")
     rest, _ = split_unit(repeated, "secret")
@@ -131,7 +130,7 @@ def test_labels_that_dask_cannot_tell_apart():
     ):
         table.columns = labels
         with pytest.raises(InvalidParameter, match="distinct names that are text"):
-            selected(table, Selection.checked(**choice))
+            selected(table, Schema.checked(**choice))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +142,7 @@ def test_labels_that_are_no_text(labels, library):
     table.columns = pd.Index(labels, dtype=object, tupleize_cols=False)
     if library == "dask":
         table = needs("dask.dataframe").from_pandas(table, npartitions=1)
-    kept = as_records(selected(table, Selection.checked(columns=[str(labels[1]), "size"])))
+    kept = as_records(selected(table, Schema.checked(columns=[str(labels[1]), "size"])))
     assert kept.columns == (str(labels[1]), "size")
     assert np.concatenate([block for block, _ in kept.blocks()]).tolist() == [[2.0, 4.0]] * ROWS
 
@@ -203,7 +202,7 @@ def test_names_that_are_paths_into_nested_columns(tmp_path, monkeypatch, pair, f
         with pa.ipc.new_file(path, table.schema) as file:
             file.write_table(table)
     for names, numbers in ((["a.x"], [1.0]), (["x", "size"], [2.0, 4.0])):
-        records, [keys], _ = open_table(path, ReadOptions(keys=("secret",), selection=Selection.checked(names)))
+        records, [keys], _ = open_table(path, Schema(keys=("secret",), columns=tuple(names)))
         assert records.columns == tuple(names)
         assert np.concatenate([block for block, _ in records.blocks()]).tolist() == [numbers] * ROWS
         assert keys.to_pylist() == [3.0] * ROWS

@@ -11,7 +11,6 @@ from streams import lists, needs, store, store_h5ad
 from dimfree.data import read as read_module
 from dimfree.data.cluster import file_parts
 from dimfree.data.formats import parquet
-from dimfree.data.read_options import ReadOptions
 from dimfree.errors import InvalidFile
 
 dask, pq = needs("dask"), needs("pyarrow.parquet")
@@ -50,7 +49,7 @@ def test_parts_are_the_rows_of_the_file(tmp_path, table, monkeypatch, ending, th
 def test_a_file_is_cut_where_it_can_be_read_from(tmp_path, table):
     def ends(name, threads=2, **options):
         ending = "." + name.partition(".")[2]
-        stream = read_module._STREAMS[ending](store(tmp_path / name, table, **options), ReadOptions(ending=ending))
+        stream = read_module._STREAMS[ending](read_module.File(store(tmp_path / name, table, **options), ending=ending))
         return file_parts._ends(stream, threads)
 
     assert ends("t.npy") == [0, 63, 126, 189, 252, 315, 378, 441, 500]

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import dimfree
 from dimfree.cli import app
 from dimfree.data import read as read_module
-from dimfree.data.formats.csv import CsvStream
-from dimfree.data.formats.file_stream import FileStream, rows_at_once
+from dimfree.data.formats.cells import CsvStream
+from dimfree.data.formats.file_stream import File, FileStream, rows_at_once
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.read_public import read_covariance
 from dimfree.data.records import Records
@@ -131,7 +131,7 @@ def test_a_chunk_that_is_written_anew(tmp_path, table, within):
 def test_a_file_that_shrinks_within_a_pass(tmp_path, kind):
     big = np.random.default_rng(0).standard_normal((20000, 4))
     path = store(tmp_path / ("t.npy" if kind is NpyStream else "t.csv"), big)
-    blocks = kind(path).row_blocks(10)
+    blocks = kind(File(path, ending=path.suffix)).row_blocks(10)
     next(blocks)
     shortened(path)
     assert str(path) in refusal_of(lambda: list(blocks))
@@ -157,7 +157,7 @@ def test_another_file_in_the_place_of_an_array_for_a_while(tmp_path):
     """There and back within a pass: every block is of the file that was opened."""
     path, table = tmp_path / "t.npy", np.random.default_rng(0).standard_normal((500, 4))
     np.save(path, table)
-    records, seen = Records(NpyStream(path), None), []
+    records, seen = Records(NpyStream(File(path)), None), []
 
     def meddle(rows, among):
         seen.append(len(rows))

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from streams import needs
 
 from dimfree.data import read as read_module
-from dimfree.data.formats import csv_arrow
+from dimfree.data.formats import cells
 from dimfree.data.read import open_table, read_table
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.schema import Schema
 from dimfree.errors import InvalidFile
 
 NAN = np.nan
@@ -39,8 +39,8 @@ def sheet(path, rows):
 @pytest.fixture(params=["loaded", "loaded by arrow", "streamed by arrow", "in parts"])
 def rows_of(request, monkeypatch):
     """The records of a file, NaN where an entry is missing."""
-    monkeypatch.setattr(csv_arrow, "WORTH", 0 if "arrow" in request.param else 2**60)
-    monkeypatch.setattr(csv_arrow, "_PART_BYTES", 5)
+    monkeypatch.setattr(cells, "WORTH", 0 if "arrow" in request.param else 2**60)
+    monkeypatch.setattr(cells, "PART_SIZE", 5)
     monkeypatch.setattr(read_module, "LARGE", 0 if "streamed" in request.param else 2**28)
     monkeypatch.setattr("dimfree.data.cluster.file_parts._PART_ENTRIES", 3)
     workers = 2 if request.param == "in parts" else 0
@@ -123,10 +123,10 @@ def test_rows_below_the_size_that_a_sheet_states_are_read(tmp_path, rows_of, mon
 
 
 def test_a_blank_line_has_no_key(tmp_path):
-    how = ReadOptions(keys=("who",))
+    how = Schema(keys=("who",))
     for worth in (0, 2**60):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(csv_arrow, "WORTH", worth)
+            patch.setattr(cells, "WORTH", worth)
             found, [who], _ = open_table(written(tmp_path / "t.csv", "who,a\nx,1\n\ny,2\n"), how)
         assert who == ["x", None, "y"]
         np.testing.assert_array_equal(found._source, [[1], [NAN], [2]])
@@ -135,14 +135,11 @@ def test_a_blank_line_has_no_key(tmp_path):
 # ------------------------------------------------------------------------------------------------ quotes and line ends
 
 
-def test_many_blank_lines_of_a_wide_file_take_no_memory_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_arrow, "WORTH", 0)
-    path = written(tmp_path / "t.csv", ",".join(f"c{at}" for at in range(300)) + "\n" * 50)
-    for most in (0, 2**26):
-        monkeypatch.setattr(csv_arrow, "_FILLED_BYTES", most)
-        assert np.isnan(read_table(path)._source).all()
-        assert read_table(path).count == 49
-        assert (csv_arrow._fill_blank_lines(b"\n\n1,2\n\n", b",") is None) == (most == 0)
+def test_blank_lines_of_a_wide_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(cells, "WORTH", 0)
+    table = read_table(written(tmp_path / "t.csv", ",".join(f"c{at}" for at in range(300)) + "\n" * 50))
+    assert np.isnan(table._source).all()
+    assert table.count == 49
 
 
 BROKEN = [
@@ -201,7 +198,7 @@ def test_keys_of_two_records_are_never_merged(tmp_path):
     lines = [f"p{at},{at}" for at in range(600)]
     lines[7], lines[8] = '"p7,7', 'p8",8'
     with pytest.raises(InvalidFile, match="closed in the same line"):
-        open_table(written(tmp_path / "t.csv", "\n".join(["who,a", *lines, ""])), ReadOptions(keys=("who",)))
+        open_table(written(tmp_path / "t.csv", "\n".join(["who,a", *lines, ""])), Schema(keys=("who",)))
 
 
 line = st.lists(
@@ -216,8 +213,8 @@ line = st.lists(
 @given(lines=st.lists(line, max_size=4), header=st.sampled_from(["a\n", "a,b\n", "k,a,b\n"]))
 @pytest.mark.parametrize("by_arrow", [False, True])
 def test_a_record_is_a_function_of_its_own_line(tmp_path, monkeypatch, by_arrow, lines, header):
-    monkeypatch.setattr(csv_arrow, "WORTH", 0 if by_arrow else 2**60)
-    how = ReadOptions(keys=("k",) if header.startswith("k") else ())
+    monkeypatch.setattr(cells, "WORTH", 0 if by_arrow else 2**60)
+    how = Schema(keys=("k",) if header.startswith("k") else ())
 
     def read(*some):
         try:
@@ -263,6 +260,6 @@ def test_a_lone_carriage_return_ends_no_line_of_a_jsonl(tmp_path, rows_of):
 
 def test_keys_that_no_line_has(tmp_path):
     path = written(tmp_path / "t.jsonl", '{"a": 1}\n\n')
-    how = ReadOptions(keys=("who",), selection=read_module.Selection.checked(["a"]))
+    how = Schema(keys=("who",), columns=("a",))
     found, [who], _ = open_table(path, how)
     assert (found._source[0].tolist(), who) == ([1], [None, None])

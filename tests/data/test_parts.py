@@ -8,7 +8,7 @@ from streams import needs, wide
 
 from dimfree.data import read as read_module
 from dimfree.data.read import open_table, read_table
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.schema import Schema
 from dimfree.errors import InvalidFile
 
 SECRET = 271828.25
@@ -53,7 +53,7 @@ def test_columns_of_keys(tmp_path):
     place.mkdir()
     for at in range(2):
         pq.write_table(pa.table({"who": [f"p{at}", "q"], "x": [1.0 + at, 2.0]}), place / f"{at}.parquet")
-    records, [who], _ = open_table(place, ReadOptions(keys=("who",)))
+    records, [who], _ = open_table(place, Schema(keys=("who",)))
     assert who.to_pylist() == ["p0", "q", "p1", "q"]
     np.testing.assert_array_equal(rows_of(records), [[1], [2], [2], [2]])
 

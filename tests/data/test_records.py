@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 from streams import RecordedStream
 
 from dimfree.data import records as records_module
+from dimfree.data.formats.file_stream import File
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.people.keys import open_keys
 from dimfree.data.people.person_records import person_records
@@ -385,7 +386,7 @@ def test_rows_are_known_to_be_valid_only_after_they_were_looked_at(form):
 
 def test_rows_of_a_file_that_must_stay_as_it_is_are_known_to_be_valid(tmp_path):
     np.save(tmp_path / "t.npy", np.eye(6, 2))
-    records = Records(NpyStream(tmp_path / "t.npy"), None)
+    records = Records(NpyStream(File(tmp_path / "t.npy")), None)
     assert not records.known_valid
     require_valid(records, "raise")
     assert records.streams

@@ -169,6 +169,6 @@ def test_a_bad_line_behind_a_bad_cell_is_not_what_is_said(tmp_path):
 
 
 def test_a_large_file_is_not_read_to_its_end_for_the_error(tmp_path, monkeypatch):
-    monkeypatch.setattr("dimfree.data.formats.row_stream._PART_ENTRIES", 8)
+    monkeypatch.setattr("dimfree.data.formats.cells.PART_ENTRIES", 8)
     (tmp_path / "t.csv").write_text("a,b\n" + "x-secret,1\n" * 4 + "1,2\n" * 100 + "1,2,3\n")
     assert "column 'a' holds" in error_of(lambda: dimfree.read_table(tmp_path / "t.csv"))

@@ -8,14 +8,14 @@ from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.data.formats.bounded import Bounds
+    from dimfree.data.bounds import Bounds
 
 _SHOWN = 8  # columns on the card
 
 
 def checked_bounds(path: Path, given: object) -> "Bounds":
     """The bounds in a schema file; an error names the file and what is wrong in it."""
-    from dimfree.data.formats.bounded import Bounds
+    from dimfree.data.bounds import Bounds
 
     try:
         return Bounds.checked(given)

@@ -59,7 +59,7 @@ def release_one(task: MeanTask, given: Mapping[str, Any]) -> None:
             if task.covariance is not None:
                 matrix = read_covariance(task.covariance, records.columns)
             axes = read_basis_option(task.basis, task.basis_path, records)
-            chosen, bounds = not task.table.how.selection.is_all, task.table.bounds(records.columns)
+            chosen, bounds = not task.table.how.is_all, task.table.bounds(records.columns)
             public = read_public_shape(task.shape_from, records.columns, chosen=chosen, bounds=bounds)
         task.table.confirm(table)
         with passing("Releasing"):

@@ -8,7 +8,7 @@ from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.data.formats.bounded import Bounds
+    from dimfree.data.bounds import Bounds
     from dimfree.shapes import Shape
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dimfree.data.formats.bounded import Bounds
+    from dimfree.data.bounds import Bounds
     from dimfree.data.read import Opened
-    from dimfree.data.read_options import ReadOptions
+    from dimfree.data.schema import Schema
 
 _IN_SCHEMA = ("columns", "exclude", "format", "delimiter", "decimal", "encoding", "scales", "bounds")
 
@@ -31,25 +31,20 @@ class DataOptions:
     data: str
     format: str | None
     yes: bool
-    how: "ReadOptions"
+    how: "Schema"
     scales: Mapping[str, float] = field(default_factory=dict)  # public standard deviations, by name
 
     @classmethod
     def of(cls, data: str, schema: Path | None, yes: bool, **given: str | None) -> "DataOptions":
         """Of the flags; what a flag does not say, the schema file may."""
-        from dimfree.data.columns import Selection
-        from dimfree.data.dialect import Dialect
-        from dimfree.data.formats.bounded import Bounds
-        from dimfree.data.read_options import ReadOptions
+        from dimfree.data.schema import Schema
 
         told = {} if schema is None else read_schema(schema)
         for name, value in given.items():
             if value is not None:
                 told[name] = _listed(f"--{name}", value) if name in ("columns", "exclude") else value
-        dialect = Dialect.checked(told.get("delimiter"), told.get("decimal", "."), told.get("encoding", "utf-8"))
-        selection, bounds = Selection.checked(told.get("columns"), told.get("exclude")), told.get("bounds", Bounds())
-        how = ReadOptions(selection=selection, dialect=dialect, bounds=bounds)
-        return cls(data, told.get("format"), yes, how, told.get("scales", {}))
+        form, scales = told.pop("format", None), told.pop("scales", {})
+        return cls(data, form, yes, Schema.checked(**told), scales)
 
     @property
     def path(self) -> Path:
@@ -100,7 +95,7 @@ class DataOptions:
             yield "check", f"{looks_like(suspects)}, by name or declared type; released as numbers"
 
     def _identifiers(self, table: "Opened") -> list[str]:
-        return self.how.selection.identifiers(table.records.columns, table.texts)
+        return self.how.identifiers(table.records.columns, table.texts)
 
 
 def confirmed(question: str) -> bool:

@@ -37,6 +37,18 @@ def boundary(reword: Callable[[BaseException], DimfreeError]) -> Iterator[None]:
         raise_alone(_replaced(error, reword))
 
 
+def attempt(read: Callable[[], Any], other: Any = None) -> Any:
+    """Return what `read` returns, or `other` where it raises: an error that may quote an entry is dropped."""
+    try:
+        return read()
+    except MemoryError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
+            raise
+        return other
+
+
 def by_steps(items: Iterator[Item], each: Callable[[], AbstractContextManager[None]]) -> Iterator[Item]:
     """The items, each fetched inside a boundary of its own: none is open while the caller works on an item."""
     while True:

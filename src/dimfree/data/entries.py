@@ -1,47 +1,92 @@
-"""Entries of a table that is no array of numbers, each read by itself: what one of them is changes no other."""
+"""The one parser of cells and entries: each is read separately, so that what one of them is changes no other."""
 
 import math
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from functools import partial
 from numbers import Complex, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._validate.column_names import MISSING
+from dimfree.data.boundary import attempt
+
 TRUTH = {"true": 1.0, "false": 0.0}  # readers make truth of such a column, and text if another entry is neither
+NO_KEY = MISSING | {"nan"}  # words of a cell that holds nothing
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")  # a whole number to Arrow's reader of .csv files
+
+Arrow: TypeAlias = Any  # a column; Arrow ships no types
+
+
+def number(cell: str, decimal: str = ".") -> float | None:
+    """Return the number in a cell, NaN where it is missing, 1 or 0 for true or false; None for anything else."""
+    try:
+        if decimal == ".":
+            return float(cell)
+        if "." not in cell:  # which would be a thousands separator
+            return float(cell.replace(",", "."))
+    except ValueError:
+        pass
+    word = cell.strip().lower()
+    return math.nan if word in MISSING else TRUTH.get(word)
+
+
+def key_of(cell: str | None) -> str | None:
+    """Return the key in a cell of text, None where it holds none."""
+    return None if cell is None or cell.strip().lower() in NO_KEY else cell.strip()
+
+
+def text_floats(column: Arrow, decimal: str = ".") -> Arrow:
+    """Return the numbers in a column of text; None where a cell holds something else.
+
+    Arrow converts a whole column where it can; both round correctly, so that the bits are those of `number`.
+    """
+    import pyarrow
+
+    found = attempt(partial(_cast, column, decimal))
+    if found is not None:
+        return found
+    cells = listed(column, lambda whole: whole.to_pylist(), lambda whole, row: whole[row].as_py(), "\ufffd")
+    numbers = [math.nan if cell is None else number(cell, decimal) for cell in cells]
+    return None if None in numbers else pyarrow.array(numbers, pyarrow.float64())
+
+
+def _cast(column: Arrow, decimal: str) -> Arrow:
+    """None where Arrow may have read what is not a number to `number`, such as nan(7)."""
+    from pyarrow import compute, float64
+
+    if decimal == ",":
+        if compute.any(compute.match_substring(column, ".")).as_py():
+            return None
+        column = compute.replace_substring(column, ",", ".")
+    found = compute.ascii_trim_whitespace(column).cast(float64())
+    return None if compute.any(compute.is_nan(found)).as_py() else found
 
 
 def floats_of(entries: Iterable[object]) -> NDArray[np.float64]:
-    """The numbers that entries are, or that their text reads as; NaN for every other entry."""
+    """Return the numbers that entries are, or that their text reads as; NaN for every other entry."""
     return np.fromiter(map(_float_of, entries), dtype=np.float64)
 
 
 def listed(
     column: Any, everything: Callable[[Any], Any], one: Callable[[Any, int], Any], other: Any = None
 ) -> list[Any]:
-    """The entries of a column of another library.
+    """Return the entries of a column of another library.
 
     Where one of them cannot be read, such as text that is not UTF-8, `other` stands for it and the rest is read one by
     one.
     """
-    try:
-        return list(everything(column))
-    except Exception:  # noqa: BLE001 - it may quote the entry
-        return [_read_one(column, row, one, other) for row in range(len(column))]
-
-
-def _read_one(column: Any, row: int, one: Callable[[Any, int], Any], other: Any) -> Any:
-    try:
-        return one(column, row)
-    except Exception:  # noqa: BLE001 - it may quote the entry
-        return other
+    found = attempt(lambda: list(everything(column)))
+    if found is None:
+        return [attempt(partial(one, column, row), other) for row in range(len(column))]
+    return found
 
 
 def are_numbers(entries: Iterable[object]) -> bool:
-    """Whether every entry is a real number or missing."""
+    """Return whether every entry is a real number or missing."""
     return all(entry is None or isinstance(entry, Real) for entry in entries)
 
 
@@ -50,38 +95,32 @@ def _float_of(entry: object) -> float:
         if isinstance(entry, Complex | np.bool_):  # every real number, too; NumPy's truth is none of Python's numbers
             return float(entry.real) if entry.imag == 0 else math.nan
         if isinstance(entry, str | bytes):
-            return _read(entry if isinstance(entry, str) else entry.decode())
-        return float(entry) if isinstance(entry, Decimal) else _held_by(entry)
-    except (ArithmeticError, LookupError, TypeError, ValueError):  # beyond the range of floats, or no number
+            return _text_float(entry if isinstance(entry, str) else entry.decode())
+        return float(entry) if isinstance(entry, Decimal) else _array_float(entry)
+    except (ArithmeticError, TypeError, ValueError):  # beyond the range of floats, or not a number
         return math.nan
 
 
-def _held_by(entry: object) -> float:
+def _text_float(text: str) -> float:
+    """The number that a reader of tables would see in this text, had it seen the text alone."""
+    found = number(text)
+    found = read_hexadecimal(text.strip()) if found is None else found
+    return math.nan if found is None else float(found)
+
+
+def _array_float(entry: object) -> float:
     """The number in an array without dimensions, or in what NumPy reads as one; NaN for anything else.
 
     In a list of nothing but numbers NumPy takes such an entry for its number, so that it must be one in every list.
     """
-    try:
-        array = np.asanyarray(entry)  # keeps a mask
-    except Exception:  # noqa: BLE001 - it may quote an entry
-        return math.nan
-    held = array[()] if array.ndim == 0 and array.dtype.kind in "biuf" else None
+    array = attempt(lambda: np.asanyarray(entry))  # keeps a mask
+    held = array[()] if array is not None and array.ndim == 0 and array.dtype.kind in "biuf" else None
     return float(held) if isinstance(held, np.generic) else math.nan
 
 
-def _read(text: str) -> float:
-    """The number that a reader of tables would see in this text, had it seen the text alone."""
-    try:
-        return float(text)
-    except ValueError:
-        plain = text.strip()
-        number = read_hexadecimal(plain)
-        return TRUTH[plain.lower()] if number is None else float(number)
-
-
 def read_hexadecimal(text: str) -> int | None:
-    """The whole number in text such as 0x1F, as 64 bits with a sign hold it, which is how Arrow reads it."""
+    """Return the whole number in text such as 0x1F, as 64 bits with a sign hold it, which is how Arrow reads it."""
     if not _HEXADECIMAL.fullmatch(text):
         return None
-    number = int(text, 16)
-    return number - 2**64 if number >= 2**63 else number
+    found = int(text, 16)
+    return found - 2**64 if found >= 2**63 else found

@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 from dimfree._validate import check_choice, check_path
 from dimfree.data.boundary import boundary
 from dimfree.data.endings import SOURCES, PathLike, known_ending
-from dimfree.data.formats.file_stream import FilePath, reading, require
-from dimfree.data.formats.held import Held
+from dimfree.data.formats.file_stream import FilePath, Held, reading, require
 from dimfree.data.formats.parts import is_parts
 from dimfree.errors import DimfreeError, InvalidFile, OutOfMemory, raise_alone
 

@@ -5,40 +5,37 @@ bit. A file that cannot be used raises an error that names the path and the sche
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from dimfree._validate import check_count
-from dimfree.data.columns import Selection, warn_of_identifiers
+from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.convert import Source
-from dimfree.data.dialect import Dialect
 from dimfree.data.endings import NAMED, TEXTS, PathLike
 from dimfree.data.formats.arrays import read_npy, read_npz
 from dimfree.data.formats.arrow_ipc import IpcStream
-from dimfree.data.formats.bounded import BoundedStream, Bounds, Limits
-from dimfree.data.formats.csv import CsvStream
-from dimfree.data.formats.file_stream import CHANGED, FilePath, StoredFile, reading
+from dimfree.data.formats.cells import CsvStream, JsonlStream, XlsxStream
+from dimfree.data.formats.file_stream import CHANGED, File, FilePath, Held, StoredFile, reading
 from dimfree.data.formats.h5ad import open_h5ad
-from dimfree.data.formats.held import Held
-from dimfree.data.formats.jsonl import JsonlStream
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.formats.parquet import ParquetStream
 from dimfree.data.formats.parts import PartsStream
-from dimfree.data.formats.row_stream import RowStream
-from dimfree.data.formats.xlsx import XlsxStream
 from dimfree.data.formats.zarr import ZarrStream
 from dimfree.data.locate import PARTS, located
-from dimfree.data.read_options import ReadOptions
 from dimfree.data.records import Records, as_records
+from dimfree.data.schema import Schema
 from dimfree.data.stream import SparseStream, Stream
 from dimfree.errors import InvalidFile, raise_alone
 
 LARGE = 2**28  # bytes as float64; a larger table is read again on every pass
 
 Keyed: TypeAlias = Any  # a column of keys: a list of text, or an Arrow column (which ships no types)
-Seals: TypeAlias = tuple[tuple[int, ...], ...]
+Seals: TypeAlias = tuple[tuple[int, ...], ...]  # they are different if a file has changed
 Content = TypeVar("Content")
+
+_FOLDERS = (".zarr", PARTS)
+_JUDGED_ROWS = 2**12  # read at a time
 
 
 class Opened(NamedTuple):
@@ -49,16 +46,12 @@ class Opened(NamedTuple):
     texts: tuple[str, ...] = ()  # coordinates that a file with declared types stores as text
 
 
-_FOLDERS = (".zarr", PARTS)
-_NAMELESS = (".npy", ".npz", ".zarr")
-
-
 def read_table(
     path: PathLike,
     *,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
+    bounds: Mapping[str | int, tuple[float, float]] | None = None,
     format: str | None = None,  # noqa: A002 - what everybody calls it
     delimiter: str | None = None,
     decimal: str = ".",
@@ -126,52 +119,35 @@ def read_table(
     >>> records = read_table("study.csv", exclude=["patient_id"])  # doctest: +SKIP
     >>> release_mean(records, epsilon=1, delta=1e-6)  # doctest: +SKIP
     """
-    selection = Selection.checked(columns, exclude)
-    dialect = Dialect.checked(delimiter, decimal, encoding)
-    how = ReadOptions(selection=selection, dialect=dialect, bounds=Bounds.checked(bounds))
-    table = Table(File.at(path, how, format, workers))
-    warn_of_identifiers(table.columns, selection, table.texts)
+    schema = Schema.checked(columns, exclude, bounds=bounds, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    table = Table(_file(path, schema, format, workers))
+    warn_of_identifiers(table.columns, schema, table.texts)
     return table
 
 
-def open_path(path: PathLike, selection: Selection, keys: Sequence[str]) -> "Table":
+def open_path(path: PathLike, schema: Schema, keys: Sequence[str]) -> "Table":
     """Read the file that a release was given by its path, with the columns that its arguments name."""
-    table = Table(File.at(path, ReadOptions(selection=selection, keys=tuple(dict.fromkeys(keys)))))
-    warn_of_identifiers(table.columns, selection, table.texts, stacklevel=6)
+    table = Table(_file(path, Schema().then(schema, keys)))
+    warn_of_identifiers(table.columns, schema, table.texts, stacklevel=6)
     return table
 
 
-def open_table(
-    path: PathLike, how: ReadOptions = ReadOptions(), *, form: str | None = None, workers: int = 0
-) -> Opened:
-    """The coordinates of a file, and its columns of keys.
+def open_table(path: PathLike, schema: Schema = Schema(), *, form: str | None = None, workers: int = 0) -> Opened:
+    """Open the coordinates of a file, and its columns of keys.
 
     Cells of keys in files without declared types are text without the spaces around them; an empty one, and one that
     reads na, null, none or nan, is None. In other formats a column keeps its type. `open_keys` and `labelled` judge
-    each entry by itself, in a form that does not depend on the type.
+    each entry separately, in a form that does not depend on the type.
     """
-    return File.at(path, how, form, workers).opened()[0]
+    return _opened(_file(path, schema, form, workers))[0]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class File:
-    """Where a table is and how it is read: public, but for the content of a file in memory."""
-
-    place: FilePath
-    how: ReadOptions
-    workers: int
-
-    @classmethod
-    def at(cls, path: PathLike, how: ReadOptions, form: str | None = None, workers: int = 0) -> "File":
-        """Locate the file; standard input and an address are fetched, once."""
-        workers = check_count("workers", workers, least=0)
-        place, ending = located(path, form)
-        most = float("inf") if isinstance(place, Held) else 0 if workers else LARGE
-        return cls(place, replace(how, ending=ending, most_bytes=most), workers)
-
-    def opened(self) -> tuple[Opened, Seals]:
-        """Read the table; the seals are different if the file has changed."""
-        return guarded(self.place, self.how.ending, lambda: _opened(self.place, self.how, self.workers))
+def _file(path: PathLike, schema: Schema, form: str | None = None, workers: int = 0) -> File:
+    """Locate the file; standard input and an address are fetched, once."""
+    workers = check_count("workers", workers, least=0)
+    place, ending = located(path, form)
+    most = float("inf") if isinstance(place, Held) else 0 if workers else LARGE
+    return File(place, schema, ending, most, workers)
 
 
 class Table(Records):
@@ -184,118 +160,81 @@ class Table(Records):
     __slots__ = ("_file", "_keys", "_seals", "texts")
 
     def __init__(self, file: File) -> None:
-        found, self._seals = file.opened()
-        super().__init__(found.records._source, found.records.columns)
-        self._within = found.records.bounds
-        self._file, self._keys, self.texts = file, found.keys, found.texts
+        (found, self._keys, self.texts), self._seals = _opened(file)
+        super().__init__(found._source, found.columns)
+        self._limits, self._bounds, self._file = found._limits, found.bounds, file
 
-    def select(self, selection: Selection, keys: Sequence[str] = ()) -> "Table":
+    def select(self, schema: Schema, keys: Sequence[str] = ()) -> "Table":
         """Choose coordinates from those of this table, and columns of keys from the file. PRIVATE."""
-        how, names = self._file.how, self.columns
-        if not selection.is_all:  # an error by the names of this table
-            every = None if names is None else (*names, *(key for key in keys if key not in names))
-            selection.places(every, [at for at, name in enumerate(every or ()) if name in keys])
-        keys = tuple(dict.fromkeys((*how.keys, *keys)))
-        again = replace(self._file, how=replace(how, keys=keys, selection=how.selection.then(selection)))
-        if again.how == how:
+        if not schema.is_all:  # an error by the names of this table
+            every = None if self.columns is None else (*self.columns, *(key for key in keys if key not in self.columns))
+            schema.places(every, [at for at, name in enumerate(every or ()) if name in keys])
+        again = replace(self._file, schema=self._file.schema.then(schema, keys))
+        if again.schema == self._file.schema:
             return self
         table = Table(again)
         if table._seals != self._seals:
-            raise InvalidFile(f"{again.place} cannot be used: {CHANGED}")
+            raise InvalidFile(f"{again.path} cannot be used: {CHANGED}")
         return table
 
     def key(self, name: str) -> Keyed:
-        """A column of keys that was selected. PRIVATE."""
-        return self._keys[self._file.how.keys.index(name)]
+        """Return a column of keys that was selected. PRIVATE."""
+        return self._keys[self._file.schema.keys.index(name)]
 
 
-def _opened(path: FilePath, how: ReadOptions, workers: int) -> tuple[Opened, Seals]:
-    _check_options(path, how)
-    if workers and (how.ending == ".npz" or isinstance(path, Held)):
+def _opened(file: File) -> tuple[Opened, Seals]:
+    return guarded(file.path, file.ending, lambda: _read(file))
+
+
+def _read(file: File) -> tuple[Opened, Seals]:
+    path, schema, ending = file.path, file.schema, file.ending
+    _check_options(schema, ending)
+    if file.workers and (ending == ".npz" or isinstance(path, Held)):
         raise InvalidFile("it cannot be read in parts: use .npy, .parquet or .zarr, or leave the scheduler out.")
-    if how.ending == ".npz":
-        return Opened(as_records(read_npz(path, "X", (2,))), []), ()
-    if how.ending == ".npy" and not workers and (isinstance(path, Held) or path.stat().st_size <= LARGE):
-        return Opened(as_records(read_npy(path)), []), ()
-    stream = _STREAMS[how.ending](path, how)
-    limits = _limits(stream, how)
-    source = _in_parts(stream, workers, limits) if workers else _within(_small_whole(stream, how.most_bytes), limits)
-    columns = [stream.keys(key) for key in how.keys]
-    for part in _stored(stream) if columns else ():  # keys are another pass: of the same file
+    if ending == ".npz":
+        return Opened(as_records(read_npz(path, "X", (2,)), bounds=schema.bounds), []), ()
+    if ending == ".npy" and not file.workers and (isinstance(path, Held) or path.stat().st_size <= LARGE):
+        return Opened(as_records(read_npy(path), bounds=schema.bounds), []), ()
+    stream = _STREAMS[ending](file)
+    if stream.names is not None or stream.columns is None:
+        schema.bounds.require_columns(stream.names if stream.columns else None)
+    source = _source(stream, file)
+    stored = [part for part in getattr(stream, "parts", [stream]) if isinstance(part, StoredFile)]
+    columns = [stream.keys(key) for key in schema.keys]
+    for part in stored if columns else ():  # keys are another pass: of the same file
         part.require_same()
     records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
-    bounds = how.bounds.among(stream.columns)
-    return Opened(records.within(bounds if bounds.ends else None), columns, _texts(stream)), _seals(stream)
+    return Opened(records.clipped(schema.bounds), columns, stream.texts), tuple(part._seal for part in stored)
 
 
-def _seals(stream: Any) -> Seals:
-    """What each part of a file looked like when it was opened."""
-    return tuple(part._seal for part in _stored(stream))
-
-
-def _stored(stream: Any) -> list[StoredFile]:
-    return [part for part in getattr(stream, "parts", [stream]) if isinstance(part, StoredFile)]
-
-
-def _texts(stream: Any) -> tuple[str, ...]:
-    return stream.layout.texts if hasattr(stream, "layout") else ()
-
-
-def _limits(stream: Any, how: ReadOptions) -> Limits | None:
-    """What holds the entries of this table within public bounds; None where nothing does."""
-    if how.bounds.ends and isinstance(stream, SparseStream):
-        raise InvalidFile("its rows are sparse, and bounds are for dense tables: write X dense, or leave bounds out.")
-    return how.bounds.limits(stream.columns, _names_in(stream, how))
-
-
-def _names_in(stream: Any, how: ReadOptions) -> Sequence[str] | None:
-    """All names in the file; None where lines may have others than were listed."""
-    if isinstance(stream, JsonlStream) and how.selection.columns is not None:
-        return None
-    if isinstance(stream, RowStream):
-        return stream._head.names
-    return stream.layout.schema.names if hasattr(stream, "layout") else stream.columns
-
-
-def _within(source: Source, limits: Limits | None) -> Source:
-    if limits is None:
-        return source
-    return BoundedStream(source, limits) if isinstance(source, Stream) else limits.held(source)
-
-
-def _check_options(path: FilePath, how: ReadOptions) -> None:
-    if how.ending not in (*NAMED, PARTS) and (how.keys or not how.selection.is_all):
+def _check_options(schema: Schema, ending: str) -> None:
+    if ending not in (*NAMED, PARTS) and (schema.keys or not schema.is_all):
         raise InvalidFile(
             "its format has no column names to choose by, expected a path ending in " + " or ".join(NAMED) + ": pass "
             "release_mean a frame or an AnnData instead."
         )
-    if how.ending in _NAMELESS:
-        how.bounds.limits(None, None)
-    told = how.dialect
-    if how.ending not in TEXTS and (told.delimiter is not None or told.decimal != "."):
+    if ending not in TEXTS and (schema.delimiter is not None or schema.decimal != "."):
         raise InvalidFile("delimiter and decimal are for .csv and .tsv files: leave them out.")
-    if how.ending not in TEXTS and not how.ending.startswith(".jsonl") and told.encoding != "utf-8":
+    if ending not in TEXTS and not ending.startswith(".jsonl") and schema.encoding != "utf-8":
         raise InvalidFile("encoding is for .csv, .tsv and .jsonl files: leave it out.")
 
 
-def _in_parts(stream: Stream, workers: int, limits: Limits | None) -> Source:
-    from dimfree.data.cluster.file_parts import in_parts
+def _source(stream: Any, file: File) -> Source:
+    """Return the whole table where it is small, else the stream, or its parts for the workers of a cluster."""
+    if file.workers:
+        from dimfree.data.cluster.file_parts import in_parts
 
-    return in_parts(stream, workers, limits)
-
-
-def _small_whole(stream: Any, most_bytes: float) -> Source:
+        return in_parts(stream, file.workers)
     entries = stream.nnz if isinstance(stream, SparseStream) else stream.shape[0] * stream.shape[1]
-    if 8 * entries <= most_bytes:
+    if 8 * entries <= file.most_bytes:
         return stream.whole()
-    if _texts(stream):
-        for _ in stream.row_blocks(_JUDGED_ROWS):  # what is not a number is an error now, before anything is spent
-            pass
+    for _ in stream.row_blocks(_JUDGED_ROWS) if stream.texts else ():
+        pass  # what is not a number is an error now, before anything is spent
     return stream
 
 
 def guarded(path: FilePath, ending: str, read: Callable[[], Content]) -> Content:
-    """The content of a file, or an error of one sentence."""
+    """Return the content of a file, or raise an error of one sentence."""
     if isinstance(path, Path) and not (ending == PARTS and not path.is_dir()):
         _check_there(path, ending in _FOLDERS)
     try:
@@ -313,14 +252,9 @@ def _check_there(path: Path, folder: bool) -> None:
         raise InvalidFile(f"{path} is {is_}: pass the path of a {pass_}.")
 
 
-_JUDGED_ROWS = 2**12  # read at a time
-
-_STREAMS: dict[str, Callable[[Any, ReadOptions], Any]] = {
-    ".npy": lambda path, how: NpyStream(path),
-    ".csv": CsvStream,
-    ".csv.gz": CsvStream,
-    ".tsv": CsvStream,
-    ".tsv.gz": CsvStream,
+_STREAMS: dict[str, Callable[[File], Any]] = {
+    ".npy": NpyStream,
+    **dict.fromkeys(TEXTS, CsvStream),
     ".jsonl": JsonlStream,
     ".jsonl.gz": JsonlStream,
     ".xlsx": XlsxStream,
@@ -328,6 +262,6 @@ _STREAMS: dict[str, Callable[[Any, ReadOptions], Any]] = {
     PARTS: PartsStream,
     ".arrow": IpcStream,
     ".feather": IpcStream,
-    ".zarr": lambda path, how: ZarrStream(path),
-    ".h5ad": lambda path, how: open_h5ad(path),
+    ".zarr": ZarrStream,
+    ".h5ad": open_h5ad,
 }

@@ -11,10 +11,10 @@ from dimfree._validate import check_same_columns
 from dimfree.data.convert_arrow import from_arrow
 from dimfree.data.endings import TABLES, PathLike, known_ending, require_pyarrow
 from dimfree.data.formats.arrays import read_npy, read_npz
-from dimfree.data.formats.csv import CsvStream
+from dimfree.data.formats.cells import CsvStream
+from dimfree.data.formats.file_stream import File
 from dimfree.data.formats.parquet import opened
 from dimfree.data.read import guarded
-from dimfree.data.read_options import ReadOptions
 from dimfree.errors import InvalidFile
 
 
@@ -57,7 +57,7 @@ def _load(path: Path, name: str, ranks: tuple[int, ...]) -> tuple[Any, tuple[str
     if ending == ".npz":
         return read_npz(path, name, ranks), None
     if ending == ".csv":
-        stream = CsvStream(path, ReadOptions(ending=ending, most_bytes=float("inf")))
+        stream = CsvStream(File(path, ending=ending, most_bytes=float("inf")))
         return stream.whole(), stream.columns
     require_pyarrow()
     with opened(path) as file:

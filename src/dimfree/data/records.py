@@ -3,7 +3,7 @@
 No error, repr or pickle shows a value of the table or its number of rows.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
@@ -14,8 +14,8 @@ from dimfree._validate import check_choice
 from dimfree.data import sparse
 from dimfree.data.blocks import Mask, Rows, SparseRows, densely, float_squares, gathered
 from dimfree.data.boundary import boundary
+from dimfree.data.bounds import Bounds, Limits
 from dimfree.data.convert import ONE_ROW_EACH, Source, source_of
-from dimfree.data.formats.bounded import Bounds
 from dimfree.data.gpu.device import Place, block_rows, lies_at
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.stream import SparseStream, Stream, pieces, row_bounds
@@ -39,7 +39,7 @@ class Records:
     A row with a non-finite entry is invalid: `blocks` masks it and returns zeros for it.
     """
 
-    __slots__ = ("_columns", "_copy", "_known_valid", "_place", "_source", "_within")
+    __slots__ = ("_bounds", "_columns", "_copy", "_known_valid", "_limits", "_place", "_source")
 
     def __init__(self, source: Source, columns: tuple[str, ...] | None, place: Place | None = None) -> None:
         self._source = source
@@ -47,7 +47,8 @@ class Records:
         self._place = place
         self._copy: DeviceRows | None = source if isinstance(source, DeviceRows) else None
         self._known_valid = False
-        self._within: Bounds | None = None
+        self._bounds: Bounds | None = None
+        self._limits: Limits | None = None  # what clips the blocks of a stream
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -55,8 +56,8 @@ class Records:
 
     @property
     def bounds(self) -> Bounds | None:
-        """The public bounds that the entries were held within as they were read, if any; a release states them."""
-        return self._within
+        """The public bounds to which entries were clipped as they were read, if any; a release states them."""
+        return self._bounds
 
     @property
     def dimension(self) -> int:
@@ -94,11 +95,27 @@ class Records:
         return self._like(self._source, place)
 
     def within(self, bounds: Bounds | None) -> "Records":
-        """The same table, whose entries were held within these public bounds; None: in none."""
+        """The same table, made of entries that were clipped to these public bounds; None: to none."""
         if bounds is None:
             return self
         records = self._like(self._source, self._place)
-        records._within = bounds
+        records._bounds = bounds
+        return records
+
+    def clipped(self, bounds: Bounds) -> "Records":
+        """The table with each entry beyond public bounds at the bound: a copy, or for a stream, block by block."""
+        names: Sequence[str | int] = range(self.dimension) if self._columns is None else self._columns
+        limits = bounds.limits(self._columns, self.dimension)
+        if limits is None:
+            return self
+        both = (self._bounds or Bounds()).within(bounds).among(names)
+        records = self.within(both)
+        if not self.streams:
+            records._source, records._copy = limits.clip(self._source), None
+            return records
+        records._limits = both.limits(self._columns, self.dimension)
+        if self.is_sparse:
+            limits.require_zero()
         return records
 
     def where_it_lies(self) -> "Records":
@@ -155,9 +172,9 @@ class Records:
         one. It must not hold Records.
         """
         if hasattr(self._source, "mapped"):
-            return iter(self._source.mapped(partial(_on_dense, work), rows, among, merge))
+            return iter(self._source.mapped(partial(_on_dense, work, self._limits), rows, among, merge))
         if self.place is None and hasattr(self._source, "worked"):
-            return iter(self._source.worked(partial(_on_dense, work), rows, among, threads))
+            return iter(self._source.worked(partial(_on_dense, work, self._limits), rows, among, threads))
         blocks: Iterator[Rows] = self.stored_blocks() if self.is_sparse else self._unmasked(rows)
         if self.place is not None:
             blocks, threads = self.placed_blocks(self.place, rows), min(threads, 2)  # one on its way, one worked on
@@ -195,15 +212,18 @@ class Records:
 
     def chosen(self, rows: Mask) -> "Records":
         """Some of the rows, as a table of its own. Which ones is for the caller to keep private."""
-        if rows.all():
-            return self
-        some = self._source.chosen(rows) if self.streams else self._source[np.flatnonzero(rows)]
-        return self._like(some, self._place)
+        return self if rows.all() else self._like(self._some(rows), self._place)
+
+    def _some(self, rows: Mask) -> Source:
+        if not self.streams:
+            return self._source[np.flatnonzero(rows)]
+        some = self._source.chosen(rows)
+        return self._limits.clip(some) if self._limits is not None and sparse.issparse(some) else some
 
     def _like(self, source: Source, place: Place | None) -> "Records":
         """All or some of the rows, known to be valid if they are."""
         records = Records(source, self._columns, place)
-        records._known_valid, records._within = self._known_valid, self._within
+        records._known_valid, records._bounds, records._limits = self._known_valid, self._bounds, self._limits
         return records
 
     @during("drawing a sample")
@@ -212,10 +232,10 @@ class Records:
 
         Dense ones lie in a table with space for `capacity` rows, a public number, and for more only if there are more.
         """
-        some = self._source.chosen(rows) if self.streams else self._source
-        if sparse.issparse(some) or isinstance(some, DeviceRows):
-            return self._like(some if self.streams else some[np.flatnonzero(rows)], self._place)
-        shape, kept = (max(int(rows.sum()), capacity), self.dimension), Records(some, None)._unmasked(None)
+        if self.is_sparse or isinstance(self._source, DeviceRows):
+            return self._like(self._some(rows), self._place)
+        some = self._some(rows) if self.streams else self._source
+        shape, kept = (max(int(rows.sum()), capacity), self.dimension), self._like(some, None)._unmasked(None)
         parts = ((block, np.ones(len(block), np.bool_)) for block in kept) if self.streams else ((some, rows),)
         table = gathered(parts, shape, np.float64 if self.streams else some.dtype)
         table.flags.writeable = False
@@ -223,15 +243,17 @@ class Records:
 
     def _dense_blocks(self, step: int) -> Iterator[Source]:
         if self.streams:
-            return self._source.row_blocks(step)
+            blocks = self._source.row_blocks(step)
+            return blocks if self._limits is None else map(self._limits.clip, blocks)
         return (self._source[start : start + step] for start in range(0, self.count, step))
 
     def _csr_blocks(self) -> Iterator[SparseRows]:
         if self.streams:
-            return map(SparseRows, self._source.csr_blocks(self._bounds()))
-        return (_rows_of(self._source, first, last) for first, last in self._bounds())
+            blocks = self._source.csr_blocks(self._ends())
+            return map(SparseRows, blocks if self._limits is None else map(self._limits.clip, blocks))
+        return (_rows_of(self._source, first, last) for first, last in self._ends())
 
-    def _bounds(self) -> Iterator[tuple[int, int]]:
+    def _ends(self) -> Iterator[tuple[int, int]]:
         # a block costs a row of zeros, too
         return row_bounds(self._source.indptr, max(_SPARSE_BLOCK_ENTRIES, 4 * self.dimension))
 
@@ -269,19 +291,21 @@ def require_valid(records: Records, on_missing: str) -> None:
     records._known_valid = not records.streams or records._source.sealed
 
 
-def as_records(X: object, columns: tuple[str, ...] | None = None, *, on_missing: str = "raise") -> Records:
-    """Records after checks of rank, type, names and width. `columns` names unnamed columns.
+def as_records(
+    X: object, columns: tuple[str, ...] | None = None, *, on_missing: str = "raise", bounds: Bounds = Bounds()
+) -> Records:
+    """Records after checks of rank, type, names and width, clipped to `bounds`. `columns` names unnamed columns.
 
     Under "drop" and "column", where one entry may have decided the type of others, each entry is read by itself, and
     one that is no number is NaN. Under "raise" such a type is an error.
     """
     if isinstance(X, Records):
-        return X
+        return X.clipped(bounds)
     with boundary(lambda _: InvalidRecords(f"The records do not form a table of numbers. {ONE_ROW_EACH}")):
         source, names = source_of(X, lenient=on_missing != "raise")
     if source.shape[1] == 0:
         raise InvalidRecords(f"The table has no columns. {ONE_ROW_EACH}")
-    return Records(source, names or columns)
+    return Records(source, names or columns).clipped(bounds)
 
 
 def plain_table(X: object, on_missing: str = "raise") -> Source:
@@ -289,8 +313,9 @@ def plain_table(X: object, on_missing: str = "raise") -> Source:
 
     For transformers, whose output goes back to the owner of the records. An error still states the schema only.
     """
-    source = as_records(X, on_missing=on_missing)._source
-    return source.whole() if isinstance(source, Stream) else source
+    records = as_records(X, on_missing=on_missing)
+    source = records._source.whole() if records.streams else records._source
+    return source if records._limits is None else records._limits.clip(source)
 
 
 def _dense(rows: Source) -> NDArray[np.float64]:
@@ -337,8 +362,10 @@ def _masked(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], Mask]:
     return block, valid
 
 
-def _on_dense(work: Callable[[Rows, Mask | None], Result], rows: Source, among: Mask | None) -> Result:
-    return work(_dense(rows), among)
+def _on_dense(
+    work: Callable[[Rows, Mask | None], Result], limits: Limits | None, rows: Source, among: Mask | None
+) -> Result:
+    return work(_dense(rows if limits is None else limits.clip(rows)), among)
 
 
 def _rows_of(matrix: Any, first: int, last: int) -> SparseRows:

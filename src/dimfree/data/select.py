@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from dimfree._validate import install_command
 from dimfree.data.boundary import boundary
-from dimfree.data.columns import Selection
+from dimfree.data.schema import Schema
 from dimfree.errors import InvalidParameter, InvalidRecords
 
 _KNOWN = ("pandas", "polars", "pyarrow", "dask", "anndata", "torch", "numpy", "scipy")  # recognised by their own types
@@ -20,7 +20,7 @@ _NO_QUERY = (
 )
 
 
-def selected(X: Any, selection: Selection, keys: Sequence[object] = ()) -> Any:
+def selected(X: Any, schema: Schema, keys: Sequence[object] = ()) -> Any:
     """X in memory with the chosen columns, and with those that `keys` names, in the order of the table.
 
     A path is read. What comes from a file has its columns of keys apart (`Table.key`).
@@ -29,13 +29,13 @@ def selected(X: Any, selection: Selection, keys: Sequence[object] = ()) -> Any:
     if isinstance(X, str | Path):
         from dimfree.data.read import open_path
 
-        return open_path(X, selection, apart)
+        return open_path(X, schema, apart)
     if is_file_table(X):
-        return X.select(selection, apart)
-    if selection.is_all:
+        return X.select(schema, apart)
+    if schema.is_all:
         return collected(X)
     if _is_lazy(X):  # what is not asked for is not fetched
-        return _fetched(lambda: _of_polars(X, selection, apart).collect())
+        return _fetched(lambda: _of_polars(X, schema, apart).collect())
     X = collected(X)
     mark, select = _SELECTORS.get(package_of(X), ("", None))
     if select is None or not hasattr(X, mark):
@@ -43,7 +43,7 @@ def selected(X: Any, selection: Selection, keys: Sequence[object] = ()) -> Any:
             "Expected columns and exclude with a table whose columns have names: of an array pass X[:, [0, 3]] and so "
             "on, of a file read_table(path, columns=[...])."
         )
-    return _fetched(lambda: select(X, selection, apart))
+    return _fetched(lambda: select(X, schema, apart))
 
 
 def is_file_table(X: object) -> bool:
@@ -83,30 +83,30 @@ def _fetched(fetch: Callable[[], Any]) -> Any:
         return fetch()
 
 
-def _places(names: Sequence[str], selection: Selection, keys: Sequence[str]) -> list[int]:
+def _places(names: Sequence[str], schema: Schema, keys: Sequence[str]) -> list[int]:
     """Where the coordinates and the columns of keys stand; a key that is not there is for its own parameter to miss."""
     apart = [place for place, name in enumerate(names) if name in keys]
-    return sorted([*selection.places(names, apart), *apart])
+    return sorted([*schema.places(names, apart), *apart])
 
 
-def _of_pandas(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
-    return X.iloc[:, _places([str(name) for name in X.columns], selection, keys)]
+def _of_pandas(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
+    return X.iloc[:, _places([str(name) for name in X.columns], schema, keys)]
 
 
-def _of_polars(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
+def _of_polars(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
     """Select by position: polars reads the names `*` and `^...$` as patterns."""
     import polars
 
-    return X.select(polars.nth(_places(X.collect_schema().names(), selection, keys)))
+    return X.select(polars.nth(_places(X.collect_schema().names(), schema, keys)))
 
 
-def _of_arrow(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
-    return X.select(_places(X.schema.names, selection, keys))
+def _of_arrow(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
+    return X.select(_places(X.schema.names, schema, keys))
 
 
-def _of_dask(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
+def _of_dask(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
     """Select by label, since Dask has no positions: repeated labels and masks of truth values are refused."""
-    chosen = X.columns[_places([str(name) for name in X.columns], selection, keys)]
+    chosen = X.columns[_places([str(name) for name in X.columns], schema, keys)]
     if not X.columns.is_unique or chosen.inferred_type == "boolean":
         raise InvalidParameter(
             "columns and exclude need a Dask DataFrame whose columns have distinct names that are text: assign such "
@@ -115,9 +115,9 @@ def _of_dask(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
     return X[list(chosen)]
 
 
-def _of_anndata(X: Any, selection: Selection, keys: Sequence[str]) -> Any:
+def _of_anndata(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
     """Keys are columns of `obs`, which stays as it is."""
-    return X[:, selection.places([str(name) for name in X.var_names])]
+    return X[:, schema.places([str(name) for name in X.var_names])]
 
 
 def package_of(value: object) -> str:
@@ -126,7 +126,7 @@ def package_of(value: object) -> str:
     return next((package for package in packages if package in _KNOWN), packages[0])
 
 
-_Selector: TypeAlias = Callable[[Any, Selection, Sequence[str]], Any]
+_Selector: TypeAlias = Callable[[Any, Schema, Sequence[str]], Any]
 
 _SELECTORS: dict[str, tuple[str, _Selector]] = {  # what tells a table, and how to choose from it
     "anndata": ("var_names", _of_anndata),

@@ -1,4 +1,4 @@
-"""Stream: a table that does not fit into memory. Records reads its blocks in order, from the first, on every pass."""
+"""Stream: a source that is read again on every pass. Records reads its blocks in order, from the first."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -16,7 +16,9 @@ class Stream(ABC):
     """Private: a table of real numbers that is read again on every pass and never held completely."""
 
     shape: tuple[int, int]
-    columns: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None  # the names of the coordinates
+    names: tuple[str, ...] | None = None  # of all columns of the source, where they are known
+    texts: tuple[str, ...] = ()  # coordinates that a file with declared types stores as text
     is_sparse: bool = False
     sealed: bool = False  # a pass over rows that have changed since the first is an error
 

@@ -14,9 +14,9 @@ from sklearn.utils.validation import validate_data
 from dimfree._validate import is_word
 from dimfree._validate.column_names import check_names
 from dimfree.data.boundary import boundary
-from dimfree.data.columns import Selection
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, plain_table
+from dimfree.data.schema import Schema
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, raise_alone
 from dimfree.options import Options
@@ -141,7 +141,7 @@ class PrivateMean(BaseEstimator):
         -------
         self
         """
-        selection = Selection.checked(self.columns, self.exclude)
+        selection = Schema.checked(self.columns, self.exclude)
         table, whose = self._persons(open_table(selected(X, selection, (self.unit, unit)), self.on_missing), unit)
         check_schema(self, table)  # names and width only, before any budget is spent
         given = {**self.get_params(deep=False), "unit": whose, **_once_more(table, selection, self.unit)}
@@ -176,7 +176,7 @@ class PrivateMean(BaseEstimator):
         return tags
 
 
-def _once_more(table: Any, selection: Selection, unit: object) -> dict[str, list[str] | None]:
+def _once_more(table: Any, selection: Schema, unit: object) -> dict[str, list[str] | None]:
     """The choice of columns for a table that was chosen already; that of a file is settled, and has warned."""
     return {"columns": None, "exclude": None} if isinstance(table, Records) else selection.once_more(unit)
 

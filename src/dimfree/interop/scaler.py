@@ -10,8 +10,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dimfree._validate import check_flag, is_word
-from dimfree.data.columns import Selection
 from dimfree.data.records import Records, plain_table
+from dimfree.data.schema import Schema
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
 from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table, takes_gaps
@@ -214,7 +214,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
 
     def _table(self, X: Any, unit: Any = None) -> Any:
         """Centring would fill a sparse table, an AnnData's as well."""
-        table = open_table(selected(X, Selection(), (unit,)), self.on_missing)
+        table = open_table(selected(X, Schema(), (unit,)), self.on_missing)
         if self.with_mean and _is_sparse(table):
             raise InvalidParameter("Expected with_mean=False for sparse X, since centring fills it: or X.toarray().")
         return table

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from dimfree.data.cluster.dask_table import DaskTable, Place
 from dimfree.data.cluster.partitions import Form
-from dimfree.data.formats.bounded import Limits
 from dimfree.data.formats.file_stream import CHANGED, FileStream, StoredFile, rows_at_once
 from dimfree.data.formats.h5ad import DenseH5ad
 from dimfree.data.formats.npy import NpyStream
@@ -31,35 +30,30 @@ _BATCH_ENTRIES = 2**20  # of a row group, read at a time
 _PARTS_EACH = 4  # at least, for every thread: the last one to finish keeps the others waiting for less
 
 
-def in_parts(stream: Stream, threads: int, limits: Limits | None = None) -> DaskTable:
-    """The table of a file in parts for so many threads, all of which reach it under the same path.
-
-    With `limits`, a worker holds the entries of its rows within public bounds as it reads them.
-    """
+def in_parts(stream: Stream, threads: int) -> DaskTable:
+    """The table of a file in parts for so many threads, all of which reach it under the same path."""
     if not isinstance(stream, FileStream | PartsStream):
         raise InvalidFile("its rows are sparse, which is read on one machine only: leave the scheduler out.")
     files = stream.parts if isinstance(stream, PartsStream) else [stream]
-    places = [place for file in files for place in _places(file, threads, limits)]
-    dtype = stream.dtype if limits is None else np.dtype(np.float64)
-    return DaskTable(places, Form(stream.shape[1], dtype), stream.columns)
+    places = [place for file in files for place in _places(file, threads)]
+    return DaskTable(places, Form(stream.shape[1], stream.dtype), stream.columns)
 
 
-def _places(stream: FileStream, threads: int, limits: Limits | None) -> list[Place]:
+def _places(stream: FileStream, threads: int) -> list[Place]:
     bounds = pairwise(_ends(stream, threads))
-    return [Place(FilePart(stream, first, last, limits), last - first) for first, last in bounds if first < last]
+    return [Place(FilePart(stream, first, last), last - first) for first, last in bounds if first < last]
 
 
 class FilePart:
     """Private: consecutive rows of a file, read anew whenever they are asked for."""
 
-    def __init__(self, stream: FileStream, first: int, last: int, limits: Limits | None = None) -> None:
-        self._stream, self._first, self._last, self._limits = stream, first, last, limits
+    def __init__(self, stream: FileStream, first: int, last: int) -> None:
+        self._stream, self._first, self._last = stream, first, last
 
     def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:
         stream = _reached(self._stream)
         blocks = stream._checked(_between(stream, self._first, self._last, rows), self._first, self._last)
-        blocks = stream.unchanged(blocks)
-        return blocks if self._limits is None else map(self._limits.held, blocks)
+        return stream.unchanged(blocks)
 
 
 def _reached(stream: FileStream) -> FileStream:

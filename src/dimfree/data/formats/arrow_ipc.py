@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.formats.arrow_rows import SLAB_BYTES, Arrow, Layout
-from dimfree.data.formats.file_stream import FilePath, FileStream, require
-from dimfree.data.formats.held import Held
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.formats.file_stream import File, FilePath, FileStream, Held, require
 
 _READ_BYTES = 2**26  # of the columns read at a time, as far as one column allows
 
@@ -17,15 +15,16 @@ _READ_BYTES = 2**26  # of the columns read at a time, as far as one column allow
 class IpcStream(FileStream):
     """Private: the rows of an Arrow file; columns that are no coordinates are not read."""
 
-    def __init__(self, path: FilePath, how: ReadOptions = ReadOptions()) -> None:
+    def __init__(self, file: File) -> None:
+        path = file.path
         require("pyarrow", path.suffix.lower(), "files")
         super().__init__(path)
-        with _opened(path) as file:
-            self.layout = Layout.of(file.schema, how)
-        with _opened(path, self.layout.places[:1]) as file:
-            count = sum(file.get_batch(place).num_rows for place in range(file.num_record_batches))
-        self.shape = count, self.layout.dimension
-        self.columns, self.dtype = self.layout.names, self.layout.dtype
+        with _opened(path) as ipc:
+            self.layout = layout = Layout.of(ipc.schema, file.schema)
+        with _opened(path, layout.places[:1]) as ipc:
+            count = sum(ipc.get_batch(place).num_rows for place in range(ipc.num_record_batches))
+        self.shape, self.columns, self.dtype = (count, layout.dimension), layout.names, layout.dtype
+        self.names, self.texts = layout.all_names, layout.texts
 
     def keys(self, name: str) -> Arrow:
         """A column of keys."""

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.convert_arrow import check_arrow_columns, check_arrow_names, from_arrow, text_entries
+from dimfree.data.convert_arrow import check_arrow_columns, check_arrow_names, from_arrow
 from dimfree.data.convert_columns import joined
-from dimfree.data.dialect import Dialect
-from dimfree.data.formats.row_stream import not_a_number
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.entries import text_floats
+from dimfree.data.formats.cells import not_a_number
+from dimfree.data.schema import Schema
 from dimfree.data.stream import pieces
 from dimfree.errors import InvalidFile
 
@@ -32,7 +32,7 @@ class Layout:
     leaf_ends: NDArray[np.int64]  # how many columns Parquet counts before each one: a nested column is several
 
     @classmethod
-    def of(cls, schema: Arrow, how: ReadOptions) -> "Layout":
+    def of(cls, schema: Arrow, how: Schema) -> "Layout":
         import pyarrow
 
         (apart, places), types = how.split(schema.names, len(schema)), schema.types
@@ -46,6 +46,10 @@ class Layout:
         dtype = np.dtype(np.float32 if stored == {np.float32} else np.float64)
         ends = np.cumsum([0, *map(_leaf_count, types)])
         return cls(schema, places, names, int(empty.shape[1]), dtype, ends)
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        return tuple(self.schema.names)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -110,15 +114,13 @@ def _with_numbers(part: Arrow, texts: Sequence[str] = ()) -> Arrow:
 
     It names all columns of this part that hold such text, and those among `texts` of which this is not known.
     """
-    import pyarrow
-
     wrong: list[str] = []
     right: list[str] = []
     for at, column in enumerate(part.schema):
         if is_text(column.type):
-            numbers = [Dialect().number(entry or "") for entry in text_entries(part.column(at), other="\ufffd")]
-            (wrong if None in numbers else right).append(column.name)
-            part = part.set_column(at, column.name, pyarrow.array(numbers, pyarrow.float64()))
+            numbers = text_floats(part.column(at))
+            (wrong if numbers is None else right).append(column.name)
+            part = part if numbers is None else part.set_column(at, column.name, numbers)
     if wrong:
         unread = [name for name in texts if name not in {*wrong, *right}]
         raise InvalidFile(not_a_number(wrong) + (f" Also stored as text: {joined(unread)}." if unread else ""))

@@ -8,9 +8,11 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, TypeVar
 
@@ -19,15 +21,47 @@ from numpy.typing import NDArray
 
 from dimfree._validate import install_command
 from dimfree.data.boundary import boundary, by_steps
-from dimfree.data.formats.held import Held
+from dimfree.data.schema import Schema
 from dimfree.data.stream import Stream
 from dimfree.errors import DimfreeError, InvalidFile, InvalidParameter, InvalidRecords
 
-FilePath: TypeAlias = Path | Held  # or a folder
 Block = TypeVar("Block")
 
 _READ_BYTES = 2**25  # read at a time
 _MOST_BYTES = 2**28  # the same, where a file's chunks are larger
+
+
+class Held:
+    """Private: the content of a file in memory (standard input, an address), with the methods of a path that are used.
+
+    Nothing of it is written to a disk.
+    """
+
+    def __init__(self, name: str, ending: str, content: bytes) -> None:
+        self._name, self.suffix, self.content = name, ending, content
+
+    def open(self, mode: str = "rb", buffering: int = -1) -> BinaryIO:
+        return BytesIO(self.content)
+
+    def __str__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<Held: {self._name}>"
+
+
+FilePath: TypeAlias = Path | Held  # or a folder
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class File:
+    """Where a table is and how it is read: public, but for the content of a file in memory."""
+
+    path: FilePath
+    schema: Schema = Schema()
+    ending: str = ""  # the format, such as ".csv.gz"
+    most_bytes: float = 0  # of numbers kept after a first pass; a larger table is read again on every pass
+    workers: int = 0  # threads of a cluster that read it in parts; 0: none
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """.h5ad: the matrix X of an AnnData file, dense or CSR, read by h5py alone; its columns are the names in var."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from dimfree.data import sparse
 from dimfree.data.convert import from_sparse
 from dimfree.data.formats.file_stream import (
     CHANGED,
+    File,
     FilePath,
     FileStream,
     StoredFile,
@@ -24,25 +24,25 @@ from dimfree.data.stream import SparseStream, pieces
 from dimfree.errors import InvalidFile
 
 
-def open_h5ad(path: Path) -> "DenseH5ad | SparseH5ad":
+def open_h5ad(file: File) -> "DenseH5ad | SparseH5ad":
     require("h5py", ".h5ad", "anndata")
-    with _opened(path) as file:
-        if "X" not in file:
+    with _opened(file.path) as stored:
+        if "X" not in stored:
             raise InvalidFile("it has no matrix X, expected one row for each person in X.")
-        dense = hasattr(file["X"], "dtype")
-    return DenseH5ad(path) if dense else SparseH5ad(path)
+        dense = hasattr(stored["X"], "dtype")
+    return DenseH5ad(file.path) if dense else SparseH5ad(file.path)
 
 
 class DenseH5ad(FileStream):
     """Private: the rows of a dense X."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: FilePath) -> None:
         super().__init__(path)
         with _opened(path) as file:
             table = file["X"]
             _check_table((1, *table.shape[1:]), table.dtype)
             self.shape, self.dtype = (int(table.shape[0]), int(table.shape[1])), table.dtype
-            self.columns = _names(file, self.shape[1])
+            self.columns = self.names = _names(file, self.shape[1])
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
         with _opened(self.path) as file:
@@ -57,13 +57,13 @@ class DenseH5ad(FileStream):
 class SparseH5ad(StoredFile, SparseStream):
     """Private: the rows of X as CSR stores them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: FilePath) -> None:
         super().__init__(path)
         with _opened(path) as file:
             group = file["X"]
             self.shape = _sparse_shape(group)
             self.indptr = np.asarray(group["indptr"][:])
-            self.columns = _names(file, self.shape[1])
+            self.columns = self.names = _names(file, self.shape[1])
             _check_pointers(self.indptr, self.shape[0], group)
 
     def csr_blocks(self, bounds: Iterator[tuple[int, int]]) -> Iterator[Any]:

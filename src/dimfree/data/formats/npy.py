@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.blocks import Mask
-from dimfree.data.formats.file_stream import FileStream, reading
+from dimfree.data.formats.file_stream import File, FileStream, reading
 from dimfree.data.records import as_records
 from dimfree.data.stream import pieces
 from dimfree.errors import InvalidFile
@@ -29,9 +28,11 @@ Work: TypeAlias = Callable[[NDArray[Any], Mask | None], Result]
 class NpyStream(FileStream):
     """Private: the rows of an array in a .npy file, all or some."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        header = np.lib.format.open_memmap(path, mode="r")  # refuses a file that is shorter than its header says
+    def __init__(self, file: File) -> None:
+        super().__init__(file.path)
+        header = np.lib.format.open_memmap(
+            str(self.path), mode="r"
+        )  # refuses a file that is shorter than its header says
         as_records(header)  # rank, type and width; no value is looked at
         self.shape, self.dtype = (int(header.shape[0]), int(header.shape[1])), header.dtype
         self._offset, self._by_column = int(header.offset), not header.flags.c_contiguous

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.formats.arrow_rows import Arrow, Layout, one_batch
-from dimfree.data.formats.file_stream import CHANGED, FilePath, FileStream, require
-from dimfree.data.formats.held import Held
-from dimfree.data.read_options import ReadOptions
+from dimfree.data.formats.file_stream import CHANGED, File, FilePath, FileStream, Held, require
 from dimfree.data.stream import Stream, pieces
 from dimfree.errors import InvalidFile
 
@@ -23,16 +21,16 @@ _WIDTH = 64  # columns read at a time; of 64, 512 and 2048 the fastest
 class ParquetStream(FileStream):
     """Private: the rows of a .parquet file; columns that are no coordinates are not read."""
 
-    def __init__(self, path: FilePath, how: ReadOptions = ReadOptions()) -> None:
+    def __init__(self, file: File) -> None:
         require("pyarrow", ".parquet", "files")
-        super().__init__(path)
+        super().__init__(file.path)
         self._among: NDArray[np.bool_] | None = None  # None: all rows
-        with opened(path) as file:
-            self.layout = Layout.of(file.schema_arrow, how)
-            if self.layout.leaf_ends[-1] != len(file.schema):  # else the places of columns are not known
+        with opened(self.path) as parquet:
+            self.layout = Layout.of(parquet.schema_arrow, file.schema)
+            if self.layout.leaf_ends[-1] != len(parquet.schema):  # else the places of columns are not known
                 raise InvalidFile("it has a nested column of an unknown type: write the table without it.")
-            self.shape = int(file.metadata.num_rows), self.layout.dimension
-        self.columns, self.dtype = self.layout.names, self.layout.dtype
+            self.shape = int(parquet.metadata.num_rows), self.layout.dimension
+        self._set(self.layout)
 
     def chosen(self, rows: NDArray[np.bool_]) -> Stream:
         """Of a wide table the other rows are never put together."""
@@ -45,8 +43,12 @@ class ParquetStream(FileStream):
     def sharing(self, layout: Layout) -> "ParquetStream":
         """This file as a part of a table whose schema is kept once, however many parts there are."""
         layout.require(self.layout.schema)
-        self.layout, self.columns = layout, layout.names
+        self._set(layout)
         return self
+
+    def _set(self, layout: Layout) -> None:
+        self.layout, self.columns, self.dtype = layout, layout.names, layout.dtype
+        self.names, self.texts = layout.all_names, layout.texts
 
     @property
     def _narrow(self) -> bool:

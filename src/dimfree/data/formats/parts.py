@@ -6,6 +6,7 @@ changed, added or taken away during a release is an error.
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import replace
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,8 @@ from numpy.typing import NDArray
 
 from dimfree.data.endings import SOURCES, ending_of
 from dimfree.data.formats.arrow_rows import Arrow
-from dimfree.data.formats.file_stream import CHANGED, reading
+from dimfree.data.formats.file_stream import CHANGED, File, reading
 from dimfree.data.formats.parquet import ParquetStream
-from dimfree.data.read_options import ReadOptions
 from dimfree.data.stream import Stream
 from dimfree.errors import InvalidFile
 
@@ -46,16 +46,17 @@ def list_parts(path: Path) -> list[Path]:
 class PartsStream(Stream):
     """Private: the rows of all parts, one after another."""
 
-    def __init__(self, path: Path, how: ReadOptions = ReadOptions()) -> None:
-        self._path, self._files = path, list_parts(path)
+    def __init__(self, file: File) -> None:
+        assert isinstance(file.path, Path)  # a folder or a pattern
+        self._path, self._files = file.path, list_parts(file.path)
         self.parts: list[ParquetStream] = []
-        for file in self._files:
-            with reading(file):
-                part = ParquetStream(file, how)
+        for path in self._files:
+            with reading(path):
+                part = ParquetStream(replace(file, path=path))
                 self.parts.append(part if not self.parts else part.sharing(self.parts[0].layout))
-        self.layout = self.parts[0].layout
-        self.shape = sum(part.shape[0] for part in self.parts), self.layout.dimension
-        self.columns, self.dtype = self.layout.names, self.layout.dtype
+        first = self.parts[0]
+        self.shape = sum(part.shape[0] for part in self.parts), first.shape[1]
+        self.columns, self.dtype, self.names, self.texts = first.columns, first.dtype, first.names, first.texts
 
     def keys(self, name: str) -> Arrow:
         """A column of keys."""

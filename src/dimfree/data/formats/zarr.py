@@ -1,13 +1,12 @@
 """.zarr: a folder that holds one array with 2 dimensions, read some whole chunks at a time where they are small."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.formats.file_stream import CHANGED, FileStream, require, rows_at_once
+from dimfree.data.formats.file_stream import CHANGED, File, FileStream, require, rows_at_once
 from dimfree.data.records import as_records
 from dimfree.data.stream import pieces
 from dimfree.errors import InvalidFile
@@ -20,9 +19,9 @@ class ZarrStream(FileStream):
     all its numbers are this value, so that one record can decide whether it is stored. A lost chunk looks the same.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, file: File) -> None:
         require("zarr", ".zarr", "zarr")
-        super().__init__(path)
+        super().__init__(file.path)
         table = self._array()
         as_records(np.empty((0, *table.shape[1:]), dtype=table.dtype))  # rank, type and width
         self.shape, self.dtype = (int(table.shape[0]), int(table.shape[1])), np.dtype(table.dtype)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dimfree._validate import quoted
 from dimfree.data.boundary import boundary
-from dimfree.data.columns import Selection
 from dimfree.data.entries import listed
+from dimfree.data.schema import Schema
 from dimfree.data.select import package_of
 from dimfree.errors import InvalidParameter, InvalidRecords
 
@@ -37,7 +37,7 @@ def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
             f"{parameter}=frame[{quoted(name)}].compute(), and the frame without that column."
         )
     if package == "dimfree" and hasattr(X, "select"):  # read again if the column was not set apart before
-        table = X.select(Selection(), (name,))
+        table = X.select(Schema(), (name,))
         return table, table.key(name)
     mark, names_of, some, one = _TAKERS.get(package, ("", None, None, None))
     if names_of is None or some is None or one is None or not hasattr(X, mark):

@@ -1,0 +1,400 @@
+"""Files without declared types: .csv, .tsv and .jsonl (also .gz), and .xlsx. A record is a function of its own cells.
+
+The first pass judges every line, so that nothing is spent on a file with a bad one. A small table is kept by it; a
+large one is read again on every later pass. No type is inferred: text becomes numbers by the parser of `entries`.
+"""
+
+import csv
+import json
+import math
+import re
+from abc import abstractmethod
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
+from io import TextIOWrapper
+from itertools import chain, repeat
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._validate.column_names import check_names
+from dimfree.data.boundary import attempt
+from dimfree.data.convert_columns import IF_MISSING, joined, remedies
+from dimfree.data.entries import NO_KEY, key_of, number, text_floats
+from dimfree.data.formats.file_stream import File, FileStream, content, decoding, reading, require
+from dimfree.data.schema import Schema
+from dimfree.data.stream import pieces
+from dimfree.errors import DimfreeError, InvalidFile
+from dimfree.progress import during, heard
+
+Keys: TypeAlias = list[list[str | None]]  # for each column of keys its entries
+Part: TypeAlias = tuple[NDArray[np.float64], Keys]  # consecutive rows
+Cells: TypeAlias = Sequence[str]
+
+WORTH = 2**20  # characters of a file from which on loading Arrow pays
+PART_ENTRIES = 2**18  # cells split by Python at a time
+PART_SIZE = 2**25  # characters read at a time
+_BLOCK_BYTES = 2**20  # of a part, for one thread of Arrow; a line must fit into it
+_COLUMN_BYTES = 2**10  # of a block, at least, for each column: some fifty lines, since a block has its cost
+_MISSING = sorted({form for word in NO_KEY for form in (word, word.upper(), word.title())})
+_BLANK = [""]  # the cells of a blank line
+_BLANK_LINES = re.compile(r"(?:\r*\n)*(?:\r+\Z)?")
+_OTHERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}  # delimiters that are common, as they are typed
+_RAGGED = "its lines differ in their number of cells, expected one cell per column everywhere."
+_BROKEN = (
+    "its cells contain line breaks, or quotes that are not closed in the same line; expected one line per record, with "
+    "a line feed or CRLF at its end. Write line breaks as spaces; in pandas X.replace(r'[\\r\\n]+', ' ', regex=True)."
+)
+
+
+class Head(NamedTuple):
+    """The columns of a file: public."""
+
+    names: tuple[str, ...] | None
+    apart: list[int]  # places of the columns of keys
+    rest: list[int]  # places of the coordinates
+    width: int  # of the file
+    decimal: str
+
+    @classmethod
+    def of(cls, names: Sequence[str] | None, width: int, schema: Schema) -> "Head":
+        return cls(None if names is None else tuple(names), *schema.split(names, width), width, schema.decimal)
+
+    @property
+    def coordinates(self) -> tuple[str, ...] | None:
+        return self.names and tuple(self.names[place] for place in self.rest)
+
+    def require_numbers(self, wrong: Iterable[int]) -> None:
+        """Raise an error that names all coordinates at these places."""
+        if found := [place + 1 if self.names is None else self.names[place] for place in wrong]:
+            raise InvalidFile(not_a_number(found, self.decimal))
+
+    def part(self, rows: Sequence[Cells]) -> Part:
+        """Return numbers and keys of consecutive records."""
+        keys = [[key_of(cells[place]) for cells in rows] for place in self.apart]
+        numbers, wrong = array("d"), set[int]()
+        for cells in rows:
+            own = cells if len(self.rest) == self.width else [cells[place] for place in self.rest]
+            try:
+                if self.decimal == ".":
+                    numbers.extend(list(map(float, own)))  # the common case, fast
+                    continue
+            except ValueError:
+                pass
+            found = [number(cell, self.decimal) for cell in own]
+            wrong.update(at for at, each in zip(self.rest, found, strict=True) if each is None)
+            numbers.extend(math.nan if each is None else each for each in found)
+        self.require_numbers(sorted(wrong))
+        table = np.frombuffer(numbers, dtype=np.float64) if len(numbers) else np.empty(0)
+        return table.reshape(len(rows), len(self.rest)), keys
+
+    def parts(self, rows: Iterable[Cells]) -> Iterator[Part]:
+        """Return numbers and keys of all records, some at a time; a bad cell counts before a bad line behind it."""
+        most = max(1, PART_ENTRIES // max(1, self.width))
+        kept: list[Cells] = []
+        try:
+            for cells in rows:
+                kept.append(cells)
+                if len(kept) == most:
+                    yield self.part(kept)
+                    kept = []
+        except InvalidFile:
+            self.part(kept)
+            raise
+        if kept:
+            yield self.part(kept)
+
+
+def not_a_number(columns: Sequence[str | int], decimal: str | None = None) -> str:
+    """Return the words for columns with a cell that is not a number: the same for every such cell.
+
+    `decimal` is the sign that was tried; None where a file cannot choose it.
+    """
+    other = {".": ",", ",": "."}.get(decimal or "")
+    which = f"columns {joined(columns)} hold" if len(columns) > 1 else f"column {columns[0]!r} holds"
+    parts = [f"{which} something that is not a number, expected numbers such as 12{decimal or '.'}5."]
+    if other:
+        parts.append(f"If numbers are written as 12{other}5, pass decimal={other!r} (--decimal {other}).")
+    if names := [column for column in columns if isinstance(column, str)]:
+        parts.append(remedies(names))
+    return " ".join([*parts, IF_MISSING])
+
+
+def _header(cells: Cells, schema: Schema) -> tuple[str, ...] | None:
+    """Return the names in the first line, or None when it is a record.
+
+    A mixture is refused: taken as names, the numbers of a record would be published with the mean. Where the caller
+    lists the columns and all of them stand there, the line is one of names, and no other name is published.
+    """
+    names = tuple(cell.strip() for cell in cells)
+    if schema.columns is not None and set(schema.columns) <= set(names):
+        return names
+    if cells[0].lstrip().startswith("{"):
+        raise InvalidFile("its first line is no line of names but a JSON object: pass format='jsonl' (--format jsonl).")
+    numeric = [number(cell, schema.decimal) is not None for cell in cells]
+    if all(numeric):
+        return None
+    if any(numeric):
+        raise InvalidFile(
+            "its first line mixes names with numbers or empty cells, expected a name for every column and no index: "
+            "write it without an index (index=False in pandas), or list the columns you want (columns=, --columns)."
+        )
+    check_names(cells)
+    return names
+
+
+class CellStream(FileStream):
+    """Private: the rows of a file of cells; every line is judged when it is opened."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, file: File) -> None:
+        super().__init__(file.path)
+        self._file, self._schema = file, file.schema
+        self._head: Head  # set by the first piece of a pass
+        self._kept: list[NDArray[np.float64]] | None = []
+        self._keys: Keys = [[] for _ in file.schema.keys]
+        count, size = 0, 0
+        with reading(self.path), during("checking the lines"):
+            for values, keys in self._pieces():
+                count, size = count + len(values), size + values.nbytes
+                for column, more in zip(self._keys, keys, strict=True):
+                    column.extend(more)
+                self._kept = None if size > file.most_bytes or self._kept is None else [*self._kept, values]
+        self.require_same()
+        self.shape, self.columns, self.names = (count, len(self._head.rest)), self._head.coordinates, self._head.names
+
+    @abstractmethod
+    def _pieces(self) -> Iterator[Part]:
+        """All rows in order."""
+
+    def whole(self) -> Any:
+        """Return what the first pass has kept, where it is small."""
+        return super().whole() if self._kept is None else np.concatenate([np.empty((0, self.shape[1])), *self._kept])
+
+    def keys(self, name: str) -> list[str | None]:
+        return self._keys[self._schema.keys.index(name)]
+
+    def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
+        for values, _ in self._pieces():
+            yield from pieces(values, rows)
+
+
+class CsvStream(CellStream):
+    """Private: the rows of a .csv or .tsv, below a line of names or without one.
+
+    Each line is split separately: quotes that it leaves open are an error, so that no cell reaches into the next line,
+    which is another record. Blank lines before a line of names are skipped; every other blank line is a record without
+    entries. Arrow splits a part of the file without quotes, to the same cells.
+    """
+
+    def _pieces(self) -> Iterator[Part]:
+        schema, ending = self._schema, self._file.ending
+        delimiter = schema.between_cells(ending)
+        with content(self.path, ending) as (file, read, size), decoding(schema.encoding):
+            text = TextIOWrapper(file, schema.reader_encoding, newline="\n")  # closes the file when it is deleted
+            bodies = iter(lambda: _with_line_feeds(text.read(PART_SIZE) + text.readline()), "")
+            before, body = 0, ""
+            for body in bodies:
+                blank = _BLANK_LINES.match(body)[0]  # type: ignore[index]  # it fits an empty text
+                before, body = before + blank.count("\n") + blank.endswith("\r"), body[len(blank) :]
+                if body:
+                    break
+            if not body and not before:
+                raise InvalidFile("it is empty, expected a line of names or lines of numbers.")
+            line, _, rest = body.partition("\n")
+            first = _split(line, delimiter)
+            other = _other_delimiter(first, delimiter)
+            try:
+                self._head = head = Head.of(_header(first, schema), len(first), schema)
+            except DimfreeError as error:
+                raise (InvalidFile(other) if other else error) from None
+            if other and schema.delimiter is None and schema.decimal == "," and head.names and "," in line:
+                raise InvalidFile(other)  # 1,2 would be read as 1.2 below "age,income"
+            by_arrow = len(body) >= WORTH and find_spec("pyarrow") is not None
+            try:
+                if head.names is None:
+                    yield from head.parts(repeat(_BLANK * head.width, before))
+                for each in chain([rest if head.names else body], bodies):
+                    part = attempt(lambda: _by_arrow(each, head, delimiter)) if by_arrow else None  # noqa: B023 - now
+                    for found in [part] if part else head.parts(_rows(each, delimiter, head.width)):
+                        heard(read(), size)
+                        yield found
+            except InvalidFile as error:
+                raise InvalidFile(other or str(error)) from None
+
+
+def _with_line_feeds(body: str) -> str:
+    return body.replace("\r\n", "\n") if "\r" in body else body
+
+
+def _other_delimiter(cells: Cells, delimiter: str) -> str | None:
+    """Return what to try where a first line of one cell has signs in it that stand between cells elsewhere."""
+    sign = next((sign for sign in _OTHERS if len(cells) == 1 and sign in cells[0] and sign != delimiter), None)
+    return sign and (
+        f"its first line is a single cell for the delimiter {delimiter!r}: if cells stand between other signs, pass "
+        f"delimiter= (--delimiter {_OTHERS[sign]})."
+    )
+
+
+def _rows(body: str, delimiter: str, width: int) -> Iterator[Cells]:
+    """The cells of every record, as many as there are columns."""
+    for line in body.removesuffix("\n").split("\n") if body else ():
+        cells = _split(line, delimiter)
+        if len(cells) != width:
+            if cells != _BLANK:
+                raise InvalidFile(_RAGGED)
+            cells = _BLANK * width
+        yield cells
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    """The cells of one line: a function of this line alone."""
+    line = line.rstrip("\r")
+    if '"' not in line and "\r" not in line:
+        return line.split(delimiter)
+    if "\r" in line:
+        raise InvalidFile(_BROKEN)
+    reader = csv.reader((line, ""), delimiter=delimiter)
+    cells = next(reader)
+    if reader.line_num > 1:  # it went on to look for a closing quote
+        raise InvalidFile(_BROKEN)
+    return cells
+
+
+def _by_arrow(body: str, head: Head, delimiter: str) -> Part | None:
+    """The same by Arrow's reader, every column declared as text; None where it may cut lines or cells elsewhere."""
+    import pyarrow
+    from pyarrow import csv as arrow
+
+    if body.startswith("\ufeff") or any(sign in body for sign in '"\r\0'):  # Arrow skips a byte order mark
+        return None
+    names = [str(place) for place in range(head.width)]
+    table = arrow.read_csv(
+        pyarrow.BufferReader(body.encode()),
+        arrow.ReadOptions(column_names=names, block_size=max(_BLOCK_BYTES, _COLUMN_BYTES * head.width)),
+        arrow.ParseOptions(
+            delimiter=delimiter,
+            quote_char=False,
+            double_quote=False,
+            escape_char=False,
+            newlines_in_values=False,
+            ignore_empty_lines=False,
+        ),
+        arrow.ConvertOptions(
+            column_types=dict.fromkeys(names, pyarrow.string()),
+            include_columns=[names[place] for place in (*head.rest, *head.apart)],
+            null_values=_MISSING,
+            strings_can_be_null=True,
+        ),
+    )
+    width = len(head.rest)
+    found = [text_floats(column, head.decimal) for column in table.columns[:width]]
+    if any(column is None for column in found):
+        return None  # the error is the caller's to raise
+    keys = [[key_of(cell) for cell in column.to_pylist()] for column in table.columns[width:]]
+    values, start = np.empty((table.num_rows, width)), 0
+    for batch in pyarrow.table(found, names[:width]).to_batches():
+        values[start : start + batch.num_rows] = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+        start += batch.num_rows
+    return values, keys
+
+
+class JsonlStream(CellStream):
+    """Private: the rows of a .jsonl: one JSON object per line; its names are the columns.
+
+    Nothing declares the names: they are those of the first line, and each line must have the same ones, in any order.
+    Where the caller lists the columns, other names are ignored and one that a line lacks is a missing entry, in one
+    line as in all of them: no record decides what the columns are. Every line is a record; a blank one has no names.
+    """
+
+    def __init__(self, file: File) -> None:
+        super().__init__(file)
+        self.names = None if file.schema.columns is not None else self.names  # lines may have other names
+
+    def _pieces(self) -> Iterator[Part]:
+        schema, ending = self._schema, self._file.ending
+        with content(self.path, ending) as (file, read, size), decoding(schema.encoding):
+            lines = TextIOWrapper(file, schema.reader_encoding, newline="\n")  # closes the file when it is deleted
+            objects: Iterator[dict[str, Any]] = map(_object, lines)
+            listed = schema.columns
+            names = None if listed is None else tuple(dict.fromkeys((*schema.keys, *listed)))
+            if names is None:
+                first = next(objects, None)
+                if not first:
+                    raise InvalidFile(
+                        'it is empty, or its first line is; expected one object such as {"age": 41} on each line.'
+                    )
+                names, objects = tuple(first), chain([first], objects)
+            check_names(names)
+            self._head = Head.of(names, len(names), schema)
+            for part in self._head.parts(self._rows(names, objects)):
+                heard(read(), size)
+                yield part
+
+    def _rows(self, names: tuple[str, ...], lines: Iterator[dict[str, Any]]) -> Iterator[Cells]:
+        for line in lines:
+            if self._schema.columns is None and line.keys() != set(names):
+                raise InvalidFile(
+                    "its lines differ in their names, expected the same in each: list the columns you want (columns=, "
+                    "--columns), and a name that a line lacks is a missing entry."
+                )
+            yield [_json_cell(line.get(name)) for name in names]
+
+
+def _json_cell(entry: Any) -> str:
+    """The text of an entry; a list or an object is not a number."""
+    return "" if entry is None else str(entry) if isinstance(entry, str | bool | float) else "[]"
+
+
+def _object(line: str) -> dict[str, Any]:
+    if not line.strip():
+        return {}
+    try:
+        found = json.loads(line, parse_int=str, parse_float=str)  # text, so that all cells are read alike
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidFile('a line of it is no JSON object, expected one such as {"age": 41} on each line.')
+    return found
+
+
+class XlsxStream(CellStream):
+    """Private: the rows of the first sheet; formulas count with the values that were saved with them.
+
+    Every row down to the last one that the sheet stores is a record, an empty one too.
+    """
+
+    def _pieces(self) -> Iterator[Part]:
+        require("openpyxl", ".xlsx", "excel")
+        from openpyxl import load_workbook
+
+        with self.path.open("rb") as file:
+            sheet = load_workbook(file, read_only=True, data_only=True).worksheets[0]
+            sheet.reset_dimensions()  # which a writer may have stated too small
+            rows = ([_cell(entry) for entry in row] for row in sheet.values)
+            before, first = 0, list[str]()
+            for cells in rows:
+                while cells and not cells[-1]:
+                    cells.pop()  # sheets remember columns that were used once
+                if first := cells:
+                    break
+                before += 1
+            if not first:
+                raise InvalidFile("its first sheet is empty, expected a row of names or rows of numbers.")
+            self._head = head = Head.of(_header(first, self._schema), len(first), self._schema)
+            own = [] if head.names else [*repeat(_BLANK * head.width, before), first]
+            yield from head.parts(chain(own, (_fit(cells, head.width) for cells in rows)))
+
+
+def _fit(cells: list[str], width: int) -> Cells:
+    if any(cells[width:]):
+        raise InvalidFile(_RAGGED)
+    return (cells + _BLANK * width)[:width]
+
+
+def _cell(entry: Any) -> str:
+    """The text of a cell; a date is not a number."""
+    return "" if entry is None else repr(entry) if isinstance(entry, int | float) else str(entry)
