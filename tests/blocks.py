@@ -10,21 +10,21 @@ import dimfree.data.records
 import dimfree.kernel.rows.exact_product
 import dimfree.kernel.rows.space
 import dimfree.kernel.statistics.distances
-import dimfree.kernel.statistics.friends
 import dimfree.kernel.statistics.products
 import dimfree.kernel.statistics.secret_ring
 import dimfree.kernel.statistics.unit_vectors
 import dimfree.kernel.statistics.weighted_mean
+import dimfree.paper.friend_counts
 
 STATISTICS = dimfree.kernel.statistics
-IN_ROWS = ((STATISTICS.friends, "_ROWS"), (STATISTICS.distances, "_ROWS"))
+IN_ROWS = ((dimfree.paper.friend_counts, "_ROWS"), (STATISTICS.distances, "_ROWS"))
 IN_ENTRIES: tuple[tuple[Any, str], ...] = (
     (dimfree.data.records, "_BLOCK_ENTRIES"),
     (dimfree.data.records, "_SPARSE_BLOCK_ENTRIES"),
     (dimfree.kernel.rows.space, "_BLOCK_ENTRIES"),
     (dimfree.kernel.rows.space, "_TILE_ENTRIES"),
     (dimfree.kernel.rows.exact_product, "_BLOCK_ENTRIES"),
-    (STATISTICS.friends, "_CELLS"),
+    (dimfree.paper.friend_counts, "_CELLS"),
     (STATISTICS.distances, "_CELLS"),
     (STATISTICS.products, "_CELLS"),
     (STATISTICS.secret_ring, "_CELLS"),

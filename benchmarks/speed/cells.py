@@ -19,7 +19,6 @@ import numpy as np
 import dimfree
 from benchmarks.speed import tables
 from benchmarks.speed.clocks import GIB, Row, TimedNoise, best, child, peak_gib, row, seconds
-from benchmarks.speed.passes import passes
 from dimfree import read_table, release_mean, release_means, write_report
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.records import Records, open_records
@@ -180,14 +179,7 @@ def answers(asked: Asked) -> list[Row]:
     return [*rows, row("release_means, 8000 × 20, four groups", took, "s", 2.0)]
 
 
-def in_memory_passes(asked: Asked) -> list[Row]:
-    """One pass of every kind over an array in memory, against X.mean(0)."""
-    sizes = ((20_000, 50),) if asked.small else ((300_000, 200), (20_000, 2000))
-    return [figure for size in sizes for figure in passes(tables.drawn(*size, asked.seed), tables.stddevs(size[1]))]
-
-
 CELLS: dict[str, Callable[[Asked], list[Row]]] = {
-    "passes": in_memory_passes,
     "memory": memory,
     "npy": npy,
     "wide": wide,

@@ -23,9 +23,6 @@ from dimfree.data.formats.npy import NpyStream
 from dimfree.data.gpu.device import Place, require_same_bits
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, as_records
-from dimfree.kernel.rows.grid import rows_to_steps
-from dimfree.kernel.statistics.distances import PairDistances
-from dimfree.kernel.statistics.friends import friend_counts
 from dimfree.noise import SeededNoise
 from dimfree.planning.spectra import spectrum
 from dimfree.threads import cores
@@ -181,44 +178,13 @@ def _timed(bench: Bench, sources: dict[str, Callable[[], Records]], options: dic
     return found | {"same": all(a == answers[0] for a in answers), "refused": answers[0]["refusal"] is not None}
 
 
-# ------------------------------------------------------------------------------------------------ friends
-
-
-def friends(bench: Bench, counts: Sequence[int], dimension: int) -> list[dict[str, Any]]:
-    """Friend counts and the looks at distances of a core's sample, here and there, with one plain product."""
-    return [_friends_among(bench, count, dimension) for count in counts]
-
-
-def _friends_among(bench: Bench, count: int, dimension: int) -> dict[str, Any]:
-    tensor = drawn(bench, count, dimension)
-    X, typical = tensor.cpu().numpy(), float((2 * spectrum("S1", dimension) ** 2).sum() ** 0.5)
-    step = 1.2 * typical / 2**20
-    whole, there = rows_to_steps(X, step), rows_to_steps(DeviceRows(tensor), step)
-    answers: list[Any] = []
-    looks: list[Any] = []
-    row: dict[str, Any] = {"count": count, "dimension": dimension}
-    row["product"] = bench.seconds(lambda: tensor @ tensor.T)
-    row["gpu"] = bench.seconds(lambda: answers.append(friend_counts(there).tolist()))
-    row["cpu"] = bench.seconds(lambda: answers.append(friend_counts(whole).tolist()), 1)
-    row["looks_gpu"] = bench.seconds(lambda: looks.append(_looks(DeviceRows(tensor), typical)))
-    row["looks_cpu"] = bench.seconds(lambda: looks.append(_looks(X, typical)), 1)
-    row["same"] = all(a == answers[0] for a in answers) and all(a == looks[0] for a in looks)
-    tell(f"friends: {row}")
-    return row
-
-
-def _looks(rows: Any, typical: float) -> list[int]:
-    pairs = PairDistances.of(rows, 0)
-    return [pairs.friend_pairs(float(radius)) for radius in typical * RADII]
-
-
 # ------------------------------------------------------------------------------------------------ words
 
 
 def report(result: dict[str, Any]) -> list[str]:
     """The results for people."""
     lines = ["# GPU", "", *provenance_lines(result["run"]), f"Device: {result['device']}, {result['torch']}.", ""]
-    told = {"bits": _bits_told, "releases": _releases_told, "friends": _friends_told}
+    told = {"bits": _bits_told, "releases": _releases_told}
     return lines + [line for name, words in told.items() if name in result for line in words(result[name])]
 
 
@@ -246,19 +212,11 @@ def _release_told(name: str, found: dict[str, Any], places: dict[str, str]) -> l
     return [name, *(f"{seconds[w]:.3f} s" for w in places), *(f"{r:.0f}" for r in ratios), str(seconds["same"])]
 
 
-def _friends_told(found: list[dict[str, Any]]) -> list[str]:
-    keys = {"gpu": "friend counts there", "cpu": "CPU", "product": "one product there"}
-    keys |= {"looks_gpu": "20 looks at distances there", "looks_cpu": "CPU"}
-    cells = [[str(r["count"]), str(r["dimension"]), *(f"{r[k]:.3f} s" for k in keys), str(r["same"])] for r in found]
-    head = ["m0", "d", *keys.values(), "same"]
-    return ["## Friend counts, and looks at the distances, of a core's sample", "", *table(head, cells)]
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.gpu", description=__doc__)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", choices=("bits", "releases", "friends"))
+    parser.add_argument("--only", choices=("bits", "releases"))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, help="folder for gpu.json.gz and gpu.md")
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -272,7 +230,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     quick = options.quick
     parts: dict[str, Callable[[], Any]] = {
         "bits": lambda: same_bits(bench, quick),
-        "friends": lambda: friends(bench, (256, 512) if quick else (4096, 8192, 16_384), 100 if quick else 10_000),
         "releases": lambda: [releases(bench, *size) for size in (QUICK if quick else FULL)],
     }
     for name, part in parts.items():

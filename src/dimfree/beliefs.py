@@ -9,9 +9,9 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree._validate import check_columns, check_magnitude
+from dimfree.bases import as_basis
 from dimfree.errors import InstallationError
 from dimfree.kernel import Basis, PrivateTable
-from dimfree.kernel.rows.bases import as_basis
 from dimfree.programs.choose.core import HonestModel
 from dimfree.programs.run import CAUTION, Run
 from dimfree.request import Request

@@ -28,6 +28,7 @@ from dimfree.accounting.budget import (
     warn_of_weak_guarantee,
 )
 from dimfree.accounting.events import has_fine_noise
+from dimfree.bases import check_basis
 from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.gpu.device import Place, device_memory_unspoken, place_of
 from dimfree.data.people.person_records import person_records, split_unit
@@ -35,7 +36,6 @@ from dimfree.data.records import ON_MISSING, Records, as_records
 from dimfree.data.schema import Schema
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
-from dimfree.kernel.rows.bases import check_basis
 from dimfree.noise import Noise, opened
 from dimfree.options import AUTO, Options
 from dimfree.shapes import Shape

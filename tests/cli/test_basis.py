@@ -9,11 +9,11 @@ from routes import through_the_core
 from typer.testing import CliRunner
 
 import dimfree.release
+from dimfree import bases
 from dimfree.cli import app
 from dimfree.cli.basis import basis_rows
 from dimfree.data.records import as_records
 from dimfree.kernel.rows import space
-from dimfree.kernel.rows.bases import memory
 from dimfree.noise import SeededNoise
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
@@ -140,4 +140,4 @@ def test_the_card_of_a_release_that_chose(folder, rng, monkeypatch):
 
 
 def test_as_many_rotated_rows_are_kept_as_is_said():
-    assert space.KEPT_BYTES == memory.KEPT_BYTES
+    assert space.KEPT_BYTES == bases.KEPT_BYTES

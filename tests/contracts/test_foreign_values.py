@@ -20,10 +20,10 @@ import dimfree
 from dimfree import paper
 from dimfree.accounting.budget import Budget
 from dimfree.audit.lower_bound import lower_bound
+from dimfree.bases import as_basis
 from dimfree.data.records import as_records
 from dimfree.errors import DimfreeError
 from dimfree.interop import opendp
-from dimfree.kernel.rows.bases import as_basis
 from dimfree.ledger.spending import Charge
 from dimfree.noise import SeededNoise
 from dimfree.paper import sample_sizes

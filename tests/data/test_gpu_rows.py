@@ -24,12 +24,12 @@ from dimfree.data.stream import Stream
 from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory
 from dimfree.kernel.rows import clip
 from dimfree.kernel.rows import space as space_module
-from dimfree.kernel.rows.grid import RADIUS, on_grid, rows_to_steps
+from dimfree.kernel.rows.grid import RADIUS, rows_to_steps
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics import distances, friends, gpu_offsets, undecided
+from dimfree.kernel.statistics import distances
 from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.kernel.statistics.distances import PairDistances, pair_distances
-from dimfree.kernel.statistics.friends import NEAR, friend_counts, within_radius
+from dimfree.kernel.statistics.friends import within_radius
 from dimfree.kernel.statistics.scores import Scoring
 from dimfree.kernel.statistics.weighted_mean import rounded_mean
 from dimfree.noise import SeededNoise
@@ -148,23 +148,6 @@ def test_which_rows_are_valid():
 # ------------------------------------------------------------------------------------------------ core
 
 
-def clouds(rng) -> np.ndarray:
-    """Near the centre, at the edge of what is near, in a far cluster, alone."""
-    near = rng.integers(-RADIUS, RADIUS, size=(40, 5)) // 2
-    edge = near[:20] // 4 + np.array([NEAR, 0, 0, 0, 0])
-    far = near[:15] + 2**58
-    return np.concatenate([near, edge, far, [[-(2**61)] * 5], near[:3]]).astype(np.int64)
-
-
-def test_friend_counts(rng, monkeypatch):
-    monkeypatch.setattr(gpu_offsets, "_ROWS", 16)
-    records = clouds(rng)
-    counts = friend_counts(there_whole(records))
-    assert counts.tobytes() == friend_counts(records).tobytes()
-    assert len(np.unique(counts)) > 5
-    assert friend_counts(there_whole(records[:0])).shape == (0,)
-
-
 def there_whole(integers) -> DeviceRows:
     return DeviceRows(torch.tensor(integers, device=HERE.name))
 
@@ -235,16 +218,17 @@ def test_the_verbs_of_a_space(rng, small_blocks, shape, streams):
         parts, plain = list(gpu.valid_blocks(chosen)), np.concatenate(list(here.valid_blocks(chosen)))
         assert all(isinstance(part, DeviceRows) for part in parts)
         np.testing.assert_array_equal(np.concatenate([densely(part) for part in parts]), plain)
-        integers = on_grid(gpu, 2.0, chosen)
-        assert (integers.values.toarray() == on_grid(here, 2.0, chosen).values).all()
-        assert integers.invalid == on_grid(here, 2.0, chosen).invalid
+        integers, expected = (pair_distances(space, chosen).in_steps(2.0) for space in (gpu, here))
+        assert (integers.values.toarray() == expected.values).all()
+        assert integers.invalid == expected.invalid
         assert pair_distances(gpu, chosen).friend_pairs(2.0) == pair_distances(here, chosen).friend_pairs(2.0)
 
 
 def test_records_off_the_grid_are_only_counted(rng):
     table = rng.standard_normal((40, 3))
     table[4], table[9, 1], table[20, 2] = 1e300, 2.0**41, -(2.0**42)
-    here, gpu = (on_grid(Space(as_records(table).on(place), Isotropic(1.0)), 1.0) for place in (None, HERE))
+    spaces = (Space(as_records(table).on(place), Isotropic(1.0)) for place in (None, HERE))
+    here, gpu = (pair_distances(space).in_steps(1.0) for space in spaces)
     assert (here.invalid, gpu.invalid) == (3, 3)
     np.testing.assert_array_equal(gpu.values.toarray(), here.values)
 
@@ -489,4 +473,3 @@ def test_rows_there_do_not_show(rng):
     rows = there([[1234.5, 1.0]])
     assert "1234" not in repr(rows)
     assert pickle.loads(pickle.dumps(HERE)) == HERE
-    assert friends.within_radius is undecided.within_radius

@@ -22,7 +22,7 @@ from dimfree.data.cluster import scheduler, workers
 from dimfree.data.cluster.scheduler import connected
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
-from dimfree.kernel.rows.bases import Cosine
+from dimfree.kernel.rows.bases.cosine import Cosine
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
 from dimfree.progress import listening

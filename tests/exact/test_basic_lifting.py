@@ -169,12 +169,6 @@ def test_the_drift_is_at_most_two_less_a_share(places):
     assert all(drift(table, smaller) <= 2 - Fraction(1, len(table)) for table, smaller in pairs(places))
 
 
-@pytest.mark.parametrize("n", [3, 5])
-def test_the_drift_is_attained(n):
-    """A hub between two camps that do not know each other."""
-    assert max(drift(*pair) for pair in pairs(LINE) if len(pair[0]) == n) == 2 - Fraction(1, n)
-
-
 def keepable(*both):
     return [record for table in both for record, p in zip(table, keep_probabilities(table), strict=True) if p]
 
@@ -197,9 +191,3 @@ def test_friendliness_fails_under_replace_one():
         for out, put, rest in replacements(table, LINE)
     ]
     assert max(found) > (2 * RADIUS) ** 2
-
-
-def test_an_invalid_record_is_never_kept_beside_another():
-    for table, _ in pairs(WORLDS["line with invalid records"]):
-        if len(table) > 1:
-            assert None not in keepable(table)

@@ -98,12 +98,6 @@ def test_both_keys_are_long_and_only_ties_look_at_the_second():
     assert noise.bounds == [2**62, 2**62]
 
 
-def test_no_groups_and_no_records():
-    assert slots(0, 0, 4, Scripted(())).shape == (0, 4)
-    assert slots(0, 1, 2, Scripted((0, 1))).tolist() == [[EMPTY, EMPTY]]
-    assert [full_groups(n, 4) for n in (-3.5, 0, 3.9, 4, 11.2)] == [0, 0, 0, 1, 2]
-
-
 # ---- broken twins
 
 
@@ -117,21 +111,6 @@ def test_grouping_by_index_moves_everybody_when_the_first_record_leaves():
     left, right = by_index("abcde", 2, 2), by_index("bcde", 2, 2)
     assert not can_be_coupled(left, right, slots_apart)
     assert not can_be_coupled(left, right, groups_apart)  # ab|cd and bc|de: no group survives
-
-
-def seeded(table, groups, size):
-    """A fixed stream of coins read in record order: whoever comes after the leaver reads other coins."""
-    keys = np.random.default_rng(0).permutation(8)[: max(len(table), groups * size)]
-    return Counter([named(slots(len(table), groups, size, Scripted(tuple(keys.tolist()))), table)])
-
-
-def test_a_fixed_stream_of_coins_is_no_better():
-    broken = [
-        leaver
-        for leaver in range(5)
-        if not can_be_coupled(seeded(NAMES, 2, 2), seeded(NAMES[:leaver] + NAMES[leaver + 1 :], 2, 2), groups_apart)
-    ]
-    assert broken
 
 
 def test_as_many_groups_as_the_private_count_fills_gives_the_count_away():

@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from dimfree.kernel.statistics.samples import fixed_sample, fixed_samples, poisson_sample, poisson_samples
+from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
 
 NAMES = "abcde"
 
@@ -39,8 +39,8 @@ def test_with_its_own_coin_a_record_changes_the_sample_by_itself_alone(leaver):
     differ = Counter()
     for coins in product(COINS, repeat=len(NAMES)):
         others = coins[:leaver] + coins[leaver + 1 :]
-        larger = chosen(NAMES, poisson_sample(len(NAMES), 0.25, Scripted(coins)))
-        smaller = chosen(rest, poisson_sample(len(rest), 0.25, Scripted(others)))
+        larger = chosen(NAMES, poisson_samples(len(NAMES), (0.25,), Scripted(coins))[0])
+        smaller = chosen(rest, poisson_samples(len(rest), (0.25,), Scripted(others))[0])
         assert tuple(record for record in larger if record != NAMES[leaver]) == smaller
         differ[len(larger) - len(smaller)] += 1
     assert differ[1] == differ[0] > 0  # half of the scripted coins are heads
@@ -52,7 +52,7 @@ def inner_by_coins(count, noise):
 
 def inner_by_place(count, noise):
     """The broken twin: the core takes the first two records of the early sample."""
-    early = poisson_sample(count, 0.25, noise)
+    (early,) = poisson_samples(count, (0.25,), noise)
     return [early & (np.cumsum(early) <= 2), early]
 
 
@@ -89,24 +89,22 @@ def test_a_coin_has_exactly_its_rate(rate, heads):
     """Of 2^32 equally likely draws, exactly `heads` keep the record."""
     draws = tuple(draw for draw in (heads - 1, heads) if 0 <= draw < 2**32)
     noise = Scripted(draws)
-    assert poisson_sample(len(draws), rate, noise).tolist() == [draw < heads for draw in draws]
+    assert poisson_samples(len(draws), (rate,), noise)[0].tolist() == [draw < heads for draw in draws]
     assert noise.bound == 2**32
-
-
-def test_no_records_no_coins():
-    assert poisson_sample(0, 0.5, Scripted(())).tolist() == []
 
 
 @pytest.mark.parametrize("size", range(5))
 def test_a_fixed_sample_is_a_uniform_subset_of_positions(size):
     """Positions are chosen without looking at a record, so replacing one replaces at most one in the sample."""
-    found = Counter(tuple(np.flatnonzero(fixed_sample(4, size, Scripted(order)))) for order in permutations(range(4)))
+    found = Counter(
+        tuple(np.flatnonzero(fixed_samples(4, (size,), Scripted(order))[0])) for order in permutations(range(4))
+    )
     assert set(found) == set(combinations(range(4), size))
     assert len(set(found.values())) == 1
 
 
 def test_ties_in_the_draws_do_not_change_the_size():
-    assert fixed_sample(6, 4, Scripted((5, 5, 5, 5, 5, 5))).sum() == 4
+    assert fixed_samples(6, (4,), Scripted((5, 5, 5, 5, 5, 5)))[0].sum() == 4
 
 
 def test_a_fixed_size_under_add_remove_is_a_replacement():

@@ -6,12 +6,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from dimfree.accounting.budget import Neighbours
-from dimfree.data.records import as_records
 from dimfree.kernel.rows.grid import RADIUS
-from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.friends import friend_counts
-from dimfree.shapes import Isotropic
+from dimfree.kernel.statistics.distances import PairDistances
 
 INVALID = None  # a record ⊥: a friend of itself only, adding nothing to any sum
 
@@ -21,7 +17,7 @@ WORLDS = {"line": LINE, "plane": PLANE, "line with invalid records": (*LINE[:4],
 
 
 def tables(places, size):
-    """Every multiset of records; the order of rows does not matter (tests/kernel/statistics/test_friends.py)."""
+    """Every multiset of records; the order of rows does not matter."""
     return combinations_with_replacement(sorted(places, key=lambda place: place or ()), size)
 
 
@@ -45,7 +41,8 @@ def counts(table):
     """Friend counts in the order of the table, by the code under test; an invalid record counts itself."""
     valid = [record for record in table if record is not INVALID]
     width = len(valid[0]) if valid else 1
-    found = iter(friend_counts(np.array(valid, dtype=np.int64).reshape(len(valid), width)))
+    rows = np.array(valid, dtype=np.float64).reshape(len(valid), width)
+    found = iter(PairDistances.of(rows, 0).friend_counts(float(RADIUS)))
     return tuple(1 if record is INVALID else int(next(found)) for record in table)
 
 
@@ -63,33 +60,3 @@ def mean(table, weights):
 
 def squared_distance(one, other):
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
-
-
-# ---- tables of floats
-
-
-def space_of(rows, dimension=None, *, by_entry=False):
-    """Of rows; invalid ones are left out, or `by_entry` their entries are missing."""
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), dimension or len(rows[0]))
-    return Space(as_records(table, on_missing="drop"), Isotropic(1.0), by_entry=by_entry)
-
-
-def _ordered(table):
-    return tuple(sorted(table, key=repr))
-
-
-def neighbors(places, relation, most=3):
-    """Every table of at most so many records on the places, with every neighbor."""
-    for size in range(1, most + 1):
-        for table in combinations_with_replacement(_ordered(places), size):
-            for rest in removals(table):
-                if relation is Neighbours.ADD_REMOVE:
-                    yield table, rest
-                else:
-                    yield from ((table, _ordered((*rest, place))) for place in places)
-
-
-def largest_move(places, relation, statistic, most=3):
-    """The squared length of the largest move of a statistic (table, width) -> whole numbers, each computed once."""
-    known, width = cache(lambda table: statistic(table, width)), len(places[0])
-    return max(squared_distance(known(one), known(other)) for one, other in neighbors(places, relation, most))

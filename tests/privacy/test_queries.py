@@ -8,6 +8,7 @@ shows what a step of noise is worth. Mutants of the kernel, made by name, must b
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -18,17 +19,22 @@ from hypothesis.extra import numpy as arrays
 from privacy.asked import Asked, branches_with_test, opened
 
 from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.events import SEARCH_STEPS, Gaussian
 from dimfree.kernel import NoisyCounts, Released, Session, View
-from dimfree.kernel import directions as kernel_directions
-from dimfree.kernel import ring as kernel_ring
-from dimfree.kernel import views as kernel_views
+from dimfree.kernel import directions as outer
+from dimfree.kernel import pairs as pairs
+from dimfree.kernel import ring as ring
+from dimfree.kernel import views as views
 from dimfree.kernel.rows import clip
 from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.session import ChargedNoise
+from dimfree.kernel.statistics import soft_histogram
 from dimfree.kernel.statistics import unit_vectors as directions
 from dimfree.kernel.statistics.clipped_sum import Ball
-from dimfree.kernel.statistics.ring_scores import pair_scoring
 from dimfree.kernel.statistics.scores import Scoring
-from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets
+from dimfree.kernel.statistics.secret_ring import pair_scoring
+from dimfree.kernel.statistics.soft_histogram import STEP, Magnitudes, Offsets
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 RELATIONS = (ADD, REPLACE)
@@ -46,7 +52,7 @@ def lookout(view: View) -> directions.Lookout:
     return directions.Lookout(np.zeros(view.dimension), np.ones(view.dimension))
 
 
-def directions_of(view: View) -> kernel_directions.Directions:
+def directions_of(view: View) -> outer.Directions:
     return view.directions(lookout(view), Cosine(view.dimension))
 
 
@@ -71,8 +77,6 @@ QUERIES: dict[str, Query] = {
     "clipped sum": lambda s, v: v.clipped_sum(ball(v), MU, "p"),
     "capped sum": lambda s, v: v.clipped_sum(ball(v, 0.4), MU, "p"),
     "block of a sum": lambda s, v: v.clipped_sum(Ball(np.zeros(v.dimension), 1.0, 0.5, np.array([0])), MU, "p"),
-    "shell sum": lambda s, v: v.shell_sum(ball(v), 0.6, MU),
-    "thin shell sum": lambda s, v: v.shell_sum(ball(v), 0.998, MU),
     "scores": lambda s, v: v.scores(scoring(v), 1.0, MU),
     "clipped scores": lambda s, v: v.clipped_scores(scoring(v), 0.5, 3.0, EDGES, len(EDGES), MU),
     "missing": lambda s, v: v.missing(MU),
@@ -232,78 +236,50 @@ def test_an_invalid_record_is_a_stranger_to_the_core(relation):
 # ---- mutants: a mistake made by name, in the part of the kernel that it belongs to
 
 
-def understate(monkeypatch, factor: float) -> None:
+Mutant = Callable[[pytest.MonkeyPatch], None]
+
+
+def understated(factor: float) -> Mutant:
     """Every release claims less than its statistic moves."""
-    right_session, right_counts = Session._release, NoisyCounts.__init__
 
-    def release(self, statistic, size, moves, *rest, **given):
-        return right_session(self, statistic, size, factor * moves, *rest, **given)
+    def change(patch: pytest.MonkeyPatch) -> None:
+        right_session, right_counts = Session._release, NoisyCounts.__init__
 
-    def counts(self, session, read, answers, moves, *rest):
-        right_counts(self, session, read, answers, factor * moves, *rest)
+        def release(self, statistic, size, moves, *rest, **given):
+            return right_session(self, statistic, size, factor * moves, *rest, **given)
 
-    monkeypatch.setattr(Session, "_release", release)
-    monkeypatch.setattr(NoisyCounts, "__init__", counts)
+        def counts(self, session, read, answers, moves, *rest):
+            right_counts(self, session, read, answers, factor * moves, *rest)
 
+        patch.setattr(Session, "_release", release)
+        patch.setattr(NoisyCounts, "__init__", counts)
 
-OWN_LINE = ("outer products", "second count")  # charged on lines of their own
-
-
-@pytest.mark.parametrize("name", [name for name in QUERIES if name not in OWN_LINE])
-def test_seven_tenths_of_a_sensitivity_are_caught(monkeypatch, name):
-    understate(monkeypatch, 0.7)
-    assert next(complaints(name), "")
+    return change
 
 
-MOVED_AS_ARRIVALS = {
-    "clipped sum": (kernel_views, "CHANGED_RECORDS"),
-    "shell sum": (kernel_views, "CHANGED_RECORDS"),
-    "lengths": (kernel_views, "CHANGED_RECORDS"),
-    "soft histogram": (kernel_views, "CHANGED_RECORDS"),
-    "scores": (kernel_views, "SCORE_SENSITIVITY"),
-    "missing by column": (kernel_views, "SCORE_SENSITIVITY"),
-    "outer products": (kernel_directions, "OUTER_SENSITIVITY"),
-    "ring scores": (kernel_ring, "RING_SENSITIVITY"),
-}
+def made(module: object, name: str, of: Callable[[object], object]) -> Mutant:
+    """Put something made of what stands there under a name of a module or class."""
+    return lambda patch: patch.setattr(module, name, of(getattr(module, name)))
 
 
-@pytest.mark.parametrize("name", MOVED_AS_ARRIVALS)
-def test_an_exchange_charged_as_an_arrival_is_caught(monkeypatch, name):
-    module, constant = MOVED_AS_ARRIVALS[name]
-    known = getattr(module, constant)
-    monkeypatch.setattr(module, constant, dict.fromkeys(known, known[ADD]))
-    assert next(complaints(name), "").startswith("replace-one")
+def instead(module: object, name: str, value: object) -> Mutant:
+    return made(module, name, lambda _: value)
 
 
-def test_a_ring_charged_for_two_pairs_is_caught(monkeypatch):
-    monkeypatch.setattr(kernel_ring, "RING_SENSITIVITY", {**kernel_ring.RING_SENSITIVITY, ADD: 2.0})
-    assert next(complaints("ring scores"), "").startswith("add-remove")
+def as_arrivals(module: object, constant: str) -> Mutant:
+    """An exchange of records is charged as an arrival."""
+    return made(module, constant, lambda known: dict.fromkeys(known, known[ADD]))
 
 
-def test_directions_that_are_too_long_are_caught(monkeypatch):
-    right = directions.unit_steps
-    monkeypatch.setattr(directions, "unit_steps", lambda rows: 1.02 * right(rows))
-    assert next(complaints("outer products"), "")
-
-
-def test_a_shell_that_keeps_what_lies_within_is_caught(monkeypatch):
-    right = clip._shrinkage
-    monkeypatch.setattr(clip, "_shrinkage", lambda squares, inner=0: right(squares))
-    assert next(complaints("shell sum"), "")
-
-
-def test_half_the_noise_is_caught(monkeypatch):
-    right = kernel_views.Session._release
-
-    def halved(self, *given, **more):
+def halved(release: Callable[..., Released]) -> Callable[..., Released]:
+    def wrong(self, *given, **more):
         noise, self._noise = self._noise, Halved(self._noise)
         try:
-            return right(self, *given, **more)
+            return release(self, *given, **more)
         finally:
             self._noise = noise
 
-    monkeypatch.setattr(Session, "_release", halved)
-    assert "other noise" in next(complaints("clipped sum"))
+    return wrong
 
 
 class Halved:
@@ -312,3 +288,95 @@ class Halved:
 
     def gaussian(self, stddev: float, size: int) -> np.ndarray:
         return self.noise.gaussian(stddev / 2, size)
+
+
+def rounded_to_nearest(steps: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """The length is looked at before the last rounding."""
+    outside = squares > float(BALL) ** 2
+    steps[outside] = np.rint(steps[outside] * (BALL / np.sqrt(squares[outside]))[:, None])
+    return steps
+
+
+def longer(right: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda rows: 1.02 * right(rows)
+
+
+def by_largest_coordinate(offsets: np.ndarray) -> np.ndarray:
+    """Directions up to the root of d long."""
+    largest = np.maximum(np.abs(offsets).max(axis=1, keepdims=True), 1e-300)
+    return np.trunc(directions.LENGTH * offsets / largest)
+
+
+def whole_weights(weights: np.ndarray) -> np.ndarray:
+    return np.where(np.arange(len(weights)) > 0, float(STEP), weights)
+
+
+def first_coordinate_alone(right: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A record outside the ball by its other coordinates keeps them."""
+
+    def wrong(rows, radius, entrywise):
+        others = np.rint(entrywise(rows[:, 1:], slice(None), radius / BALL)).sum(axis=0)
+        return np.concatenate([right(rows[:, :1], radius, entrywise), others.astype(np.int64)])
+
+    return wrong
+
+
+def without_clipping(norm: float, rows: np.ndarray) -> np.ndarray:
+    return (np.isnan(rows).sum(axis=0) * (BALL / norm)).astype(np.int64)
+
+
+def signed(right: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def wrong(self, unit, values, columns, step=1.0):
+        return np.copysign(right(self, unit, values, columns, step), values)
+
+    return wrong
+
+
+def whole_pairs(pairs: int, of: int, share: Fraction) -> int:
+    """The target of a ring rounded to whole pairs."""
+    return (pairs - round(share * of)) * SEARCH_STEPS
+
+
+def uncharged(self: Session, event: Gaussian) -> ChargedNoise:
+    return ChargedNoise(replace(event, stddev=1.0), self._noise)
+
+
+OWN_LINE = ("outer products", "second count")  # charged on lines of their own
+MUTANTS: dict[str, tuple[str, Mutant]] = {  # what is wrong -> the query that shows it
+    **{f"0.7 of what moves: {name}": (name, understated(0.7)) for name in QUERIES if name not in OWN_LINE},
+    "sum charged as an arrival": ("clipped sum", as_arrivals(views, "CHANGED_RECORDS")),
+    "lengths charged as an arrival": ("lengths", as_arrivals(views, "CHANGED_RECORDS")),
+    "histogram charged as an arrival": ("soft histogram", as_arrivals(views, "CHANGED_RECORDS")),
+    "scores charged as an arrival": ("scores", as_arrivals(views, "SCORE_SENSITIVITY")),
+    "missing charged as an arrival": ("missing by column", as_arrivals(views, "SCORE_SENSITIVITY")),
+    "products charged as an arrival": ("outer products", as_arrivals(outer, "OUTER_SENSITIVITY")),
+    "togetherness charged as an arrival": ("togetherness", as_arrivals(outer, "OUTER_SENSITIVITY")),
+    "ring charged as an arrival": ("ring scores", as_arrivals(ring, "RING_SENSITIVITY")),
+    "ring charged for two pairs": ("ring scores", made(ring, "RING_SENSITIVITY", lambda known: {**known, ADD: 2.0})),
+    "ring's target in whole pairs": ("ring lengths", instead(ring, "excess", whole_pairs)),
+    "friends charged one record": ("friends", instead(pairs, "share_sensitivity", lambda *_: 1.0)),
+    "answers charged as one": ("within", instead(math, "sqrt", lambda _: 1.0)),
+    "half the noise": ("clipped sum", made(Session, "_release", halved)),
+    "noise that is not charged": ("second count", instead(Session, "_charge", uncharged)),
+    "clipped to nearest": ("clipped sum", instead(clip, "_shortened", rounded_to_nearest)),
+    "not clipped": ("capped sum", instead(clip, "_shortened", lambda steps, _: steps)),
+    "scores with a sign": ("scores", made(Scoring, "scores", signed)),
+    "missing entries not clipped": ("missing by column", instead(views, "clipped_missing", without_clipping)),
+    "weights of two whole cells": ("soft histogram", made(soft_histogram, "_NEXT", whole_weights)),
+    "directions 2% too long": ("outer products", made(directions, "unit_steps", longer)),
+    "directions by largest coordinate": (
+        "togetherness",
+        instead(directions, "unit_steps", by_largest_coordinate),
+    ),
+    "squares clipped by one coordinate": ("unevenness", made(directions, "clipped_total", first_coordinate_alone)),
+    "42 beside the diagonal": ("outer products", instead(outer, "BESIDE", 42)),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_caught(monkeypatch, name):
+    query, change = MUTANTS[name]
+    change(monkeypatch)
+    found = next(complaints(query), "")
+    assert found
+    assert "arrival" not in name or found.startswith("replace-one")

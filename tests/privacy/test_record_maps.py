@@ -10,7 +10,7 @@ from blocks import blocks_of
 from dimfree.data.records import as_records
 from dimfree.kernel.rows.bases.cosine import Cosine
 from dimfree.kernel.rows.bases.learned import LearnedAxes
-from dimfree.kernel.rows.clip import norms, to_ball
+from dimfree.kernel.rows.clip import norms
 from dimfree.kernel.rows.exact_product import SlicedMatrix
 from dimfree.kernel.rows.grid import to_steps
 from dimfree.kernel.rows.space import Space
@@ -29,7 +29,6 @@ MAPS = {
     "LowRank": LowRank(TURN[:, :3], [9.0, 4.0, 2.0], 1.0).rescale,
     "product": SlicedMatrix(TURN).product,
     "grid": lambda rows: to_steps(rows, 0.01),
-    "clipping": lambda rows: to_ball(rows, 3.0),
     "norms": lambda rows: norms(rows, 30.0),
     "lengths on the ring": lambda rows: Ring(Space(as_records(rows), Isotropic(1.0))).lengths(SPREAD),
     "directions": Lookout(SPREAD, 1 / SPREAD).directions,

@@ -12,7 +12,7 @@ from stats import sampling
 
 from dimfree.data.records import open_records
 from dimfree.kernel import Ball, Cosine, LearnedAxes, Lookout
-from dimfree.kernel.rows.bases import Given
+from dimfree.kernel.rows.bases.given import Given
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
 from dimfree.programs.learn.knowledge import Knowledge, Output
@@ -29,7 +29,7 @@ TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(WIDTH, WIDTH)))[0]
 DIRECTIONS = np.linalg.qr(np.random.default_rng(4).normal(size=(WIDTH, 2)))[0]
 UNEVEN = np.exp(np.random.default_rng(5).normal(size=WIDTH))
 LOOK = VarianceRelease(*np.ones((3, WIDTH)), 0.1, np.ones(WIDTH))
-PUBLIC = {"dct": Cosine(WIDTH), "given": Given(TURN, WIDTH)}
+PUBLIC = {"dct": Cosine(WIDTH), "given": Given(TURN)}
 
 
 def learned_axes(spread):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from pages import Page, refused, released
 
-from dimfree.kernel.rows.bases.by_name import NAMED
+from dimfree.bases import NAMED
 from dimfree.kernel.rows.bases.given import Given
 from dimfree.programs import run
 from dimfree.programs.learn.forecasts import LEARNED, OWN, SPHERICAL

@@ -15,9 +15,9 @@ from stats import sampling
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.kernel.rows.grid import RADIUS
-from dimfree.kernel.statistics.friends import friend_counts
 from dimfree.kernel.statistics.stable import core_sensitivity
 from dimfree.noise import SystemNoise
+from dimfree.paper.friend_counts import friend_counts
 from dimfree.release import release_mean
 from dimfree.shapes import Isotropic
 

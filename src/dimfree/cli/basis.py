@@ -30,8 +30,8 @@ def _basis_file(basis: str | None) -> Path | None:
     """Where the basis is written down; None where it has a name, or nothing is said."""
     if basis is None:
         return None
+    from dimfree.bases import AUTO, NAMED
     from dimfree.data.endings import TABLES
-    from dimfree.kernel.rows.bases.by_name import AUTO, NAMED
 
     names = (AUTO, OWN, *NAMED)
     if basis in names:
@@ -62,7 +62,7 @@ def basis_rows(asked: Mapping[str, Any], records: "Records", release: "Release")
         yield "basis", chosen + _forecasts(release.parameters)
     width = _turned_width(asked.get("basis", "auto"), chosen, records.dimension)
     if records.is_sparse and width is not None:
-        from dimfree.kernel.rows.bases.memory import memory_needed
+        from dimfree.bases import memory_needed
 
         yield "memory", memory_needed(width)
 

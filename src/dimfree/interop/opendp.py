@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dimfree._validate import check_at_least, check_columns, check_count, check_kind
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.bases import as_basis, check_basis
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, raise_alone
-from dimfree.kernel.rows.bases import as_basis, check_basis
 from dimfree.noise import Noise, SeededNoise, SystemNoise
 from dimfree.options import AUTO, Options
 from dimfree.release import release_mean

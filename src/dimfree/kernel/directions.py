@@ -15,8 +15,19 @@ from dimfree.kernel.rows.bases.basis import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import Session
-from dimfree.kernel.statistics.outer_sum import BESIDE, DIAGONAL, OUTER_SENSITIVITY, UNIT, outer_sum
-from dimfree.kernel.statistics.unit_vectors import EVEN, STEPS, Lookout, Sighting, sighted, whole_length
+from dimfree.kernel.statistics.unit_vectors import (
+    BESIDE,
+    DIAGONAL,
+    EVEN,
+    OUTER_SENSITIVITY,
+    STEPS,
+    UNIT,
+    Lookout,
+    Sighting,
+    outer_sum,
+    sighted,
+    whole_length,
+)
 from dimfree.progress import during
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import SEARCH_STEPS
 from dimfree.kernel.counts import NoisyCounts
 from dimfree.kernel.numbers import RADII, precision, thousandths, whole, within
 from dimfree.kernel.numbers import share as checked_share
@@ -15,7 +14,7 @@ from dimfree.kernel.rows.grid import RADIUS
 from dimfree.kernel.session import Session
 from dimfree.kernel.statistics import stable
 from dimfree.kernel.statistics.distances import PairDistances
-from dimfree.kernel.statistics.friend_radius import friend_average_sensitivity
+from dimfree.kernel.statistics.shares import excess, share_sensitivity
 from dimfree.kernel.statistics.weighted_mean import mean_event, rounded_mean
 
 
@@ -35,10 +34,9 @@ class Pairs(Sealed):
         def exact(radius: float) -> int:
             pairs = self._open_pairs()  # the test overwrites their rows
             n = pairs.count
-            average = Fraction(pairs.friend_pairs(radius), n) if n else Fraction(1)
-            return int((average - part * n) * SEARCH_STEPS // 1)
+            return excess(Fraction(pairs.friend_pairs(radius), n) if n else 1, n, part)
 
-        moves = friend_average_sensitivity(part, self._session.relation)
+        moves = share_sensitivity(part, self._session.relation)
         return NoisyCounts(self._session, lambda: exact, answers, moves, mu, "friend radius", RADII)
 
     def core_mean(

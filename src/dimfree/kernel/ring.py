@@ -14,10 +14,9 @@ from dimfree.kernel.parameters import checked_scoring
 from dimfree.kernel.released import Released, Sealed
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.session import Session
-from dimfree.kernel.statistics.ring_lengths import pair_count_sensitivity, pair_excess
-from dimfree.kernel.statistics.ring_scores import RING_SENSITIVITY
 from dimfree.kernel.statistics.scores import Scoring, lengths_of, total_scores
-from dimfree.kernel.statistics.secret_ring import Ring
+from dimfree.kernel.statistics.secret_ring import RING_SENSITIVITY, Ring
+from dimfree.kernel.statistics.shares import excess, share_sensitivity
 
 
 class RingPairs(Sealed):
@@ -42,7 +41,7 @@ class RingPairs(Sealed):
 
         def read() -> Callable[[float], int]:
             lengths = np.sort(ring.lengths(units))
-            return lambda at: pair_excess(int(np.searchsorted(lengths, at, side="right")), len(lengths), part)
+            return lambda at: excess(int(np.searchsorted(lengths, at, side="right")), len(lengths), part)
 
         return NoisyCounts(self._session, read, answers, self._moves(part), mu, "lengths on the ring")
 
@@ -57,7 +56,7 @@ class RingPairs(Sealed):
         def read() -> Callable[[float], int]:
             lengths = lengths_of(ring.space, scoring, units)
             lengths.look(lengths.likely_unit(units, 1 - float(part)))
-            return lambda unit: pair_excess(ring.count - lengths.clipped(unit), ring.count, part)
+            return lambda unit: excess(ring.count - lengths.clipped(unit), ring.count, part)
 
         domain = float(units[0]), float(units[-1])
         return NoisyCounts(self._session, read, answers, self._moves(part), mu, "unit of the ring's scores", domain)
@@ -70,4 +69,4 @@ class RingPairs(Sealed):
         return self._session._release_finely(statistic, self.dimension, moves, step, mu, "variances on the ring")
 
     def _moves(self, share: Fraction) -> float:
-        return pair_count_sensitivity(share, self._session.relation)
+        return share_sensitivity(share, self._session.relation)

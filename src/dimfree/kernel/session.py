@@ -22,11 +22,11 @@ from dimfree.accounting.events import (
     counted_records,
     refining_bits,
 )
+from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import compose
 from dimfree.kernel.numbers import positive, precision
 from dimfree.kernel.released import KernelError, Released, Sealed
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.bit import passes
 from dimfree.noise import LARGEST_STDDEV, Noise
 
 if TYPE_CHECKING:
@@ -184,14 +184,10 @@ class Session(Sealed):
         self, statistic: Callable[[], int], moves: float, step: float, mu: float, purpose: str, *, refined: bool = False
     ) -> Released[float]:
         """Release one whole number."""
-        release = self._release_finely if refined else self._release_plainly
-        found = release(lambda: np.array([statistic()]), 1, moves, step, mu, purpose)
+        mu = precision(mu)
+        bits = refining_bits(moves, mu) if refined else 0
+        found = self._release(lambda: np.array([statistic()]), 1, moves, step, mu, purpose, bits=bits)
         return Released(float(found.value[0]), found.event)
-
-    def _release_plainly(
-        self, statistic: Callable[[], Integers], size: int, moves: float, step: float, mu: float, purpose: str
-    ) -> Released[Any]:
-        return self._release(statistic, size, moves, step, mu, purpose, bits=0)
 
     def _check_after_test(self, event: Gaussian) -> None:
         """Refuse a stability test whose mean its branch could not pay for, before a record is read."""
@@ -200,9 +196,9 @@ class Session(Sealed):
         self._check_fits(event, self._branch.mu, self._after)
 
     def _test(self, statistic: int) -> bool:
-        """Make the stability test of the branch, once (P6). A session whose test does not pass is closed."""
+        """Make the stability test of the branch, once: it passes with probability p_T (P6), or closes the session."""
         assert isinstance(self._branch, Tested)  # `_check_after_test`
-        passed = passes(statistic, self._branch.ladder, noise=self._noise)
+        passed = self._noise.coin(self._branch.ladder.numerator(statistic), DENOMINATOR)
         self._phase = Phase.SPENDING if passed else Phase.CLOSED
         return passed
 

@@ -36,11 +36,9 @@ from dimfree.kernel.rows.bases.basis import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import Session
-from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
-from dimfree.kernel.statistics.count import number_of
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, length_counts
+from dimfree.kernel.statistics.counts import clipped_missing, number_missing, number_of
 from dimfree.kernel.statistics.distances import pair_distances
-from dimfree.kernel.statistics.length_histogram import length_counts
-from dimfree.kernel.statistics.missing import clipped_missing, number_missing
 from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
 from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, Scoring, lengths_of, total_scores
 from dimfree.kernel.statistics.secret_ring import Ring
@@ -165,15 +163,6 @@ class View(Sealed):
         moves, step = BALL * self._changed, ball.radius / BALL
         return self._session._release_finely(partial(clipped_sum, self._space, ball), size, moves, step, mu, purpose)
 
-    def shell_sum(self, ball: Ball, inner: float, mu: float) -> Released[Floats]:
-        """Release Σ clip_R - clip_ρ, what clipping at a smaller radius ρ cuts off: it moves by R - ρ, or twice (P8)."""
-        self._needs_all()
-        ball, part = checked_ball(ball, self.dimension), finite("inner", inner) / ball.radius
-        steps = int(within("inner", part, 2.0**-10, 1 - 2.0**-10) * BALL)
-        size = self.dimension if ball.block is None else len(ball.block)
-        moves, statistic = (BALL - steps) * self._changed, partial(clipped_sum, self._space, ball, steps)
-        return self._session._release_finely(statistic, size, moves, ball.radius / BALL, mu, "shell of the ball")
-
     def scores(self, scoring: Scoring, unit: float, mu: float) -> Released[Floats]:
         """Release Σ of clipped non-negative scores: it moves by their norm, or √2 of it (P10)."""
         self._needs_all()
@@ -202,7 +191,10 @@ class View(Sealed):
         return NoisyCounts(self._session, read, answers, 1.0, mu, "unit of the scores", domain)
 
     def histograms(self, cells: Cells, which: Which, mu: float, purpose: str) -> Released[Floats]:
-        """Release soft histograms of k columns: an entry is a vector of norm at most 1, so √k, or √(2k) (P19)."""
+        """Release soft histograms of k columns: an entry is a vector of norm at most 1, so √k, or √(2k) (P19).
+
+        Of the entries as they are: a shape that the view rescales by does not matter.
+        """
         self._needs_all()
         which = places("which", which, self.dimension)
         cells = checked_cells(cells, len(which))

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._types import Floats
+from dimfree._types import Floats, Integers
 from dimfree._validate import check_positive
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import bound_distance, calibrate_filtered, remaining_mu
@@ -20,11 +20,11 @@ from dimfree.data.blocks import Mask, peaks
 from dimfree.data.records import Records
 from dimfree.errors import AccountingError
 from dimfree.kernel.parameters import check_classes
-from dimfree.kernel.rows.grid import RADIUS, IntegerRecords, are_on_grid, to_steps
-from dimfree.kernel.statistics.friends import all_counts
+from dimfree.kernel.rows.grid import RADIUS, are_on_grid, to_steps
 from dimfree.kernel.statistics.weighted_mean import mean_event
 from dimfree.noise import Noise
 from dimfree.paper import basic
+from dimfree.paper.friend_counts import all_counts
 from dimfree.paper.noisy import noisy_mean, noisy_total, total_event
 from dimfree.programs.choose.constants import PAPER_BOUND_SHARE
 from dimfree.shapes import Shape
@@ -59,24 +59,24 @@ def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noi
     asked = basic.COUNT_SENSITIVITY, bound_mu, "number kept"
     counted = total_event(*asked)
     _check_fits(budget, branch, counted)
-    integers = _on_grid(records, chosen, block)
-    kept = basic.keep(all_counts(integers), noise)  # l.1–3
+    values = _on_grid(records, chosen, block)
+    kept = basic.keep(all_counts(values, int(chosen.sum()) - len(values)), noise)  # l.1–3
     total = noisy_total(Fraction(int(kept.sum())), *asked, noise=noise)  # l.4
     lowest = total.value - (bound_distance(branch) * counted.stddev + 1) * counted.step
     if lowest <= basic.SMALLEST_TOTAL:  # l.5
         return None
-    width, step = integers.values.shape[1], block.radius / RADIUS
+    width, step = values.shape[1], block.radius / RADIUS
     sensitivity = basic.MEAN_SENSITIVITY / lowest * RADIUS
     event, bits = mean_event(sensitivity, remaining_mu(branch, bound_mu), width, step, "mean")
     _check_fits(budget, branch, counted, event)
-    mean = noisy_mean(integers.values, kept[: len(integers.values)], event, bits, noise=noise)  # l.7
+    mean = noisy_mean(values, kept[: len(values)], event, bits, noise=noise)  # l.7
     variance = (event.stddev * event.step) ** 2
     return Average(block.shape.restore(mean.value), variance * block.shape.root_diagonal(width), variance)
 
 
-def _on_grid(records: Records, chosen: Mask, block: Block) -> IntegerRecords:
-    """Rescale and round each chosen record; invalid ones and those off the grid are only counted."""
-    rescaling, step, size = block.shape.rescaling(), block.radius / RADIUS, int(chosen.sum())
+def _on_grid(records: Records, chosen: Mask, block: Block) -> Integers:
+    """Rescale and round each chosen record; invalid ones and those off the grid are left out."""
+    rescaling, step = block.shape.rescaling(), block.radius / RADIUS
     width = records.dimension if block.coordinates is None else len(block.coordinates)
     parts, start = [np.zeros((0, width), dtype=np.int64)], 0
     for rows, valid in records.blocks():
@@ -84,8 +84,7 @@ def _on_grid(records: Records, chosen: Mask, block: Block) -> IntegerRecords:
         rescaled = rescaling(kept if block.coordinates is None else np.ascontiguousarray(kept[:, block.coordinates]))
         parts.append(to_steps(rescaled[are_on_grid(peaks(rescaled), step)], step))
         start += len(rows)
-    values = np.concatenate(parts)
-    return IntegerRecords(values, size - len(values))
+    return np.concatenate(parts)
 
 
 def _check_fits(budget: Budget, branch: Bounded, *events: Gaussian) -> None:

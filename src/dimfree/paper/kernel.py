@@ -26,7 +26,7 @@ from dimfree.kernel import KernelError
 from dimfree.kernel.numbers import floats
 from dimfree.kernel.released import Sealed
 from dimfree.kernel.session import check_noise
-from dimfree.kernel.statistics.samples import fixed_sample, poisson_sample
+from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
 from dimfree.noise import Noise
 from dimfree.paper.averaging import Average, Block, average
 from dimfree.paper.charged import Charged, Measured
@@ -126,9 +126,9 @@ class PaperTable(Sealed):
             raise KernelError("A half is not split again.")
         self._charge(Approximate(HALVES, share.epsilon, share.delta))
         if self.relation is Neighbours.REPLACE_ONE:
-            first = fixed_sample(self._count, self._count // 2, self._noise)
+            (first,) = fixed_samples(self._count, (self._count // 2,), self._noise)
         else:
-            first = poisson_sample(self._count, 0.5, self._noise)
+            (first,) = poisson_samples(self._count, (0.5,), self._noise)
         return self._half(first, share), self._half(~first, share)
 
     def groups(self, groups: int, size: int) -> "PaperGroups":

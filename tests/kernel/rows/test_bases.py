@@ -3,7 +3,6 @@
 import math
 import pickle
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -13,10 +12,13 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from streams import needs
 
 import dimfree.kernel.rows.space as space_module
+from dimfree import bases
+from dimfree.bases import as_basis
 from dimfree.data.blocks import densely
-from dimfree.data.records import as_records, open_records
+from dimfree.data.records import open_records
 from dimfree.errors import InvalidParameter
-from dimfree.kernel.rows.bases import Cosine, Given, as_basis, check_basis, given
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.bases.given import Given
 from dimfree.kernel.rows.space import Space
 from dimfree.shapes import Dense, Diagonal, Isotropic
 
@@ -25,7 +27,7 @@ def orthonormal(dimension, seed=7):
     return np.linalg.qr(np.random.default_rng(seed).normal(size=(dimension, dimension)))[0]
 
 
-MAKERS = {"dct": Cosine, "given": lambda dimension: Given(orthonormal(dimension), dimension)}
+MAKERS = {"dct": Cosine, "given": lambda dimension: Given(orthonormal(dimension))}
 every = pytest.mark.parametrize("name", MAKERS)
 widths = pytest.mark.parametrize("dimension", [1, 2, 3, 33, 100])
 
@@ -73,12 +75,6 @@ def test_the_cosine_transform_is_that_of_the_textbooks(dimension):
     assert matrix_of(Cosine(dimension)) == pytest.approx(wanted)
 
 
-def test_rows_of_a_given_matrix_are_the_basis_vectors(rng):
-    T, x = orthonormal(6), rng.normal(size=6)
-    assert as_basis(T, 6).moved(x) == pytest.approx(T @ x)
-    assert as_basis(T, 6).moved(T[4]) == pytest.approx(np.eye(6)[4])
-
-
 # ---- a record's bits are its own
 
 
@@ -124,17 +120,7 @@ class Batched(Given):
 
 def test_an_ordinary_product_would_be_noticed(rng):
     with np.errstate(all="ignore"):
-        assert depends_on_others(Batched(orthonormal(101), 101), wild(rng, 90, 101), rng)
-
-
-@every
-def test_many_threads_at_once_find_the_same_bits(rng, name):
-    basis, rows = MAKERS[name](300), rng.normal(size=(60, 300))
-    expected = pickle.loads(pickle.dumps(basis)).rotated(rows)
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda part: basis.rotated(rows[part]), [slice(k, k + 9) for k in range(52)]))
-    for k, part in enumerate(found):
-        assert part.tobytes() == expected[k : k + 9].tobytes()
+        assert depends_on_others(Batched(orthonormal(101)), wild(rng, 90, 101), rng)
 
 
 @every
@@ -177,15 +163,6 @@ def test_rotated_rows_are_the_valid_rows_one_by_one(pieces, table, name, cut, sh
         assert columns(space, among).tobytes() == expected[among].tobytes()
         found = np.concatenate([densely(rows) for rows in space.valid_blocks(among)])
         assert found.tobytes() == expected[among & valid].tobytes()
-
-
-@every
-def test_partitions_of_a_dask_array_are_rotated_alike(table, name):
-    dask, da = needs("dask"), needs("dask.array")
-    basis, apart = MAKERS[name](6), as_records(da.from_array(table, chunks=(17, 2)))
-    with dask.config.set(scheduler="threads"):
-        found = columns(Space(apart, Isotropic(2.0), basis))
-    assert found.tobytes() == columns(Space(as_records(table), Isotropic(2.0), basis)).tobytes()
 
 
 @pytest.mark.parametrize("kept", [0, 2**31], ids=["made anew", "kept"])
@@ -282,19 +259,11 @@ def test_what_is_no_basis_for_three_columns_is_told(case):
 
 
 def test_what_is_not_an_array_is_written_out_up_to_a_stated_width(monkeypatch):
-    monkeypatch.setattr(given, "LARGEST_WRITTEN_OUT", 5)
+    monkeypatch.setattr(bases, "LARGEST_WRITTEN_OUT", 5)
     for basis in (sparse.eye_array(6), aslinearoperator(np.eye(6))):
         with pytest.raises(InvalidParameter, match=r"at most 5 columns.*'dct' or an array"):
             as_basis(basis, 6)
     assert as_basis(sparse.eye_array(5), 5).width == as_basis(np.eye(6), 6).width - 1
-
-
-def test_what_is_said_before_the_table_is_opened():
-    for basis in (None, "auto", "dct", np.eye(2), [[1.0]], sparse.eye_array(2), aslinearoperator(np.eye(2))):
-        assert check_basis(basis) is None
-    for basis in ("DCT", "", 1, True, Cosine, Cosine(2), {"dct"}, object()):
-        with pytest.raises(InvalidParameter, match=r"basis.*'auto', 'dct'"):
-            check_basis(basis)
 
 
 # ---- frames have names
@@ -315,10 +284,3 @@ def test_a_frame_with_other_names_than_the_records_is_refused(kind):
     for columns in (("b", "a", "c"), ("a", "b", "x"), ("a", "b", "c", "d")):
         with pytest.raises(InvalidParameter, match="`basis` must name the columns of the records, in their order"):
             as_basis(frame, 3, columns)
-
-
-def test_columns_that_are_only_counted_have_no_names_but_an_order():
-    T, pandas = orthonormal(3), needs("pandas")
-    assert as_basis(pandas.DataFrame(T), 3, ("a", "b", "c")).matrix == pytest.approx(T)
-    with pytest.raises(InvalidParameter, match="column 1 is '0' in the records and has another name"):
-        as_basis(pandas.DataFrame(T)[[2, 0, 1]], 3, ("0", "1", "2"))

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sparse
-from streams import needs
 
 import dimfree
 from dimfree.errors import InvalidParameter
@@ -11,7 +9,6 @@ from dimfree.noise import SeededNoise
 
 WIDTH = 12
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
-TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(WIDTH, WIDTH)))[0]
 WALKS = np.random.default_rng(42).normal(size=(700, WIDTH)).cumsum(axis=1) + 3
 
 
@@ -19,16 +16,6 @@ def released(X, basis):
     found = dimfree.release_mean(X, **BUDGET, basis=basis, noise=SeededNoise(5))
     assert not found.refused
     return found
-
-
-@pytest.mark.parametrize("basis", ["dct", TURN], ids=["dct", "given"])
-def test_the_kind_of_table_does_not_show(basis):
-    dask, da = needs("dask"), needs("dask.array")
-    rows = np.where(WALKS > 4, WALKS, 0.0)
-    expected = released(rows, basis).to_json()
-    assert released(sparse.csr_array(rows), basis).to_json() == expected
-    with dask.config.set(scheduler="threads"):
-        assert released(da.from_array(rows, chunks=(150, 5)), basis).to_json() == expected
 
 
 def test_what_smooth_rows_gain(rng):

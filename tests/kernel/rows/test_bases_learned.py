@@ -1,7 +1,5 @@
 """Axes from released directions: there and back, what they do to variances, and a record at a time, bit for bit."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -85,31 +83,6 @@ def rows(rng):
     table = rng.normal(size=(61, 9)) * np.exp(rng.normal(size=(61, 1)) * 8)
     table[7], table[20], table[-2] = 0.0, 5e-324, 1.7e308
     return table
-
-
-def alone(axes, rows):
-    return np.concatenate([axes.rotated(row[None]) for row in rows]).tobytes()
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("count", [1, 4, 8])
-def test_a_record_has_the_same_bits_in_any_company(rng, rows, count):
-    axes = axes_of(9, count)
-    expected, order = alone(axes, rows), rng.permutation(len(rows))
-    assert axes.rotated(rows).tobytes() == expected
-    assert axes.rotated(np.asfortranarray(rows)).tobytes() == expected
-    assert axes.rotated(rows[order])[np.argsort(order)].tobytes() == expected
-    assert axes.rotated(np.concatenate([rows, np.full((7, 9), 1.7e308)]))[: len(rows)].tobytes() == expected
-    assert pickle.loads(pickle.dumps(axes)).rotated(rows).tobytes() == expected
-    assert axes.rotated(rows + 1e-9).tobytes() != expected
-
-
-def test_an_ordinary_product_would_mix_the_bits_of_records(rng):
-    """The twin: the same axes as one matrix."""
-    axes, rows = axes_of(40, 7), rng.normal(size=(400, 40))
-    matrix = axes.rotated(np.eye(40))
-    assert np.concatenate([row[None] @ matrix for row in rows]).tobytes() != (rows @ matrix).tobytes()
-    assert axes.rotated(rows).tobytes() == alone(axes, rows)
 
 
 def test_what_overflows_disturbs_no_other_record(rows):

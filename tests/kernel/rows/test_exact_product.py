@@ -36,17 +36,6 @@ def rng():
     return np.random.default_rng(42)
 
 
-def depends_on_the_batch(product, rows, matrix):
-    whole = product(rows, matrix)
-    return not all(same_bits(product(rows[i : i + 1].copy(), matrix), whole[i : i + 1]) for i in range(len(rows)))
-
-
-def test_single_rows_equal_the_batch_where_the_plain_product_does_not(rng):
-    rows, matrix = spread(rng, (37, 211)), spread(rng, (211, 53))
-    assert depends_on_the_batch(np.matmul, rows, matrix)  # the check can fail
-    assert not depends_on_the_batch(recordwise_product, rows, matrix)
-
-
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (5, 1), (1, 7), (64, 64), (1000, 3), (3, 1000), (5000, 2)])
 def test_order_layout_and_blocks_change_nothing(rng, monkeypatch, d, k):
     rows, matrix = spread(rng, (23, d)), spread(rng, (d, k))
@@ -86,14 +75,6 @@ def test_a_strange_neighbour_changes_nothing(rng, stranger):
     changed = recordwise_product(rows, matrix)
     assert same_bits(np.delete(changed, 3, axis=0), np.delete(expected, 3, axis=0))
     assert np.isnan(changed[3]).all() == (not np.isfinite(stranger))
-
-
-def test_one_bad_entry_makes_its_row_nan_and_no_other(rng):
-    rows = spread(rng, (4, 5))
-    rows[1, 2], rows[2, 0] = np.inf, np.nan
-    result = recordwise_product(rows, np.eye(5))
-    assert np.isnan(result).all(axis=1).tolist() == [False, True, True, False]
-    assert np.isfinite(result[[0, 3]]).all()
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 30, 1000, 1024, 1025, 4096, 10_000, 100_000, 2**20, 2**30])
@@ -151,27 +132,12 @@ def test_any_row_alone_equals_it_in_any_batch(data):
     assert same_bits(mixed[3:][::-1].copy(), whole)
 
 
-def test_close_with_entries_of_very_different_size(rng):
-    assert_close(spread(rng, (4, 60)), spread(rng, (60, 4)))
-
-
 @pytest.mark.parametrize("d", [2000, 20_000, 100_000])
 def test_close_in_high_dimension(rng, d):
     rows, matrix = rng.standard_normal((2, d)), rng.standard_normal((d, 2)) * rng.random((d, 1)) ** 8
     exact = [[math.fsum((row * column).tolist()) for column in matrix.T] for row in rows]
     size = np.abs(rows).max(axis=1)[:, None] * np.abs(matrix).sum(axis=0)
     assert (np.abs(recordwise_product(rows, matrix) - exact) <= ACCURACY * size).all()
-
-
-def test_integers_come_out_exactly(rng):
-    rows, matrix = rng.integers(-999, 999, (5, 50)), rng.integers(-999, 999, (50, 7))
-    assert np.array_equal(recordwise_product(rows.astype(float), matrix.astype(float)), rows @ matrix)
-
-
-def test_zero_rows_are_zero_and_shapes_may_be_empty():
-    assert np.array_equal(recordwise_product(np.zeros((2, 3)), np.ones((3, 4))), np.zeros((2, 4)))
-    assert recordwise_product(np.zeros((0, 3)), np.ones((3, 4))).shape == (0, 4)
-    assert np.array_equal(recordwise_product(np.zeros((2, 0)), np.ones((0, 4))), np.zeros((2, 4)))
 
 
 def test_past_the_largest_float_saturates():
@@ -191,16 +157,6 @@ def test_no_record_raises_even_when_numpy_is_told_to_raise():
         quiet = recordwise_product(rows, matrix)
     with np.errstate(all="raise"):
         assert same_bits(recordwise_product(rows, matrix), quiet)
-
-
-def test_the_input_is_untouched(rng):
-    rows, matrix = spread(rng, (6, 8)), spread(rng, (8, 3))
-    kept = rows.copy(), matrix.copy()
-    rows.setflags(write=False)
-    matrix.setflags(write=False)
-    recordwise_product(rows, matrix)
-    assert same_bits(rows, kept[0])
-    assert same_bits(matrix, kept[1])
 
 
 def test_wrong_width_and_a_non_finite_matrix_are_refused():

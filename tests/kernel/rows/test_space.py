@@ -14,7 +14,6 @@ from dimfree.data.records import open_records
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.centred import PerColumn
 from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
-from dimfree.kernel.statistics.scores import Scoring, lengths_of
 from dimfree.noise import SeededNoise
 from dimfree.shapes import Dense, Diagonal, Isotropic
 
@@ -64,21 +63,6 @@ def test_pieces_are_the_valid_rows_one_by_one(pieces, table, shape, cut, form):
     assert found.tobytes() == rescaled[sampled[valid]].tobytes()
 
 
-def test_dividing_by_the_units_may_be_left_to_the_ball(rng):
-    """Up to rounding: at most one step in a coordinate."""
-    variances = np.array([0.3, 1.0, 4.0, 25.0])
-    rows = rng.normal(size=(400, 4)) * np.sqrt(variances) + 7
-    ball = Ball(np.array([3.0, 5.0, 2.0, 1.0]), np.array([1.0, 0.7, 2.0, 1.0]), 4.0)
-    apart, mixed = (Space(open_records(rows), shape) for shape in (Diagonal(variances), Dense(np.diag(variances))))
-    for row in range(0, 400, 40):
-        some = [Space(space.records.chosen(np.arange(400) == row), space.shape) for space in (apart, mixed)]
-        assert np.abs(clipped_sum(some[0], ball) - clipped_sum(some[1], ball)).max() <= 1
-    scoring = Scoring(ball.centre, np.array([1.0, 0.5, 2.0, 1.0]), 3.0)
-    for unit in (0.1, 3.0, 40.0):
-        assert abs(lengths_of(apart, scoring).clipped(unit) - lengths_of(mixed, scoring).clipped(unit)) <= 1
-    assert lengths_of(apart, scoring).clipped(0.1) > lengths_of(apart, scoring).clipped(40.0)
-
-
 def test_sparse_rows_that_a_shape_mixes_are_never_all_dense(monkeypatch):
     monkeypatch.setattr(space_module, "KEPT_BYTES", 0)
     count, width = 40_000, 200
@@ -107,15 +91,6 @@ def test_an_invalid_row_takes_no_memory(monkeypatch):
         finally:
             tracemalloc.stop()
     assert abs(taken[2] - taken[1]) < 10_000
-
-
-def test_nobody_is_asked_for_nothing(pieces, table):
-    pieces(8, 4, 0, 2)
-    space = Space(open_records(table, on_missing="drop"), Isotropic(1.0))
-    assert space.listed(partial(column, 0), np.zeros(len(table), dtype=bool)).tolist() == []
-    nobody = Space(open_records(table[:0]), Isotropic(1.0))
-    assert nobody.listed(partial(column, 0)).tolist() == []
-    assert nobody.summed(total_of_ones, 1).tolist() == [0]
 
 
 @pytest.mark.parametrize("options", [{}, {"covariance": [1.0, 0.5, 0.25, 0.1]}], ids=["auto", "known"])

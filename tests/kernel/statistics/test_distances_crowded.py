@@ -1,14 +1,12 @@
 """Where many pairs are in doubt at once, or many threads count: the same friends as one pair after the other."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
 from dimfree.kernel.rows.grid import RADIUS, to_steps
-from dimfree.kernel.statistics import distances, friends, products, undecided
+from dimfree.kernel.statistics import distances, friends, products
 from dimfree.kernel.statistics.distances import PairDistances
-from dimfree.kernel.statistics.friends import NEAR, friend_counts
+from dimfree.kernel.statistics.friends import NEAR
 
 
 def pairs_one_by_one(rows, radius):
@@ -27,7 +25,7 @@ def by_products(monkeypatch):
     monkeypatch.setattr(distances, "_CROWD", 10**12)
     monkeypatch.setattr(distances, "_ROWS", 7)
     monkeypatch.setattr(products, "_CELLS", 30)
-    monkeypatch.setattr(undecided, "_CELLS", 30)
+    monkeypatch.setattr(friends, "_CELLS", 30)
     settled, settle = [], distances.by_products
 
     def heard(*given):
@@ -97,30 +95,11 @@ def test_a_crowd_is_noticed_by_itself(seed):
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_threads_count_alike(seed, monkeypatch, threads):
-    monkeypatch.setattr(friends, "_ROWS", 16)
     monkeypatch.setattr(distances, "_ROWS", 16)
     rng = np.random.default_rng(seed)
     records = np.concatenate([rng.integers(-RADIUS, RADIUS, (150, 3)), rng.integers(-3, 4, (30, 3)) * NEAR])
-    records = rng.permutation(records)  # those near the centre are not consecutive
-    close = ((records[:, None] - records[None]).astype(object) ** 2).sum(axis=2) <= RADIUS**2
+    rows = rng.permutation(records) / RADIUS  # those near the center are not consecutive
     monkeypatch.setenv("DIMFREE_THREADS", threads)
-    assert friend_counts(records).tolist() == close.sum(axis=1).tolist()
-    rows = records / RADIUS
-    table = PairDistances.of(rows, 0)
-    monkeypatch.setenv("DIMFREE_THREADS", "1")
-    assert len(table.tiles) > 20
-    assert table.friend_pairs(1.0) == pairs_one_by_one(rows, 1.0)
-
-
-def test_many_threads_take_little_memory(monkeypatch):
-    """A tile a thread, and none that waits for its turn."""
-    monkeypatch.setenv("DIMFREE_THREADS", "8")
-    records = np.arange(6000, dtype=np.int64)[:, None] % 50
-    tracemalloc.start()
-    try:
-        counts = friend_counts(records)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert (counts == 6000).all()
-    assert peak < 100e6
+    pairs = PairDistances.of(rows, 0)
+    assert len(pairs.tiles) > 20
+    assert pairs.friend_pairs(1.0) == pairs_one_by_one(rows, 1.0)

@@ -1,28 +1,22 @@
-"""The bit and the rounded mean, exactly; a release draws the noise that it is charged for."""
+"""The bit and the rounded mean, exactly."""
 
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from charges import uncharged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import RecordingNoise
 from scipy import sparse
+from sessions import standing_session
 
-from dimfree import Options, release_mean
-from dimfree.accounting.events import COUNT_STEPS
+from dimfree.accounting.events import Tested
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.data.blocks import SparseRows
 from dimfree.kernel.rows.grid import RADIUS
-from dimfree.kernel.statistics import bit
 from dimfree.kernel.statistics import weighted_mean as gaussian
-from dimfree.kernel.statistics.bit import passes
 from dimfree.kernel.statistics.weighted_mean import mean_event, rounded_mean
-
-LEARN = Options(scale="learn")
-
 
 # ---- the bit
 
@@ -34,9 +28,10 @@ LADDER = Ladder((5, 5, 5, 1000, 2**63, 2**64 - 1))
 @pytest.mark.parametrize("heads", [True, False])
 def test_the_bit_is_one_coin_with_the_rung_of_the_statistic(statistic, heads):
     noise = RecordingNoise(heads=heads)
-    assert passes(statistic, LADDER, noise=noise) is heads
+    session = standing_session(np.zeros((1, 1)), noise=noise)[0]
+    session._branch, noise.asked[:] = Tested(LADDER, 1.0, 1.0), []
+    assert session._test(statistic) is heads
     assert noise.asked == [("coin", LADDER.rungs[min(statistic, 5)], DENOMINATOR)]
-    assert bit.DENOMINATOR == DENOMINATOR
 
 
 # ---- means
@@ -119,36 +114,3 @@ def test_rounding_moves_neighbouring_means_by_at_most_root_d(rows, data, bits):
     here, there = (rounded_mean(table, np.array(w), bits).astype(float) for w in (weights, other))
     true = np.average(table, axis=0, weights=weights) - np.average(table, axis=0, weights=other)
     assert np.linalg.norm(here - there) <= 2**bits * np.linalg.norm(true) + math.sqrt(table.shape[1]) + 1e-6
-
-
-# ---- a release asks for exactly the noise that its charges state
-
-WAYS = {
-    "known": {"covariance": np.ones(3)},
-    "columns": {},
-    "learned scale": {"covariance": np.ones(3), "options": LEARN},
-}
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("way", WAYS)
-def test_a_release_draws_what_it_is_charged_for(rng, way, relation):
-    noise, X = RecordingNoise(), rng.normal(size=(600, 3))
-    release = release_mean(X, epsilon=4.0, delta=1e-6, neighbours=relation, noise=noise, **WAYS[way])
-    charges = release.ledger
-    assert not release.refused
-    assert uncharged(noise, (*charges.before, *charges.searches, *charges.after)) == []
-    assert math.hypot(*(event.mu for event in charges.after)) <= charges.menu[charges.chosen].mu * (1 + 1e-12)
-
-
-def test_a_failed_bit_releases_nothing_after_it(rng):
-    noise, X = RecordingNoise(heads=False), rng.normal(size=(400, 3))
-    release = release_mean(X, epsilon=4.0, delta=1e-6, covariance=np.ones(3), noise=noise)
-    assert release.refused
-    assert [kind for kind, *_ in noise.asked] == ["gaussian", "coin"]
-    assert uncharged(noise, release.ledger.before) == []
-    assert release.ledger.after == ()
-
-
-def test_the_count_grid_is_that_of_the_mathematics():
-    assert COUNT_STEPS == 2**14

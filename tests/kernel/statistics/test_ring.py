@@ -1,110 +1,255 @@
-"""P15: what the ring does to the pairs, and that every pair's numbers are those of its two records alone."""
+"""P15: a pair's numbers are the same bits however the table is stored, cut and worked on, whoever else is in it."""
 
+import os
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
+from blocks import blocks_of
 from scipy import sparse
+from streams import RecordedStream
 
-from dimfree.data.records import open_records
+from dimfree.data.blocks import SparseRows, densely
+from dimfree.data.gpu.device import Place
+from dimfree.data.records import Records, open_records
+from dimfree.kernel.rows import space as space_module
+from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.secret_ring import Ring, half_differences, ring_order
+from dimfree.kernel.statistics import secret_ring as ring_module
+from dimfree.kernel.statistics.scores import lengths_of, total_scores
+from dimfree.kernel.statistics.secret_ring import Ring, half_differences, pair_scoring, ring_order
 from dimfree.noise import SeededNoise
-from dimfree.shapes import Isotropic
+from dimfree.shapes import Diagonal, Isotropic
 
-ONES = np.ones(4)
-
-
-def ring_of(table, sampled=None, seed=1):
-    space = Space(open_records(table, on_missing="drop"), Isotropic(1.0))
-    return Ring.of(space, sampled, len(table) if isinstance(table, np.ndarray) else 0, noise=SeededNoise(seed))
+SCALE = np.array([1.0, 1e-3, np.inf, 7.0, 0.3])
+UNITS = np.geomspace(1e-3, 1e3, 7)
+SHAPES = {"as it is": Isotropic(1.0), "a unit for each column": Diagonal(np.array([1.0, 2.0, 0.5, 1.0, 3.0]))}
+every_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 
 
-def rows(count, seed=0):
-    return np.random.default_rng(seed).normal(size=(count, 4)) * [1.0, 1e-3, 1e6, 30.0]
+@pytest.fixture
+def table(rng):
+    """Many sizes, zeros of either sign, invalid rows, rows at both ends of the floats; all of single precision."""
+    rows = rng.normal(size=(97, 5)) * 10.0 ** rng.integers(-12, 12, size=(97, 1))
+    rows[rng.random(rows.shape) < 0.4] = 0.0
+    rows[3], rows[11, 2], rows[12, 0] = np.nan, np.inf, -np.inf
+    rows[20], rows[21], rows[22], rows[23] = 3e38, -3e38, 1e-45, -0.0
+    return rows.astype(np.float32).astype(np.float64)
 
 
-def distances(table, order):
-    there = table[order]
-    return np.linalg.norm(there - np.roll(there, -1, axis=0), axis=1)
+def ring_of(source, shape, sampled=None):
+    records = source if isinstance(source, Records) else open_records(source, on_missing="drop")
+    return Ring.of(Space(records, shape), sampled, 0, noise=SeededNoise(7))
 
 
-def test_lengths_are_distances_of_neighbours_on_a_closed_circle():
-    table, order = rows(50), ring_order(50, SeededNoise(1))
-    assert ring_of(table).lengths(ONES) == pytest.approx(distances(table, order), rel=1e-5)
+def numbers(ring):
+    """All that the mechanisms see of a ring: differences, lengths, sums of scores, how many are clipped."""
+    scoring = pair_scoring(SCALE, 2.0)
+    differences = np.concatenate([densely(block) for block in ring.space.valid_blocks()] or [np.zeros(0)])
+    differences = differences + 0.0  # minus zero is zero: a sparse table does not store it
+    sums = np.array([total_scores(ring.space, scoring, unit) for unit in (1e-2, 1.0, 1e20)])
+    clipped = [lengths_of(ring.space, scoring, UNITS).clipped(unit) for unit in UNITS]
+    return ring.count, differences.tobytes(), ring.lengths(SCALE).tobytes(), sums.tobytes(), clipped
+
+
+# storage
+
+
+@every_shape
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array, sparse.coo_array], ids=["CSR", "CSC", "COO"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sparse_tables(table, shape, kind, dtype):
+    assert numbers(ring_of(kind(table.astype(dtype)), shape)) == numbers(ring_of(table, shape))
+
+
+@every_shape
+def test_stored_zeros_and_unsorted_columns(table, shape):
+    full = sparse.csr_array(np.where(table == 0, 1.0, table))
+    full.data[np.flatnonzero((table == 0).ravel())] = -0.0
+    turned = sparse.csr_array((full.data.reshape(-1, 5)[:, ::-1].ravel(), np.tile(np.arange(5)[::-1], 97), full.indptr))
+    for stored in (full, turned):
+        assert numbers(ring_of(stored, shape)) == numbers(ring_of(table, shape))
+
+
+@every_shape
+def test_dense_layouts(table, shape):
+    expected = numbers(ring_of(table, shape))
+    for stored in (
+        table.astype(np.float32),
+        np.asfortranarray(table),
+        table.astype(">f8"),
+        np.repeat(table, 2, axis=1)[:, ::2],
+    ):
+        assert numbers(ring_of(stored, shape)) == expected
+
+
+@every_shape
+@pytest.mark.parametrize("most", [1, 7, 1000])
+def test_streams_and_samples_of_streams(table, shape, most):
+    sampled = np.arange(97) % 4 > 0
+    for mask, rows in ((None, table), (sampled, table[sampled])):
+        stream = ring_of(Records(RecordedStream(table, most), None), shape, mask)
+        assert numbers(stream) == numbers(ring_of(rows, shape))
+
+
+def test_single_precision_is_read_before_it_is_halved_and_subtracted():
+    """In single precision 1 - 2^-30 would be 1."""
+    rows = np.array([[1.0], [2.0**-30]], dtype=np.float32)
+    for stored in (rows, sparse.csr_array(rows)):
+        difference = densely(next(ring_of(stored, Isotropic(1.0)).space.valid_blocks()))
+        assert np.abs(difference).max() == (1 - 2.0**-30) / 2
+
+
+@every_shape
+@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("rows", [1, 3, 64])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_blocks_of_any_size_and_any_number_of_threads(monkeypatch, table, shape, kind, rows, threads):
+    expected = numbers(ring_of(kind(table), shape))
+    monkeypatch.setenv("DIMFREE_THREADS", threads)
+    monkeypatch.setattr(space_module, "_THREADED_BYTES", 0)
+    monkeypatch.setattr(ring_module, "_TILE", 5 * rows)
+    with blocks_of(rows, 5):
+        assert numbers(ring_of(kind(table), shape)) == expected
+
+
+@every_shape
+def test_rows_on_a_device(table, shape):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    place = Place(os.environ.get("DIMFREE_TEST_DEVICE", "cpu"))
+    for rows in (table, table.astype(np.float32), table[:1], table[4:6], table[:0]):
+        on_device = ring_of(open_records(rows, on_missing="drop").on(place), shape)
+        assert numbers(on_device) == numbers(ring_of(rows, shape))
+
+
+def test_the_owners_table_is_left_alone(table):
+    for stored in (table, sparse.csr_array(table)):
+        before = stored.copy()
+        numbers(ring_of(stored, Isotropic(1.0)))
+        assert np.array_equal(densely_of(stored), densely_of(before), equal_nan=True)
+
+
+def densely_of(stored):
+    return stored.toarray() if sparse.issparse(stored) else stored
+
+
+# one record, and the pairs of others
+
+
+ODD = (0.0, -0.0, 5e-324, 1e-308, 1e-160, 1.0, 1e160, 1e308, 1.7e308, -1.7e308)
+WIDTH = 40
+
+
+def of_each_pair(rows, kind):
+    """Length and score of every pair, in the order of the rows."""
+    records = half_differences(kind(rows.copy()), np.arange(len(rows)))
+    ring = Ring(Space(records, Isotropic(1.0)))
+    scale = np.geomspace(1e-2, 1e2, WIDTH)
+    return ring.lengths(scale), [_score(records, place, scale) for place in range(len(rows))]
+
+
+def _score(records, place, scale):
+    """Of one pair, as a table of its own gives it; the sum over all pairs is compared with these."""
+    alone = np.arange(records.count) == place
+    ring = Ring(Space(records.chosen(alone), Isotropic(1.0)))
+    return total_scores(ring.space, pair_scoring(scale, 1.0), 1.0)
+
+
+def as_sparse(rows):
+    return SparseRows(sparse.csr_array(rows))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, as_sparse], ids=["dense", "sparse"])
+def test_one_record_changes_the_numbers_of_its_own_two_pairs_alone(rng, kind):
+    """Huge among small, tiny among large: nothing is scaled by what is common to the table."""
+    rows = rng.normal(size=(9, WIDTH)) * 10.0 ** rng.integers(-160, 160, size=(9, 1))
+    rows[3], rows[4] = rng.normal(size=(2, WIDTH))
+    before = of_each_pair(rows, kind)
+    for odd, place in product(ODD, (0, 4, 8)):
+        changed = rows.copy()
+        changed[place] = odd
+        after = of_each_pair(changed, kind)
+        others = [k for k in range(9) if k not in (place, (place - 1) % 9)]
+        assert before[0][others].tobytes() == after[0][others].tobytes()
+        assert all((before[1][k] == after[1][k]).all() for k in others)
+
+
+def test_quotients_beyond_the_floats_are_held_and_touch_no_other_pair():
+    """Far records over a small scale: an infinite quotient would become a length of any size."""
+    rows, scale = np.ones((6, 4)), np.full(4, 1e-6)
+    rows[1] += 1e-6
+    before = Ring(Space(half_differences(rows.copy(), np.arange(6)), Isotropic(1.0))).lengths(scale)
+    rows[4] = 1e308, -1e308, 0.0, 1.0
+    for kind in (np.asarray, as_sparse):
+        ring = Ring(Space(half_differences(kind(rows.copy()), np.arange(6)), Isotropic(1.0)))
+        found = ring.lengths(scale)
+        assert (found[[3, 4]] > 1e307).all()
+        assert found[[0, 1, 2, 5]].tobytes() == before[[0, 1, 2, 5]].tobytes()
+
+
+def test_the_sum_is_that_of_the_pairs(rng):
+    rows = rng.normal(size=(9, WIDTH)) * 10.0 ** rng.integers(-3, 3, size=(9, 1))
+    rows[2], rows[5] = 1.7e308, -1.7e308
+    _, scores = of_each_pair(rows, np.asarray)
+    ring = Ring(Space(half_differences(rows.copy(), np.arange(9)), Isotropic(1.0)))
+    scoring = pair_scoring(np.geomspace(1e-2, 1e2, WIDTH), 1.0)
+    assert (total_scores(ring.space, scoring, 1.0) == sum(scores)).all()
+    assert max((score**2).sum() for score in scores) <= BALL**2
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_an_invalid_record_leaves_the_ring_of_the_others(table, kind, odd):
+    """The others keep their keys: `below` hands out the first ones, and the odd record is the last."""
+    rows = np.vstack([table, np.where(np.arange(5) == 2, odd, 1.0)])
+    assert numbers(ring_of(kind(rows), Isotropic(1.0))) == numbers(ring_of(kind(table), Isotropic(1.0)))
+
+
+def test_a_length_is_a_distance_at_both_ends_of_the_floats():
+    """Distances that no float holds are infinite; those that a float holds are right."""
+    for size in (1e-290, 1e-200, 1.0, 1e200, 8e307):
+        rows = np.array([[0.0, 0.0, 0.0, 0.0], [size / 2] * 4])
+        found = Ring(Space(half_differences(rows, np.arange(2)), Isotropic(1.0))).lengths(np.ones(4))
+        assert found == pytest.approx([size, size], rel=1e-5)
+
+
+# what a ring is
+
+
+def test_lengths_are_distances_of_neighbors_on_a_closed_circle(rng):
+    table, order = rng.normal(size=(50, 5)) * [1.0, 1e-3, 1e6, 30.0, 1.0], ring_order(50, SeededNoise(7))
+    apart = np.linalg.norm(table[order] - np.roll(table[order], -1, axis=0), axis=1)
+    assert ring_of(table, Isotropic(1.0)).lengths(np.ones(5)) == pytest.approx(apart, rel=1e-5)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_a_lone_record_is_its_own_neighbour_and_nobody_has_none(count):
-    lengths = ring_of(rows(count)).lengths(ONES)
-    assert len(lengths) == count
-    assert count != 1 or lengths[0] == 0
-
-
-def test_equal_keys_keep_the_order_of_the_records():
-    class SameKeys(SeededNoise):
-        def below(self, bound, size):
-            return np.full(size, 7, dtype=np.int64)
-
-    assert (ring_order(100, SameKeys(0)) == np.arange(100)).all()
-
-
-def test_invalid_records_are_not_on_the_ring():
-    table = rows(20)
-    table[[3, 11], [0, 2]] = np.nan, np.inf
-    found = ring_of(table)
-    assert found.count == 18
-    assert (found.lengths(ONES) == ring_of(np.delete(table, [3, 11], axis=0)).lengths(ONES)).all()
-
-
-def test_a_sample_has_a_ring_of_its_own():
-    table, sampled = rows(40), np.arange(40) % 3 > 0
-    assert (ring_of(table, sampled).lengths(ONES) == ring_of(table[sampled]).lengths(ONES)).all()
-
-
-def test_sparse_records_have_the_same_bits():
-    table = rows(60) * (np.random.default_rng(5).random((60, 4)) < 0.4)
-    scale = np.array([1.0, np.inf, 3.0, 0.2])
-    dense, thin = ring_of(table), ring_of(sparse.csr_array(table))
-    assert (dense.lengths(scale) == thin.lengths(scale)).all()
-
-
-def test_a_length_does_not_depend_on_the_other_pairs():
-    table, order = rows(300), np.arange(300)
-    whole = Ring(Space(half_differences(table.copy(), order), Isotropic(1.0))).lengths(ONES)
-    for first in (0, 17, 298):
-        alone = Ring(Space(half_differences(table[first : first + 2].copy(), np.arange(2)), Isotropic(1.0)))
-        assert alone.lengths(ONES)[0] == whole[first]
-
-
-def test_differences_of_finite_records_are_finite():
-    table = np.array([[1.7e308] * 4, [-1.7e308] * 4, [5e-324] * 4])
-    found = ring_of(table)
-    assert found.count == 3
-    assert len(found.lengths(ONES)) == 3  # infinite, perhaps, but nobody is left out
-    assert not np.isnan(found.lengths(ONES)).any()
+def test_a_lone_record_is_its_own_neighbor_and_no_record_has_none(count):
+    lengths = ring_of(np.ones((count, 5)), Isotropic(1.0)).lengths(np.ones(5))
+    assert lengths.tolist() == [0.0] * count
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_no_record_causes_an_error_where_the_caller_has_asked_for_errors(kind):
     table = np.array([[5e-324] * 4, [1.7e308] * 4, [-1.7e308] * 4, [-0.0] * 4, [np.inf] * 4])
     with np.errstate(all="raise"):
-        assert len(ring_of(kind(table)).lengths(ONES)) == 4
+        lengths = ring_of(kind(table), Isotropic(1.0)).lengths(np.ones(4))
+    assert len(lengths) == 4  # infinite, perhaps, but no record is left out
+    assert not np.isnan(lengths).any()
 
 
 def test_a_sparse_table_is_never_made_dense(rng):
     table = sparse.random_array((1000, 20_000), density=2e-4, format="csr", rng=rng)
-    scale = np.ones(20_000)
     tracemalloc.start()
-    ring_of(table).lengths(scale)
+    ring_of(table, Isotropic(1.0)).lengths(np.ones(20_000))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1000 * 20_000  # bytes: an eighth of the dense table
 
 
-def test_lengths_that_are_asked_for_again_are_the_same():
+def test_lengths_that_are_asked_for_again_are_the_same(table):
     """They are kept for one scale: another scale, or an array that was changed in place, is not taken for it."""
-    ring, scale = ring_of(rows(20)), np.array([1.0, 2.0, 4.0, 0.5])
+    ring, scale = ring_of(table, Isotropic(1.0)), np.array([1.0, 2.0, 4.0, 0.5, 1.0])
     first = ring.lengths(scale)
     kept = first.copy()
     first[:] = -1  # the caller's own

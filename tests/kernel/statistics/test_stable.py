@@ -34,7 +34,7 @@ def stability_by_definition(counts, share, budget, relation):
     raise AssertionError("unreachable: k = B always qualifies")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(counts_of, thousandths, st.integers(2, 12), st.sampled_from([ADD, REPLACE]))
 def test_stability_is_its_definition(counts, share, budget, relation):
     assert stability(integers(counts), share, budget, relation) == stability_by_definition(
@@ -60,12 +60,6 @@ def test_stability_of_small_tables(counts, relation, expected):
     assert stability(integers(counts), Fraction(4, 5), 5, relation) == expected
 
 
-def test_the_slope_is_the_share_under_add_remove_alone():
-    """100 records with 90 friends each, b = 0.8: thresholds 80 + 0.8·k are passed at 13, 80 + k at 11."""
-    counts = integers([90] * 100)
-    assert [stability(counts, Fraction(4, 5), 50, relation) for relation in (ADD, REPLACE)] == [13, 11]
-
-
 def test_stability_compares_without_rounding():
     """0.7 · 10 is 7 exactly here; in floats the product is 7.000000000000001 or 6.999… for other shares."""
     for thousandth in range(501, 1001):
@@ -76,12 +70,6 @@ def test_stability_compares_without_rounding():
             assert stability(friends - 1, share, 2, relation) == 0
 
 
-def test_every_gross_outlier_lowers_the_statistic_by_one():
-    for outliers in range(8):
-        counts = integers([100 - outliers] * (100 - outliers) + [1] * outliers)
-        assert stability(counts, Fraction(3, 5), 10, REPLACE) == 10 - outliers
-
-
 @pytest.mark.parametrize(
     ("statistic", "count", "floor", "expected"),
     [(9, 100, 50, 9), (9, 55, 50, 5), (9, 50, 50, 0), (9, 3, 50, 0), (9, 10, -5, 9), (9, 0, -5, 5), (0, 99, 1, 0)],
@@ -90,7 +78,7 @@ def test_the_count_caps_the_statistic(statistic, count, floor, expected):
     assert capped_by_count(statistic, count, floor) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(counts_of, thousandths, st.sampled_from([ADD, REPLACE]))
 def test_weights_are_the_clipped_shares(counts, share, relation):
     n = len(counts)
@@ -145,7 +133,7 @@ def exact_sensitivity(n, b, B, relation):
     return (2 + (B - 2) / ((b - a) * n) * min(2, 1 + ((1 - a) * n + 1) / Fraction(n - B + 2))) / (n - B + 2)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(thousandths, st.integers(2, 80), st.integers(0, 3000))
 def test_sensitivity_falls_with_the_number_of_records(share, budget, more):
     """P5' evaluates the bound at the lowest possible number: it must be the worst one."""

@@ -26,16 +26,13 @@ def as_they_are(values: Floats, columns: Columns, step: float) -> Floats:
         return values * (1 / np.float64(step))
 
 
-def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are, inner: int = 0) -> Integers:
-    """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL.
-
-    `inner`, in steps below BALL: of each clipped row only what lies beyond that length, at most BALL - inner steps.
-    """
+def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> Integers:
+    """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL."""
     if isinstance(rows, SparseRows):
-        return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise), inner)
+        return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise))
     if isinstance(rows, DeviceRows):
-        return device_clip.total(rows, radius / BALL, entrywise, (inner, BALL), _CAP)
-    return _column_sums(_shortened(*_steps_and_squares(entrywise(rows, ALL, radius / BALL)), inner))
+        return device_clip.total(rows, radius / BALL, entrywise, BALL, _CAP)
+    return _column_sums(_shortened(*_steps_and_squares(entrywise(rows, ALL, radius / BALL))))
 
 
 def are_outside(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> np.ndarray:
@@ -57,19 +54,13 @@ def squares(rows: Rows, step: float, entrywise: Entrywise = as_they_are) -> Floa
     return _steps_and_squares(entrywise(rows, ALL, step))[1]
 
 
-def to_ball(rows: Floats, radius: float) -> Floats:
-    """Every row in steps of radius / BALL, as whole numbers of norm at most BALL."""
-    return _shortened(*_steps_and_squares(as_they_are(rows, ALL, radius / BALL)))
-
-
-def _shortened(steps: Floats, squares: Floats, inner: int = 0) -> Floats:
-    """Overwrites the rows outside the ball; with `inner` rows within it become zero, and all others shorter."""
-    outside = np.flatnonzero(squares > float(inner or BALL) ** 2)
-    some = steps[outside]
-    some *= _shrinkage(squares[outside], inner)[:, None]
-    steps[outside] = np.trunc(some, out=some)
-    if inner:
-        steps[squares <= float(inner) ** 2] = 0.0
+def _shortened(steps: Floats, squares: Floats) -> Floats:
+    """Overwrites the rows outside the ball."""
+    outside = np.flatnonzero(squares > float(BALL) ** 2)
+    if len(outside):
+        some = steps[outside]
+        some *= _shrinkage(squares[outside])[:, None]
+        steps[outside] = np.trunc(some, out=some)
     return steps
 
 
@@ -82,10 +73,8 @@ def _column_sums(steps: Floats) -> Integers:
     return (sums + steps[whole:].sum(axis=0)).astype(np.int64)
 
 
-def _shrinkage(squares: Floats, inner: int = 0) -> Floats:
-    """The part of each length that is left; the margin covers the rounding of root, quotient and product."""
-    lengths = np.sqrt(squares)
-    return (np.minimum(lengths, BALL) - inner) / lengths * (1 - 2.0**-40)
+def _shrinkage(squares: Floats) -> Floats:
+    return BALL / np.sqrt(squares) * (1 - 2.0**-40)  # the margin covers the rounding of root and product
 
 
 def exact_squares(steps: Floats) -> Floats:
@@ -142,16 +131,16 @@ def _sparse_squares(rows: SparseRows, values: Floats, base: Floats) -> Floats:
     return np.asarray(high * 2.0**_HALF + low)
 
 
-def _sparse_total(rows: SparseRows, values: Floats, base: Floats, inner: int) -> Integers:
+def _sparse_total(rows: SparseRows, values: Floats, base: Floats) -> Integers:
     """As many times `base` as there are rows, each shortened as its row is, and what the stored entries differ by."""
     squares = _sparse_squares(rows, values, base)
-    outside = squares > float(inner or BALL) ** 2
-    shrink = np.full(len(rows), 0.0 if inner else 1.0)
-    shrink[outside] = _shrinkage(squares[outside], inner)
+    outside = squares > float(BALL) ** 2
+    shrink = np.ones(len(rows))
+    shrink[outside] = _shrinkage(squares[outside])
     factors = rows.spread(shrink)
     gained = np.trunc(values * factors) - np.trunc(base[rows.columns] * factors)
     total = np.bincount(rows.columns, gained, minlength=len(base)).astype(np.int64)
-    inside = 0 if inner else len(rows) - int(outside.sum())
+    inside = len(rows) - int(outside.sum())
     return total + inside * base.astype(np.int64) + _shrunk_total(base, shrink[outside])
 
 

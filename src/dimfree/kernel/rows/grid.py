@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
-from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows, gathered, peaks
+from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows
 from dimfree.data.gpu.rows import DeviceRows
-from dimfree.kernel.rows.space import Space
-from dimfree.progress import during
 
 RADIUS = 2**20  # the friend radius, in steps
 EDGE = 2.0**61  # in steps: a record with a coordinate there or beyond is off the grid; differences fit 64 bits
@@ -30,21 +28,6 @@ class IntegerRecords:
     @property
     def count(self) -> int:
         return len(self.values) + self.invalid
-
-
-@during("the core's sample")
-def on_grid(space: Space, radius: float, sampled: Mask | None = None, capacity: int = 0) -> IntegerRecords:
-    """Every (sampled) record rounded to steps of radius / RADIUS; invalid ones and those off the grid are only counted.
-
-    The table has space for `capacity` records, a public number, and for more only if there are more.
-    """
-    size, step = space.count if sampled is None else int(sampled.sum()), radius / RADIUS
-    rounded = (
-        (rows_to_steps(rows, step), chosen & are_on_grid(peaks(rows), step))
-        for rows, chosen in space.chosen_blocks(sampled)
-    )
-    values = gathered(rounded, (max(size, capacity), space.dimension), np.int64)
-    return IntegerRecords(values, size - len(values))
 
 
 def are_on_grid(largest: Floats, step: float) -> Mask:

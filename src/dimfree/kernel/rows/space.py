@@ -17,8 +17,7 @@ from dimfree.data.blocks import Mask, Rows, SparseRows, densely
 from dimfree.data.gpu.device import Place
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, are_finite, with_gaps
-from dimfree.kernel.rows.bases.basis import Basis
-from dimfree.kernel.rows.bases.memory import KEPT_BYTES
+from dimfree.kernel.rows.bases.basis import KEPT_BYTES, Basis
 from dimfree.kernel.rows.exact_product import LARGEST, saturate
 from dimfree.shapes import Diagonal, Isotropic, Rescaling, Shape
 from dimfree.threads import cores, in_order

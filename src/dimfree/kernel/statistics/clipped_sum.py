@@ -1,6 +1,8 @@
-"""One recentring stage: clip around a released centre, sum, add noise, divide by the released count (P8).
+"""Records clipped around a public center and summed (P8), and the histogram of their lengths about it (P20).
 
-Proof: proofs/statistics/clipped_sum.md.
+A clipped record is in the ball, so one record moves the sum by a radius, two under replace-one. A length is in one
+cell, so one record moves one count by one: 1, √2 under replace-one; the number of records up to an edge by one.
+Proofs: proofs/statistics/clipped_sum.md, proofs/statistics/length_histogram.md.
 """
 
 import math
@@ -13,9 +15,10 @@ from numpy.typing import NDArray
 from dimfree._types import Floats, Integers
 from dimfree.data.blocks import Columns, Rows
 from dimfree.data.gpu.rows import namespace
-from dimfree.kernel.rows.clip import clipped_total
+from dimfree.kernel.rows.clip import clipped_total, norms
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.centred import Centred
+from dimfree.progress import during
 
 Block = NDArray[np.intp] | None  # which coordinates; None: all
 
@@ -59,14 +62,22 @@ class Ball(Centred):
         return coordinates if self.block is None or not coordinates.ndim else coordinates[self.block]
 
 
-def clipped_sum(space: Space, ball: Ball, inner: int = 0) -> Integers:
-    """Σ clip((y - c)/scale) in steps of radius / BALL. Private. Exact, in any order of blocks.
-
-    `inner`, in steps: of each clipped offset only what lies beyond that length.
-    """
+def clipped_sum(space: Space, ball: Ball) -> Integers:
+    """Σ clip((y - c)/scale) in steps of radius / BALL. Private. Exact, in any order of blocks."""
     size = space.dimension if ball.block is None else len(ball.block)
-    return space.summed(partial(_clipped_total, ball.before(space.units), inner), size)
+    return space.summed(partial(_clipped_total, ball.before(space.units)), size)
 
 
-def _clipped_total(ball: Ball, inner: int, rows: Rows) -> Integers:
-    return clipped_total(ball.seen(rows), ball.radius, ball.offsets, inner)
+def _clipped_total(ball: Ball, rows: Rows) -> Integers:
+    return clipped_total(ball.seen(rows), ball.radius, ball.offsets)
+
+
+@during("lengths of the records")
+def length_counts(space: Space, ball: Ball, edges: Floats) -> Integers:
+    """How many valid records have a length up to the first edge, up to the next, …, beyond the last. Private."""
+    return space.summed(partial(_counts_of, ball.before(space.units), edges), len(edges) + 1)
+
+
+def _counts_of(ball: Ball, edges: Floats, rows: Rows) -> Integers:
+    lengths = norms(ball.seen(rows), float(edges[-1]), ball.offsets)
+    return np.bincount(np.searchsorted(edges, lengths, side="left"), minlength=len(edges) + 1).astype(np.int64)

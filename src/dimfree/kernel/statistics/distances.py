@@ -24,9 +24,17 @@ from dimfree.data.blocks import IntegerRows, Mask, Rows, Table, densely, gathere
 from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
 from dimfree.kernel.rows.grid import RADIUS, IntegerRecords, are_on_grid, rows_to_steps
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.gpu_offsets import DeviceOffsets
-from dimfree.kernel.statistics.products import SMALL, DenseOffsets, Offsets, about, as_slice, float32_is_whole, middle
-from dimfree.kernel.statistics.undecided import by_products, overwritten, partners_are_friends
+from dimfree.kernel.statistics.friends import by_products, overwritten, partners_are_friends
+from dimfree.kernel.statistics.products import (
+    SMALL,
+    DenseOffsets,
+    DeviceOffsets,
+    Offsets,
+    about,
+    as_slice,
+    float32_is_whole,
+    middle,
+)
 from dimfree.progress import during
 from dimfree.threads import cores, in_order
 
@@ -196,15 +204,13 @@ class PairDistances:
         sure, doubtful = self._screened(radius, tile, self.errors[tile[0]])
         kept_free = np.empty(_KEPT_FREE, dtype=np.uint8)  # what doubts may need is taken whether there are any or not
         del kept_free
-        if self._is_coarse(tile[0]) and _are_crowd(doubtful):
-            fewer = self._screened(radius, tile, _float64_error(self.rows.shape[1]))[1]
+        fine = _float64_error(self.rows.shape[1])
+        if self.errors[tile[0]] > fine and _are_crowd(doubtful):
+            fewer = self._screened(radius, tile, fine)[1]
             if 2 * _count(fewer) < _count(doubtful):  # it is the error of 32 bits that leaves them in doubt
                 self._fill(about(self.rows, np.arange(len(self.rows)), self.centre), tile)
                 sure, doubtful = self._screened(radius, tile, self.errors[tile[0]])
         return sure, self._decided(_here(doubtful), *tile[1], radius / RADIUS)
-
-    def _is_coarse(self, place: int) -> bool:
-        return bool(self.errors[place] > _float64_error(self.rows.shape[1]))
 
     def _screened(self, radius: float, tile: Tile, error: float) -> tuple[Mask | Tensor, Mask | Tensor]:
         """(surely friends, in doubt): of the pairs of a tile, each once."""

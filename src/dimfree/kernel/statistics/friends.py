@@ -1,117 +1,78 @@
-"""Friend counts: for every record, how many records (itself included) lie within the radius.
+"""The predicate of friends: two records whose rounded rows are at most the radius apart, decided in integers.
 
-Exact and cheap at once: records near a common centre are integers of norm at most NEAR, so every partial sum of a
-float64 matrix product is an integer below 2^53 and the product is exact in any order, on any number of threads.
-Pairs that are not both near are decided by integer differences. Proof: proofs/statistics/friends.md.
+At a public step, rows are rounded to whole numbers of steps as by `to_steps`. Pairs are decided one by one, or by exact
+products of many rows: integers of norm at most NEAR about a common center have products whose every partial sum is an
+integer below 2^53, exact in any order, on any number of threads. Proof: proofs/statistics/friends.md.
 """
 
-from functools import partial
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.data.blocks import IntegerRows, SparseRows, minus, one_row, width
-from dimfree.data.gpu.rows import DeviceRows
-from dimfree.kernel.rows.grid import RADIUS, IntegerRecords
-from dimfree.kernel.statistics import gpu_offsets as device_offsets
-from dimfree.kernel.statistics.products import Offsets, about, middle
+from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows, minus
+from dimfree.data.gpu.rows import DeviceRows, here, namespace
+from dimfree.kernel.rows.grid import RADIUS, rows_to_steps, to_steps
 from dimfree.threads import cores, in_order
 
-NEAR = 2**25  # norm about the centre, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
-_ROWS = 1024  # tile of rows
-_CELLS = 2**22  # entries of a working block
-_THREADS = 4  # each holds a tile; the products have threads of their own
-
-Tile: TypeAlias = tuple[slice, Integers]  # which of the near records, and their positions
+NEAR = 2**25  # norm about the center, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
+_CELLS = 2**16  # entries of rows that are rounded to steps at a time
+_TILE = 2**18  # the same for a whole table, by threads
 
 
-def all_counts(integers: IntegerRecords) -> Integers:
-    """Friend counts of every record: those on the grid first, then all others, each a friend of itself only."""
-    return np.concatenate([friend_counts(integers.values), np.ones(integers.invalid, dtype=np.int64)])
+def overwritten(rows: Floats, kept: Mask, step: float) -> Integers:
+    """The rows kept, in whole steps, in place of the first of them: there is no second table."""
+    values, chunk, filled = rows.view(np.int64), max(1, _TILE // rows.shape[1]), 0
+    parts = [slice(start, start + chunk) for start in range(0, len(rows), chunk)]
+
+    def overwrite(part: slice) -> None:
+        values[part] = to_steps(rows[part], step)
+
+    list(in_order(overwrite, parts, cores()))
+    for part in [] if kept.all() else parts:  # those after one that is left out move up
+        some = values[part][kept[part]]
+        values[filled : filled + len(some)] = some
+        filled += len(some)
+    return values[: int(kept.sum())]
 
 
-def friend_counts(records: IntegerRows) -> Integers:
-    """#{k : |x_j - x_k| <= RADIUS} for every record j, in memory O(n·tile)."""
-    counts = np.zeros(len(records), dtype=np.int64)
-    waiting = np.arange(len(records))
-    centre = middle(records)
-    while len(waiting):
-        offsets = about(records, waiting, centre)
-        squares = offsets.squares()
-        near = squares <= NEAR**2 * (1 - 1e-6)  # then the float sum of squares had no rounding: it is exact
-        if near.any():
-            counts[waiting[near]] += _counts_inside(offsets, np.flatnonzero(near), squares[near])
-            _count_across(records, waiting[near], squares[near], waiting[~near], squares[~near], counts)
-            waiting = waiting[~near]
-        if len(waiting):
-            centre = one_row(records, waiting)
-    return counts
+def partners_are_friends(left: Rows, right: Rows, step: float) -> Mask:
+    """The predicate of `friends`, for each row of the one and its partner in the other, all on the grid."""
+    if not (isinstance(left, np.ndarray) and isinstance(right, np.ndarray)):
+        return within_radius(minus(rows_to_steps(left, step), rows_to_steps(right, step)))
+    apart = _in_steps(left, step, _in_steps(right, step))
+    return np.asarray(np.einsum("ij,ij->i", apart, apart) <= float(RADIUS) ** 2)
 
 
-def _counts_inside(offsets: Offsets, inside: Integers, squares: Floats) -> Integers:
-    """Friend counts among near records, by symmetric tiles of exact products."""
-    if isinstance(offsets, device_offsets.DeviceOffsets):
-        return offsets.friend_counts(inside, squares)
-    counts = np.zeros(len(inside), dtype=np.int64)
-    tiles = _tiles(inside)
-    pairs = [(row, column) for row in tiles for column in tiles if row[0].start <= column[0].start]
-    for (row, _), (column, _), of_rows, of_columns in in_order(
-        partial(_tile_counts, offsets, squares), pairs, min(cores(), _THREADS, len(pairs))
-    ):
-        counts[row] += of_rows
-        if column.start > row.start:
-            counts[column] += of_columns
-    return counts
+def by_products(table: Floats, about: Floats, rows: slice, columns: slice, step: float) -> tuple[Mask, Mask]:
+    """Of the pairs of a tile: which have two records near the centre, and which of those are friends.
 
-
-def _tile_counts(offsets: Offsets, squares: Floats, tile: tuple[Tile, Tile]) -> tuple[Tile, Tile, Integers, Integers]:
-    """Of a tile's rows and columns, how many friends each has on the other side: 2⟨x, y⟩ - |x|² >= |y|² - RADIUS²."""
-    (row, rows), (column, columns) = tile
-    products = offsets.products(rows, columns)
+    By the exact products of `friends` about the centre in whole steps; where not both are near it says nothing.
+    """
+    centre = _in_steps(about, step)
+    products = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
+    left_squares, right_squares = np.zeros(products.shape[0]), np.zeros(products.shape[1])
+    across = max(1, _CELLS // max(products.shape))
+    for start in range(0, len(centre), across):
+        block = slice(start, start + across)
+        left = _in_steps(table[rows, block], step, centre[block])
+        right = left if rows == columns else _in_steps(table[columns, block], step, centre[block])
+        products += left @ right.T
+        left_squares += np.einsum("ij,ij->i", left, left)
+        right_squares += np.einsum("ij,ij->i", right, right)
+    near = (left_squares <= NEAR**2 * (1 - 1e-6))[:, None] & (right_squares <= NEAR**2 * (1 - 1e-6))
     products *= 2
-    products -= squares[row, None]
-    friends = products >= squares[column] - float(RADIUS) ** 2
-    return *tile, friends.sum(axis=1), friends.sum(axis=0)
+    products -= left_squares[:, None]
+    return near, products >= right_squares - float(RADIUS) ** 2
 
 
-def _tiles(which: Integers) -> list[Tile]:
-    return [(slice(s, s + _ROWS), which[s : s + _ROWS]) for s in range(0, len(which), _ROWS)]
+def _in_steps(rows: Floats, step: float, origin: Floats | float = 0.0) -> Floats:
+    """Rows in whole steps about whole steps, as floats: exact up to 2^53, and at least that beyond."""
+    steps = rows / step
+    np.rint(steps, out=steps)
+    steps -= origin
+    return steps
 
 
-def _count_across(
-    records: IntegerRows,
-    inside: Integers,
-    inside_squares: Floats,
-    outside: Integers,
-    outside_squares: Floats,
-    counts: Integers,
-) -> None:
-    """Adds the friendships between near and far records; friends' norms differ by at most the radius."""
-    margin = RADIUS + 1e-5 * NEAR  # generous: it covers the rounding of the squares and of NEAR's own margin
-    candidates = inside[inside_squares >= (NEAR - 2 * margin) ** 2]
-    for record in np.flatnonzero(outside_squares <= (NEAR + margin) ** 2):
-        found = _friends_among(records, candidates, outside[record : record + 1])
-        counts[candidates] += found
-        counts[outside[record]] += found.sum()
-
-
-def _friends_among(records: IntegerRows, candidates: Integers, record: Integers) -> NDArray[np.bool_]:
-    """Which candidates are friends of the one record, block by block."""
-    friends, rows = np.zeros(len(candidates), dtype=bool), max(1, _CELLS // (2 * width(records)))
-    for start in range(0, len(candidates), rows):
-        block = slice(start, start + rows)
-        friends[block] = are_friends(records[candidates[block]], records[record])
-    return friends
-
-
-def are_friends(records: IntegerRows, record: IntegerRows) -> NDArray[np.bool_]:
-    """The predicate itself: |x - y|² <= RADIUS², on integers."""
-    return within_radius(minus(records, record))
-
-
-def within_radius(offsets: IntegerRows) -> NDArray[np.bool_]:
+def within_radius(offsets: IntegerRows) -> Mask:
     """|offset|² <= RADIUS² for whole-number rows, in any dimension.
 
     Differences that are too far already are cut to RADIUS + 1; float64 adds the squares exactly up to 2^53 and stays
@@ -120,7 +81,8 @@ def within_radius(offsets: IntegerRows) -> NDArray[np.bool_]:
     if isinstance(offsets, SparseRows):
         return np.asarray(offsets.sums(_near(offsets.values) ** 2) <= float(RADIUS) ** 2)
     if isinstance(offsets, DeviceRows):
-        return device_offsets.within_radius(offsets)
+        far = offsets.tensor.abs().clamp_(max=RADIUS + 1).to(namespace(offsets.tensor).float64)
+        return here(far.square_().sum(1) <= float(RADIUS) ** 2)
     near = _near(offsets)
     return np.einsum("ij,ij->i", near, near) <= float(RADIUS) ** 2
 

@@ -1,6 +1,6 @@
 """Inner products of records about a centre, tile by tile: of dense records, or of the stored entries of sparse ones.
 
-Records on a GPU: `gpu_offsets`. Any centre gives the same result; a near one is faster.
+Any centre gives the same result; a near one is faster.
 Proof: proofs/statistics/friends.md.
 """
 
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from dimfree._types import Floats, Integers
 from dimfree.data import sparse
 from dimfree.data.blocks import SparseRows, Table, densely, minus
-from dimfree.data.gpu.rows import DeviceRows
-from dimfree.kernel.statistics.gpu_offsets import DeviceOffsets
+from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace, parts
 from dimfree.threads import cores, in_order
 
 _CELLS = 2**20  # entries of a working block; every thread has some
@@ -182,3 +181,29 @@ class SparseOffsets:
             block = slice(start, start + width)
             total += left[:, block].toarray() @ right[:, block].toarray().T
         return np.asarray(total)
+
+
+@dataclass(frozen=True, repr=False)
+class DeviceOffsets:
+    """Private: a tensor of float64, all at once. Of floats the error is covered by `distances`, whatever the order."""
+
+    tensor: Tensor
+
+    @classmethod
+    def of(cls, records: DeviceRows, which: Integers, centre: NDArray[np.generic]) -> "DeviceOffsets":
+        chosen = records if len(which) == len(records) else records[which]  # `which` is in order, none twice
+        return cls((chosen - DeviceRows(beside(chosen.tensor, centre[None]))).floats().tensor)
+
+    def squares(self) -> Floats:
+        torch, rows = namespace(self.tensor), DeviceRows(self.tensor)
+        found = [self.tensor[part].square().sum(1) for part in parts(rows)]
+        return here(torch.cat([*found, torch.zeros(0, dtype=torch.float64, device=self.tensor.device)]))
+
+    def products(self, rows: Integers, columns: Integers) -> Floats:
+        left, right = (DeviceRows(self.tensor)[which].tensor for which in (rows, columns))
+        return here(left @ right.T)
+
+    def squared_distances(self, squares: Floats, rows: slice, columns: slice) -> Tensor:
+        """Of every pair of two rows, by float sums."""
+        lengths = beside(self.tensor, squares)
+        return lengths[rows, None] + lengths[columns] - (self.tensor[rows] @ self.tensor[columns].T).mul_(2)

@@ -16,24 +16,14 @@ _COIN = 2**32
 _KEY = 2**62
 
 
-def poisson_sample(count: int, rate: float, noise: Noise) -> NDArray[np.bool_]:
-    """Add/remove: each record with probability `rate` (a public number), independently."""
-    return poisson_samples(count, (rate,), noise)[0]
-
-
 def poisson_samples(count: int, rates: Sequence[float], noise: Noise) -> list[NDArray[np.bool_]]:
-    """Samples by the same coins, one for each record: that of a smaller rate lies within that of a larger one (P16)."""
+    """Add-remove: each record with each public rate, by the same coins: samples lie within each other (P16)."""
     coins = noise.below(_COIN, count)
     return [coins < int(rate * _COIN) for rate in rates]
 
 
-def fixed_sample(count: int, size: int, noise: Noise) -> NDArray[np.bool_]:
-    """Replace-one: `size` positions out of a public number, without replacement."""
-    return fixed_samples(count, (size,), noise)[0]
-
-
 def fixed_samples(count: int, sizes: Sequence[int], noise: Noise) -> list[NDArray[np.bool_]]:
-    """Samples by the same order of the positions: a smaller one lies within a larger one."""
+    """Replace-one: so many positions, by the same order of all: samples lie within each other."""
     first, second = noise.below(_KEY, count), noise.below(_KEY, count)  # the second breaks ties of the first
     place = np.empty(count, dtype=np.int64)
     place[np.lexsort((second, first))] = np.arange(count)

@@ -6,28 +6,41 @@ no centre. Secrecy of the keys serves accuracy; no gain in privacy is claimed fo
 Proof: proofs/statistics/secret_ring.md.
 """
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from dimfree._types import Floats, Integers
+from dimfree.accounting.budget import Neighbours
 from dimfree.data.blocks import Mask, Rows, SparseRows, densely, gathered, minus, peaks
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records
 from dimfree.kernel.rows.clip import exact_squares, squares
 from dimfree.kernel.rows.exact_product import LARGEST, saturate
 from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.scores import Scoring
 from dimfree.noise import Noise
 from dimfree.progress import during
 from dimfree.shapes import Isotropic
 from dimfree.threads import cores, in_order
 
+RING_SENSITIVITY = {Neighbours.ADD_REMOVE: math.sqrt(5), Neighbours.REPLACE_ONE: 2 * math.sqrt(2)}  # of scores (P15)
 KEY = 2**61  # keys are below it
 _CELLS = 2**20  # entries of a working block
 _TILE = 2**18  # the same where whole rows are worked on
 _BITS = 20  # of the largest entry of a difference, where its length is taken
 _SMALLEST_EXPONENT = -900  # a smaller difference is taken as if it reached 2**-900: every factor is a normal number
+
+
+def pair_scoring(scale: Floats, norm: float) -> Scoring:
+    """Scores of φ((x - y)²/(2·R·scale²)), of half the differences; an infinite scale leaves a coordinate out. Public.
+
+    A score is a non-negative vector of norm at most BALL. Two pairs go and one comes, so the sum over all pairs moves
+    by at most √5·BALL under add-remove; by 2√2·BALL under replace-one.
+    """
+    return Scoring(np.zeros(len(scale)), scale / math.sqrt(2), norm)
 
 
 def ring_order(count: int, noise: Noise) -> Integers:
@@ -48,7 +61,7 @@ class Ring:
     @classmethod
     @during("differences in the core's sample")
     def of(cls, space: Space, sampled: Mask | None, capacity: int, *, noise: Noise) -> "Ring":
-        """Of the valid records among the sampled ones; `capacity` as in `on_grid`."""
+        """Of the valid records among the sampled ones; memory is taken for `capacity` records."""
         size = max(space.count if sampled is None else int(sampled.sum()), capacity)
         if (untouched := space.as_it_is(sampled)) is not None:
             return cls(Space(_differences_at_hand(*untouched, size, noise), Isotropic(1.0)))

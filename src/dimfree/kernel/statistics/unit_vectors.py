@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from dimfree._types import Floats, Integers
+from dimfree.accounting.budget import Neighbours
 from dimfree.data.blocks import Columns, Mask, Rows, densely, float_squares
 from dimfree.kernel.rows.bases.basis import Basis
 from dimfree.kernel.rows.clip import BALL, clipped_total, squares
@@ -23,6 +24,12 @@ from dimfree.progress import during
 LENGTH = 2**15  # the length of a direction, in steps
 STEPS = 2**20  # grid steps to one unit of a released number
 EVEN = 0.3  # the length to which a vector of squared coordinates is clipped
+UNIT = LENGTH**2  # steps to the outer product of a direction with itself
+DIAGONAL, BESIDE = 29, 41  # 41² < 2·29²: so weighted, half the matrix is no longer than 29 times the whole of it
+OUTER_SENSITIVITY = {
+    Neighbours.ADD_REMOVE: 1.0,
+    Neighbours.REPLACE_ONE: math.sqrt(2) * (1 + 1e-15),
+}  # of A, in its Frobenius norm (P12)
 _FINE = 17  # bits of the largest coordinate of an offset: more than a direction keeps of it
 _EXACT = 53
 _CELLS = 2**19
@@ -128,3 +135,20 @@ def _dot(a: Integers, b: Integers) -> int:
     """Σ a·b without overflow, for factors below 2^26: 256 products at a time."""
     products = np.ravel(a) * np.ravel(b)
     return sum(np.add.reduceat(products, np.arange(0, len(products), 256)).tolist())
+
+
+@during("directions of the records")
+def outer_sum(space: Space, lookout: Lookout, among: Mask | None = None) -> Integers:
+    """A = Σ u·uᵀ in whole steps, (d, d), of all valid records (`among`: of these). Private; exact in any order."""
+    size = space.dimension
+    flat = space.summed(partial(_outer_of, lookout.before(space.units)), size * size, among, tiles=False)
+    return flat.reshape(size, size)
+
+
+def _outer_of(lookout: Lookout, rows: Rows) -> Integers:
+    """Products of whole numbers below 2^15 add up without rounding: 2^23 rows would be needed to leave the floats."""
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    for some in some_rows(rows):
+        directions = lookout.directions(some)
+        total += directions.T @ directions
+    return total.astype(np.int64).ravel()

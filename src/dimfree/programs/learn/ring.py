@@ -12,7 +12,7 @@ import numpy as np
 
 from dimfree._types import Booleans, Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.kernel import RING_SENSITIVITY, Block, Released, RingPairs, pair_count_sensitivity, pair_scoring
+from dimfree.kernel import RING_SENSITIVITY, Block, Released, RingPairs, pair_scoring, share_sensitivity
 from dimfree.programs.choose import constants as c
 from dimfree.programs.learn.crossing import answers, crossing, geometric_grid
 from dimfree.programs.learn.knowledge import Knowledge, Output
@@ -47,7 +47,7 @@ class RingSetting:
 
     def search_mu(self, cells: int) -> float:
         """Of one search for a median over so many cells: rarely wrong, and never more than a part of the whole."""
-        moves = pair_count_sensitivity(c.MEDIAN_SHARE, self.relation)
+        moves = share_sensitivity(c.MEDIAN_SHARE, self.relation)
         needed = math.sqrt(c.RING_SURE + 2 * math.log(cells)) * moves / (0.5 * self.count)
         return min(needed, math.sqrt(c.RING_SEARCH_MOST) * self.mu)
 
@@ -154,7 +154,7 @@ def _friend_radius(setting: RingSetting, stddev: Floats) -> float:
     middle = setting.length(root, c.MEDIAN_SHARE, grid, setting.search_mu(len(grid)))
     mu = math.sqrt(c.RING_RADIUS_LOOK * setting.mu**2 - middle.event.mu**2) * (1 - 1e-9)
     wide = setting.length(root, c.WIDE_SHARE, middle.value * np.array(c.WIDE_RATIOS), mu)
-    unsure = pair_count_sensitivity(c.WIDE_SHARE, setting.relation) / mu / setting.count
+    unsure = share_sensitivity(c.WIDE_SHARE, setting.relation) / mu / setting.count
     return widened(middle.value, wide.value, unsure)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Tested
-from dimfree.kernel import Pairs, Released, friend_average_sensitivity
+from dimfree.kernel import Pairs, Released, share_sensitivity
 from dimfree.programs.choose.constants import (
     FACTOR_STEP,
     FACTOR_WINDOW,
@@ -68,7 +68,7 @@ def _clearance(count: float, grid: Floats, mu: float, relation: Neighbours) -> f
 
     In squared standard deviations, over the logarithm of the number of cells.
     """
-    deviations = 0.5 * max(count, 0.0) * mu / friend_average_sensitivity(MEDIAN_SHARE, relation)
+    deviations = 0.5 * max(count, 0.0) * mu / share_sensitivity(MEDIAN_SHARE, relation)
     return deviations**2 / math.log(len(grid) - 1)
 
 
@@ -107,7 +107,7 @@ def learn_radius(
     middle = friend_radius(pairs, MEDIAN_SHARE, grid, count, median_mu)
     wider = middle.value * np.array(WIDE_RATIOS)
     wide = friend_radius(pairs, WIDE_SHARE, wider, count, wide_mu)
-    unsure = friend_average_sensitivity(WIDE_SHARE, relation) / wide_mu / count
+    unsure = share_sensitivity(WIDE_SHARE, relation) / wide_mu / count
     radius = widened(middle.value, wide.value, unsure)
     typical = max(middle.value, wide.value / WIDE_OVER_TYPICAL)  # root of the mean square distance, 2 tr Σ
     return LearnedRadius(radius, typical**2 / 2, inside(middle.value, grid))

@@ -10,6 +10,7 @@ import numpy as np
 
 from dimfree._types import Floats
 
+KEPT_BYTES = 2**31  # of rotated rows: as many as the space keeps between two passes
 _CELLS = 2**20  # entries of a block of rotated unit vectors
 
 

@@ -1,4 +1,4 @@
-"""How many entries are missing: in all columns together, and in each of them (P22).
+"""How many records there are (P3), and how many entries are missing: in all columns, and in each of them (P22).
 
 For a space that is read entry by entry (`Space.by_entry`): an entry that is not a finite number is missing. A record
 has at most as many missing entries as there are columns. In each column it counts by the vector of its missing entries,
@@ -12,6 +12,10 @@ from dimfree._types import Floats, Integers
 from dimfree.data.blocks import Columns, Rows, SparseRows
 from dimfree.data.gpu.rows import DeviceRows, namespace
 from dimfree.kernel.rows.clip import clipped_total
+
+
+def number_of(rows: Rows) -> Integers:
+    return np.array([len(rows)], dtype=np.int64)
 
 
 def number_missing(rows: Rows) -> Integers:

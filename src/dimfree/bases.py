@@ -1,0 +1,88 @@
+"""What `basis=` may be: a name, a matrix or an operator; and the basis of the kernel that it stands for."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dimfree import _validate
+from dimfree._types import Floats
+from dimfree.data import sparse
+from dimfree.errors import raise_alone
+from dimfree.kernel.rows.bases.basis import KEPT_BYTES, Basis, unit_rows
+from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.bases.given import Given
+
+AUTO = "auto"  # chosen among several by what is released on the way
+NAMED: dict[str, Callable[[int], Basis]] = {"dct": Cosine}
+LARGEST_WRITTEN_OUT = 6000  # columns: what is not an array already becomes one of 288 MB, and its slices five of them
+_LAST_BITS = 1e-13  # an excess of T T' over I that rounding alone explains
+_STEPS = 6  # each squares what is left of the excess
+
+
+def check_basis(basis: Any) -> None:
+    """What can be said before the table is opened: it is a known name, or something that may hold a matrix."""
+    if isinstance(basis, str):
+        if basis not in (AUTO, *NAMED):
+            raise _validate.reject_basis(basis, (AUTO, *NAMED))
+        return
+    matrix = isinstance(basis, Sequence) or hasattr(basis, "__array__") or sparse.issparse(basis)
+    if not (basis is None or matrix or isinstance(basis, sparse.linalg.LinearOperator)):
+        raise _validate.reject_basis(basis, (AUTO, *NAMED))
+
+
+def as_basis(basis: Any, dimension: int, columns: Sequence[str] | None = None) -> Basis:
+    """The basis for records of this width. None and "auto" stand for none yet: they are the caller's to deal with.
+
+    With `columns`, the names of the records: a frame with other names, or with these in another order, is refused.
+    """
+    dimension = _validate.check_count("dimension", dimension)
+    if isinstance(basis, str):
+        if basis not in NAMED:
+            raise _validate.reject_basis(basis, NAMED)
+        return NAMED[basis](dimension)
+    check_basis(basis)
+    _validate.check_same_columns("basis", _names(basis), columns)
+    return Given(_nearest_orthonormal(*_validate.check_rotation("basis", _written_out(basis, dimension), dimension)))
+
+
+def _names(frame: Any) -> tuple[str, ...] | None:
+    """Of the columns of a frame; None for what has none."""
+    arrow = type(frame).__module__.partition(".")[0] == "pyarrow"  # whose columns are the numbers themselves
+    names = getattr(frame, "column_names" if arrow else "columns", None)
+    return None if names is None else tuple(map(str, names))
+
+
+def _written_out(given: Any, dimension: int) -> object:
+    """An array, or what should become one."""
+    if not (sparse.issparse(given) or isinstance(given, sparse.linalg.LinearOperator)):
+        return given
+    _validate.check_square("basis", given.shape, dimension)
+    _validate.check_written_out("basis", dimension, LARGEST_WRITTEN_OUT)
+    return given.toarray() if sparse.issparse(given) else _columns_of(given)
+
+
+def _columns_of(operator: Any) -> object:
+    """T itself, from T applied to the unit vectors, which are public."""
+    try:
+        return np.concatenate([operator.matmat(units.T) for units in unit_rows(operator.shape[1])], axis=1)
+    except Exception as error:  # noqa: BLE001 - what it says may quote what the operator holds
+        raise_alone(_validate.reject_operator("basis", error))
+
+
+def _nearest_orthonormal(matrix: Floats, excess: Floats) -> Floats:
+    """The polar factor, to the last bits, by Newton's iteration; `excess` is T T' - I of the matrix."""
+    for _ in range(_STEPS):
+        if np.abs(excess).max() <= _LAST_BITS:
+            break
+        matrix = matrix - excess @ matrix / 2
+        excess = matrix @ matrix.T - np.eye(len(matrix))
+    return np.array(matrix)
+
+
+def memory_needed(width: int) -> str:
+    """One sentence. A rotation fills the zeros of a sparse row, so it costs there what a dense table always costs."""
+    return (
+        f"Rotated rows are dense, {8 * width} bytes each ({width} coordinates of 8 bytes): up to "
+        f"{KEPT_BYTES / 2**30:g} GiB of them are kept in memory, more are made anew in every pass."
+    )
