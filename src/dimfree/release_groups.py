@@ -17,9 +17,8 @@ from dimfree._validate import check_at_least, check_callable, check_kind, is_wor
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.costs import Runs
-from dimfree.accounting.several_runs.keys_first import keys_and_rest
-from dimfree.accounting.several_runs.sharing import Opening, gaussian_opening, opening, shared_out
+from dimfree.accounting.several_runs import Runs
+from dimfree.accounting.sharing import Opening, gaussian_opening, keys_and_rest, opening, shared_out
 from dimfree.beliefs import Beliefs
 from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.gpu.device import device_memory_unspoken

@@ -14,8 +14,7 @@ from dimfree.accounting.events import Bounded, Costs, Gaussian, OnlyGaussian, Te
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.losses import Pure
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs.branch_choice import BranchChoice
-from dimfree.accounting.several_runs.composed_runs import ComposedRuns
+from dimfree.accounting.several_runs import BranchChoice, ComposedRuns
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 STEPS = 2**24

@@ -21,7 +21,7 @@ from dimfree.accounting.losses import (
     response_profile,
 )
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs.costs import costs_from_dict
+from dimfree.accounting.several_runs import costs_from_dict
 from dimfree.errors import InvalidParameter
 
 ADD = Neighbours.ADD_REMOVE

@@ -9,9 +9,8 @@ import pytest
 from dimfree.accounting.budget import SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.precision import largest_mu
-from dimfree.accounting.several_runs.composed_runs import ComposedRuns
-from dimfree.accounting.several_runs.keys_first import keys_and_rest, keys_opening
-from dimfree.accounting.several_runs.sharing import gaussian_budget, opening, shared_out
+from dimfree.accounting.several_runs import ComposedRuns
+from dimfree.accounting.sharing import gaussian_budget, keys_and_rest, keys_opening, opening, shared_out
 from dimfree.programs.choose.constants import RADIUS_SEARCH_SHARE, SCALE_SEARCH_SHARE
 
 ADD = Neighbours.ADD_REMOVE

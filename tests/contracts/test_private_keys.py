@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recording import RecordingNoise
 
 from dimfree.accounting.events import Unlisted
-from dimfree.accounting.several_runs.costs import Runs, runs_of
+from dimfree.accounting.several_runs import Runs, runs_of
 from dimfree.data.people.keys import normalize_key
 from dimfree.data.people.labels import alike, split_unlisted
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, OutOfMemory, RefusedRelease

@@ -16,7 +16,7 @@ from routes import through_the_core
 from scipy import sparse
 
 from dimfree.accounting import events
-from dimfree.accounting.several_runs.costs import Runs, runs_of
+from dimfree.accounting.several_runs import Runs, runs_of
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise

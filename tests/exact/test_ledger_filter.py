@@ -14,7 +14,7 @@ from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered, 
 from dimfree.accounting.events import Costs, Tested
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs.sharing import gaussian_opening, opening
+from dimfree.accounting.sharing import gaussian_opening, opening
 from dimfree.ledger.filter import SHARES, Account, Debit, Filter
 from dimfree.ledger.spending import (
     GAUSSIAN,

@@ -13,7 +13,7 @@ from dimfree import BudgetExceeded, Ledger
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.accounting.events import Costs, OnlyGaussian, Tested
-from dimfree.accounting.several_runs.sharing import gaussian_opening, opening
+from dimfree.accounting.sharing import gaussian_opening, opening
 from dimfree.ledger import spending, store
 from dimfree.ledger.chain import DEBIT, Entry
 from dimfree.ledger.filter import SHARES, Account

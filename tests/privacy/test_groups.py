@@ -16,7 +16,7 @@ from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian, calibrate_unlisted
 from dimfree.accounting.events import Costs, Unlisted
-from dimfree.accounting.several_runs.sharing import gaussian_opening
+from dimfree.accounting.sharing import gaussian_opening
 from dimfree.data.people.labels import split_unlisted
 from dimfree.data.records import as_records
 from dimfree.kernel import GroupCosts, KernelError, PrivateGroups

@@ -10,7 +10,7 @@ import pytest
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.costs import Runs
+from dimfree.accounting.several_runs import Runs
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.results.composed import compose
 from dimfree.results.grouped import Means

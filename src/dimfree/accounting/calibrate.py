@@ -58,12 +58,7 @@ class Calibration:
 
 @lru_cache(maxsize=64)
 def calibrate_private_count(
-    budget: Budget,
-    failure: float,
-    *,
-    untested: bool = False,
-    search_share: float = 0.0,
-    ring_share: float = 0.0,
+    budget: Budget, failure: float, *, untested: bool = False, search_share: float = 0.0, ring_share: float = 0.0
 ) -> Calibration:
     """Add/remove: a noisy count, then the branch chosen by it. The maximum over all branches fits the budget (P9, P18).
 
@@ -71,11 +66,9 @@ def calibrate_private_count(
     the others, which are the same with and without it.
     """
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
-    mu_full = largest_mu(epsilon, delta)
-    count_mu = mu_full / COUNT_STDDEV
+    count_mu = largest_mu(epsilon, delta) / COUNT_STDDEV
     for margin in _MARGINS:
-        tested = _tested(epsilon, delta * margin, mu_full, count_mu, search_share, failure)
-        ringed = _ringed(epsilon, delta * margin, mu_full, count_mu, ring_share, failure)
+        tested, ringed = _tested(epsilon, delta, margin, count_mu, failure, search_share, ring_share)
         plan = Calibration(1 / count_mu, tested, ringed=ringed)
         if plan.menu and (fitting := _fitted(plan, epsilon, delta, UNTESTED_SLACKS if untested else ())):
             return fitting
@@ -105,14 +98,11 @@ def calibrate_public_count(
     """Replace-one: no count. Each branch alone fits the budget; the number of records, being public, chooses one,
     so only that one is charged."""
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
-    mu_full = largest_mu(epsilon, delta)
-    tested = _tested(epsilon, delta * (1 - 1e-6), mu_full, 0.0, search_share, failure)
-    ringed = _ringed(epsilon, delta * (1 - 1e-6), mu_full, 0.0, ring_share, failure)
-    fitting, rings = (
-        tuple(b for b in each if total_delta(epsilon, 0.0, b.profile) <= delta) for each in (tested, ringed)
+    tested, ringed = (
+        tuple(branch for branch in each if total_delta(epsilon, 0.0, branch.profile) <= delta)
+        for each in _tested(epsilon, delta, 1 - 1e-6, 0.0, failure, search_share, ring_share)
     )
-    untested = calibrate_gaussian(budget, private_count=False).untested
-    return Calibration(None, fitting, untested=untested, ringed=rings)
+    return Calibration(None, tested, calibrate_gaussian(budget, private_count=False).untested, ringed)
 
 
 @lru_cache(maxsize=64)
@@ -127,37 +117,26 @@ def calibrate_gaussian(budget: Budget, *, private_count: bool) -> Calibration:
 
 
 def _tested(
-    epsilon: float, delta: float, mu_full: float, count_mu: float, search_share: float, failure: float
-) -> tuple[Tested, ...]:
-    """One branch for each slack that has a ladder; each alone costs at most (epsilon, delta).
+    epsilon: float, delta: float, margin: float, count_mu: float, failure: float, search_share: float, ring_share: float
+) -> list[tuple[Tested, ...]]:
+    """Branches with a test: of the core's searches, and of those of the ring (none at a share of 0).
 
-    Short ladders are for few records, which need a more precise search: its share grows with f (P9).
+    One for each slack that has a ladder; each alone costs at most (epsilon, margin·delta). Short ladders are for few
+    records, which need a more precise search: its share grows with f (P9).
     """
-    shares = [(slack, growth * search_share) for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True)]
-    shares = shares if search_share else [(slack, 0.0) for slack in _SLACKS_WITHOUT_SEARCH]
-    return _branches(epsilon, delta, mu_full, count_mu, shares, failure)
-
-
-def _ringed(
-    epsilon: float, delta: float, mu_full: float, count_mu: float, ring_share: float, failure: float
-) -> tuple[Tested, ...]:
-    """The same for the searches of the ring; none at a share of 0."""
-    shares = [(slack, ring_share) for slack in _RING_SLACKS] if ring_share else []
-    return _branches(epsilon, delta, mu_full, count_mu, shares, failure)
-
-
-def _branches(
-    epsilon: float, delta: float, mu_full: float, count_mu: float, shares: list[tuple[float, float]], failure: float
-) -> tuple[Tested, ...]:
-    branches = []
-    for slack, search_share in shares:
-        search_mu = math.sqrt(search_share) * mu_full / slack
-        mu_before = compose((count_mu, search_mu))
-        mu_after = math.sqrt((mu_full / slack) ** 2 - mu_before**2)
-        ladder = shortest_ladder(epsilon, delta, mu_before, mu_after, failure)
-        if ladder is not None:
-            branches.append(Tested(ladder, mu_after, search_mu))
-    return tuple(branches)
+    mu_full, found = largest_mu(epsilon, delta), []
+    core = [(slack, growth * search_share) for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True)]
+    ring = [(slack, ring_share) for slack in _RING_SLACKS if ring_share]
+    for shares in (core if search_share else [(slack, 0.0) for slack in _SLACKS_WITHOUT_SEARCH], ring):
+        branches = []
+        for slack, share in shares:
+            search_mu = math.sqrt(share) * mu_full / slack
+            mu_before = compose((count_mu, search_mu))
+            mu_after = math.sqrt((mu_full / slack) ** 2 - mu_before**2)
+            ladder = shortest_ladder(epsilon, delta * margin, mu_before, mu_after, failure)
+            branches += [] if ladder is None else [Tested(ladder, mu_after, search_mu)]
+        found.append(tuple(branches))
+    return found
 
 
 def _bounded(epsilon: float, delta: float, mu_before: float = 0.0) -> Bounded:

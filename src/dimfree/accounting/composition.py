@@ -87,9 +87,7 @@ class Composition:
             return float(hockey_stick(mu, level)) if mu else 0.0  # one Gaussian, exactly
         interval = _interval(self.budget.usable_epsilon, mu, others)
         dots = [Dots.connecting(loss.profile, around(loss.epsilon, interval), interval) for loss in others]
-        if mu:  # all Gaussians together are one Gaussian, in any order
-            dots.append(Dots.connecting(partial(hockey_stick, mu), between(EDGE * mu + mu**2 / 2, interval), interval))
-        return reduce(Dots.then, dots).delta(level) if dots else 0.0
+        return reduce(Dots.then, [*dots, *gaussian_dots(mu, interval)]).delta(level)
 
     def summary_rows(self) -> list[tuple[str, str, str]]:
         """(what, how, cost) for a table; public numbers only."""
@@ -113,6 +111,13 @@ class Composition:
             neighbours=Neighbours(data["neighbours"]),
             losses=tuple(_KINDS[loss.pop("kind")](**loss) for loss in losses),
         )
+
+
+def gaussian_dots(mu: float, interval: float) -> list[Dots]:
+    """The losses of all Gaussians together, which are one Gaussian, in any order; nothing at mu = 0."""
+    if not mu:
+        return []
+    return [Dots.connecting(partial(hockey_stick, mu), between(EDGE * mu + mu**2 / 2, interval), interval)]
 
 
 def largest_fitting(make: Callable[[float], Composition], low: float, high: float, *, tolerance: float = 1e-4) -> float:

@@ -1,6 +1,6 @@
 """The privacy guarantee of one release, in numbers and as a sentence."""
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from dimfree._validate import check_choice, check_count, check_positive, check_probability, quoted
@@ -71,14 +71,10 @@ class Guarantee:
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
         object.__setattr__(self, "delta", check_probability("delta", self.delta))
         object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
-        if not isinstance(self.private, bool):
-            raise InvalidParameter(f"Expected private={quoted(self.private)} to be True or False.")
-        if not isinstance(self.each_column, bool):
-            raise InvalidParameter(f"Expected each_column={quoted(self.each_column)} to be True or False.")
-        self._check_unit()
-
-    def _check_unit(self) -> None:
         object.__setattr__(self, "unit", check_choice("unit", self.unit, UNITS))
+        for name in ("private", "each_column"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidParameter(f"Expected {name}={quoted(getattr(self, name))} to be True or False.")
         if self.unit == "row" and (self.unit_column is not None or self.unit_rows is not None):
             raise InvalidParameter("Expected unit_column and unit_rows with unit='person' only.")
         if not isinstance(self.unit_column, str | None):
@@ -107,11 +103,11 @@ class Guarantee:
         str
             One sentence.
         """
+        what = "" if self.unit == "row" and not self.each_column else f"What is estimated is {self.estimates}. "
         promise = (
             f"differential privacy with epsilon={self.epsilon!r} and delta={self.delta!r}, {self.who}: "
             f"{_CHANGE[self.unit, self.neighbours]} changes the probability of any outcome by at most a factor "
-            f"exp({self.epsilon!r}), plus {self.delta!r}. {_COUNT[self.unit, self.neighbours]} "
-            f"{self._what()}"
+            f"exp({self.epsilon!r}), plus {self.delta!r}. {_COUNT[self.unit, self.neighbours]} {what}"
             "The promise covers this release alone; releases about the same people add up."
         )
         if self.private:
@@ -123,9 +119,6 @@ class Guarantee:
         """What one person is, as a phrase."""
         return who(self.unit, self.unit_column)
 
-    def _what(self) -> str:
-        return "" if self.unit == "row" and not self.each_column else f"What is estimated is {self.estimates}. "
-
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values.
 
@@ -134,16 +127,8 @@ class Guarantee:
         dict
             What `from_dict` reads.
         """
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours.value,
-            "private": self.private,
-            "unit": self.unit,
-            "unit_column": self.unit_column,
-            "unit_rows": self.unit_rows,
-            **({"each_column": True} if self.each_column else {}),
-        }
+        found = {**asdict(self), "neighbours": self.neighbours.value}
+        return found if self.each_column else {name: found[name] for name in found if name != "each_column"}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:

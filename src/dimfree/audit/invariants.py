@@ -18,7 +18,7 @@ from scipy import sparse
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import COUNT_STEPS, Gaussian
-from dimfree.accounting.several_runs.costs import costs_from_dict
+from dimfree.accounting.several_runs import costs_from_dict
 from dimfree.audit.calls import DELTA, HUGE, Call
 from dimfree.errors import DimfreeError
 from dimfree.noise import SeededNoise

@@ -8,8 +8,8 @@ from dimfree._types import Integers
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_unlisted
 from dimfree.accounting.events import Costs
-from dimfree.accounting.several_runs.costs import Runs
-from dimfree.accounting.several_runs.keys_first import keys_opening
+from dimfree.accounting.several_runs import Runs
+from dimfree.accounting.sharing import keys_opening
 from dimfree.data.people.labels import NOBODY, Key, alike, members, public_order
 from dimfree.data.records import Records
 from dimfree.kernel.released import KernelError, Sealed

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from dimfree.accounting.budget import LARGEST_EPSILON, Budget
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs.sharing import gaussian_budget
+from dimfree.accounting.sharing import gaussian_budget
 from dimfree.ledger.spending import GAUSSIAN, NO_GAUSSIAN, Charge, Price, Room
 
 # Of delta: for adding up, for infinite losses, for Gaussians; the rest for the moments. Few orders, and more costly for

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget
-from dimfree.accounting.several_runs.sharing import gaussian_budget, gaussian_opening
+from dimfree.accounting.sharing import gaussian_budget, gaussian_opening
 from dimfree.ledger.entries import LedgerState
 from dimfree.ledger.filter import Account
 from dimfree.ledger.spending import GAUSSIAN, Charge

@@ -10,7 +10,7 @@ from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.costs import AnyCosts
+from dimfree.accounting.several_runs import AnyCosts
 from dimfree.errors import AccountingError
 from dimfree.kernel import Ball, PrivateTable
 from dimfree.programs.choose.core import HonestModel, Size

@@ -7,7 +7,7 @@ from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Branch, Costs, Gaussian, OnlyGaussian, Tested
 from dimfree.accounting.losses import Loss
 from dimfree.accounting.precision import compose
-from dimfree.accounting.several_runs.costs import AnyCosts, runs_of
+from dimfree.accounting.several_runs import AnyCosts, runs_of
 
 _NUMBER = re.compile(r" \d+$")  # "stage 3" is one of several stages
 _PLAIN = {

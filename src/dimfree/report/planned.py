@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.several_runs.costs import runs_of
+from dimfree.accounting.several_runs import runs_of
 from dimfree.errors import InvalidParameter
 from dimfree.planning.predict import predict
 from dimfree.planning.question import Question

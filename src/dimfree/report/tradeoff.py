@@ -17,8 +17,7 @@ from dimfree.accounting.discrete import reserve
 from dimfree.accounting.events import Costs, branches_profile
 from dimfree.accounting.precision import compose
 from dimfree.accounting.profile import after_gaussians
-from dimfree.accounting.several_runs.composed_runs import ComposedRuns
-from dimfree.accounting.several_runs.costs import AnyCosts, runs_of
+from dimfree.accounting.several_runs import AnyCosts, ComposedRuns, runs_of
 
 CHORDS = 2000  # on one grid for all levels; any number is sound, more are tighter
 RATES = np.concatenate([np.geomspace(1e-4, 0.02, 25)[:-1], np.linspace(0.02, 1.0, 50)])

@@ -10,8 +10,7 @@ import numpy as np
 from dimfree._validate import check_positive, check_probability
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.composed_runs import ComposedRuns
-from dimfree.accounting.several_runs.costs import runs_of
+from dimfree.accounting.several_runs import ComposedRuns, runs_of
 from dimfree.errors import InvalidParameter
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release

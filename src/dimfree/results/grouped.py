@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, OnlyGaussian, Unlisted
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.costs import AnyCosts, Runs, runs_of
+from dimfree.accounting.several_runs import AnyCosts, Runs, runs_of
 from dimfree.data.people.labels import Key, check_group_keys
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.results.confidence_sets import Target

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dimfree._types import Floats
 from dimfree._validate import check_kind
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.costs import AnyCosts
+from dimfree.accounting.several_runs import AnyCosts
 from dimfree.errors import InvalidParameter, RefusedRelease
 from dimfree.results.confidence_sets import Target
 from dimfree.results.error_bars import ErrorBars

@@ -10,7 +10,7 @@ import numpy as np
 from dimfree._validate import check_choice, check_kind, quoted
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.costs import AnyCosts
+from dimfree.accounting.several_runs import AnyCosts
 from dimfree.errors import InvalidParameter
 from dimfree.results.error_model import ErrorModel, LearnedShape, frozen_numbers
 from dimfree.results.reach import Reach

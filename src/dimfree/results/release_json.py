@@ -4,7 +4,7 @@ import json
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs.costs import costs_from_dict
+from dimfree.accounting.several_runs import costs_from_dict
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.results.error_model import ErrorModel, LearnedShape
 from dimfree.results.reach import Reach

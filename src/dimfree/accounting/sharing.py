@@ -1,0 +1,106 @@
+"""Divides one budget among runs about the same people, so that together they spend all of it (M9).
+
+The shares are shares of Gaussian precision. The epsilons of the parts add up to more than the whole, but the parts
+compose to at most the whole. Proofs: proofs/accounting/composition.md; of keys that are found first, proofs/kernel.md
+(G1).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dimfree.accounting.budget import SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.calibrate import Calibration, calibrate_gaussian, calibrate_private_count, calibrate_unlisted
+from dimfree.accounting.events import Costs
+from dimfree.accounting.precision import hockey_stick, largest_mu
+from dimfree.accounting.several_runs import ComposedRuns
+
+Opening = Callable[[Budget], Costs]  # the costs that a run of a budget has on every path
+
+_KEPT = 0.99  # of delta, so that the slack of discrete noise fits
+_FACTORS = (0.88, 0.86, 0.83, 0.8, 0.75, 0.7)  # of the whole's mu: the tests cost some of it; a try may take seconds
+_KEYS_DELTA, _REST_DELTA = 0.2, 0.8  # of delta, for the keys of groups and for all that follows
+_REST_FACTORS = (0.995, 0.98, 0.96, 0.93, 0.9, 0.8)  # of the mu that the keys leave; the first that fits
+_SPLIT = (0.2, 0.8)  # if none does: of epsilon and delta
+_PARTS = (1.0, 0.5, 0.2)  # of the rest of such a split; the first whose runs add up to the whole: the last do
+
+
+def opening(budget: Budget, failure: float, **branches: Any) -> Costs:
+    """The costs of a run under add/remove: its count and its branches, all but the discrete slack.
+
+    `branches`: as in `calibrate_private_count`.
+    """
+    return _opened(budget, calibrate_private_count(budget, failure, **branches))
+
+
+def gaussian_opening(budget: Budget) -> Costs:
+    """The same for a run of Gaussian releases alone (P17)."""
+    return _opened(budget, calibrate_gaussian(budget, private_count=True))
+
+
+def _opened(budget: Budget, menu: Calibration) -> Costs:
+    return Costs(budget, Neighbours.ADD_REMOVE, menu.before, menu.menu)
+
+
+def keys_opening(budget: Budget) -> Costs:
+    """What finding the keys is charged, whatever is found."""
+    return Costs(budget, Neighbours.ADD_REMOVE, (), (calibrate_unlisted(budget),))
+
+
+def shared_out(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[Budget, ...]:
+    """A budget for each (share of precision, opening), as large as possible while all compose to at most the whole.
+
+    The returned budgets were checked to compose to the whole. If nothing better is found, a plain split.
+    """
+    budget = Budget(budget.usable_epsilon, budget.delta)  # what a run keeps of a larger guarantee
+    mu, most = largest_mu(budget.epsilon, budget.delta), 2 * budget.epsilon
+    for factor in _FACTORS:
+        budgets = tuple(
+            gaussian_budget(factor * math.sqrt(share) * mu, share * budget.delta, most) for share, _ in parts
+        )
+        epsilons = [part.epsilon for part in budgets]
+        if sum(epsilons) < budget.epsilon:
+            return budget.split(epsilons)
+        if _compose_to(budget, [begin(part) for (_, begin), part in zip(parts, budgets, strict=True)]):
+            return budgets
+    return budget.split([share for share, _ in parts])
+
+
+def _compose_to(whole: Budget, runs: Sequence[Costs]) -> bool:
+    return ComposedRuns(tuple(runs)).delta(whole.epsilon * (1 - 1e-4)) <= _KEPT * whole.delta
+
+
+def keys_and_rest(
+    whole: Budget, share: float, openings: Callable[[Budget], tuple[Costs, ...]]
+) -> tuple[Budget, Budget]:
+    """Budgets of the keys of groups, with this share of the precision, and of all that follows: within the whole.
+
+    `openings`: what a budget for the rest is charged, by two runs at most. What is returned was checked. If only a
+    plain split fits, the runs of the rest may compose to it though their epsilons add up to more: each is at most twice
+    that of the rest (`shared_out`), so that a fifth of the rest is small enough for two runs.
+    """
+    whole = Budget(whole.usable_epsilon, whole.delta)
+    mu, most = largest_mu(whole.epsilon, whole.delta), 2 * whole.epsilon
+    keys = gaussian_budget(math.sqrt(share) * mu, _KEYS_DELTA * whole.delta, most)
+    for factor in _REST_FACTORS:
+        rest = gaussian_budget(factor * math.sqrt(1 - share) * mu, _REST_DELTA * whole.delta, most)
+        if _compose_to(whole, (keys_opening(keys), *openings(rest))):
+            return keys, rest
+    keys, remainder = whole.split(_SPLIT)
+    for part in _PARTS:
+        rest = Budget(part * remainder.epsilon, part * remainder.delta)
+        if ComposedRuns((keys_opening(keys), *openings(rest))).delta(whole.epsilon) <= whole.delta:
+            break
+    return keys, rest
+
+
+def gaussian_budget(mu: float, delta: float, most: float) -> Budget:
+    """The (epsilon, delta) of a Gaussian of precision mu² at this delta; epsilon at most `most`, rounded up.
+
+    At a large delta any epsilon would do, even 0, which is none: one below the smallest is not searched further.
+    """
+    low, high = 0.0, most
+    while high - low > 1e-9 * high and high > SMALLEST_EPSILON:
+        middle = (low + high) / 2
+        low, high = (low, middle) if hockey_stick(mu, middle) <= delta else (middle, high)
+    return Budget(high, delta)
