@@ -9,11 +9,10 @@ from stats import sampling
 
 from dimfree.accounting.events import Gaussian
 from dimfree.audit import attack
-from dimfree.audit.attack import play_canaries, sample
+from dimfree.audit.attack import SAMPLED, Row, play_canaries, sample
 from dimfree.audit.calls import Call, calls, canary_calls, pairs, released_numbers
 from dimfree.audit.invariants import INVARIANTS
-from dimfree.audit.report import SAMPLED, WRITERS, Row, summarize
-from dimfree.audit.run import audit, checks
+from dimfree.audit.run import WRITERS, audit, checks, summarize
 from dimfree.kernel.session import ChargedNoise, Session
 from dimfree.noise import SeededNoise
 

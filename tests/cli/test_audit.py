@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 import dimfree.cli
 from dimfree.audit import run
-from dimfree.audit.report import SAMPLED, Row
+from dimfree.audit.attack import SAMPLED, Row
 from dimfree.audit.run import Check
 
 HELD = Row("per column, add-remove", SAMPLED, 1.0, 0.01, 0.9, 3, 100)

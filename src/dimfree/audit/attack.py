@@ -6,6 +6,7 @@ the first of them: stopping by the clock could prefer outputs that are quick. Pr
 
 import math
 import time
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,14 +14,34 @@ from dimfree._types import Floats
 from dimfree.audit import one_run
 from dimfree.audit.calls import DELTA, Call, Pair, pairs, released_numbers
 from dimfree.audit.lower_bound import Contest, bound, choose_tests, epsilon_at_least
-from dimfree.audit.report import ONE_RUN, SAMPLED, SKIPPED, Row, verdict
 from dimfree.noise import Noise, SystemNoise
 
+SAMPLED, ONE_RUN = "sampled", "one run"
 _TRIAL_SHARE = 1 / 3  # of the time
 _TRIAL_RELEASES, _TRIAL_FAILURE = 30, 0.1  # of either table; at which tried pairs are compared
 _DETECTED = 1.3  # times the claim: the bound on a call that releases everything must reach this
 _MAX_SAMPLES, _MAX_RELEASES = 400_000, 400  # of either table; with canaries
 _RADIUS_SHARE = 0.7  # of the friend radius: canaries within it have friends
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim and what was found. `pairs` counts pairs of tables, or canaries; `samples` counts releases."""
+
+    call: str
+    how: str
+    epsilon: float | None = None
+    delta: float | None = None
+    lower_bound: float | None = None
+    pairs: int = 0
+    samples: int = 0
+    verdict: str = "held"
+    detail: str = ""
+    seconds: float = 0.0
+
+
+def verdict(violated: object) -> str:
+    return "violated" if violated else "held"
 
 
 def sample(call: Call, epsilon: float, seconds: float, failure: float, noise: Noise | None = None) -> Row:
@@ -38,7 +59,7 @@ def sample(call: Call, epsilon: float, seconds: float, failure: float, noise: No
     _, worst, tests, cost = max(tried, key=lambda each: each[0])
     count = int(min(_MAX_SAMPLES, (start + seconds - time.monotonic()) / cost))
     if count < _fewest(epsilon, failure / len(tests)):
-        return Row(str(call), SAMPLED, epsilon, DELTA, verdict=SKIPPED)
+        return Row(str(call), SAMPLED, epsilon, DELTA, verdict="no time")
     best = bound(tests, *_releases(call, worst, count, epsilon, noise), DELTA, failure)
     claim, found = (str(call), SAMPLED, epsilon, DELTA), (best.epsilon, len(tried), best.samples)
     return Row(*claim, *found, verdict(best.epsilon > epsilon), f"{worst.name}, by {best.test}")
@@ -82,7 +103,7 @@ def play_canaries(call: Call, epsilon: float, seconds: float, failure: float, no
     game = one_run.Game(canaries, 2 * round(share * canaries / 2), releases)
     claim = str(call), ONE_RUN, epsilon, DELTA
     if releases < one_run.fewest_releases(game, _DETECTED * epsilon, DELTA, failure):
-        return Row(*claim, verdict=SKIPPED)
+        return Row(*claim, verdict="no time")
     correct = one_run.count_right(play, game, SystemNoise() if noise is None else noise)
     found = one_run.epsilon_at_least(correct, game, DELTA, failure)
     return Row(*claim, found, canaries, releases, verdict(found > epsilon), f"{correct} of {game.most} guesses right")

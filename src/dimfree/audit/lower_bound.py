@@ -17,7 +17,6 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, lambertw
 
 from dimfree._types import Floats
 from dimfree._validate import as_array, check_lengths, check_probability, check_rank, check_reals, check_share
-from dimfree.audit.directions import Score, Tame, candidates
 from dimfree.errors import InvalidParameter
 
 _CHOOSING = 4  # one of so many samples chooses the sets, the others are tested
@@ -25,7 +24,30 @@ _TAILS = 80  # shares of the pooled scores, from a half to a single one, at whic
 _KEPT = 3  # sets that are tested; every one makes the others less sure
 _STEERING = 1e-3  # failure at which sets are compared: milder than that of a test, which has more samples
 _CELLS, _HALVINGS, _LARGEST = 150, 30, 100.0  # of the search for the largest epsilon that is ruled out
+_CLASSIFIED = 20_000  # samples that the classifier is shown, at most
 _OUTWARD = 1e-9  # by how much intervals are widened, for the rounding of the special functions
+
+Score = Callable[[Floats], Floats]
+Counts = tuple[int, int, int, int]  # hits of the set and trials, where it is likely; the same where it is not
+
+
+@dataclass(frozen=True)
+class Tame:
+    """Features about their middle, in units of their spread, with long tails pulled in; NaN lies in the middle."""
+
+    middle: Floats
+    spread: Floats
+
+    @classmethod
+    def fitted(cls, rows: Floats) -> "Tame":
+        clean = np.where(np.isnan(rows), np.nan, np.clip(rows, -1e150, 1e150))
+        known = np.where(np.isnan(clean).all(axis=0), 0.0, clean)
+        low, middle, high = np.nanquantile(known, [0.25, 0.5, 0.75], axis=0)
+        spread = np.where(high > low, high - low, np.nanstd(known, axis=0))
+        return cls(middle, np.where(spread > 0, spread, 1.0))
+
+    def __call__(self, rows: Floats) -> Floats:
+        return np.nan_to_num(np.arcsinh((np.clip(rows, -1e150, 1e150) - self.middle) / self.spread))
 
 
 @dataclass(frozen=True)
@@ -33,7 +55,7 @@ class Contest:
     """A score of outputs and the thresholds it is compared with; high scores speak for the first table."""
 
     name: str
-    score: Callable[[Floats], Floats]
+    score: Score
     above: Floats
     below: Floats
 
@@ -84,27 +106,20 @@ def bound(tests: Sequence[Contest], here: Floats, there: Floats, delta: float, f
     best = Bound(0.0, "none", 1 - failure, len(here) + len(there))
     for test in tests:
         scores, others = np.sort(test.score(here)), np.sort(test.score(there))
-        seen = [*_reaching(scores, others, test.above), *_staying(others, scores, test.below)]
+        seen = [*_seen(scores, others, test.above, above=True), *_seen(others, scores, test.below, above=False)]
         found = max((epsilon_at_least(counts, delta, each) for counts in seen), default=0.0)
         if found > best.epsilon:
             best = Bound(found, test.name, best.confidence, best.samples)
     return best
 
 
-Counts = tuple[int, int, int, int]  # hits of the set and trials, where it is likely; the same where it is not
-
-
-def _reaching(scores: Floats, others: Floats, thresholds: Floats) -> Iterator[Counts]:
-    """How many scores reach each threshold, here and there."""
+def _seen(scores: Floats, others: Floats, thresholds: Floats, *, above: bool) -> Iterator[Counts]:
+    """How many sorted scores reach each threshold, here and there; or, not `above`, how many stay at or below it."""
     for threshold in thresholds:
-        hits, misses = (len(each) - int(np.searchsorted(each, threshold)) for each in (scores, others))
-        yield hits, len(scores), misses, len(others)
-
-
-def _staying(scores: Floats, others: Floats, thresholds: Floats) -> Iterator[Counts]:
-    """How many scores stay at or below each threshold."""
-    for threshold in thresholds:
-        hits, misses = (int(np.searchsorted(each, threshold, side="right")) for each in (scores, others))
+        if above:
+            hits, misses = (len(each) - int(np.searchsorted(each, threshold)) for each in (scores, others))
+        else:
+            hits, misses = (int(np.searchsorted(each, threshold, side="right")) for each in (scores, others))
         yield hits, len(scores), misses, len(others)
 
 
@@ -170,8 +185,8 @@ def _promising(
     pooled, shares = np.concatenate([high, low]), np.geomspace(0.5, 1 / (len(one) + len(other)), _TAILS)
     above, below = np.quantile(pooled, 1 - shares), np.quantile(pooled, shares)
     above, below = above - _OUTWARD * (1 + abs(above)), below + _OUTWARD * (1 + abs(below))  # clear of frequent outputs
-    upper = _promise(_reaching(high, low, above), delta)
-    lower = _promise(_staying(low, high, below), delta)
+    upper = _promise(_seen(high, low, above, above=True), delta)
+    lower = _promise(_seen(low, high, below, above=False), delta)
     best, second, none = int(np.argmax(upper)), int(np.argmax(lower)), np.zeros(0)
 
     def whole(rows: Floats) -> Floats:
@@ -188,3 +203,63 @@ def _promise(seen: Iterator[Counts], delta: float) -> Floats:
     hits, trials, others, other_trials = np.array(list(seen)).T
     gained = at_least(hits, trials, _STEERING) - delta
     return np.asarray(np.log(np.maximum(gained, 1e-300) / at_most(others, other_trials, _STEERING)))
+
+
+# ---- scores, fitted on samples that are not used in the test
+
+
+def candidates(one: Floats, other: Floats) -> list[tuple[str, Score]]:
+    """The best single feature, its distance from the middle, the difference of means, a classifier's log-odds."""
+    scores = [*_single_features(one, other), ("difference of means", _difference(one, other))]
+    if (odds := _classifier(one, other)) is not None:
+        scores.append(("classifier", odds))
+    return scores
+
+
+def _single_features(one: Floats, other: Floats) -> list[tuple[str, Score]]:
+    """Of all features the one that tells most, as it is and as its distance from the middle."""
+    plain = _separation(one, other)
+    folded = _separation(np.abs(one), np.abs(other))
+    best, second = int(np.argmax(np.abs(plain))), int(np.argmax(np.abs(folded)))
+    sign, other_sign = np.sign(plain[best]) or 1.0, np.sign(folded[second]) or 1.0
+    return [
+        ("one feature", lambda rows: sign * rows[:, best]),
+        ("distance from the middle", lambda rows: other_sign * np.abs(rows[:, second])),
+    ]
+
+
+def _separation(one: Floats, other: Floats) -> Floats:
+    """Difference of means in units of the pooled spread."""
+    spread = np.sqrt(one.var(axis=0) + other.var(axis=0))
+    gap = one.mean(axis=0) - other.mean(axis=0)
+    return np.where(spread > 0, gap / np.where(spread > 0, spread, 1.0), np.sign(gap) * 1e6)
+
+
+def _difference(one: Floats, other: Floats) -> Score:
+    """Fisher's direction, with a ridge: the features may repeat each other."""
+    pooled = np.cov(one.T, ddof=0) + np.cov(other.T, ddof=0)
+    matrix = np.atleast_2d(pooled) + 1e-6 * np.eye(one.shape[1])
+    direction = np.linalg.solve(matrix, one.mean(axis=0) - other.mean(axis=0))
+    return lambda rows: _along(rows, direction)
+
+
+def _classifier(one: Floats, other: Floats) -> Score | None:
+    """Log-odds of a logistic regression on features and their squares: the privacy loss itself for two Gaussians."""
+    from sklearn.linear_model import LogisticRegression
+
+    if min(len(one), len(other)) < 2:
+        return None
+    one, other = one[:_CLASSIFIED], other[:_CLASSIFIED]
+    labels = np.repeat([1, 0], [len(one), len(other)])
+
+    def squared(rows: Floats) -> Floats:
+        return np.hstack([rows, rows**2])
+
+    model = LogisticRegression(C=1.0, max_iter=200).fit(squared(np.vstack([one, other])), labels)
+    return lambda rows: _along(squared(rows), model.coef_[0])
+
+
+def _along(rows: Floats, direction: Floats) -> Floats:
+    """A row at a time: a matrix product rounds by the size of the batch, and an output that both tables give often, a
+    refusal say, would lie on either side of a threshold."""
+    return np.asarray((rows * direction).sum(axis=1))

@@ -1,19 +1,25 @@
-"""The audit: named checks in a fixed order, within a time, to rows that state a claim and what was found."""
+"""The audit: named checks in a fixed order, within a time, and the rows that state a claim and what was found."""
 
+import html
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from dimfree.audit.attack import play_canaries, sample
+from dimfree.audit.attack import ONE_RUN, SAMPLED, Row, play_canaries, sample, verdict
 from dimfree.audit.calls import calls, canary_calls
 from dimfree.audit.invariants import INVARIANTS
-from dimfree.audit.report import FAILURE, INVARIANT, ONE_RUN, SAMPLED, VIOLATED, Row, verdict
 
-EPSILON = 1.0
+EPSILON, FAILURE = 1.0, 1e-4  # the failure is that of a whole run: all rows that rest on samples together
+FORMAT, INVARIANT = 2, "invariant"
+COLUMNS = ("call", "how", "claimed ε", "δ", "ε is at least", "pairs", "samples", "verdict", "found on")
+_STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3em .6em;border-bottom:1px solid #ccc}
+.violated{color:#b00020;font-weight:bold}.held{color:#1b5e20}"""
 
 
 class Check(NamedTuple):
@@ -64,5 +70,51 @@ def run_check(epsilon: float, place: int, seconds: float) -> Row:
     try:
         row = check.run(seconds)
     except Exception as error:  # noqa: BLE001
-        row = Row(check.name, check.how, verdict=VIOLATED, detail=f"broke off: {type(error).__name__}: {error}")
+        detail = f"broke off: {type(error).__name__}: {error}"
+        row = Row(check.name, check.how, verdict=verdict(True), detail=detail)
     return replace(row, seconds=time.monotonic() - started)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return one row as text, in the order of COLUMNS."""
+    numbers = ("–" if each is None else f"{each:.3g}" for each in (row.epsilon, row.delta, row.lower_bound))
+    return (row.call, row.how, *numbers, str(row.pairs or "–"), str(row.samples or "–"), row.verdict, row.detail)
+
+
+def summarize(rows: Sequence[Row]) -> str:
+    """Write how many claims held, how many did not, and how sure that is."""
+    verdicts = [row.verdict for row in rows]
+    counts = ", ".join(f"{verdicts.count(each)} {each}" for each in ("held", "violated", "no time"))
+    return (
+        f"{counts}. Rows that rest on samples are violated by bad luck with probability at most {FAILURE:g}, all "
+        "together. An audit can find a violation; that it finds none proves nothing: see proofs/."
+    )
+
+
+def to_json(rows: Sequence[Row], version: str) -> str:
+    document = {"format": FORMAT, "dimfree": version, "confidence": 1 - FAILURE, "summary": summarize(rows)}
+    document["rows"] = [asdict(row) for row in rows]
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_html(rows: Sequence[Row], version: str) -> str:
+    """Write one page that needs nothing else."""
+    body = "\n".join(_html_row(cells(row), "td", row.verdict.replace(" ", "-")) for row in rows)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>dimfree audit</title>'
+        f"<style>{_STYLE}</style></head><body>\n<h1>dimfree {html.escape(version)}: audit</h1>\n"
+        f"<p>{html.escape(summarize(rows))}</p>\n<table>{_html_row(COLUMNS, 'th')}\n{body}\n</table>\n</body></html>\n"
+    )
+
+
+def _html_row(texts: Sequence[str], tag: str, style: str = "") -> str:
+    return f'<tr class="{style}">' + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+
+
+def to_markdown(rows: Sequence[Row], version: str) -> str:
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *(cells(row) for row in rows)]
+    table = "\n".join("| " + " | ".join(each.replace("|", "\\|") for each in line) + " |" for line in lines)
+    return f"# dimfree {version}: audit\n\n{summarize(rows)}\n\n{table}\n"
+
+
+WRITERS = {".json": to_json, ".html": to_html, ".md": to_markdown}

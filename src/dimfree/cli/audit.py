@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dimfree.audit.report import Row
+    from dimfree.audit.attack import Row
 
 FOUND = 1
 _STYLES = {"violated": "bold red", "held": ""}
@@ -87,7 +87,7 @@ def _show(rows: "list[Row]") -> None:
     """Print the table to stdout and the summary to stderr."""
     from rich.console import Console
 
-    from dimfree.audit.report import COLUMNS, cells, summarize
+    from dimfree.audit.run import COLUMNS, cells, summarize
 
     console = Console()
     if console.is_terminal:
@@ -101,7 +101,7 @@ def _table(rows: "list[Row]") -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    from dimfree.audit.report import COLUMNS, cells
+    from dimfree.audit.run import COLUMNS, cells
 
     table = Table(*COLUMNS, title="Audit", title_justify="left")
     for row in rows:
@@ -111,7 +111,7 @@ def _table(rows: "list[Row]") -> "Table":
 
 def _write(rows: "list[Row]", report: Path, force: bool) -> None:
     from dimfree import __version__
-    from dimfree.audit.report import WRITERS
+    from dimfree.audit.run import WRITERS
     from dimfree.results.writing import write_file
 
     write_file(report, WRITERS[report.suffix.lower()](rows, __version__), force=force)
