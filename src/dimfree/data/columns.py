@@ -1,4 +1,4 @@
-"""Names of columns: which of them are there, and which look like identifiers. Names are public."""
+"""Names and types of columns: which are there, look like identifiers, or cannot be read. All of it is public."""
 
 import re
 import warnings
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dimfree._validate import quoted
 from dimfree._validate.column_names import could_be_a_cell
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameter, InvalidRecords
 
 if TYPE_CHECKING:
     from dimfree.data.schema import Schema
@@ -82,3 +82,67 @@ def _known(names: Sequence[str], name: str) -> str:
         return f" Did you mean {' or '.join(map(repr, close))}?"
     rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f" The table has {', '.join(map(repr, names[:_SHOWN]))}{rest}."
+
+
+IF_MISSING = "If cells are missing, also pass on_missing='column' (--on-missing column) or 'drop'."
+
+
+def refuse_types(
+    names: Sequence[str],
+    types: Sequence[object],
+    supported: Sequence[bool],
+    *,
+    may_lack: Sequence[str] | None = None,
+    texts: Sequence[str] = (),
+    strict: bool = True,
+) -> None:
+    """Refuse a table with columns of unsupported types: one error names all of them. By schema alone.
+
+    `may_lack`: the supported columns that may have missing cells by their types; None where types do not tell. `texts`:
+    the supported columns whose cells are text and have to be numbers. `strict`: missing cells are errors.
+    """
+    if name := next((name for name in names if name.startswith("__index_level_")), None):
+        raise InvalidRecords(f"Column {name!r} is a pandas index, not a coordinate: write the table with index=False.")
+    # the first word of a type: what follows may be the categories, and these are entries
+    kinds = [re.match(r"\w+", str(type_)) for type_ in types]
+    wrong = {name: kind for name, kind, fits in zip(names, kinds, supported, strict=True) if not fits}
+    if not wrong:
+        return
+    have = "has type" if len(wrong) == 1 else "have types"
+    found = _sentence([kind[0] if kind else "unknown" for kind in wrong.values()])
+    parts = [
+        f"{_columns(list(wrong))} {have} {found}; only numeric and boolean columns are supported. "
+        f"{remedies(list(wrong))}"
+    ]
+    if texts:
+        parts.append(f"Stored as text: {joined(texts)}; every cell has to be a number.")
+    if strict and may_lack is None:
+        parts.append(IF_MISSING)
+    elif strict and may_lack:
+        remedy = "pass on_missing='column' (--on-missing column) or 'drop' if they do."
+        parts.append(f"{_columns(may_lack)} may have missing cells by type: {remedy}")
+    raise InvalidRecords(" ".join([*parts, "No budget was charged."]))
+
+
+def remedies(names: Sequence[str]) -> str:
+    """Return what to do about columns that do not hold numbers."""
+    it = "it" if len(names) == 1 else "them"
+    return (
+        f"Exclude {it} with exclude={list(names)} (--exclude), or convert {it} by a rule that does not depend on the "
+        "table: a date to a number, a category to one 0/1 column for each level of a list that is publicly known. "
+        "Levels that occur in the table are private."
+    )
+
+
+def joined(names: Sequence[object]) -> str:
+    """Return names in a sentence."""
+    return _sentence(list(map(repr, names)))
+
+
+def _sentence(texts: Sequence[str]) -> str:
+    *most, last = texts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"Column{'s' if len(names) > 1 else ''} {joined(names)}"

@@ -1,11 +1,10 @@
-"""What may be a table: arrays, frames, sparse matrices, tensors, Dask collections and what speaks Arrow.
-
-`convert_frames` and `convert_arrow` turn frames into numbers, `select` fetches a query. All is checked by schema.
+"""What may be a table: arrays, lists, frames, sparse matrices, tensors, Dask collections, queries. Checked by schema.
 
 Types are recognised by the names of their classes, so that no library is imported only for the check. Errors state
 columns and types, never a value or the number of rows.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names
 from dimfree.data import sparse
-from dimfree.data.convert_arrow import from_arrow_table
-from dimfree.data.convert_frames import from_pandas, from_polars, pandas_names
+from dimfree.data.columns import refuse_types
 from dimfree.data.entries import are_numbers, floats_of
+from dimfree.data.frames import LIBRARIES, PANDAS, check_labels, from_frame
 from dimfree.data.gpu.device import from_tensor
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.select import collected
@@ -34,17 +33,18 @@ Source: TypeAlias = Any  # NDArray of real numbers, scipy's csr_array of float64
 
 
 def source_of(X: Any, lenient: bool = False) -> tuple[Source, tuple[str, ...] | None]:
-    """The numbers and the names of a table.
+    """Return the numbers and the names of a table.
 
     `lenient`: where one entry may have made text or objects of a column, or of a whole list, its entries are read one
-    by one, and what is no number becomes NaN. Otherwise such a table is an error. To be called inside a `boundary`.
+    by one, and what is not a number becomes NaN. Otherwise such a table is an error. To be called inside a `boundary`.
     """
     X = collected(X)
-    # By name, so that no DataFrame library is imported for its own sake; the ancestors, so that subclasses count.
+    # By name, so that no library is imported for its own sake; the ancestors, so that subclasses count.
     ancestors = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(X).__mro__}
-    for kind, convert in _FRAMES.items():
-        if kind in ancestors:
-            return convert(X, lenient)
+    for package, _ in ancestors & _FRAMES:
+        return from_frame(X, LIBRARIES[package], lenient)
+    for name in ancestors & _OTHERS.keys():
+        return _OTHERS[name](X)
     package = type(X).__module__.partition(".")[0]
     if package in ("pandas", "polars", "pyarrow", "dask", "anndata"):
         raise InvalidRecords(f"A {package} {type(X).__name__} is not a table. {ONE_ROW_EACH}")
@@ -54,7 +54,12 @@ def source_of(X: Any, lenient: bool = False) -> tuple[Source, tuple[str, ...] | 
 def _from_array(X: Any, lenient: bool = False) -> NDArray[Any]:
     array = _array_of(X, lenient)
     _check_rank(array.ndim)
-    if _is_read_by_entry(array, lenient, declared=isinstance(X, np.ndarray)):
+    if lenient:
+        by_entry = array.dtype.kind in _UNDECLARED
+    else:  # without rows, or of a list with missing entries or too large numbers, nobody has declared the type
+        undeclared = len(array) == 0 or (not isinstance(X, np.ndarray) and are_numbers(array.flat))
+        by_entry = array.dtype.kind == "O" and undeclared
+    if by_entry:
         array = floats_of(array.flat).reshape(array.shape)
     _check_dtype(array.dtype)
     view = array.view()
@@ -65,15 +70,16 @@ def _from_array(X: Any, lenient: bool = False) -> NDArray[Any]:
 def _array_of(X: Any, lenient: bool) -> NDArray[Any]:
     """An array; a masked entry, which is a missing one, is NaN or None."""
     if isinstance(X, np.ma.MaskedArray):
-        return _unmasked(X, lenient)
+        if X.dtype.kind in _REAL:
+            return np.ma.filled(X.astype(np.float64), np.nan)
+        array = X.data.astype(object) if lenient else X.data
+        if lenient:
+            array[np.ma.getmaskarray(X)] = None
+        return np.asarray(array)
     if isinstance(X, np.ndarray):
         return np.asarray(X)
     if isinstance(X, list | tuple):
         X = [row.tolist() if isinstance(row, np.ma.MaskedArray) else row for row in X]  # masked: None
-    return _array_of_list(X, lenient)
-
-
-def _array_of_list(X: Any, lenient: bool) -> NDArray[Any]:
     try:
         array = np.asarray(X)
     except ValueError:  # an entry that is a list itself, or rows of different lengths
@@ -81,27 +87,6 @@ def _array_of_list(X: Any, lenient: bool) -> NDArray[Any]:
             raise
         return np.asarray(X, dtype=object)
     return np.asarray(X, dtype=object) if lenient and array.dtype.kind not in _REAL else array  # entries as they were
-
-
-def _unmasked(X: Any, lenient: bool) -> NDArray[Any]:
-    if X.dtype.kind in _REAL:
-        return np.asarray(X.astype(np.float64).filled(np.nan))
-    if not lenient:
-        return np.asarray(X)
-    array = X.data.astype(object)
-    array[np.ma.getmaskarray(X)] = None
-    return np.asarray(array)
-
-
-def _is_read_by_entry(array: NDArray[Any], lenient: bool, declared: bool) -> bool:
-    """Whether an array without a type of numbers is a table of them all the same.
-
-    One without rows has the type object wherever nobody declared another. Of a list that came with missing entries, or
-    with numbers too large for NumPy, nobody has declared the type.
-    """
-    if lenient:
-        return array.dtype.kind in _UNDECLARED
-    return array.dtype.kind == "O" and (len(array) == 0 or (not declared and are_numbers(array.flat)))
 
 
 def from_sparse(X: Any) -> Any:
@@ -117,7 +102,7 @@ def from_sparse(X: Any) -> Any:
     return matrix
 
 
-def _from_anndata(X: Any, lenient: bool) -> tuple[Source, tuple[str, ...]]:
+def _from_anndata(X: Any) -> tuple[Source, tuple[str, ...]]:
     """X alone: observations are the rows, variables the columns. `obs` enters by the names of its columns only."""
     matrix = (X.to_memory() if X.isbacked else X).X
     if matrix is None:
@@ -127,7 +112,7 @@ def _from_anndata(X: Any, lenient: bool) -> tuple[Source, tuple[str, ...]]:
     return from_sparse(matrix) if sparse.issparse(matrix) else _from_array(matrix), names
 
 
-def _from_dask_array(X: Any, lenient: bool) -> tuple[Source, None]:
+def _from_dask_array(X: Any) -> tuple[Source, None]:
     """Nothing is computed but the lengths of chunks that are not known."""
     from dimfree.data.cluster.dask_table import of_array
 
@@ -136,26 +121,25 @@ def _from_dask_array(X: Any, lenient: bool) -> tuple[Source, None]:
     return of_array(X), None
 
 
-def _from_dask_frame(X: Any, lenient: bool) -> tuple[Source, tuple[str, ...]]:
+def _from_dask_frame(X: Any) -> tuple[Source, tuple[str, ...]]:
     """Its types are declared: a partition that has others is an error."""
     from dimfree.data.cluster.dask_table import of_frame
 
-    names = pandas_names(X._meta, lenient=False, declared=True)
+    labels, types = list(PANDAS.labels(X._meta)), list(PANDAS.types(X._meta))
+    names = tuple(map(str, labels))
+    refuse_types(names, types, check_labels(labels, types, PANDAS))
     return of_frame(X, names), names
 
 
-def _from_tensor(X: Any, lenient: bool) -> tuple[Source, None]:
+def _from_tensor(X: Any) -> tuple[Source, None]:
     source = from_tensor(X)
     return source if isinstance(source, DeviceRows) else _from_array(source), None
 
 
-_FRAMES = {
+_FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch")}
+_OTHERS: dict[tuple[str, str], Callable[[Any], tuple[Source, tuple[str, ...] | None]]] = {
     ("torch", "Tensor"): _from_tensor,
     ("anndata", "AnnData"): _from_anndata,
-    ("pandas", "DataFrame"): from_pandas,
-    ("polars", "DataFrame"): from_polars,
-    ("pyarrow", "Table"): from_arrow_table,
-    ("pyarrow", "RecordBatch"): from_arrow_table,
     ("dask", "Array"): _from_dask_array,
     ("dask", "DataFrame"): _from_dask_frame,
 }

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import check_same_columns
-from dimfree.data.convert_arrow import from_arrow
 from dimfree.data.endings import TABLES, PathLike, known_ending, require_pyarrow
 from dimfree.data.formats.arrays import read_npy, read_npz
 from dimfree.data.formats.cells import CsvStream
 from dimfree.data.formats.file_stream import File
 from dimfree.data.formats.parquet import opened
+from dimfree.data.frames import ARROW, from_frame
 from dimfree.data.read import guarded
 from dimfree.errors import InvalidFile
 
@@ -61,7 +61,7 @@ def _load(path: Path, name: str, ranks: tuple[int, ...]) -> tuple[Any, tuple[str
         return stream.whole(), stream.columns
     require_pyarrow()
     with opened(path) as file:
-        return from_arrow(file.read())
+        return from_frame(file.read(), ARROW, False)
 
 
 def read_group_keys(path: PathLike) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Frames that are chosen from: queries are fetched, and columns taken by their public names, before anything else.
+"""Tables that are chosen from: queries are fetched, and columns taken by their public names, before anything else.
 
 A query is a polars LazyFrame, a DuckDB relation, or anything else that offers Arrow's C stream interface.
 """
@@ -6,10 +6,11 @@ A query is a polars LazyFrame, a DuckDB relation, or anything else that offers A
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from dimfree._validate import install_command
 from dimfree.data.boundary import boundary
+from dimfree.data.frames import LIBRARIES
 from dimfree.data.schema import Schema
 from dimfree.errors import InvalidParameter, InvalidRecords
 
@@ -20,10 +21,22 @@ _NO_QUERY = (
 )
 
 
-def selected(X: Any, schema: Schema, keys: Sequence[object] = ()) -> Any:
-    """X in memory with the chosen columns, and with those that `keys` names, in the order of the table.
+def package_of(value: object) -> str:
+    """Return the library of the type or of the nearest known base class; no library is imported."""
+    packages = [cls.__module__.partition(".")[0] for cls in type(value).__mro__]
+    return next((package for package in packages if package in _KNOWN), packages[0])
 
-    A path is read. What comes from a file has its columns of keys apart (`Table.key`).
+
+def is_file_table(X: object) -> bool:
+    """Return whether X is what `read_table` returns: columns of its file can be chosen by name."""
+    return package_of(X) == "dimfree" and hasattr(X, "select")
+
+
+def selected(X: Any, schema: Schema, keys: Sequence[object] = ()) -> Any:
+    """Return X in memory with the chosen columns, and with those that `keys` names, in the order of the table.
+
+    A path is read. What comes from a file has its columns of keys apart (`Table.key`). Bounds must be for columns of
+    the table; entries are clipped to them when the table is opened.
     """
     apart = [key for key in keys if isinstance(key, str)]
     if isinstance(X, str | Path):
@@ -32,32 +45,63 @@ def selected(X: Any, schema: Schema, keys: Sequence[object] = ()) -> Any:
         return open_path(X, schema, apart)
     if is_file_table(X):
         return X.select(schema, apart)
+    if schema.is_all and not schema.bounds.ends:
+        return collected(X)
+    X = X if _is_lazy(X) else collected(X)  # of a query, what is not asked for is not fetched
+    return _fetched(lambda: _choose(X, schema, apart))
+
+
+def _choose(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
+    package = package_of(X)
+    labels = _labels(X, package)
+    names = None if labels is None else [str(label) for label in labels]
+    schema.bounds.require_columns(names)
     if schema.is_all:
         return collected(X)
-    if _is_lazy(X):  # what is not asked for is not fetched
-        return _fetched(lambda: _of_polars(X, schema, apart).collect())
-    X = collected(X)
-    mark, select = _SELECTORS.get(package_of(X), ("", None))
-    if select is None or not hasattr(X, mark):
+    if names is None or package == "dimfree":
         raise InvalidParameter(
             "Expected columns and exclude with a table whose columns have names: of an array pass X[:, [0, 3]] and so "
             "on, of a file read_table(path, columns=[...])."
         )
-    return _fetched(lambda: select(X, schema, apart))
+    if package == "anndata":  # keys are columns of `obs`, which stays as it is
+        return X[:, schema.places(names)]
+    apart = [
+        place for place, name in enumerate(names) if name in keys
+    ]  # one that is not there is its parameter's error
+    places = sorted([*schema.places(names, apart), *apart])
+    if _is_lazy(X):
+        import polars
+
+        return X.select(polars.nth(places)).collect()
+    return _of_dask(X, places) if package == "dask" else LIBRARIES[package].take(X, places)
 
 
-def is_file_table(X: object) -> bool:
-    """Whether X is what `read_table` returns: columns of its file can be chosen by name."""
-    return package_of(X) == "dimfree" and hasattr(X, "select")
+def _labels(X: Any, package: str) -> Any:
+    """The labels of the columns of a table; None where it has none."""
+    if _is_lazy(X):
+        return X.collect_schema().names()
+    if package in ("anndata", "dask", "dimfree"):
+        return getattr(X, "var_names" if package == "anndata" else "columns", None)
+    library = LIBRARIES.get(package)
+    return library.labels(X) if library is not None and hasattr(X, library.mark) else None
+
+
+def _of_dask(X: Any, places: Sequence[int]) -> Any:
+    """Select by label, since Dask has no positions: repeated labels and masks of truth values are refused."""
+    chosen = X.columns[places]
+    if not X.columns.is_unique or chosen.inferred_type == "boolean":
+        raise InvalidParameter(
+            "columns and exclude need a Dask DataFrame whose columns have distinct names that are text: assign such "
+            "names to X.columns. No budget was charged."
+        )
+    return X[list(chosen)]
 
 
 def collected(X: Any) -> Any:
-    """X itself, or what a query comes to: a polars DataFrame or an Arrow table. An error quotes nothing of it."""
+    """Return X itself, or what a query comes to: a polars DataFrame or an Arrow table. An error quotes nothing."""
     if _is_lazy(X):
         return _fetched(X.collect)
-    if _is_arrow_stream(X):
-        return _fetched(lambda: _read_stream(X))
-    return X
+    return _fetched(lambda: _read_stream(X)) if _is_arrow_stream(X) else X
 
 
 def _is_lazy(X: Any) -> bool:
@@ -81,57 +125,3 @@ def _read_stream(X: Any) -> Any:
 def _fetched(fetch: Callable[[], Any]) -> Any:
     with boundary(lambda _: InvalidRecords(_NO_QUERY)):
         return fetch()
-
-
-def _places(names: Sequence[str], schema: Schema, keys: Sequence[str]) -> list[int]:
-    """Where the coordinates and the columns of keys stand; a key that is not there is for its own parameter to miss."""
-    apart = [place for place, name in enumerate(names) if name in keys]
-    return sorted([*schema.places(names, apart), *apart])
-
-
-def _of_pandas(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
-    return X.iloc[:, _places([str(name) for name in X.columns], schema, keys)]
-
-
-def _of_polars(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
-    """Select by position: polars reads the names `*` and `^...$` as patterns."""
-    import polars
-
-    return X.select(polars.nth(_places(X.collect_schema().names(), schema, keys)))
-
-
-def _of_arrow(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
-    return X.select(_places(X.schema.names, schema, keys))
-
-
-def _of_dask(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
-    """Select by label, since Dask has no positions: repeated labels and masks of truth values are refused."""
-    chosen = X.columns[_places([str(name) for name in X.columns], schema, keys)]
-    if not X.columns.is_unique or chosen.inferred_type == "boolean":
-        raise InvalidParameter(
-            "columns and exclude need a Dask DataFrame whose columns have distinct names that are text: assign such "
-            "names to X.columns. No budget was charged."
-        )
-    return X[list(chosen)]
-
-
-def _of_anndata(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
-    """Keys are columns of `obs`, which stays as it is."""
-    return X[:, schema.places([str(name) for name in X.var_names])]
-
-
-def package_of(value: object) -> str:
-    """The library of the type or of the nearest known base class; no library is imported."""
-    packages = [cls.__module__.partition(".")[0] for cls in type(value).__mro__]
-    return next((package for package in packages if package in _KNOWN), packages[0])
-
-
-_Selector: TypeAlias = Callable[[Any, Schema, Sequence[str]], Any]
-
-_SELECTORS: dict[str, tuple[str, _Selector]] = {  # what tells a table, and how to choose from it
-    "anndata": ("var_names", _of_anndata),
-    "dask": ("columns", _of_dask),
-    "pandas": ("columns", _of_pandas),
-    "polars": ("get_columns", _of_polars),
-    "pyarrow": ("schema", _of_arrow),
-}

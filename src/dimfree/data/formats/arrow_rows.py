@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.convert_arrow import check_arrow_columns, check_arrow_names, from_arrow
-from dimfree.data.convert_columns import joined
+from dimfree.data.columns import joined
 from dimfree.data.entries import text_floats
 from dimfree.data.formats.cells import not_a_number
+from dimfree.data.frames import ARROW, arrow_floats, check_arrow_types, check_labels, is_arrow_text
 from dimfree.data.schema import Schema
 from dimfree.data.stream import pieces
 from dimfree.errors import InvalidFile
@@ -36,16 +36,18 @@ class Layout:
         import pyarrow
 
         (apart, places), types = how.split(schema.names, len(schema)), schema.types
-        check_arrow_names(schema, apart)
         chosen = pyarrow.schema([schema.field(place) for place in places])
-        check_arrow_columns(chosen, [field.name for field in chosen if is_text(field.type)])
-        empty, names = from_arrow(_with_numbers(schema.empty_table().select(places)))
-        if not empty.shape[1]:
+        lists = any(pyarrow.types.is_fixed_size_list(types[place]) for place in places)
+        if not lists:  # whose column has a name that nobody sees
+            check_labels(schema.names, types, ARROW, apart=apart)
+        check_arrow_types(chosen, [field.name for field in chosen if is_arrow_text(field.type)])
+        dimension = int(arrow_floats(_with_numbers(chosen.empty_table())).shape[1])
+        if not dimension:
             raise InvalidFile("it has no columns of numbers, expected one for every coordinate.")
         stored = {_stored(types[place]) for place in places}
         dtype = np.dtype(np.float32 if stored == {np.float32} else np.float64)
         ends = np.cumsum([0, *map(_leaf_count, types)])
-        return cls(schema, places, names, int(empty.shape[1]), dtype, ends)
+        return cls(schema, places, None if lists else tuple(chosen.names), dimension, dtype, ends)
 
     @property
     def all_names(self) -> tuple[str, ...]:
@@ -55,7 +57,7 @@ class Layout:
     def texts(self) -> tuple[str, ...]:
         """The coordinates that are stored as text, whose entries are judged one by one."""
         names, types = self.schema.names, self.schema.types  # each time it is asked Arrow lists all columns
-        return tuple(names[place] for place in self.places if is_text(types[place]))
+        return tuple(names[place] for place in self.places if is_arrow_text(types[place]))
 
     def leaves(self, places: list[int]) -> list[int]:
         """The same columns as Parquet counts them."""
@@ -74,13 +76,13 @@ class Layout:
         """Of a batch with some or all of the coordinates and nothing else; a missing entry is NaN."""
         part = _with_numbers(part, self.texts)
         if self.dtype == np.float64 and any(_stored(type_) != np.float64 for type_ in part.schema.types):
-            return from_arrow(part)[0]  # several types, or no floats
+            return arrow_floats(part)  # several types, or no floats
         if not self.lists:
             return np.asarray(part.to_tensor(null_to_nan=True, row_major=True).to_numpy())
         column = part.column(0)
         values = column.flatten()
         if column.null_count or values.null_count:
-            return from_arrow(part)[0].astype(self.dtype)
+            return arrow_floats(part).astype(self.dtype)
         return values.to_numpy(zero_copy_only=False).reshape(len(column), self.dimension)
 
     def slabs(
@@ -117,7 +119,7 @@ def _with_numbers(part: Arrow, texts: Sequence[str] = ()) -> Arrow:
     wrong: list[str] = []
     right: list[str] = []
     for at, column in enumerate(part.schema):
-        if is_text(column.type):
+        if is_arrow_text(column.type):
             numbers = text_floats(part.column(at))
             (wrong if numbers is None else right).append(column.name)
             part = part if numbers is None else part.set_column(at, column.name, numbers)
@@ -125,12 +127,6 @@ def _with_numbers(part: Arrow, texts: Sequence[str] = ()) -> Arrow:
         unread = [name for name in texts if name not in {*wrong, *right}]
         raise InvalidFile(not_a_number(wrong) + (f" Also stored as text: {joined(unread)}." if unread else ""))
     return part
-
-
-def is_text(type_: Arrow) -> bool:
-    from pyarrow.types import is_large_string, is_string, is_string_view
-
-    return any(is_kind(type_) for is_kind in (is_string, is_large_string, is_string_view))
 
 
 def _leaf_count(type_: Arrow) -> int:

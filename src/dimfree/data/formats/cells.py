@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names
 from dimfree.data.boundary import attempt
-from dimfree.data.convert_columns import IF_MISSING, joined, remedies
+from dimfree.data.columns import IF_MISSING, joined, remedies
 from dimfree.data.entries import NO_KEY, key_of, number, text_floats
 from dimfree.data.formats.file_stream import File, FileStream, content, decoding, reading, require
 from dimfree.data.schema import Schema

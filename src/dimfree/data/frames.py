@@ -1,0 +1,232 @@
+"""Frames of pandas, polars and Arrow as arrays of numbers: a column at a time, after a check of names and types.
+
+One table describes what is particular to each library. Columns go by position, entries of text and objects through the
+one parser (`entries`), each separately. Errors state columns and types, never a value or the number of rows.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dimfree._validate.column_names import check_names, check_untyped_names
+from dimfree.data.columns import refuse_types
+from dimfree.data.entries import floats_of, listed
+from dimfree.errors import InvalidRecords
+
+_LEFT_OUT = 2  # columns of integer labels that may be missing among 0, 1, 2...: keys of units and of groups
+
+
+@dataclass(frozen=True)
+class Library:
+    """What is particular to the frames of a library, which is imported by its own frames alone."""
+
+    mark: str  # an attribute that only its tables have
+    labels: Callable[[Any], Iterable[Any]]
+    take: Callable[[Any, list[int]], Any]  # some columns
+    column: Callable[[Any, int], Any]
+    types: Callable[[Any], Iterable[Any]]
+    is_number: Callable[[Any], bool]  # of a type: real numbers, truth, or nothing at all
+    is_loose: Callable[[Any], bool]  # what one entry may make of a column: text, objects
+    floats: Callable[[Any], Any]  # the numbers of a column of such a type; null becomes NaN
+    entries: tuple[Callable[[Any], Any], Callable[[Any, int], Any]]  # all of a column, and one of them
+
+
+def from_frame(X: Any, library: Library, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """Return the numbers of a frame and the names of its columns; `lenient` as in `source_of`."""
+    labels, types = list(library.labels(X)), list(library.types(X))
+    if library is ARROW and is_lists(X.schema):
+        return arrow_floats(X), None
+    names = tuple(map(str, labels))
+    loose = lenient or len(X) == 0  # without rows, nothing has declared a type
+    numbers = check_labels(labels, types, library, lenient=lenient)
+    supported = [number or (loose and library.is_loose(type_)) for type_, number in zip(types, numbers, strict=True)]
+    may_lack = _may_lack(X.schema, supported) if library is ARROW else None
+    refuse_types(names, types, supported, may_lack=may_lack, strict=not lenient)
+    if library is PANDAS and all(numbers):
+        return X.to_numpy(dtype=np.float64, na_value=np.nan, copy=True), names
+    values = np.empty(X.shape, order="F")  # filled column by column
+    for at, number in enumerate(numbers):
+        column = library.column(X, at)
+        values[:, at] = library.floats(column) if number else floats_of(listed(column, *library.entries))
+    return values, names
+
+
+def check_labels(
+    labels: Sequence[Any],
+    types: Sequence[Any],
+    library: Library,
+    *,
+    lenient: bool = False,
+    apart: Sequence[int] = (),
+) -> list[bool]:
+    """Refuse labels that could be a record; columns that are `apart` hold keys. Return which types are numbers.
+
+    Integer labels that count the columns pass, also after some columns were left out.
+    """
+    numbers = [library.is_number(type_) for type_ in types]
+    if _are_counted(labels):
+        return numbers
+    if lenient:
+        check_untyped_names(_parts(labels))
+    else:
+        judged = [label for at, label in enumerate(labels) if numbers[at] and at not in apart]
+        check_names(list(map(str, labels)), list(map(str, _parts(judged))))
+    return numbers
+
+
+def _are_counted(labels: Sequence[Any]) -> bool:
+    counts = all(type(label) is int and 0 <= label < len(labels) + _LEFT_OUT for label in labels)
+    return counts and all(one < next_ for one, next_ in pairwise(labels))
+
+
+def _parts(labels: Iterable[Any]) -> list[Any]:
+    """Labels; one of several levels becomes several."""
+    return [part for label in labels for part in (label if isinstance(label, tuple) else (label,))]
+
+
+def _is_pandas_number(dtype: Any) -> bool:
+    from pandas.api.types import is_complex_dtype, is_numeric_dtype
+
+    return bool(is_numeric_dtype(dtype) and not is_complex_dtype(dtype))
+
+
+def _is_pandas_loose(dtype: Any) -> bool:
+    from pandas.api.types import is_complex_dtype, is_object_dtype, is_string_dtype
+
+    return bool(is_object_dtype(dtype) or is_string_dtype(dtype) or is_complex_dtype(dtype))
+
+
+def _is_polars_number(dtype: Any) -> bool:
+    from polars import Boolean, Null
+
+    return bool(dtype.is_numeric() or dtype in (Boolean, Null))
+
+
+def _is_polars_loose(dtype: Any) -> bool:
+    from polars import Binary, Object, String
+
+    return dtype in (String, Binary, Object)
+
+
+def _polars_floats(column: Any) -> Any:
+    from polars import Float64, String
+
+    if column.dtype.is_decimal():  # by its text, to the nearest float whatever the scale of the column
+        column = column.cast(String)
+    return column.cast(Float64).to_numpy()
+
+
+def _is_arrow(type_: Any, *kinds: str) -> bool:
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{kind}")(type_) for kind in kinds)
+
+
+def is_arrow_number(type_: Any) -> bool:
+    """Return whether a type is one of real numbers, truth, or nothing: a column of which every entry is missing."""
+    return _is_arrow(type_, "integer", "floating", "boolean", "decimal", "null")
+
+
+def is_arrow_text(type_: Any) -> bool:
+    """Return whether a type is one of text."""
+    return _is_arrow(type_, "string", "large_string", "string_view")
+
+
+def _is_arrow_loose(type_: Any) -> bool:
+    """Text, or the bytes that Arrow's reader makes of a whole column where one cell is not UTF-8."""
+    return is_arrow_text(type_) or _is_arrow(type_, "binary", "large_binary")
+
+
+def _arrow_column_floats(column: Any) -> NDArray[np.float64]:
+    """Every number as the nearest float, whatever stands in other rows.
+
+    Arrow divides decimals by a power of ten, so that the scale of the column, which one entry may decide, would change
+    the last bits of the others: decimals go through their text.
+    """
+    import pyarrow
+
+    if pyarrow.types.is_decimal(column.type):
+        column = column.cast(pyarrow.string())
+    return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def is_lists(schema: Any) -> bool:
+    """Return whether a table of Arrow is one column of fixed-size lists, whose name nobody sees."""
+    return len(schema) == 1 and _is_arrow(schema.types[0], "fixed_size_list")
+
+
+def arrow_floats(table: Any) -> NDArray[np.float64]:
+    """Return the numbers of a table of Arrow whose schema was checked: numeric columns, or one of fixed-size lists."""
+    if not is_lists(table.schema):
+        values = np.empty(table.shape, order="F")
+        for at, column in enumerate(table.columns):
+            values[:, at] = _arrow_column_floats(column)
+        return values
+    import pyarrow
+
+    column, type_ = table.column(0), table.schema.types[0]
+    if not is_arrow_number(type_.value_type):
+        raise InvalidRecords(
+            "The list column does not hold real numbers: make lists of numbers. No budget was charged."
+        )
+    chunks = getattr(column, "chunks", [column])
+    whole = pyarrow.concat_arrays(chunks) if chunks else pyarrow.array([], type=type_)
+    values = np.full((len(whole), type_.list_size), np.nan)
+    present = ~np.asarray(whole.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    values[present] = _arrow_column_floats(whole.flatten()).reshape(-1, type_.list_size)  # flatten skips nulls
+    return values
+
+
+def check_arrow_types(schema: Any, texts: Sequence[str]) -> None:
+    """Refuse columns of a file by type; columns of text among `texts` are read."""
+    if not is_lists(schema):
+        supported = [is_arrow_number(field.type) or field.name in texts for field in schema]
+        refuse_types(schema.names, schema.types, supported, may_lack=_may_lack(schema, supported), texts=texts)
+
+
+def _may_lack(schema: Any, supported: Sequence[bool]) -> list[str] | None:
+    """The supported columns that may have missing cells by their types; None where nobody declared it."""
+    usable = [field for field, fits in zip(schema, supported, strict=True) if fits]
+    nullable = [field.name for field in usable if field.nullable]
+    told = len(nullable) < len(usable) or all(_is_arrow(field.type, "null") for field in usable)
+    return nullable if told else None
+
+
+PANDAS = Library(
+    mark="columns",
+    labels=lambda X: X.columns.tolist(),
+    take=lambda X, places: X.iloc[:, places],
+    column=lambda X, at: X.iloc[:, at],
+    types=lambda X: X.dtypes,
+    is_number=_is_pandas_number,
+    is_loose=_is_pandas_loose,
+    floats=lambda column: column.to_numpy(dtype=np.float64, na_value=np.nan),
+    entries=(lambda column: column.tolist(), lambda column, row: column.array[row]),
+)
+POLARS = Library(
+    mark="get_columns",
+    labels=lambda X: X.columns,
+    take=lambda X, places: X[:, places],  # by position: polars reads the names `*` and `^...$` as patterns
+    column=lambda X, at: X.to_series(at),
+    types=lambda X: X.dtypes,
+    is_number=_is_polars_number,
+    is_loose=_is_polars_loose,
+    floats=_polars_floats,
+    entries=(lambda column: column.to_list(), lambda column, row: column[row]),
+)
+ARROW = Library(
+    mark="schema",
+    labels=lambda X: X.schema.names,
+    take=lambda X, places: X.select(places),
+    column=lambda X, at: X.column(at),
+    types=lambda X: X.schema.types,
+    is_number=is_arrow_number,
+    is_loose=_is_arrow_loose,
+    floats=_arrow_column_floats,
+    entries=(lambda column: column.to_pylist(), lambda column, row: column[row].as_py()),
+)
+LIBRARIES = {"pandas": PANDAS, "polars": POLARS, "pyarrow": ARROW}
