@@ -300,4 +300,4 @@ def test_no_secret_of_an_address_is_told(monkeypatch):
 @pytest.mark.parametrize("form", ["docx", 5, None, np.eye(2)])
 def test_formats_are_words(tmp_path, form):
     if form is not None:
-        assert "Expected format" in refusal_of(tmp_path / "t.csv", InvalidParameter, format=form)
+        assert "`format` must be" in refusal_of(tmp_path / "t.csv", InvalidParameter, format=form)

@@ -65,9 +65,8 @@ def _choose(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
         )
     if package == "anndata":  # keys are columns of `obs`, which stays as it is
         return X[:, schema.places(names)]
-    apart = [
-        place for place, name in enumerate(names) if name in keys
-    ]  # one that is not there is its parameter's error
+    # a key that is not there is for its own parameter to miss
+    apart = [place for place, name in enumerate(names) if name in keys]
     places = sorted([*schema.places(names, apart), *apart])
     if _is_lazy(X):
         import polars
