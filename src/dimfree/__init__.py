@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from dimfree.noise import SeededNoise as SeededNoise
     from dimfree.noise import SystemNoise as SystemNoise
     from dimfree.options import Options as Options
+    from dimfree.planning.plan import Plan as Plan
     from dimfree.planning.plan import plan as plan
-    from dimfree.planning.plan_card import Plan as Plan
     from dimfree.planning.tradeoff import Tradeoff as Tradeoff
     from dimfree.planning.tradeoff import tradeoff as tradeoff
     from dimfree.release import release_mean as release_mean
@@ -95,7 +95,7 @@ _MODULES = {
     "compose": "results.composed",
     "Means": "results.grouped",
     "release_means": "release_groups",
-    "Plan": "planning.plan_card",
+    "Plan": "planning.plan",
     "plan": "planning.plan",
     "Tradeoff": "planning.tradeoff",
     "tradeoff": "planning.tradeoff",

@@ -14,7 +14,7 @@ from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian
 from dimfree.errors import InvalidParameter
-from dimfree.planning.course import course
+from dimfree.planning.predict import course
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Question
 from dimfree.planning.tradeoff import tradeoff

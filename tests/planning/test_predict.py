@@ -14,12 +14,18 @@ from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
 from dimfree.planning import simulated_table
-from dimfree.planning.course import UNUSED, course
-from dimfree.planning.outlook import smallest_count, whole_mu
-from dimfree.planning.predict import TOO_FEW_COLUMNS, predict, simulated
+from dimfree.planning.predict import (
+    TOO_FEW_COLUMNS,
+    UNUSED,
+    course,
+    predict,
+    simulated,
+    smallest_count,
+    whole_mu,
+)
 from dimfree.planning.question import Question
 from dimfree.planning.simulated_table import MirroredNoise, SimulatedTable, simulated_records
-from dimfree.planning.spread import stddevs_of_public
+from dimfree.planning.spectra import stddevs_of_public
 from dimfree.programs.run import NO_SCALE, TOO_FEW
 from dimfree.shapes import Isotropic
 

@@ -58,7 +58,7 @@ def _stddevs_like(path: Path, public: bool) -> "NDArray[np.float64]":
             "--spectrum, or by numbers that are public anyway in --spectrum-file."
         )
     from dimfree.data.read import read_table
-    from dimfree.planning.spread import stddevs_of_public
+    from dimfree.planning.spectra import stddevs_of_public
 
     return stddevs_of_public(read_table(path))
 

@@ -1,14 +1,16 @@
 """Find the fourth of n, d, epsilon and accuracy, given three of them: `dimfree.plan`. No data are read."""
 
+import json
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from dimfree._validate import check_between, check_callable, check_positive, check_probability
-from dimfree.accounting.budget import CHANGED_RECORDS, Budget, Neighbours
+from dimfree.accounting.budget import CHANGED_RECORDS, Budget, Neighbours, weak_guarantee
 from dimfree.errors import InvalidParameter
 from dimfree.paper.bounds import Limit, fingerprinting_lower_bound, packing_lower_bound
 from dimfree.paper.sample_sizes import (
@@ -20,23 +22,133 @@ from dimfree.paper.sample_sizes import (
     plan_records,
     unknown_covariance_records,
 )
-from dimfree.planning.course import course
-from dimfree.planning.outlook import whole_mu
-from dimfree.planning.plan_card import Plan
-from dimfree.planning.predict import predict
-from dimfree.planning.question import Objective, Prediction, Question, planned_objective
-from dimfree.planning.solve import MOST_SOLVED, Search, Tell
-from dimfree.planning.spread import ANY_UNITS, spread_of
+from dimfree.planning.predict import Course, course, predict, whole_mu
+from dimfree.planning.question import Knowledge, Objective, Prediction, Question, Tell, planned_objective
+from dimfree.planning.solve import MAX_SOLVED, Search
+from dimfree.planning.spectra import ANY_UNITS, spread_of
 
-__all__ = ["Plan", "plan"]
-
+FORMAT = 3
 ACCURACIES = (1e-70, 1e70)  # outside this range squares of ratios overflow
 UNKNOWNS = ("n", "d", "epsilon", "accuracy")
 _NO_MORE = "no more columns were tried"
-_KNOWN = (known_covariance_records, customised_records, plan_records, folklore_records)
-_UNKNOWN = (unknown_covariance_records, easy_instance_records)
+_SUFFICIENT = {
+    "covariance": (known_covariance_records, customised_records, plan_records, folklore_records),
+    "nothing": (unknown_covariance_records, easy_instance_records),
+}
 
 Bound = TypeVar("Bound", Need, Limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A question with all its numbers, and what to expect.
+
+    Attributes
+    ----------
+    solved_for : {"n", "d", "epsilon", "accuracy"}
+        The value that was found.
+    n, d : int
+        Number of records and of columns.
+    spectrum : str
+        Name of the standard deviations of the columns.
+    epsilon, delta : float
+        Budget of the release.
+    accuracy : float
+        Predicted root mean square error: Euclidean, or over the columns in their own standard deviations.
+    neighbours, objective, knowledge : str
+        As given to `plan`.
+    confidence : float
+        Confidence of `prediction.error_within`.
+    prediction : Prediction
+        The predicted error and its parts: sampling, noise, bias.
+    course : Course
+        The estimator, its budget shares and its chance not to refuse.
+    free_at : float
+        Number of records above which the noise is below the sampling error.
+    free : bool
+        Whether n is at least `free_at`.
+    needs, limits : tuple
+        Numbers of records by theorem: enough, and necessary.
+    """
+
+    solved_for: str
+    n: int
+    d: int
+    spectrum: str
+    epsilon: float
+    delta: float
+    accuracy: float
+    neighbours: str
+    objective: str
+    knowledge: str
+    confidence: float
+    prediction: Prediction
+    course: Course
+    free_at: float
+    free: bool
+    needs: tuple[Need, ...]
+    limits: tuple[Limit, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON. Infinite values, such as an error where nothing is released, are None."""
+        return {"format": FORMAT, **_plain(asdict(self))}
+
+    def to_json(self) -> str:
+        """The plan as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Rows (name, text) for a card. The value that was found comes first."""
+        expected, plan = self.prediction, self.course
+        found = {
+            "n": ("records n", f"{self.n}"),
+            "d": ("columns d", f"{self.d} ({self.spectrum})"),
+            "epsilon": ("epsilon", f"{self.epsilon:.4g}"),
+            "accuracy": ("error", self._error()),
+        }
+        name, value = found.pop(self.solved_for)
+        rows = [(f"{name} (found)", value), *found.values(), ("delta", f"{self.delta:g}")]
+        rows += [("neighbours", self.neighbours)]
+        rows += [("warning", weak) for weak in weak_guarantee(self.epsilon, self.delta, self.n)]
+        rows += [("objective", self.objective)]
+        rows += [("known beforehand", "the covariance" if self.knowledge == "covariance" else "nothing")]
+        if math.isfinite(expected.error):
+            parts = f"sampling {expected.sampling:.3g}, noise {expected.noise:.3g}, bias {expected.bias:.3g}"
+            rows += [("made of", parts)]
+        rows += [("method", f"{plan.method}: {plan.why}")]
+        if plan.shares:
+            rows += [("budget", ", ".join(f"{purpose} {share:.1%}" for purpose, share in plan.shares))]
+        rows += [("chance to pass", f"at least {plan.pass_probability:.4g} on records that fit the model")]
+        rows += [("refused below", f"n = {plan.smallest_count}" if plan.smallest_count else "any n")]
+        verdict = f"{'free' if self.free else 'not free'} at this n: the noise is below the sampling error from"
+        rows += [("privacy", f"{verdict} n = {self.free_at:.3g} on")]
+        rows += [("enough, by theorem", f"{_records(need.records)}: {need.theorem}") for need in self.needs]
+        necessary = [limit for limit in self.limits if limit.records > 1]  # any release needs one record
+        return rows + [("needed, by theorem", f"{_records(each.records)}: {each.theorem}") for each in necessary]
+
+    def _error(self) -> str:
+        expected = self.prediction
+        if not math.isfinite(expected.error):
+            return expected.remark
+        unit = "of each column's standard deviation (root mean square over the columns)"
+        return (
+            f"{expected.error:.4g} {unit if self.objective == 'relative' else '(root mean square)'}, within"
+            f" {expected.error_within:.4g} with confidence {self.confidence:g}; by simulation"
+            + (f"; {expected.remark}" if expected.remark else "")
+        )
+
+
+def _records(bound: float) -> str:
+    """A number of records with three digits, and whole."""
+    return f"n = {math.ceil(float(f'{bound:.3g}')):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @np.errstate(all="ignore")  # overflow raises InvalidParameter
@@ -49,7 +161,7 @@ def plan(
     delta: float | None = None,
     accuracy: float | None = None,
     objective: Objective = "auto",
-    knowledge: Literal["nothing", "covariance"] = "nothing",
+    knowledge: Knowledge = "nothing",
     neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
     outliers: float = 0.03,
     tails: Literal["heavy", "gaussian"] = "heavy",
@@ -128,7 +240,15 @@ def plan(
     if not isinstance(spectrum, str):
         d = len(spread_of(spectrum, d)[0])
     given: dict[str, Any] = {"n": n, "d": d, "epsilon": epsilon, "accuracy": accuracy}
-    missing = _missing(given)
+    left_out = [name for name in UNKNOWNS if given[name] is None]
+    if not left_out:
+        raise InvalidParameter(f"Expected one of {', '.join(UNKNOWNS)} to be left out, to be found; all are given.")
+    if len(left_out) > 1:
+        raise InvalidParameter(
+            f"Expected only one of {', '.join(UNKNOWNS)} to be left out, got {' and '.join(left_out)} missing: give"
+            f" {' or '.join(left_out)} as well."
+        )
+    missing = left_out[0]
     accuracy = None if accuracy is None else check_between("accuracy", accuracy, *ACCURACIES)
 
     def ask(**place: Any) -> Question:
@@ -138,20 +258,9 @@ def plan(
         rules = (knowledge, outliers, tails, failure_probability, objective)
         return Question(at["n"], stddevs, budget, relation, *rules)
 
-    search = Search(missing, ask, accuracy or 0.0, tell, time_limit)
-    question, remark = (ask(), "") if missing == "accuracy" else search.solved()
+    solved = missing == "accuracy"
+    question, remark = (ask(), "") if solved else Search(missing, ask, accuracy or 0.0, tell, time_limit).solved()
     return _written(missing, question, spread_of(spectrum, question.dimension)[1], confidence, remark)
-
-
-def _missing(given: dict[str, Any]) -> str:
-    """Return the one of the four that is left out."""
-    missing = [name for name in UNKNOWNS if given[name] is None]
-    if not missing:
-        raise InvalidParameter(f"Expected one of {', '.join(UNKNOWNS)} to be left out, to be found; all are given.")
-    if len(missing) > 1:
-        raise InvalidParameter(f"Expected only one of {', '.join(UNKNOWNS)} to be left out, got {' and '.join(missing)}"
-                               f" missing: give {' or '.join(missing)} as well.")  # fmt: skip
-    return missing[0]
 
 
 def free_at(question: Question, prediction: Prediction) -> float:
@@ -178,11 +287,11 @@ def _stated(bounds: Sequence[Callable[..., Bound]], *given: object) -> tuple[Bou
 
 def _written(missing: str, question: Question, name: str, confidence: float, remark: str) -> Plan:
     prediction = predict(question, confidence)
-    if missing == "d" and question.dimension == MOST_SOLVED[question.knowledge]:
+    if missing == "d" and question.dimension == MAX_SOLVED[question.knowledge]:
         remark = _NO_MORE
-    threshold, known = free_at(question, prediction), question.knowledge == "covariance"
-    budget, sufficient = question.budget, _KNOWN if known else _UNKNOWN
+    threshold, budget = free_at(question, prediction), question.budget
     aim = question.stddevs, prediction.error, budget.epsilon
+    sufficient = () if question.objective == "relative" else _SUFFICIENT[question.knowledge]
     return Plan(
         solved_for=missing,
         n=question.count,
@@ -199,9 +308,6 @@ def _written(missing: str, question: Question, name: str, confidence: float, rem
         course=course(question),
         free_at=threshold,
         free=question.count >= threshold,
-        needs=() if question.objective == "relative" else _stated(sufficient, *aim, budget.delta, 1 - confidence),
-        limits=(
-            *_stated([fingerprinting_lower_bound], *aim, budget.delta),
-            *_stated([packing_lower_bound], *aim),
-        ),
+        needs=_stated(sufficient, *aim, budget.delta, 1 - confidence),
+        limits=(*_stated([fingerprinting_lower_bound], *aim, budget.delta), *_stated([packing_lower_bound], *aim)),
     )

@@ -1,28 +1,81 @@
-"""Predict the error of `release_mean` before there are any records: run its own program on simulated records."""
+"""Predict what `release_mean` will do before there are any records: run its own program on simulated records.
+
+Letters: n̂ = released number of records, here an assumed number.
+"""
 
 import math
 import warnings
-from collections import Counter
-from dataclasses import dataclass
-from functools import lru_cache
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from dimfree._types import Floats
 from dimfree._validate import check_probability
-from dimfree.accounting.events import Costs
+from dimfree.accounting.budget import Budget
+from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.discrete import idealised
+from dimfree.accounting.events import Costs, OnlyGaussian, Tested
+from dimfree.accounting.ladder import DENOMINATOR
+from dimfree.accounting.precision import largest_mu
+from dimfree.beliefs import Beliefs
 from dimfree.errors import InvalidParameter
-from dimfree.planning.outlook import is_enough, simulated_run
+from dimfree.noise import SeededNoise
 from dimfree.planning.question import Prediction, Question
-from dimfree.programs.run import TOO_FEW
+from dimfree.planning.simulated_table import SimulatedTable
+from dimfree.programs.choose.core import Size, StableChoice, default_core_sample, stable_choices
+from dimfree.programs.columns.run import records_needed, untested_branch
+from dimfree.programs.known import calibrate_known
+from dimfree.programs.opening import UNKNOWN, calibrated
+from dimfree.programs.run import TOO_FEW, Run
+from dimfree.programs.unknown import choose_core, choose_ring
 from dimfree.release import complete
+from dimfree.request import Request
 from dimfree.results.quantiles import length_quantile
+from dimfree.results.release import Release
 
 MAX_COLUMNS = 200_000  # that are simulated
 TOO_FEW_COLUMNS = "Too few records for objective='relative' with so many columns at this budget."
 REFUSED = "refused"
+UNUSED = "tests and unused"
+_MAX_SEARCHED = 2**40  # records
 _MAX_PAIRS, _COLUMNS_PER_PREDICTION = 12, 2_000  # pairs of runs; one pair is enough for so many columns
-_ENOUGH_PAIRS, _STANDARD_ERROR = 4, 0.05  # of the mean square error, relative: no more pairs are run below it
+_ENOUGH_PAIRS, _STANDARD_ERROR = 4, 0.1  # of the mean square error, relative: no more pairs are run below it
+_METHODS = {
+    "columns": "There are enough records to estimate the center and the SD of every column separately, without a test.",
+    "auto": "Without prior knowledge, scale, center and variances are estimated inside the budget.",
+    "recentred": "The covariance is known: refinement steps follow the stable core.",
+    "stable": "The covariance is known: the stable core alone has less noise than with refinement steps after it.",
+}
+
+
+@dataclass(frozen=True)
+class Course:
+    """What `release_mean` will do with so many records, by simulated releases and public thresholds.
+
+    Attributes
+    ----------
+    method : str
+        The estimator, as in `Release.method`; "refused" where nothing is released.
+    why : str
+        The reason, in a sentence.
+    shares : tuple of (str, float)
+        Shares of the precision of the whole budget as one Gaussian release, by purpose. They add up to 1; the last is
+        what stability tests, prepared branches and releases that are not needed leave.
+    pass_probability : float
+        Lower bound of the probability that records which fit the model are not refused.
+    smallest_count : int
+        The smallest number of records that is not refused as too few; 0 where every number is.
+    """
+
+    method: str
+    why: str
+    shares: tuple[tuple[str, float], ...]
+    pass_probability: float
+    smallest_count: int
 
 
 @dataclass(frozen=True)
@@ -40,81 +93,171 @@ class Simulated:
     refusal: str | None = None
 
 
-def predict(question: Question, confidence: float = 0.95) -> Prediction:
+def predict(question: Question, confidence: float = 0.95, pairs: int = _MAX_PAIRS) -> Prediction:
     """Return the expected error of `release_mean` on Gaussian records: root mean square, and a quantile.
 
     It is the error of releases that are not refused; `course` gives their probability. The same question has the same
-    answer.
+    answer. `pairs`: how many pairs of runs are simulated at most.
     """
-    level, found = check_probability("confidence", confidence), simulated(question)
+    level, found = check_probability("confidence", confidence), simulated(question, pairs)
     sampling, noise = question.sampling, float(found.variances.sum())
     if found.refusal is not None:
         return Prediction(sampling, math.inf, 0.0, math.inf, math.inf, refused=True, remark=found.refusal)
     total = question.stddevs**2 / question.count + found.variances * (1 + found.bias / noise)
-    return Prediction(
-        sampling,
-        math.sqrt(noise),
-        math.sqrt(found.bias),
-        math.sqrt(sampling**2 + noise + found.bias),
-        length_quantile(total, level),
-    )
+    error = math.sqrt(sampling**2 + noise + found.bias)
+    return Prediction(sampling, math.sqrt(noise), math.sqrt(found.bias), error, length_quantile(total, level))
+
+
+def course(question: Question) -> Course:
+    """Return the estimator, its budget shares and its chance, as the ledgers of simulated releases have them."""
+    found, least = simulated(question, _MAX_PAIRS), smallest_count(question)
+    if found.refusal is None:
+        chance = _pass_probability(question, found.ledgers[0])
+        return Course(found.method, _METHODS[found.method], _shares(question, found.ledgers), chance, least)
+    why = found.refusal
+    if question.count < least or not least:
+        needed = f"about {least} would do" if least else "no number of them would do at this budget"
+        aim, advice = "for the stability test", ""
+        if question.objective == "relative":
+            aim, advice = "to estimate so many columns separately", " objective='total' may work."
+        why = f"There are too few records {aim} at this budget; {needed}.{advice}"
+    return Course(REFUSED, why, (), 0.0, least)
+
+
+def _shares(question: Question, ledgers: tuple[Costs, ...]) -> tuple[tuple[str, float], ...]:
+    """Return (purpose, share) in the order of the releases; numbered steps count together."""
+    whole, spent = len(ledgers) * whole_mu(question.budget) ** 2, defaultdict[str, float](float)
+    for ledger in ledgers:
+        for event in (*ledger.before, *ledger.searches, *ledger.after):
+            spent[event.purpose.rstrip(" 0123456789")] += event.mu**2 / whole
+    return (*spent.items(), (UNUSED, max(0.0, 1 - sum(spent.values()))))
+
+
+def _pass_probability(question: Question, run: Costs) -> float:
+    """Return the chance that n̂ is not refused, which is 1 - β at `smallest_count`, times that of the stability test."""
+    chance, beta = 1.0, question.failure_probability
+    if run.before:
+        chance = float(ndtr((question.count - smallest_count(question)) * run.before[0].mu - ndtri(beta)))
+    taken = None if run.chosen is None else run.menu[run.chosen]
+    if isinstance(taken, OnlyGaussian):
+        return chance
+    assert isinstance(taken, Tested)  # `Session.take` accepts no other branch
+    return chance * taken.ladder.rungs[-1] / DENOMINATOR * (1 - beta / 2)
 
 
 @lru_cache(maxsize=128)
-def simulated(question: Question) -> Simulated:
-    """Run pairs with mirrored noise until their mean square error is known well enough."""
+def simulated(question: Question, most: int = _MAX_PAIRS) -> Simulated:
+    """Run up to `most` pairs with mirrored noise, until their mean square error is known well enough."""
     if question.dimension > MAX_COLUMNS:
         raise InvalidParameter(f"Expected at most {MAX_COLUMNS} columns: wider tables are not simulated.")
-    if not is_enough(question):
-        return _refused(question, TOO_FEW_COLUMNS if question.objective == "relative" else TOO_FEW)
+    refused = partial(Simulated, np.zeros(question.dimension), 0.0, REFUSED, ())
+    if not _suffices(question, question.count, question.count):
+        return refused(TOO_FEW_COLUMNS if question.objective == "relative" else TOO_FEW)
     fewest = 1 if question.dimension > _COLUMNS_PER_PREDICTION else 2
-    found, refusals, errors = list[_Run](), list[str](), list[float]()
-    for draw in range(int(np.clip(_COLUMNS_PER_PREDICTION // question.dimension, fewest, _MAX_PAIRS))):
-        pair = [_run(question, draw, sign) for sign in (1, -1)]
-        refusals += [run.refusal for run in pair if run.refusal is not None]
-        if all(run.refusal is None for run in pair):
-            found += pair
-            errors.append(question.sampling**2 + sum(run.noise for run in pair) / 2 + _bias(*pair))
-        if len(errors) >= _ENOUGH_PAIRS and np.std(errors, ddof=1) < _STANDARD_ERROR * len(errors) ** 0.5 * np.mean(
-            errors
-        ):
+    pairs, errors = list[_Pair](), list[float]()
+    for draw in range(min(most, int(np.clip(_COLUMNS_PER_PREDICTION // question.dimension, fewest, _MAX_PAIRS)))):
+        pairs.append(_pair(question, draw))
+        errors += [pairs[-1].error] if pairs[-1].refusal is None else []
+        enough = _STANDARD_ERROR * math.sqrt(len(errors)) * float(np.mean(errors)) if errors else 0.0
+        if len(errors) >= _ENOUGH_PAIRS and np.std(errors, ddof=1) < enough:
             break
-    if len(errors) <= len(refusals) / 2:
-        return _refused(question, refusals[0])
-    method = Counter(run.method for run in found).most_common(1)[0][0]
-    ledgers = tuple(run.ledger for run in found if run.ledger is not None and run.method == method)
-    bias = np.mean([_bias(*found[i : i + 2]) for i in range(0, len(found), 2)])
-    return Simulated(np.mean([run.variances for run in found], axis=0), float(bias), method, ledgers)
-
-
-def _refused(question: Question, why: str) -> Simulated:
-    return Simulated(np.zeros(question.dimension), 0.0, REFUSED, (), why)
+    if 2 * len(errors) <= len(pairs):
+        return refused(next(pair.refusal for pair in pairs if pair.refusal is not None))
+    found = [pair for pair in pairs if pair.refusal is None]
+    methods = Counter(method for pair in found for method in pair.methods)
+    method = methods.most_common(1)[0][0]
+    ledgers = (each for pair in found for each in zip(pair.methods, pair.ledgers, strict=True))
+    variances, bias = np.mean([pair.variances for pair in found], axis=0), np.mean([pair.bias for pair in found])
+    return Simulated(variances, float(bias), method, tuple(costs for one, costs in ledgers if one == method))
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Pair:
+    """Two releases with mirrored noise: the mean of their noise variances, their bias, and a refusal of either."""
+
     variances: Floats
-    error: Floats
-    method: str
-    ledger: Costs | None
-    refusal: str | None
-
-    @property
-    def noise(self) -> float:
-        return float(self.variances.sum())
+    bias: float
+    error: float  # mean square
+    methods: tuple[str, ...]
+    ledgers: tuple[Costs, ...]
+    refusal: str | None = None
 
 
-def _run(question: Question, draw: int, sign: int) -> _Run:
-    request, run, mean = simulated_run(question, draw, sign)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a weak guarantee: the plan has a row for it
-        found = complete(run, request, {})
-    if found.refused:
-        return _Run(mean, mean, found.method, None, found.refusal)
-    assert isinstance(found.ledger, Costs)  # of one run
-    return _Run(found.noise_stddev**2, found.mean - mean, found.method, found.ledger, None)
+@lru_cache(maxsize=64)
+def _pair(question: Question, draw: int) -> _Pair:
+    """Run the program twice on the same simulated records."""
+    found, errors = list[Release](), list[Floats]()
+    for sign in (1, -1):
+        request, run, mean = _simulated_run(question, draw, sign)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a weak guarantee: the plan has a row for it
+            release = complete(run, request, {})
+        if release.refused:
+            return _Pair(mean, 0.0, math.inf, (), (), release.refusal)
+        found.append(release)
+        errors.append(release.mean - mean)
+    variances = (found[0].noise_stddev ** 2 + found[1].noise_stddev ** 2) / 2
+    bias = float((((errors[0] + errors[1]) / 2) ** 2).sum())  # what mirrored noise does not cancel
+    ledgers = tuple(each.ledger for each in found if isinstance(each.ledger, Costs))
+    error = question.sampling**2 + float(variances.sum()) + bias
+    return _Pair(variances, bias, error, tuple(each.method for each in found), ledgers)
 
 
-def _bias(one: _Run, mirrored: _Run) -> float:
-    """Return the squared length of what mirrored noise does not cancel."""
-    return float((((one.error + mirrored.error) / 2) ** 2).sum())
+def _simulated_run(question: Question, draw: int = 0, sign: int = 1) -> tuple[Request, Run, Floats]:
+    """Return the request, its run on simulated records, and their mean."""
+    request = Request.checked(
+        epsilon=question.budget.epsilon,
+        delta=question.budget.delta,
+        objective=question.objective,  # type: ignore[arg-type]
+        neighbours=question.relation,
+        covariance=None if question.knowledge == "nothing" else question.stddevs**2,
+        noise=SeededNoise(0),  # for its checks alone: the table has its own
+        options=question.options,
+    )
+    beliefs = Beliefs.of(request, question.dimension, None)
+    rest = (beliefs.shape, request.budget, request.relation, draw, sign)
+    table = SimulatedTable(question.stddevs, question.count, *rest)
+    return request, beliefs.run(request, table, None, {}), table.mean
+
+
+@lru_cache(maxsize=256)
+def smallest_count(question: Question) -> int:
+    """Return the fewest records that are not refused as too few, but for failure_probability; 0 if none will do.
+
+    Under add/remove n̂ may fall below n by some deviations, and is then not refused as long as there may be enough
+    records (P14); but the test asks for the records themselves.
+    """
+    if question.objective == "relative":
+        return records_needed(question.budget, question.relation, question.dimension, question.failure_probability)
+    one = replace(question, count=1)
+    short = -float(ndtri(question.failure_probability)) * (_opened(one)[1].count_stddev or 0.0)
+    counts = range(1, _MAX_SEARCHED + 1)
+    found = bisect_left(counts, True, key=lambda n: all(_suffices(one, n - off, n) for off in (short, 0.0)))
+    return counts[found] if found < len(counts) else 0
+
+
+def whole_mu(budget: Budget) -> float:
+    """Return the whole budget as one Gaussian precision."""
+    return largest_mu(*idealised(budget.usable_epsilon, budget.delta))
+
+
+@lru_cache(maxsize=16)
+def _opened(question: Question) -> tuple[Run, Calibration]:
+    """Return the run and its branches, which do not depend on the number of records."""
+    _, run, _ = _simulated_run(question)
+    return run, calibrate_known(run) if question.knowledge == "covariance" else calibrated(run, **UNKNOWN)
+
+
+def _suffices(question: Question, count: float, true_count: int) -> bool:
+    """Return whether a program goes on at this n̂, with a test that the true number does not keep from passing."""
+    if question.objective == "relative":
+        return count >= records_needed(question.budget, question.relation, question.dimension, 0.5)
+    run, menu = _opened(replace(question, count=1))
+    size = Size(max(count, 0.0), menu.count_stddev, default_core_sample(menu))
+    if question.knowledge == "covariance":
+        return any(each.needs <= true_count for each in stable_choices(menu.tested, size, run.failure, run.model))
+    core = choose_core(run, menu, size)
+    if untested_branch(run, menu, size, alone=core is None):
+        return True
+    choice = choose_ring(run, menu, size) or core
+    return isinstance(choice, StableChoice) and choice.needs <= true_count

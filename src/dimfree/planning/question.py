@@ -1,28 +1,22 @@
 """A question before there are records, and its answer: public numbers only."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree._validate import (
-    check_at_least,
-    check_choice,
-    check_columns,
-    check_count,
-    check_magnitude,
-    check_variances,
-)
+from dimfree._validate import check_at_least, check_choice, check_columns, check_count, check_magnitude, check_variances
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import InvalidParameter
 from dimfree.options import Options, Tails
 
 Objective = Literal["auto", "relative", "total"]
-KNOWLEDGE = ("nothing", "covariance")
-OBJECTIVES = ("total", "relative")
-MOST_RECORDS = 10**10
+Knowledge = Literal["nothing", "covariance"]
+Tell: TypeAlias = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
+MAX_RECORDS = 10**10
 
 
 def planned_objective(objective: str, knowledge: str, spectrum: object) -> str:
@@ -55,22 +49,21 @@ class Question:
     objective: str = "total"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "count", check_count("n", self.count, most=MOST_RECORDS))
         spread = check_magnitude("stddevs", check_variances("stddevs", self.stddevs))
-        object.__setattr__(self, "stddevs", spread)
         check_at_least("epsilon", self.budget.epsilon, SMALLEST_EPSILON)
         check_at_least("delta", self.budget.delta, SMALLEST_DELTA)
-        object.__setattr__(self, "relation", Neighbours.parse(self.relation))
-        check_choice("knowledge", self.knowledge, KNOWLEDGE)
-        check_choice("objective", self.objective, OBJECTIVES)
-        if self.objective == "relative":
+        check_choice("knowledge", self.knowledge, get_args(Knowledge))
+        if check_choice("objective", self.objective, ("total", "relative")) == "relative":
             if self.knowledge != "nothing":
                 raise InvalidParameter(
                     "Expected knowledge='nothing' with objective='relative', which learns the spread of every column."
                 )
-            object.__setattr__(self, "stddevs", np.full(len(spread), len(spread) ** -0.5))
-        for name in ("outliers", "tails", "failure_probability"):
-            object.__setattr__(self, name, getattr(self.options, name))
+            spread = np.full(len(spread), len(spread) ** -0.5)
+        checked = {"count": check_count("n", self.count, most=MAX_RECORDS), "stddevs": spread}
+        checked |= {"relation": Neighbours.parse(self.relation)}
+        checked |= {name: getattr(self.options, name) for name in ("outliers", "tails", "failure_probability")}
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
         check_columns(len(spread), self.budget.epsilon)
 
     @property
@@ -89,12 +82,8 @@ class Question:
 
     @cached_property
     def _key(self) -> tuple[object, ...]:
-        promise = (self.budget, self.relation, self.failure_probability)
-        return (self.count, self.stddevs.tobytes(), *promise, *self._rules)
-
-    @property
-    def _rules(self) -> tuple[object, ...]:
-        return self.knowledge, self.outliers, self.tails, self.objective
+        rest = (getattr(self, field.name) for field in fields(self) if field.name != "stddevs")
+        return self.stddevs.tobytes(), *rest
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Question) and self._key == other._key

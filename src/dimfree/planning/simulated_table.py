@@ -64,13 +64,7 @@ def simulated_records(stddevs: Floats, count: int, draw: int) -> tuple[Floats, F
 
 
 class SimulatedTable(PrivateTable):
-    """Simulated records that stand for `count`, and simulated noise.
-
-    Attributes
-    ----------
-    mean : ndarray
-        The mean of the simulated records.
-    """
+    """Simulated records that stand for `count`, and simulated noise; `mean` is that of the records."""
 
     __slots__ = ("_count", "mean")
 
@@ -175,7 +169,14 @@ class SimulatedView(View):
         fewer = self._fewer(MULTIPLIED)
         products, root = View.outer_products(fewer, lookout), np.sqrt(fewer._session._times)
         exact = products._outer
-        products._outer = cache(lambda: _divide_off_diagonal(exact(), root))
+
+        def weaker() -> Integers:
+            outer = exact()
+            divided = outer / root
+            np.fill_diagonal(divided, outer.diagonal())
+            return np.rint(divided).astype(np.int64)
+
+        products._outer = cache(weaker)
         return products
 
     def _sampled(self, rate: float) -> "SimulatedView":
@@ -191,9 +192,3 @@ class SimulatedView(View):
 
     def _with(self, space: Space, among: Mask | None) -> View:
         return SimulatedView(self._session, space, among)
-
-
-def _divide_off_diagonal(outer: Integers, divisor: float) -> Integers:
-    divided = outer / divisor
-    np.fill_diagonal(divided, outer.diagonal())
-    return np.rint(divided).astype(np.int64)

@@ -1,130 +1,78 @@
-"""The value of n, d or epsilon at which a predicted error meets its target: few predictions, on the safe side."""
+"""Find the n, d or epsilon at which a predicted error meets its target: few predictions, on the safe side."""
 
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 
 from dimfree.accounting.budget import CHANGED_RECORDS, LARGEST_EPSILON, SMALLEST_EPSILON
 from dimfree.errors import InvalidParameter
-from dimfree.planning.outlook import smallest_count, whole_mu
-from dimfree.planning.predict import predict
-from dimfree.planning.question import MOST_RECORDS, Question
+from dimfree.planning.predict import predict, smallest_count, whole_mu
+from dimfree.planning.question import MAX_RECORDS, Question, Tell
 
 TOLERANCE = 1.02
-MOST_SOLVED = {"nothing": 20_000, "covariance": 200_000}  # columns that are tried
-_STRIDE = 4
+MAX_SOLVED = {"nothing": 20_000, "covariance": 200_000}  # columns that are tried
+_STRIDE = 4.0  # largest factor between two values that are tried
+_FIRST_COLUMNS = 64
+_ROUGHLY = 1.1  # tolerance of the values that are tried with few simulated runs
+_LIKELY = 1.4  # noise of a release without prior knowledge over the noise of one that has all of it
 
-_LIKELY = 1.4  # times the noise of a release that knows everything: about that of one that knows nothing
-
-Error = Callable[[float], float]
-Tell = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
-Expected = Callable[[float, float], float]  # (a value, its error): where the error meets the aim, by a rule of thumb
-
-
-def least_records(error: Error, aim: float, fewest: int, first: int = 0, expected: Expected | None = None) -> int:
-    """The fewest records, from `fewest` on, whose error is at most the aim; up to 2 % more."""
-    most = max(fewest, MOST_RECORDS // _STRIDE)
-    near = _near(error, aim, max(first, fewest), (fewest, most), expected, whole=True)
-    if near is None:
-        raise InvalidParameter(_out_of_reach("n", aim, error(most), f"n={most}"))
-    return int(narrowed(error, aim, *near, whole=True))
+Expected = Callable[[float, float], float]  # (a value, its error): where the error meets the target, by a rule of thumb
 
 
-def least_epsilon(
-    error: Error, aim: float, columns: int, first: float = 1.0, expected: Expected | None = None
-) -> float:
-    """The smallest epsilon whose error is at most the aim; up to 2 % more, four digits."""
-    lowest = max(SMALLEST_EPSILON, columns / 3e7)
-    near = _near(error, aim, first, (lowest, LARGEST_EPSILON), expected, whole=False)
-    if near is None:
-        raise InvalidParameter(_out_of_reach("epsilon", aim, error(LARGEST_EPSILON), f"epsilon={LARGEST_EPSILON:g}"))
-    return narrowed(error, aim, *near, whole=False)
+def solve(
+    error: Callable[[float], float],
+    aim: float,
+    hard: float,
+    easy: float,
+    first: float,
+    expected: Expected | None = None,
+    *,
+    whole: bool = True,
+    tolerance: float = TOLERANCE,
+) -> float | None:
+    """Return a value whose error meets the aim, within the tolerance of one whose error does not.
 
-
-def _near(
-    error: Error, aim: float, first: float, limits: tuple[float, float], expected: Expected | None, *, whole: bool
-) -> tuple[float, float] | None:
-    """(a value that misses the aim, a larger one that meets it), close together; twice the least if that meets it.
-
-    From `first` on in steps to a little beyond where the error is expected to meet the aim. None: nothing meets it.
+    Errors grow from `easy` to `hard`. `hard` itself if it meets the aim; None if `easy` does not. n and d are whole;
+    epsilon has four digits.
     """
-    low, high = limits
-    value, before = _tidy(min(max(first, low), high), whole), None
-    meets = error(value) <= aim
-    while before is None or (error(value) <= aim) == meets:
-        if value == (low if meets else high):
-            return (value, value) if meets else None
-        found = error(value)
-        guess = expected(value, found) if expected and math.isfinite(found) else value * min(found / aim, _STRIDE)
-        beyond = math.sqrt(TOLERANCE) if meets else 1 / math.sqrt(TOLERANCE)
-        factor = min(max(guess / value, 1 / _STRIDE), _STRIDE) / beyond
-        factor = min(factor, 1 / TOLERANCE) if meets else max(factor, TOLERANCE)
-        step = _tidy(value * factor, whole)
-        before, value = value, min(max(min(step, value - 1) if meets and whole else step, low), high)
-    return (value, before) if meets else (before, value)
+    sign = 1 if easy > hard else -1  # towards the safe side
+    low, high, errors = min(hard, easy), max(hard, easy), dict[float, float]()
+    value, good, bad, turn = _tidy(min(max(first, low), high), whole), math.nan, math.nan, -1
+    while True:
+        errors[value] = found = error(value)
+        good, bad = (value, bad) if found <= aim else (good, value)
+        if good == hard or bad == easy:
+            return None if bad == easy else good
+        if abs(math.log(good / bad)) <= 1.001 * math.log(tolerance) or (whole and abs(good - bad) <= 1):
+            return good
+        direction = sign if found > aim else -sign
+        if math.isnan(good * bad):  # a little beyond the guess, and by the tolerance at least
+            ratio, farther = min(max(found / aim, 1 / _STRIDE), _STRIDE), max if direction > 0 else min
+            guess = expected(value, found) if expected and math.isfinite(found) else value * ratio**sign
+            most = _STRIDE**2 if expected else _STRIDE
+            factor = min(max(guess / value, 1 / most), most) * tolerance ** (direction / 2)
+            following = _tidy(value * farther(factor, tolerance**direction), whole)
+            value = min(max(farther(following, value + direction) if whole else following, low), high)
+            continue
+        turn, middle = turn + 1, math.sqrt(good * bad)
+        fall, crossing = errors[bad] / errors[good], middle
+        if 1 < fall < _STRIDE:  # where a power law meets the aim, half a tolerance on the safe side
+            part = math.log(errors[bad] / aim) / math.log(fall)
+            crossing = bad * (good / bad) ** part * tolerance ** (sign / 2)
+        value = _tidy((crossing, value * tolerance**direction, middle)[turn % 3], whole)
+        if whole:
+            value = min(max(value, min(good, bad) + 1), max(good, bad) - 1)
+        elif not min(good, bad) < value < max(good, bad):
+            value = _tidy(middle, whole)
 
 
 def _tidy(value: float, whole: bool) -> float:
-    return math.ceil(value) if whole else _rounded_up(value)
-
-
-def most_columns(error: Error, aim: float, knowledge: str) -> int:
-    """The most columns whose error is at most the aim, down to 2 % fewer; at most MOST_SOLVED."""
-    most = MOST_SOLVED[knowledge]
-    if error(1) > aim:
-        raise InvalidParameter(_out_of_reach("d", aim, error(1), "d=1"))
-    good, bad = 1, _STRIDE
-    while error(bad) <= aim:
-        if bad >= most:
-            return most
-        good, bad = bad, min(bad * _STRIDE, most)
-    return int(narrowed(error, aim, bad, good, whole=True))
-
-
-def narrowed(error: Error, aim: float, bad: float, good: float, *, whole: bool) -> float:
-    """Return a value that meets the aim, within 2 % of one that misses it.
-
-    Three values are tried in turn: where a power law between the ends meets the aim, one 2 % beyond it, and the middle
-    if these two have not halved the range.
-    """
-    step = math.copysign(math.log(TOLERANCE), math.log(good / bad))
-
-    def split(value: float) -> float:
-        nonlocal bad, good
-        if min(bad, good) < value < max(bad, good):
-            value = _between(value, bad, good, whole)
-            bad, good = (bad, value) if error(value) <= aim else (value, good)
-        return abs(math.log(good / bad))
-
-    while (width := abs(math.log(good / bad))) > abs(step) * 1.001 and not (whole and abs(good - bad) <= 1):
-        middle = _crossing(error, aim, bad, good)
-        split(middle)
-        beyond = good * math.exp(-step) if abs(good - middle) < abs(bad - middle) else bad * math.exp(step)
-        if split(beyond) > width / 2:
-            split(math.sqrt(bad * good))
-    return good
-
-
-def _crossing(error: Error, aim: float, bad: float, good: float) -> float:
-    high, low = error(bad), error(good)
-    part = math.log(high / aim) / math.log(high / low) if math.isfinite(high) and low < high else 0.5
-    return bad * (good / bad) ** min(max(part, 0.05), 0.95)
-
-
-def _between(value: float, bad: float, good: float, whole: bool) -> float:
-    if not whole:
-        return _rounded_up(value)
-    return min(max(round(value), min(bad, good) + 1), max(bad, good) - 1) if abs(good - bad) > 1 else good
-
-
-def _rounded_up(value: float) -> float:
+    """Round up: to a whole number, or to four digits."""
+    if whole:
+        return math.ceil(value)
     digits = 3 - math.floor(math.log10(value))
     return math.ceil(round(value * 10**digits, 6)) / 10**digits
-
-
-def _out_of_reach(name: str, aim: float, best: float, where: str) -> str:
-    reached = f"the best that was found is {best:.4g}, at {where}" if math.isfinite(best) else "every one is refused"
-    return f"Expected accuracy={aim!r} to be within reach for some {name}, but {reached}. Ask for a larger error."
 
 
 class _OutOfTimeError(Exception):
@@ -137,38 +85,52 @@ class Search:
     def __init__(self, missing: str, ask: Callable[..., Question], aim: float, tell: Tell, time_limit: float) -> None:
         self.missing, self.ask, self.aim = missing, ask, aim
         self._tell, self._limit, self._end = tell, time_limit, time.monotonic() + time_limit
-        self._errors = dict[float, float]()
+        self._tried = dict[tuple[float, bool], float]()  # errors by value, and whether by one pair of runs alone
 
-    def error(self, value: float) -> float:
-        if value not in self._errors:
-            if self._errors and time.monotonic() > self._end:
+    def error(self, value: float, *, rough: bool = False) -> float:
+        """Return the predicted error."""
+        steps = len(self._tried)
+        if (value, rough) not in self._tried:
+            if steps and time.monotonic() > self._end:
                 raise _OutOfTimeError
-            done = len(self._errors)
-            self._tell(f"trying {self.missing} = {value:.6g}", done, max(10, done + 1))
-            self._errors[value] = predict(self.ask(**{self.missing: value})).error
-        return self._errors[value]
+            self._tell(f"trying {self.missing} = {value:.6g}", steps, max(10, steps + 1))
+            question = self.ask(**{self.missing: value})
+            self._tried[value, rough] = (predict(question, pairs=1) if rough else predict(question)).error
+        return self._tried[value, rough]
 
     def solved(self) -> tuple[Question, str]:
         """Return the question whose predicted error meets the aim, and a remark if the search was stopped."""
         try:
-            return self._solved(), ""
+            found = {"n": self._records, "epsilon": self._epsilon, "d": self._columns}[self.missing]()
+            return self.ask(**{self.missing: found}), ""
         except _OutOfTimeError:
-            good = [value for value, error in self._errors.items() if error <= self.aim]
-            if not good:
-                raise InvalidParameter(
-                    f"Found no {self.missing} within time_limit={self._limit:g} seconds: pass a larger one, or a"
-                    " larger accuracy."
-                ) from None
-            best, closer = (max(good), "larger") if self.missing == "d" else (min(good), "smaller")
-            remark = f"the search stopped after {self._limit:g} s; a {closer} {self.missing} may do"
-            return self.ask(**{self.missing: best}), remark
+            good = {value for (value, _), error in self._tried.items() if error <= self.aim}
+            for value in sorted(good, reverse=self.missing == "d"):
+                question = self.ask(**{self.missing: value})
+                if predict(question).error <= self.aim:
+                    closer = "larger" if self.missing == "d" else "smaller"
+                    return question, f"the search stopped after {self._limit:g} s; a {closer} {self.missing} may do"
+            raise InvalidParameter(
+                f"Found no {self.missing} within time_limit={self._limit:g} seconds: pass a larger one, or a larger"
+                " accuracy."
+            ) from None
 
-    def _solved(self) -> Question:
-        if self.missing == "n":
-            return self._records()
-        return self._epsilon() if self.missing == "epsilon" else self._columns()
+    def _found(self, hard: float, easy: float, first: float, expected: Expected | None = None) -> float:
+        """Return what `solve` finds, a whole number unless epsilon is looked for: roughly, then exactly."""
+        limits, whole = (self.aim, hard, easy), self.missing != "epsilon"
+        roughly = partial(self.error, rough=True)
+        near = solve(roughly, *limits, first, expected, whole=whole, tolerance=_ROUGHLY)
+        found = solve(self.error, *limits, near or easy, expected, whole=whole)
+        if found is None:
+            best, where = self.error(easy), f"{self.missing}={easy:g}"
+            reached = f"the best is {best:.4g}, at {where}" if math.isfinite(best) else "every one is refused"
+            raise InvalidParameter(
+                f"Expected accuracy={self.aim!r} to be within reach for some {self.missing}, but {reached}. Ask for a"
+                " larger error."
+            )
+        return int(found) if whole else found
 
-    def _records(self) -> Question:
+    def _records(self) -> float:
         first = self.ask(n=1)
         fewest = smallest_count(first)
         if not fewest:
@@ -181,10 +143,9 @@ class Search:
             return (a + math.sqrt(a**2 + 4 * self.aim**2 * max(b, 0.0))) / (2 * self.aim**2)
 
         guess = records(1.0, math.hypot(first.sampling, _likely_noise(first)))
-        first_tried = math.ceil(min(guess, MOST_RECORDS))
-        return self.ask(n=least_records(self.error, self.aim, fewest, first_tried, records))
+        return self._found(fewest, max(fewest, MAX_RECORDS // 4), min(guess, MAX_RECORDS), records)
 
-    def _epsilon(self) -> Question:
+    def _epsilon(self) -> float:
         probe = self.ask(epsilon=1.0)
         if probe.sampling >= self.aim:
             raise InvalidParameter(
@@ -197,15 +158,14 @@ class Search:
             """Where the noise, as 1/epsilon, is all that the sampling error leaves of the aim."""
             return epsilon * math.sqrt(max(found**2 - probe.sampling**2, 0.0)) / room
 
-        found = least_epsilon(self.error, self.aim, probe.dimension, _likely_noise(probe) / room, budgets)
-        return self.ask(epsilon=found)
+        lowest = max(SMALLEST_EPSILON, probe.dimension / 3e7)
+        return self._found(lowest, LARGEST_EPSILON, _likely_noise(probe) / room, budgets)
 
-    def _columns(self) -> Question:
-        return self.ask(d=most_columns(self.error, self.aim, self.ask(d=1).knowledge))
+    def _columns(self) -> float:
+        return self._found(MAX_SOLVED[self.ask(d=1).knowledge], 1, _FIRST_COLUMNS)
 
 
 def _likely_noise(question: Question) -> float:
     """Return about how much noise: ‖σ‖₁/(n·mu), and as much again for tests and for what is estimated."""
-    return _LIKELY * CHANGED_RECORDS[question.relation] * float(question.stddevs.sum()) / (
-        question.count * whole_mu(question.budget)
-    )  # fmt: skip
+    mu = question.count * whole_mu(question.budget)
+    return _LIKELY * CHANGED_RECORDS[question.relation] * float(question.stddevs.sum()) / mu

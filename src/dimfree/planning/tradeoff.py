@@ -2,23 +2,21 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from dimfree._types import Floats
 from dimfree._validate import check_callable, check_count, check_each, check_positive
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning.predict import predict
-from dimfree.planning.question import Objective, Question, planned_objective
-from dimfree.planning.spread import ANY_UNITS, spread_of
+from dimfree.planning.question import Knowledge, Objective, Question, Tell, planned_objective
+from dimfree.planning.spectra import ANY_UNITS, spread_of
 
 FORMAT = 2
 FREE = 1.1  # privacy is called free where the error is at most this times the sampling error
-Tell = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
 
 
 @dataclass(frozen=True)
@@ -76,42 +74,33 @@ class Tradeoff:
     knowledge: str
 
     def header(self) -> tuple[str, ...]:
-        """Titles of the columns of `cells`.
-
-        Returns
-        -------
-        tuple of str
-        """
+        """Titles of the columns of `cells`."""
         return (self.axis, "error", "sampling", "noise", "error / sampling")
 
     def cells(self) -> list[tuple[str, ...]]:
-        """A table of text, one line for each value of the axis.
+        """A table of text, one line for each value of the axis."""
 
-        Returns
-        -------
-        list of tuple of str
-        """
-        return [(shown(self.axis, row.at), *_texts(row)) for row in self.rows]
+        def text(value: float | None) -> str:
+            return "–" if value is None or math.isinf(value) else f"{value:.3g}"
+
+        return [
+            (
+                shown(self.axis, row.at),
+                "refused" if row.refused else text(row.error),
+                *map(text, (row.sampling, row.noise, row.ratio)),
+            )
+            for row in self.rows
+        ]
 
     def conditions(self) -> str:
-        """What all rows have in common, in a sentence.
-
-        Returns
-        -------
-        str
-        """
+        """What all rows have in common, in a sentence."""
         fixed = f"epsilon = {self.epsilon:g}" if self.axis == "n" else f"n = {self.n}"
         known = "the covariance is known" if self.knowledge == "covariance" else "nothing is known of the spread"
         aim = "; errors in each column's own standard deviations" if self.objective == "relative" else ""
         return f"{self.spectrum}, d = {self.d}, {fixed}, delta = {self.delta:g}, {self.neighbours}; {known}{aim}."
 
     def verdict(self) -> str:
-        """From which value of the axis on privacy is free, in a sentence.
-
-        Returns
-        -------
-        str
-        """
+        """From which value of the axis on privacy is free, in a sentence."""
         cost = f"the error is within {FREE:g} × the sampling error"
         if self.knee is None:
             return f"Privacy is not free in this range: nowhere up to its end is it true that {cost}."
@@ -120,41 +109,16 @@ class Tradeoff:
         return f"Privacy is free from {self.axis} = {shown(self.axis, self.knee)} on: {cost}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain values, for JSON."""
         return {"format": FORMAT, **asdict(self)}
 
     def to_json(self) -> str:
-        """The curve as JSON text.
-
-        Returns
-        -------
-        str
-        """
+        """The curve as JSON text."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Tradeoff":
-        """The curve that `to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-            JSON text.
-
-        Returns
-        -------
-        Tradeoff
-
-        Raises
-        ------
-        InvalidFile
-            If the text is anything else.
-        """
+        """The curve that `to_json` wrote; `InvalidFile` if the text is anything else."""
         try:
             data = json.loads(text)
             if data.pop("format") != FORMAT:
@@ -164,23 +128,13 @@ class Tradeoff:
             raise InvalidFile("Expected the text that Tradeoff.to_json of this version writes.") from None
 
     def to_markdown(self) -> str:
-        """The curve as a Markdown table.
-
-        Returns
-        -------
-        str
-        """
+        """The curve as a Markdown table."""
         lines = [self.header(), ("---",) * len(self.header()), *self.cells()]
         table = ["| " + " | ".join(cells) + " |" for cells in lines]
         return "\n".join([self.conditions(), "", *table, "", self.verdict()]) + "\n"
 
     def chart(self) -> Any:
-        """A chart of error and sampling error against the axis, on logarithmic scales, with the knee.
-
-        Returns
-        -------
-        altair.Chart
-        """
+        """An Altair chart of error and sampling error against the axis, on logarithmic scales, with the knee."""
         from dimfree.planning.tradeoff_chart import chart
 
         return chart(self)
@@ -195,7 +149,7 @@ def tradeoff(
     spectrum: object = None,
     d: int | None = None,
     objective: Objective = "auto",
-    knowledge: Literal["nothing", "covariance"] = "nothing",
+    knowledge: Knowledge = "nothing",
     neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
     outliers: float = 0.03,
     tails: Literal["heavy", "gaussian"] = "heavy",
@@ -214,25 +168,8 @@ def tradeoff(
         Budget of the release.
     delta : float
         Budget of the release.
-    spectrum : str or array_like
-        Standard deviations of the columns: an array, or a name from `dimfree.planning.spectra` such as "S1". It may
-        be left out unless objective is "total": to "relative" units do not matter.
-    d : int, optional
-        Number of columns, where `spectrum` is a name or left out.
-    objective : {"auto", "relative", "total"}, default "auto"
-        As in `plan`. With "relative", errors are root mean squares over the columns, each in its standard deviations.
-    knowledge : {"nothing", "covariance"}, default "nothing"
-        What the release will be given beforehand: nothing, or the covariance.
-    neighbours : {"add-remove", "replace-one"}, default "add-remove"
-        The neighbouring relation.
-    outliers : float, default 0.03
-        Share of records that may lie far outside, as in `Options`.
-    tails : {"heavy", "gaussian"}, default "heavy"
-        How far single records may lie from the mean, as in `Options`.
-    failure_probability : float, default 0.01
-        As in `Options`.
-    tell : callable, optional
-        Called as tell(what, done, total) to show progress.
+    spectrum, d, objective, knowledge, neighbours, outliers, tails, failure_probability, tell
+        As in `plan`.
 
     Returns
     -------
@@ -253,20 +190,28 @@ def tradeoff(
     axis, values = _axis_and_values({"n": n, "epsilon": epsilon})
     objective = planned_objective(objective, knowledge, spectrum)  # type: ignore[assignment]
     units = ANY_UNITS if spectrum is None and objective == "relative" else spectrum
-    stddevs, name = _spread(units, d)
-    relation = Neighbours.parse(neighbours)
+    if units is None or (isinstance(units, str) and d is None):
+        raise InvalidParameter(
+            "Expected the spread of the records: a spectrum by its name together with d, or an array of standard"
+            " deviations."
+        )
+    stddevs, name = spread_of(units, d)
 
     def question(at: Any) -> Question:
         place: dict[str, Any] = {"n": n, "epsilon": epsilon, axis: at}
         rules = (knowledge, outliers, tails, failure_probability, objective)
-        return Question(place["n"], stddevs, Budget(place["epsilon"], delta), relation, *rules)
+        return Question(place["n"], stddevs, Budget(place["epsilon"], delta), Neighbours.parse(neighbours), *rules)
 
-    questions = [question(at) for at in values]  # errors are raised before any time is spent
-    rows = tuple(_rows(axis, values, questions, tell))
+    questions, rows = [question(at) for at in values], []  # errors are raised before any time is spent
+    for step, (at, each) in enumerate(zip(values, questions, strict=True)):
+        tell(f"{axis} = {shown(axis, at)}", step, len(values))
+        found = predict(each)
+        error, noise = (None, None) if found.refused else (found.error, found.noise)
+        rows.append(TradeoffRow(at, error, each.sampling, noise, found.refused))
     first = questions[0]
     return Tradeoff(
         axis=axis,
-        rows=rows,
+        rows=tuple(rows),
         knee=knee_of(rows),
         n=None if axis == "n" else first.count,
         epsilon=None if axis == "epsilon" else first.budget.epsilon,
@@ -295,53 +240,23 @@ def knee_of(rows: Sequence[TradeoffRow]) -> float | None:
 
 def _axis_and_values(given: dict[str, Any]) -> tuple[str, list[Any]]:
     """The axis and its values, smallest first, each once."""
-    lists = [name for name, value in given.items() if _is_list(value)]
+    lists = [
+        name
+        for name, value in given.items()
+        if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+    ]
     if len(lists) != 1:
         got = "both are" if lists else "neither is"
         raise InvalidParameter(f"Expected exactly one of n and epsilon to be a list, the axis of the curve; {got}.")
     axis = lists[0]
-    check, need = _VALUES[axis]
+    check, need = {
+        "n": (check_count, "a whole number of at least 1"),
+        "epsilon": (check_positive, "a finite number above 0"),
+    }[axis]
     values = sorted(check_each(axis, given[axis], check, need))
     if not values or len(set(values)) < len(values):
         raise InvalidParameter(f"Expected {axis} to have at least one value, and every value once.")
     return axis, values
-
-
-_VALUES: dict[str, tuple[Callable[[str, Any], Any], str]] = {
-    "n": (check_count, "a whole number of at least 1"),
-    "epsilon": (check_positive, "a finite number above 0"),
-}
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
-
-
-def _spread(spectrum: object, dimension: int | None) -> tuple[Floats, str]:
-    """The standard deviations and their name."""
-    if spectrum is None or (isinstance(spectrum, str) and dimension is None):
-        raise InvalidParameter(
-            "Expected the spread of the records: a spectrum by its name together with d, or an array of standard"
-            " deviations."
-        )
-    return spread_of(spectrum, dimension)
-
-
-def _rows(axis: str, values: Sequence[float], questions: Sequence[Question], tell: Tell) -> Iterator[TradeoffRow]:
-    for step, (at, question) in enumerate(zip(values, questions, strict=True)):
-        tell(f"{axis} = {shown(axis, at)}", step, len(values))
-        found = predict(question)
-        if found.refused:
-            yield TradeoffRow(at, None, question.sampling, None, True)
-        else:
-            yield TradeoffRow(at, found.error, question.sampling, found.noise, False)
-
-
-def _texts(row: TradeoffRow) -> Iterator[str]:
-    yield "refused" if row.error is None else f"{row.error:.3g}"
-    yield f"{row.sampling:.3g}"
-    yield "–" if row.noise is None else f"{row.noise:.3g}"
-    yield "–" if row.error is None else f"{row.ratio:.3g}"
 
 
 def shown(axis: str, at: float) -> str:

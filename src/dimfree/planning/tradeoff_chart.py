@@ -34,12 +34,8 @@ def chart(curve: Tradeoff) -> Any:
     points, lines = figures(curve), [PRIVATE, SAMPLING]
     heights = [point["error"] for point in points]
     domain = [min(heights) / _ROOM, max(heights) * _ROOM]
-    across = alt.X(
-        "at:Q",
-        scale=alt.Scale(type="log", nice=False),
-        title=_TITLES[curve.axis],
-        axis=alt.Axis(values=[row.at for row in curve.rows]),
-    )
+    ticks, log = alt.Axis(values=[row.at for row in curve.rows]), alt.Scale(type="log", nice=False)
+    across = alt.X("at:Q", scale=log, title=_TITLES[curve.axis], axis=ticks)
     legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolType="stroke", symbolSize=400)
     drawn = alt.Chart(alt.InlineData(values=points)).encode(
         x=across,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.planning.outlook import smallest_count
+from dimfree.planning.predict import smallest_count
 from dimfree.planning.question import Question
 from dimfree.programs.run import NO_SCALE, OUT_OF_RANGE, TOO_FEW, UNSTABLE
 from dimfree.release_groups import NO_SHAPE
