@@ -14,8 +14,8 @@ from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian
 from dimfree.errors import InvalidParameter
-from dimfree.planning.predict import course
 from dimfree.planning.plan import plan
+from dimfree.planning.predict import course
 from dimfree.planning.question import Question
 from dimfree.planning.tradeoff import tradeoff
 from dimfree.programs.choose.constants import LEAST_STRENGTH
