@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -249,10 +249,8 @@ def _axis_and_values(given: dict[str, Any]) -> tuple[str, list[Any]]:
         got = "both are" if lists else "neither is"
         raise InvalidParameter(f"Expected exactly one of n and epsilon to be a list, the axis of the curve; {got}.")
     axis = lists[0]
-    check, need = {
-        "n": (check_count, "a whole number of at least 1"),
-        "epsilon": (check_positive, "a finite number above 0"),
-    }[axis]
+    check: Callable[..., Any] = check_count if axis == "n" else check_positive
+    need = "a whole number of at least 1" if axis == "n" else "a finite number above 0"
     values = sorted(check_each(axis, given[axis], check, need))
     if not values or len(set(values)) < len(values):
         raise InvalidParameter(f"Expected {axis} to have at least one value, and every value once.")
