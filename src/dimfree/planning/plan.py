@@ -90,15 +90,30 @@ class Plan:
     limits: tuple[Limit, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON. Infinite values, such as an error where nothing is released, are None."""
+        """Plain values, for JSON. Infinite values, such as an error where nothing is released, are None.
+
+        Returns
+        -------
+        dict
+        """
         return {"format": FORMAT, **_plain(asdict(self))}
 
     def to_json(self) -> str:
-        """The plan as JSON text."""
+        """The plan as JSON text.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     def rows(self) -> list[tuple[str, str]]:
-        """Rows (name, text) for a card. The value that was found comes first."""
+        """Rows (name, text) for a card. The value that was found comes first.
+
+        Returns
+        -------
+        list of (str, str)
+        """
         expected, plan = self.prediction, self.course
         found = {
             "n": ("records n", f"{self.n}"),

@@ -74,11 +74,21 @@ class Tradeoff:
     knowledge: str
 
     def header(self) -> tuple[str, ...]:
-        """Titles of the columns of `cells`."""
+        """Titles of the columns of `cells`.
+
+        Returns
+        -------
+        tuple of str
+        """
         return (self.axis, "error", "sampling", "noise", "error / sampling")
 
     def cells(self) -> list[tuple[str, ...]]:
-        """A table of text, one line for each value of the axis."""
+        """A table of text, one line for each value of the axis.
+
+        Returns
+        -------
+        list of tuple of str
+        """
 
         def text(value: float | None) -> str:
             return "–" if value is None or math.isinf(value) else f"{value:.3g}"
@@ -93,14 +103,24 @@ class Tradeoff:
         ]
 
     def conditions(self) -> str:
-        """What all rows have in common, in a sentence."""
+        """What all rows have in common, in a sentence.
+
+        Returns
+        -------
+        str
+        """
         fixed = f"epsilon = {self.epsilon:g}" if self.axis == "n" else f"n = {self.n}"
         known = "the covariance is known" if self.knowledge == "covariance" else "nothing is known of the spread"
         aim = "; errors in each column's own standard deviations" if self.objective == "relative" else ""
         return f"{self.spectrum}, d = {self.d}, {fixed}, delta = {self.delta:g}, {self.neighbours}; {known}{aim}."
 
     def verdict(self) -> str:
-        """From which value of the axis on privacy is free, in a sentence."""
+        """From which value of the axis on privacy is free, in a sentence.
+
+        Returns
+        -------
+        str
+        """
         cost = f"the error is within {FREE:g} × the sampling error"
         if self.knee is None:
             return f"Privacy is not free in this range: nowhere up to its end is it true that {cost}."
@@ -109,16 +129,41 @@ class Tradeoff:
         return f"Privacy is free from {self.axis} = {shown(self.axis, self.knee)} on: {cost}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values, for JSON.
+
+        Returns
+        -------
+        dict
+        """
         return {"format": FORMAT, **asdict(self)}
 
     def to_json(self) -> str:
-        """The curve as JSON text."""
+        """The curve as JSON text.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Tradeoff":
-        """The curve that `to_json` wrote; `InvalidFile` if the text is anything else."""
+        """The curve that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON text.
+
+        Returns
+        -------
+        Tradeoff
+
+        Raises
+        ------
+        InvalidFile
+            If the text is anything else.
+        """
         try:
             data = json.loads(text)
             if data.pop("format") != FORMAT:
@@ -128,13 +173,23 @@ class Tradeoff:
             raise InvalidFile("Expected the text that Tradeoff.to_json of this version writes.") from None
 
     def to_markdown(self) -> str:
-        """The curve as a Markdown table."""
+        """The curve as a Markdown table.
+
+        Returns
+        -------
+        str
+        """
         lines = [self.header(), ("---",) * len(self.header()), *self.cells()]
         table = ["| " + " | ".join(cells) + " |" for cells in lines]
         return "\n".join([self.conditions(), "", *table, "", self.verdict()]) + "\n"
 
     def chart(self) -> Any:
-        """An Altair chart of error and sampling error against the axis, on logarithmic scales, with the knee."""
+        """An Altair chart of error and sampling error against the axis, on logarithmic scales, with the knee.
+
+        Returns
+        -------
+        altair.Chart
+        """
         from dimfree.planning.tradeoff_chart import chart
 
         return chart(self)
