@@ -84,7 +84,7 @@ def test_a_frame_gives_the_release_of_the_frame_in_memory(table, scheduler, name
 
 def test_the_bounds_of_blocks_do_not_show(table, releases, monkeypatch):
     monkeypatch.setattr(space_module, "_BLOCK_ENTRIES", 4 * 37)
-    monkeypatch.setattr(dask_table, "_FETCHED_ENTRIES", 1)
+    monkeypatch.setattr(partitions, "_FETCHED_ENTRIES", 1)
     assert released(da.from_array(table, chunks=(131, 4)), **OPTIONS["known"]) == releases["known"]
 
 
@@ -258,7 +258,7 @@ def _fails(rows, among):
 
 
 def test_lack_of_memory_on_a_worker_is_lack_of_memory(table, monkeypatch):
-    assert isinstance(Failure.of(OutOfMemory("There is not enough memory.")).error(), OutOfMemory)
+    assert isinstance(Failure.of(_no_memory).error(), OutOfMemory)
     monkeypatch.setattr(partitions, "_block", _no_memory)
     with pytest.raises(OutOfMemory):
         released(da.from_array(table, chunks=(300, 4)), **OPTIONS["known"])
@@ -280,7 +280,7 @@ def test_progress_is_told_in_rows(table):
 
 
 def test_names_of_tasks_tell_nothing(table):
-    tasks = [dask_table._task(_fails, part, 5, packed(None), None) for part in ("first", "first")]
+    tasks = [dask_table.task(_fails, part, 5, packed(None), None) for part in ("first", "first")]
     assert tasks[0].key != tasks[1].key  # random, not of the arguments
 
 

@@ -6,6 +6,7 @@ With DIMFREE_TEST_DEVICE=cuda:0 they run on a GPU. Whole releases there: `python
 import json
 import os
 import pickle
+import sys
 from functools import partial
 
 import numpy as np
@@ -429,7 +430,7 @@ def test_no_such_cuda_device(monkeypatch):
 
 
 def test_no_pytorch(people, monkeypatch):
-    monkeypatch.setattr(device, "_is_installed", lambda package: False)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(InvalidParameter, match=r"pip install 'torch>="):
         released(people, **RELEASES["known"], device="cuda")
     assert not released(people, **RELEASES["known"], device="cpu")["refusal"]

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import dimfree
 from dimfree import cli
 from dimfree.data import read
-from dimfree.data.cluster import scheduler, workers
+from dimfree.data.cluster import scheduler
 from dimfree.data.cluster.scheduler import connected
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
@@ -243,7 +243,7 @@ kept = sys.__dict__.setdefault("kept_dimfree", kept)
 def test_a_worker_that_joins_later_is_asked_as_well(client, table):
     records = as_records(da.from_array(table, chunks=(200, 4)))
     assert scheduler.computed([dask.delayed(len)("ab")], [1]) == [2]
-    workers._alike[client].clear()  # as if they were new
+    scheduler._checked[client].clear()  # as if they were new
     pretend(client, "kept.__version__ = '0.0.9'")
     try:
         with pytest.raises(LostWorkers, match=r"has dimfree 0\.0\.9"):
@@ -376,7 +376,7 @@ def test_without_workers_nobody_waits_for_ever(table, monkeypatch):
 
 def test_a_scheduler_that_goes_away_in_mid_run(table, monkeypatch):
     monkeypatch.setattr(scheduler, "PATIENCE", 1.5)
-    monkeypatch.setattr(workers, "ANSWER", 1.0)
+    monkeypatch.setattr(scheduler, "ANSWER", 1.0)
     cluster = local_cluster(1)
     client = distributed.Client(cluster)
     X = da.from_array(table, chunks=(100, 4)).map_blocks(_slowly, dtype=float, meta=np.zeros((0, 0)))

@@ -7,23 +7,26 @@ worker may quote records: only the kind of the error is reported.
 
 import asyncio
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
 from dimfree._validate import install_command
 from dimfree.data.boundary import boundary
 from dimfree.data.cluster.partitions import Failure
-from dimfree.data.cluster.workers import ANSWER, Client, check_workers, threads_of
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, LostWorkers
 from dimfree.progress import heard
 
 PATIENCE = 30.0  # seconds without any worker, or for a scheduler to answer
+ANSWER = 10.0  # seconds for a scheduler to list its workers
 _TICK = 0.1  # seconds between two reports of progress
 _LOOK = 1.0  # seconds between two checks of the workers
 
 Task: TypeAlias = Any  # dask's Delayed; dask ships no types
+Client: TypeAlias = Any  # distributed's
 
 _LOST = (
     "The work was lost with the workers ({kind}): too many of them died, or the scheduler or their memory gave way. "
@@ -35,6 +38,8 @@ _GRAPH = (
 )
 _NOBODY = "The scheduler has had no workers for {seconds:g} seconds, or is gone: start some and try again. {nothing}"
 _NOTHING = "Nothing was released."
+_VERSION = "dimfree:__version__"
+_checked: "weakref.WeakKeyDictionary[Client, set[str]]" = weakref.WeakKeyDictionary()  # workers with our version
 
 
 def computed(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
@@ -43,7 +48,8 @@ def computed(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
         return []
     client = client_in_force()
     check_workers(client)  # some may have come since the table was opened
-    results = _here(tasks, sizes) if client is None else _on_cluster(client, tasks, sizes)
+    with boundary(_hidden):  # a warning of the size of what is sent tells how many rows there are
+        results = _in_process(tasks, sizes) if client is None else _on_cluster(client, tasks, sizes)
     for result in results:
         if isinstance(result, Failure):
             raise result.error()
@@ -78,23 +84,57 @@ def connected(address: str) -> Iterator[int]:
         client = Client(address, timeout=PATIENCE / 3, name="dimfree", set_as_default=False)
     try:
         with dask.config.set(scheduler=client):
-            yield _threads(client)
+            until = time.monotonic() + PATIENCE
+            while not (workers := threads_of(client)):
+                if time.monotonic() > until:
+                    raise _no_workers()
+                time.sleep(_TICK)
+            check_workers(client)
+            yield sum(workers.values())
     finally:
         with suppress(Exception):
             client.close(timeout=ANSWER)
 
 
-def _threads(client: Client) -> int:
-    until = time.monotonic() + PATIENCE
-    while not (workers := threads_of(client)):
-        if time.monotonic() > until:
-            raise LostWorkers(_NOBODY.format(seconds=PATIENCE, nothing=_NOTHING))
-        time.sleep(_TICK)
-    check_workers(client)
-    return sum(workers.values())
+def threads_of(client: Client) -> dict[str, int]:
+    """Threads by the address of a worker; none if the scheduler does not answer."""
+    try:
+        return dict(client.sync(client.scheduler.ncores, callback_timeout=ANSWER))
+    except Exception:  # noqa: BLE001 - a scheduler that is gone fails in many ways
+        return {}
 
 
-def _here(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
+def check_workers(client: Client | None) -> None:
+    """Every worker has the dimfree of this process, or an error names one that does not; each is asked once.
+
+    They are asked by a function that needs no dimfree itself.
+    """
+    if client is None:
+        return
+    same, own = _checked.setdefault(client, set()), resolve_name(_VERSION)
+    found: dict[str, Any] = {}
+    if others := sorted(set(threads_of(client)) - same):
+        with suppress(Exception):  # a scheduler that is gone is noticed by whoever hands it work
+            found = dict(client.run(resolve_name, _VERSION, workers=others, on_error="return"))
+    for address, version in found.items():
+        if isinstance(version, OSError):
+            continue  # gone meanwhile
+        if version != own:
+            other = f"dimfree {version}" if isinstance(version, str) else "no dimfree"
+            if isinstance(version, Exception) and not isinstance(version, ModuleNotFoundError):
+                other = f"a dimfree that does not load ({type(version).__name__})"
+            raise LostWorkers(
+                f"The worker at {address} has {other}, and this process has dimfree {own}: install dimfree {own} on "
+                f"every worker. {_NOTHING}"
+            )
+        same.add(address)
+
+
+def _no_workers() -> LostWorkers:
+    return LostWorkers(_NOBODY.format(seconds=PATIENCE, nothing=_NOTHING))
+
+
+def _in_process(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
     import dask
     from dask.callbacks import Callback
 
@@ -106,44 +146,35 @@ def _here(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
             done += of_key[key]
             heard(done, total)
 
-    with boundary(_hidden), Callback(posttask=finished):
+    with Callback(posttask=finished):
         return list(dask.compute(*tasks, traverse=False))
 
 
 def _hidden(error: BaseException) -> DimfreeError:
     """Our tasks raise nothing: workers that died, or the caller's own graph, which may quote records."""
     kind = type(error).__name__
-    return LostWorkers(_LOST.format(kind=kind)) if isinstance(error, BrokenProcessPool) else _of_graph(kind)
-
-
-def _of_graph(kind: str) -> InvalidRecords:
-    return InvalidRecords(_GRAPH.format(kind=kind))
+    return (
+        LostWorkers(_LOST.format(kind=kind))
+        if isinstance(error, BrokenProcessPool)
+        else InvalidRecords(_GRAPH.format(kind=kind))
+    )
 
 
 def _on_cluster(client: Client, tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
-    futures: list[Any] = []
-    with boundary(_hidden):  # a warning of the size of what is sent tells how many rows there are
-        try:
-            futures = client.compute(list(tasks), traverse=False)
-            return _gathered(client, futures, sizes)
-        except BaseException as error:
-            raised = _raised(futures, error)
-            with suppress(Exception, asyncio.CancelledError):
-                client.cancel(futures)
-            if isinstance(error, LostWorkers | KeyboardInterrupt | SystemExit):
-                raise
-            if not raised:
-                raise LostWorkers(_LOST.format(kind=type(error).__name__)) from None
-            if isinstance(error, MemoryError):
-                raise
-            raise _of_graph(type(error).__name__) from None
-
-
-def _raised(futures: Sequence[Any], error: BaseException) -> bool:
-    """A task raised this on a worker that lives. Our tasks raise nothing, so it is one of the caller's own graph."""
     from distributed.scheduler import KilledWorker
 
-    return not isinstance(error, KilledWorker) and any(future.status == "error" for future in futures)
+    futures: list[Any] = []
+    try:
+        futures = client.compute(list(tasks), traverse=False)
+        return _gathered(client, futures, sizes)
+    except BaseException as error:
+        # raised by a task on a worker that lives: our tasks raise nothing, so it is one of the caller's own graph
+        raised = not isinstance(error, KilledWorker) and any(future.status == "error" for future in futures)
+        with suppress(Exception, asyncio.CancelledError):
+            client.cancel(futures)
+        if raised or isinstance(error, LostWorkers | KeyboardInterrupt | SystemExit):
+            raise
+        raise LostWorkers(_LOST.format(kind=type(error).__name__)) from None
 
 
 def _gathered(client: Client, futures: list[Any], sizes: Sequence[int]) -> list[Any]:
@@ -151,42 +182,26 @@ def _gathered(client: Client, futures: list[Any], sizes: Sequence[int]) -> list[
     done: list[int] = []  # appended to by the client's threads
     for future, size in zip(futures, sizes, strict=True):
         future.add_done_callback(lambda _, size=size: done.append(size))
-    results = asyncio.run_coroutine_threadsafe(_all(client, futures), client.loop.asyncio_loop)
-    watch, told, total = _Watch(client), 0, sum(sizes)
+
+    async def gather() -> list[Any]:
+        return list(await client.gather(futures, asynchronous=True))
+
+    results = asyncio.run_coroutine_threadsafe(gather(), client.loop.asyncio_loop)
+    seen = looked = time.monotonic()  # workers were seen, and looked for
+    told, total = 0, sum(sizes)
     try:
-        while not _ready(results):
-            watch.look()
+        while not results.done():
+            with suppress(TimeoutError):
+                results.exception(timeout=_TICK)
+            if (now := time.monotonic()) >= looked + _LOOK:
+                if threads_of(client):
+                    seen = now
+                elif now - seen > PATIENCE:
+                    raise _no_workers()
+                looked = time.monotonic()
             if told < (told := sum(done)):
                 heard(told, total)
     finally:
         results.cancel()
     heard(total, total)
     return results.result()
-
-
-async def _all(client: Client, futures: list[Any]) -> list[Any]:
-    return list(await client.gather(futures, asynchronous=True))
-
-
-def _ready(results: Any) -> bool:
-    with suppress(TimeoutError):
-        results.exception(timeout=_TICK)
-    return bool(results.done())
-
-
-class _Watch:
-    """Loses patience with a cluster that has no workers."""
-
-    def __init__(self, client: Client) -> None:
-        self._client, self._seen = client, time.monotonic()
-        self._next = self._seen + _LOOK
-
-    def look(self) -> None:
-        now = time.monotonic()
-        if now < self._next:
-            return
-        if threads_of(self._client):
-            self._seen = time.monotonic()
-        elif now - self._seen > PATIENCE:
-            raise LostWorkers(_NOBODY.format(seconds=PATIENCE, nothing=_NOTHING))
-        self._next = time.monotonic() + _LOOK

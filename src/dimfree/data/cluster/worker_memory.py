@@ -20,21 +20,17 @@ _USUAL = 2**17  # glibc's own threshold for either
 
 @contextmanager
 def freed_memory_kept() -> Iterator[bool]:
-    """Freed memory is kept inside this block; False where that is not possible."""
-    if TRIMMED not in os.environ:
-        yield True
+    """Freed memory is kept inside this block; False if that is not possible."""
+    limit, mallopt = os.environ.get(TRIMMED), _mallopt()
+    if limit is None or mallopt is None:
+        yield limit is None
         return
-    asked = _set(_KEPT, _KEPT)
+    kept = bool(mallopt(_TRIM, _KEPT)) and bool(mallopt(_MMAP, _KEPT))
     try:
-        yield asked
+        yield kept
     finally:
-        if asked:
-            _set(_as_number(os.environ.get(TRIMMED, "")), _USUAL)
-
-
-def _set(trim: int, mmap: int) -> bool:
-    mallopt = _mallopt()
-    return mallopt is not None and bool(mallopt(_TRIM, trim)) and bool(mallopt(_MMAP, mmap))
+        mallopt(_TRIM, min(int(limit), _KEPT) if limit.isascii() and limit.isdigit() else _USUAL)
+        mallopt(_MMAP, _USUAL)
 
 
 @cache
@@ -45,7 +41,3 @@ def _mallopt() -> Any:
         return library.mallopt if hasattr(library, "gnu_get_libc_version") else None
     except (OSError, TypeError, AttributeError):
         return None
-
-
-def _as_number(text: str) -> int:
-    return min(int(text), _KEPT) if text.isascii() and text.isdigit() else _USUAL

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -50,23 +49,16 @@ class Place:
         """Whether the array may lie there all the while."""
         import torch
 
-        if not self._is_gpu:
-            return True
-        free, _ = torch.cuda.mem_get_info(self.name)
-        return array.size * 8 <= _ROOM * free
+        return self.name == "cpu" or array.size * 8 <= _ROOM * torch.cuda.mem_get_info(self.name)[0]
 
     def _copied(self, block: NDArray[Any]) -> Tensor:
         """Float32 travels as it is, anything else as float64; by way of memory that the GPU reads by itself."""
         import torch
 
-        waiting = torch.empty(block.shape, dtype=_dtype_for(block), pin_memory=self._is_gpu)
+        waiting = torch.empty(block.shape, dtype=_dtype_for(block), pin_memory=self.name != "cpu")
         with np.errstate(all="ignore"):  # a warning could reveal records
             np.copyto(waiting.numpy(), block, casting="unsafe")
         return waiting.to(self.name)
-
-    @property
-    def _is_gpu(self) -> bool:
-        return self.name != "cpu"
 
 
 def block_rows(rows: int, dimension: int, there: bool) -> int:
@@ -79,10 +71,10 @@ def place_of(device: str | None) -> Place | None:
     name = check_device(device)
     if name in (None, "cpu"):
         return None
-    if not _is_installed("torch"):
-        raise reject_device(name, f"PyTorch is not installed: {install_command('gpu')}")
-    import torch
-
+    try:
+        import torch
+    except ImportError:
+        raise reject_device(name, f"PyTorch is not installed: {install_command('gpu')}") from None
     if not torch.cuda.is_available():
         raise reject_device(name, "PyTorch finds no CUDA device on this machine: leave device out, or use 'cpu'")
     index = torch.device(name).index
@@ -95,8 +87,7 @@ def place_of(device: str | None) -> Place | None:
 
 def lies_at(rows: DeviceRows) -> Place:
     """The device that holds a tensor of the caller's."""
-    place = Place(str(rows.tensor.device))
-    require_same_bits(place)
+    require_same_bits(place := Place(str(rows.tensor.device)))
     return place
 
 
@@ -131,13 +122,8 @@ def device_memory_unspoken() -> Iterator[None]:
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise
-        raise_alone(OutOfMemory(_FULL))
-
-
-_FULL = (
-    "There is not enough memory on the GPU: use device='cpu' (--device cpu), a smaller core_sample, or free some of it."
-    " Count the budget as spent."
-)
+        told = "There is not enough memory on the GPU: use device='cpu' (--device cpu), a smaller core_sample, or free "
+        raise_alone(OutOfMemory(f"{told}some of it. Count the budget as spent."))
 
 
 def require_same_bits(place: Place) -> None:
@@ -171,10 +157,3 @@ def _dtype_for(array: NDArray[Any]) -> Any:
     import torch
 
     return torch.float32 if array.dtype.kind == "f" and array.dtype.itemsize <= 4 else torch.float64
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ValueError:  # a module without a spec
-        return False
