@@ -87,7 +87,7 @@ def test_jsonl_with_listed_columns(tmp_path):
     records = read_table(path, columns=["b", "a"])
     np.testing.assert_array_equal(records._source, [[2, 1], [np.nan, 3]])
     _, [who], _ = open_table(written(path, '{"who": "p", "a": 1}\n{"who": 7, "a": 3}\n'), Schema(keys=("who",)))
-    assert who == ["p", "7"]
+    assert who == ["p", 7]
 
 
 def test_the_first_line_of_a_jsonl_decides_no_more_than_any_other(tmp_path):

@@ -61,8 +61,8 @@ def test_a_file_is_cut_where_it_can_be_read_from(tmp_path, table):
 
 def test_row_groups_of_others_are_not_read(tmp_path, table, monkeypatch):
     path, read = store(tmp_path / "t.parquet", table, rows=50), []
-    whole = file_parts._of_groups
-    monkeypatch.setattr(file_parts, "_of_groups", lambda s, groups, rows: read.append(groups) or whole(s, groups, rows))
+    whole = parquet.batches
+    monkeypatch.setattr(parquet, "batches", lambda *given: read.append(given[-1]) or whole(*given))
     rows_of(read_module.read_table(path, workers=1))
     assert sorted(chain(*read)) == list(range(10))
 

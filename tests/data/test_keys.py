@@ -1,6 +1,7 @@
 """U1 and G1: the form of a key is a function of its own entry, and nothing is said about one."""
 
 import io
+import json
 import pickle
 import warnings
 from collections import deque
@@ -508,3 +509,19 @@ def test_keys_are_silent_and_stay_where_they_are():
         pickle.dumps(keys)
     with pytest.raises(ValueError, match="read-only"):
         keys.persons[0] = 5
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".xlsx"])
+def test_entries_of_files_with_types_keep_them(tmp_path, ending):
+    entries = [7, 7.0, "7", "007", True, None, 123456789012345678, "12E7"]
+    path, frame = tmp_path / f"a{ending}", pd.DataFrame({"x": 1.5, "key": pd.Series(entries, dtype=object)})
+    if ending == ".xlsx":
+        pytest.importorskip("openpyxl")
+        entries[6] = str(entries[6])  # a sheet holds floats
+        frame.assign(key=pd.Series(entries, dtype=object)).to_excel(path, index=False)
+    else:
+        path.write_text("".join(json.dumps({"x": 1.5, "key": entry}) + "\n" for entry in entries))
+    records, [keys] = read_keyed_table(path, ("key",))
+    assert records.columns == ("x",)
+    assert list(map(normalize_key, keys)) == [7, 7, 7, "007", 1, None, "123456789012345678", "12E7"]
+    assert labelled(keys, ("7", "true")).tolist() == [0, 0, 0, NOBODY, 1, NOBODY, NOBODY, NOBODY]

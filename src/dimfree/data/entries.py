@@ -34,9 +34,11 @@ def number(cell: str, decimal: str = ".") -> float | None:
     return math.nan if word in MISSING else TRUTH.get(word)
 
 
-def key_of(cell: str | None) -> str | None:
-    """Return the key in a cell of text, None where it holds none."""
-    return None if cell is None or cell.strip().lower() in NO_KEY else cell.strip()
+def key_of(cell: Any) -> Any:
+    """Return the key in a cell of text, None where it holds none; a cell of another type as it is."""
+    if not isinstance(cell, str):
+        return cell
+    return None if cell.strip().lower() in NO_KEY else cell.strip()
 
 
 def text_floats(column: Arrow, decimal: str = ".") -> Arrow:

@@ -135,8 +135,8 @@ def open_path(path: PathLike, schema: Schema, keys: Sequence[str]) -> "Table":
 def open_table(path: PathLike, schema: Schema = Schema(), *, form: str | None = None, workers: int = 0) -> Opened:
     """Open the coordinates of a file, and its columns of keys.
 
-    Cells of keys in files without declared types are text without the spaces around them; an empty one, and one that
-    reads na, null, none or nan, is None. In other formats a column keeps its type. `open_keys` and `labelled` judge
+    Cells of keys are text without the spaces around them; an empty one, and one that reads na, null, none or nan, is
+    None. In .jsonl and .xlsx an entry keeps its type, in files with declared types the column does. `open_keys` and `labelled` judge
     each entry separately, in a form that does not depend on the type.
     """
     return _opened(_file(path, schema, form, workers))[0]

@@ -29,9 +29,9 @@ from dimfree.data.stream import pieces
 from dimfree.errors import DimfreeError, InvalidFile
 from dimfree.progress import during, heard
 
-Keys: TypeAlias = list[list[str | None]]  # for each column of keys its entries
+Keys: TypeAlias = list[list[Any]]  # for each column of keys its entries
 Part: TypeAlias = tuple[NDArray[np.float64], Keys]  # consecutive rows
-Cells: TypeAlias = Sequence[str]
+Cells: TypeAlias = Sequence[Any]  # text, but for keys of .jsonl and .xlsx, which keep their type
 
 WORTH = 2**20  # characters of a file from which on loading Arrow pays
 PART_ENTRIES = 2**18  # cells split by Python at a time
@@ -174,7 +174,7 @@ class CellStream(FileStream):
         """Return what the first pass has kept, where it is small."""
         return super().whole() if self._kept is None else np.concatenate([np.empty((0, self.shape[1])), *self._kept])
 
-    def keys(self, name: str) -> list[str | None]:
+    def keys(self, name: str) -> list[Any]:
         return self._keys[self._schema.keys.index(name)]
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
@@ -341,19 +341,26 @@ class JsonlStream(CellStream):
                     "its lines differ in their names, expected the same in each: list the columns you want (columns=, "
                     "--columns), and a name that a line lacks is a missing entry."
                 )
-            yield [_json_cell(line.get(name)) for name in names]
+            cells = map(line.get, names)
+            keys = self._schema.keys
+            yield [cell if name in keys else _json_cell(cell) for name, cell in zip(names, cells, strict=True)]
 
 
 def _json_cell(entry: Any) -> str:
     """The text of an entry; a list or an object is not a number."""
-    return "" if entry is None else str(entry) if isinstance(entry, str | bool | float) else "[]"
+    return "" if entry is None else str(entry) if isinstance(entry, str | bool | int | float) else "[]"
+
+
+def _json_number(digits: str) -> int | float:
+    """A whole number; beyond what Python reads as one, the float."""
+    return int(digits) if len(digits) < 1000 else float(digits)
 
 
 def _object(line: str) -> dict[str, Any]:
     if not line.strip():
         return {}
     try:
-        found = json.loads(line, parse_int=str, parse_float=str)  # text, so that all cells are read alike
+        found = json.loads(line, parse_int=_json_number)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
@@ -374,9 +381,8 @@ class XlsxStream(CellStream):
         with self.path.open("rb") as file:
             sheet = load_workbook(file, read_only=True, data_only=True).worksheets[0]
             sheet.reset_dimensions()  # which a writer may have stated too small
-            rows = ([_cell(entry) for entry in row] for row in sheet.values)
-            before, first = 0, list[str]()
-            for cells in rows:
+            before, first, rows = 0, list[str](), iter(sheet.values)
+            for cells in (list(map(_cell, row)) for row in rows):
                 while cells and not cells[-1]:
                     cells.pop()  # sheets remember columns that were used once
                 if first := cells:
@@ -386,13 +392,14 @@ class XlsxStream(CellStream):
                 raise InvalidFile("its first sheet is empty, expected a row of names or rows of numbers.")
             self._head = head = Head.of(_header(first, self._schema), len(first), self._schema)
             own = [] if head.names else [*repeat(_BLANK * head.width, before), first]
-            yield from head.parts(chain(own, (_fit(cells, head.width) for cells in rows)))
+            yield from head.parts(chain(own, (_fit(row, head) for row in rows)))
 
 
-def _fit(cells: list[str], width: int) -> Cells:
-    if any(cells[width:]):
+def _fit(row: Sequence[Any], head: Head) -> Cells:
+    if any(map(_cell, row[head.width :])):
         raise InvalidFile(_RAGGED)
-    return (cells + _BLANK * width)[:width]
+    cells = [entry if place in head.apart else _cell(entry) for place, entry in enumerate(row[: head.width])]
+    return cells + _BLANK * (head.width - len(cells))
 
 
 def _cell(entry: Any) -> str:

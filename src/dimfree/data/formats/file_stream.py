@@ -6,7 +6,7 @@ A parser's own message may quote records, so only the kind of the error is repor
 import gzip
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dimfree._validate import install_command
 from dimfree.data.boundary import boundary, by_steps
 from dimfree.data.schema import Schema
-from dimfree.data.stream import Stream
+from dimfree.data.stream import Stream, pieces
 from dimfree.errors import DimfreeError, InvalidFile, InvalidParameter, InvalidRecords
 
 Block = TypeVar("Block")
@@ -173,8 +173,35 @@ class FileStream(StoredFile, Stream):
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
         """All rows in order, in fresh blocks of at most `rows`; any error may be raised."""
 
+    def _between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
+        """The rows from `first` to `last`; here after reading and dropping all before them."""
+        start = 0
+        for block in self._parts(rows):
+            kept = block[max(0, first - start) : max(0, last - start)]
+            start += len(block)
+            if len(kept):
+                yield kept
+            if start >= last:
+                return
+
+    def starts(self) -> Sequence[int] | None:
+        """The rows, ascending, from which on the file can be read without those before; None: only from the first."""
+        return None
+
     def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:
         return self.unchanged(self._checked(self._parts(rows), 0, self.shape[0]))
+
+    def rows_between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
+        """The rows from `first` to `last`, in fresh blocks of at most `rows`."""
+        return self.unchanged(self._checked(self._between(first, last, rows), first, last))
+
+    def _slices(self, table: Any, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
+        """Rows of an array in chunks, of whole chunks at a time where they are small."""
+        if tuple(table.shape) != self.shape or table.dtype != self.dtype:
+            raise InvalidFile(CHANGED)
+        step = rows_at_once(self.shape[1] * self.dtype.itemsize, int((table.chunks or (1, 1))[0]))
+        for start in range(first, last, step):
+            yield from pieces(np.asarray(table[start : min(start + step, last)]), rows)
 
     def _checked(self, blocks: Iterator[NDArray[Any]], first: int, last: int) -> Iterator[NDArray[Any]]:
         """Blocks that are the rows from `first` to `last`, or an error."""

@@ -1,6 +1,6 @@
 """.h5ad: the matrix X of an AnnData file, dense or CSR, read by h5py alone; its columns are the names in var."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,15 @@ from dimfree._validate.column_names import check_names
 from dimfree.data import sparse
 from dimfree.data.convert import from_sparse
 from dimfree.data.formats.file_stream import (
-    CHANGED,
     File,
     FilePath,
     FileStream,
     StoredFile,
     require,
     require_places,
-    rows_at_once,
 )
 from dimfree.data.records import as_records
-from dimfree.data.stream import SparseStream, pieces
+from dimfree.data.stream import SparseStream
 from dimfree.errors import InvalidFile
 
 
@@ -45,13 +43,14 @@ class DenseH5ad(FileStream):
             self.columns = self.names = _names(file, self.shape[1])
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
+        return self._between(0, self.shape[0], rows)
+
+    def _between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
         with _opened(self.path) as file:
-            table = file["X"]
-            if tuple(table.shape) != self.shape:
-                raise InvalidFile(CHANGED)
-            step = rows_at_once(self.shape[1] * self.dtype.itemsize, (table.chunks or (1, 1))[0])
-            for start in range(0, self.shape[0], step):
-                yield from pieces(table[start : start + step], rows)
+            yield from self._slices(file["X"], first, last, rows)
+
+    def starts(self) -> Sequence[int]:
+        return range(self.shape[0])
 
 
 class SparseH5ad(StoredFile, SparseStream):

@@ -1,6 +1,6 @@
 """.npy files, read by position. Not memory-mapped: a mapped file that shrinks ends the process without an error."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from itertools import pairwise
@@ -75,6 +75,14 @@ class NpyStream(FileStream):
         with self.path.open("rb", buffering=0) as file:
             for _, read in self._unread(rows):
                 yield read(file)
+
+    def _between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
+        with self.path.open("rb", buffering=0) as file:
+            for start in range(first, last, rows):
+                yield self._consecutive(file, start, min(rows, last - start))
+
+    def starts(self) -> Sequence[int]:
+        return range(self._height)
 
     def _unread(self, rows: int) -> Iterator[tuple[int, Read]]:
         """For each block its number of rows, and what reads it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dimfree.errors import InvalidFile
 _NARROW = 128  # columns that may each keep a page of the usual 1 MiB
 _BUFFERS = 2**26  # bytes of all columns together
 _BATCH_ENTRIES = 2**22  # read at a time, where columns are few
+_PART_ENTRIES = 2**20  # the same for one of many threads
 _WIDTH = 64  # columns read at a time; of 64, 512 and 2048 the fastest
 
 
@@ -61,19 +63,36 @@ class ParquetStream(FileStream):
             return file.reader.read_all(column_indices=self.layout.leaves([at])).column(0)
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
+        return self._of_groups(0, None, rows, _BATCH_ENTRIES)
+
+    def _between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
+        """Row groups that hold none of the rows are not read."""
+        return self._of_groups(first, last, rows, _PART_ENTRIES)
+
+    def starts(self) -> Sequence[int]:
+        with opened(self.path) as file:
+            return _ends(file)[:-1]
+
+    def _of_groups(self, first: int, last: int | None, rows: int, entries: int) -> Iterator[NDArray[Any]]:
         layout = self.layout
         with opened(self.path, _BUFFERS // len(layout.schema)) as file:
             layout.require(file.schema_arrow)
+            ends = _ends(file)
+            last = ends[-1] if last is None else last
+            groups = [at for at, (begin, end) in enumerate(pairwise(ends)) if begin < last and end > first]
+            start = ends[groups[0]] if groups else 0
             if self._narrow:
-                for batch in batches(file, layout, max(rows, _BATCH_ENTRIES // layout.dimension)):
-                    yield from pieces(layout.rows(batch), rows)
+                for batch in batches(file, layout, max(rows, entries // layout.dimension), groups):
+                    block = layout.rows(batch)
+                    yield from pieces(block[max(0, first - start) : max(0, last - start)], rows)
+                    start += len(block)
                 return
-            among = np.ones(file.metadata.num_rows, dtype=np.bool_) if self._among is None else self._among
-            start = 0
-            for group in range(file.num_row_groups):
-                count = int(file.metadata.row_group(group).num_rows)
-                yield from self._group(file, group, among[start : start + count], rows)
-                start += count
+            place = np.arange(start, ends[groups[-1] + 1] if groups else 0)
+            among = (first <= place) & (place < last)
+            among &= True if self._among is None else self._among
+            for group in groups:
+                begin, end = ends[group] - start, ends[group + 1] - start
+                yield from self._group(file, group, among[begin:end], rows)
 
     def _group(self, file: Any, group: int, among: NDArray[np.bool_], rows: int) -> Iterator[NDArray[Any]]:
 
@@ -86,10 +105,15 @@ class ParquetStream(FileStream):
         return self.layout.slabs(among, _WIDTH, read, rows)
 
 
-def batches(file: Any, layout: Layout, rows: int, groups: Sequence[int] | None = None) -> Iterator[Arrow]:
-    """The coordinates, so many rows at a time; other columns are not read."""
-    wanted = range(file.num_row_groups) if groups is None else groups
-    yield from file.reader.iter_batches(rows, row_groups=list(wanted), column_indices=layout.leaves(layout.places))
+def _ends(file: Any) -> list[int]:
+    """Where row groups begin and end."""
+    counts = [int(file.metadata.row_group(group).num_rows) for group in range(file.num_row_groups)]
+    return [0, *accumulate(counts)]
+
+
+def batches(file: Any, layout: Layout, rows: int, groups: list[int]) -> Iterator[Arrow]:
+    """The coordinates in these row groups, so many rows at a time; other columns are not read."""
+    yield from file.reader.iter_batches(rows, row_groups=groups, column_indices=layout.leaves(layout.places))
 
 
 def opened(path: FilePath, buffer: int = 0) -> Any:

@@ -1,14 +1,13 @@
 """.zarr: a folder that holds one array with 2 dimensions, read some whole chunks at a time where they are small."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.formats.file_stream import CHANGED, File, FileStream, require, rows_at_once
+from dimfree.data.formats.file_stream import File, FileStream, require
 from dimfree.data.records import as_records
-from dimfree.data.stream import pieces
 from dimfree.errors import InvalidFile
 
 
@@ -39,9 +38,10 @@ class ZarrStream(FileStream):
         return table
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
-        table = self._array()
-        if tuple(table.shape) != self.shape or table.dtype != self.dtype:
-            raise InvalidFile(CHANGED)
-        step = rows_at_once(self.shape[1] * self.dtype.itemsize, int(table.chunks[0]))
-        for start in range(0, self.shape[0], step):
-            yield from pieces(np.asarray(table[start : start + step]), rows)
+        return self._between(0, self.shape[0], rows)
+
+    def _between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
+        return self._slices(self._array(), first, last, rows)
+
+    def starts(self) -> Sequence[int]:
+        return range(0, self.shape[0], int(self._array().chunks[0]))

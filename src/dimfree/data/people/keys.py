@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Integers
-from dimfree._validate.column_names import MISSING
-from dimfree.data.boundary import boundary
+from dimfree.data.boundary import attempt, boundary
+from dimfree.data.entries import NO_KEY
 from dimfree.data.people.key_column import ONE_KEY_EACH, plain_values
 from dimfree.errors import InvalidParameter, InvalidRecords
 
 _DOUBLES = 2**53  # below it every whole number has a float of its own; from it on two people may share one
 _NARROW: dict[type, int] = {np.float32: 2**24, np.float16: 2**11}
 _MANY_DIGITS = 10**80  # before int(), which may not end for a Decimal
-_MISSING = MISSING | {"nan", "nat", "<na>", "#n/a"}
+_MISSING = NO_KEY | {"nat", "<na>", "#n/a"}
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")
 _KINDS = ((str, bytes), (bool, np.bool_), (date, time, np.datetime64), Number)
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None), date, datetime, time})
@@ -38,12 +38,7 @@ def normalize_key(entry: Any) -> Hashable | None:
     2**53 on, which no longer tell whole numbers apart; values that cannot be hashed; tuples with a missing part; and
     objects that raise when they are read.
     """
-    try:
-        form = _form(entry)
-        hash(form)
-    except Exception:  # noqa: BLE001 - an error of a key may quote it
-        return None
-    return form
+    return attempt(lambda: {_form(entry)}.pop())  # which is hashed; an error of a key may quote it
 
 
 def _form(entry: Any) -> Hashable | None:
@@ -193,10 +188,7 @@ def _of_entries(entries: list[Any], what: str, on_missing: str) -> Coded:
 
     def number(entry: Any) -> int:
         form = normalize_key(entry)
-        try:
-            found = -1 if form is None else forms.setdefault(form, len(forms))
-        except Exception:  # noqa: BLE001 - a comparison that objects
-            return -1
+        found = -1 if form is None else attempt(lambda: forms.setdefault(form, len(forms)), -1)
         if found >= 0:
             kinds.add(next((kind for kind in _KINDS if isinstance(entry, kind)), type(entry)))
         return found
