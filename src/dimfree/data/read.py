@@ -136,8 +136,8 @@ def open_table(path: PathLike, schema: Schema = Schema(), *, form: str | None = 
     """Open the coordinates of a file, and its columns of keys.
 
     Cells of keys are text without the spaces around them; an empty one, and one that reads na, null, none or nan, is
-    None. In .jsonl and .xlsx an entry keeps its type, in files with declared types the column does. `open_keys` and `labelled`
-    judge each entry separately.
+    None. In .jsonl and .xlsx an entry keeps its type, in files with declared types the column does. `open_keys`
+    and `labelled` judge each entry separately.
     """
     return _opened(_file(path, schema, form, workers))[0]
 
