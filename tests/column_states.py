@@ -12,7 +12,7 @@ from dimfree.accounting.events import Gaussian
 from dimfree.noise import Noise
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.learn.state import StageSetting
-from dimfree.results.reach import Reach
+from dimfree.results.error_model import Reach
 
 
 def at_start(

@@ -7,9 +7,8 @@ import numpy as np
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Bounded, Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.results.error_model import ErrorModel, LearnedShape
+from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
 from dimfree.results.grouped import Means
-from dimfree.results.reach import Reach
 from dimfree.results.release import Release
 
 HOSTILE = (

@@ -79,8 +79,8 @@ if TYPE_CHECKING:
     from dimfree.results.composed import compose as compose
     from dimfree.results.error_model import LearnedDirections as LearnedDirections
     from dimfree.results.error_model import LearnedShape as LearnedShape
+    from dimfree.results.error_model import Reach as Reach
     from dimfree.results.grouped import Means as Means
-    from dimfree.results.reach import Reach as Reach
     from dimfree.results.release import Release as Release
     from dimfree.shapes.dense import Dense as Dense
     from dimfree.shapes.diagonal import Diagonal as Diagonal
@@ -124,7 +124,7 @@ _MODULES = {
     "shape_from": "shapes.from_public",
     "Guarantee": "accounting.guarantee",
     "Release": "results.release",
-    "Reach": "results.reach",
+    "Reach": "results.error_model",
     "write_report": "report.page",
     "Dense": "shapes.dense",
     "Diagonal": "shapes.diagonal",

@@ -6,8 +6,7 @@ from mixed_units import HELD_OUT, SETTLED, WIDE_WINDOW
 from sklearn.datasets import load_breast_cancer
 
 from dimfree import Options, SeededNoise, release_mean
-from dimfree.results.reading import Reading
-from dimfree.results.verdicts import LOST, PRECISE, ROUGH, UNLEARNED, noise_line, verdicts
+from dimfree.results.reading import LOST, PRECISE, ROUGH, UNLEARNED, Reading, noise_line, verdicts
 
 SEEDS = 3
 

@@ -335,7 +335,7 @@ def _check_averages(half, budgets, noise, relation):
 def test_no_spread_of_the_records_is_stated(rng, relation):
     """A random half is averaged and no spread is believed: error bars speak of the noise alone."""
     found = released(rng.normal(size=(4000, 2)) * 50, neighbours=relation)
-    assert found._error_model.to_dict() == ErrorModel().to_dict()
+    assert found.error_model.to_dict() == ErrorModel().to_dict()
     low, high = found.confidence_interval(0.95, target="sample")
     assert high - low == pytest.approx(2 * 1.959964 * found.noise_stddev, rel=1e-5)
     assert np.isinf(found.confidence_interval()).all()

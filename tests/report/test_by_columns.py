@@ -14,7 +14,7 @@ from dimfree.report.by_columns import MOST_NAMED, column_rows
 from dimfree.report.charges import gathered
 from dimfree.report.origin import code_of
 from dimfree.report.page import report_html
-from dimfree.results.reading import Reading, drawn_places
+from dimfree.results.reading import Reading
 from dimfree.results.tables import mean_csv
 
 MIXED = (0.02, 1.0, 5000.0)
@@ -111,7 +111,7 @@ def test_the_noisiest_columns_come_first_where_not_all_are_shown():
     release = by_columns(np.geomspace(1e-4, 1e4, 300), over=over, unresolved=[200])
     reading = Reading.of(release, 0.95)
     assert reading.foremost()[:2].tolist() == [200, 77]
-    assert {77, 200} <= set(drawn_places(reading, 20).tolist())
+    assert {77, 200} <= set(reading.drawn_places(20).tolist())
     text = report_html(release)
     assert len(text) < 400_000
     assert "60 of 300 coordinates: the noisiest beside their spread." in Page(text).text

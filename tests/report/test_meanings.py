@@ -24,7 +24,7 @@ def found_directions(shares, angles, **parameters):
     """A release whose noise followed so many directions."""
     found = LearnedDirections(np.eye(8)[: len(shares)], np.array(shares), np.radians(angles), np.ones(8))
     shape = LearnedShape(np.ones(8), np.zeros(8), found)
-    return replace(released(np.zeros(8), method="auto", **parameters), _shape=shape)
+    return replace(released(np.zeros(8), method="auto", **parameters), shape=shape)
 
 
 def meanings(release):

@@ -20,7 +20,7 @@ PROMISE = {"epsilon": 1.0, "delta": 1e-6, "noise": SeededNoise(3)}
 
 def test_what_is_shown_says_that_no_interval_is_given():
     release = by_columns([1.0, 20.0, 0.0625])
-    release = replace(release, _error_model=replace(release.error_model, records=None))
+    release = replace(release, error_model=replace(release.error_model, records=None))
     reading = Reading.of(release, 0.95)
     assert reading.without.all()
     assert np.array_equal(reading.low, release.mean)
@@ -53,5 +53,5 @@ def test_a_sure_sign_of_the_sample_mean_follows_the_wider_intervals(rng):
     release = dimfree.release_mean(rng.normal(5.0, 1.0, (3000, 6)), **PROMISE)
     clipping = release.error_model.clipping
     assert 0 < clipping < 1
-    plain = Reading.of(replace(release, _error_model=replace(release.error_model, clipping=0.0)), 0.95)
+    plain = Reading.of(replace(release, error_model=replace(release.error_model, clipping=0.0)), 0.95)
     assert Reading.of(release, 0.95).threshold == pytest.approx(plain.threshold * np.hypot(1, clipping))

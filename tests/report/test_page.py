@@ -24,7 +24,7 @@ from dimfree.report.numbers import digits, number, power
 from dimfree.report.origin import fingerprint
 from dimfree.report.page import report_html
 from dimfree.report.remedies import REMEDIES
-from dimfree.results.digits import with_noise_digits
+from dimfree.results.names import with_noise_digits
 from dimfree.results.release import Release
 
 NAMED = released([1.5, -2.0, 0.01], columns=("age", "income", "score"), spread=10.0, records=500.0, count=512.0)

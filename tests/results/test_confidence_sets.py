@@ -11,9 +11,8 @@ from scipy.stats import chi2, ncx2, norm
 from dimfree import Budget, Guarantee, InvalidParameter, Neighbours, RefusedRelease, Release
 from dimfree.accounting.events import Costs
 from dimfree.results.confidence_sets import NO_POPULATION, OUT_OF_RANGE, UNMEASURED, interval_note
-from dimfree.results.error_model import ErrorModel, LearnedShape
+from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
 from dimfree.results.quantiles import coordinate_reach, length_quantile
-from dimfree.results.reach import Reach
 
 WIDE = 4
 CENTRE = np.array([1.0, -2.0, 3.0, 0.0])

@@ -206,7 +206,6 @@ def changed(means, change):
 DAMAGE = {
     "one entry more": lambda d: d.update(more=1),
     "the overall run dropped": lambda d: d.update(overall=None),
-    "another format": lambda d: d.update(means=2),
     "no format": lambda d: d.pop("means"),
     "no promise": lambda d: d.pop("guarantee"),
     "no overall run": lambda d: d.pop("overall"),
@@ -229,6 +228,11 @@ DAMAGE = {
 def test_damaged_json_is_one_sentence(means, damage):
     with pytest.raises(InvalidFile, match=r"export it again with means.to_json\(\)"):
         Means.from_json(changed(means, damage))
+
+
+def test_another_format_is_read_by_the_version_that_wrote_it(means):
+    with pytest.raises(InvalidFile, match="Expected means format 1: read this file with the dimfree version"):
+        Means.from_json(changed(means, lambda d: d.update(means=2)))
 
 
 def test_json_that_is_none(means):

@@ -8,15 +8,15 @@ import sys
 import numpy as np
 import pytest
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbours, large_delta
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidParameter, RefusedRelease
 from dimfree.results.error_model import ErrorModel
 from dimfree.results.grouped import Means
-from dimfree.results.large_delta import delta_warning, large_delta
 from dimfree.results.notebook import MOST_ROWS
 from dimfree.results.plot import MOST_DRAWN
+from dimfree.results.reading import delta_warning
 from dimfree.results.release import Release
 
 HOSTILE = ("<script>alert(1)</script>", "a\ud800b", "\u202eevil", "@name0@", "")

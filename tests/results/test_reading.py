@@ -6,7 +6,7 @@ from pages import released
 from scipy.stats import norm
 
 from dimfree.results.confidence_sets import POPULATION_NOTE, SAMPLE_NOTE
-from dimfree.results.reading import Reading, drawn_places, drawn_ranks
+from dimfree.results.reading import Reading, drawn_ranks
 
 
 def test_signs_follow_the_intervals_and_decide_nothing_else():
@@ -44,11 +44,11 @@ def test_bars_are_for_the_population_and_longer_for_all_coordinates_at_once():
 def test_drawn_places_hold_the_strongest_and_reach_both_ends():
     mean = np.zeros(1000)
     mean[[3, 500, 997]] = (9.0, -8.0, 7.0)
-    places = drawn_places(Reading.of(released(mean), 0.95), 20)
+    places = Reading.of(released(mean), 0.95).drawn_places(20)
     assert len(set(places.tolist())) == 20
     assert (np.diff(places) > 0).all()
     assert {3, 500, 997, 999} <= set(places.tolist())
-    assert drawn_places(Reading.of(released(mean[:5]), 0.95), 20).tolist() == [0, 1, 2, 3, 4]
+    assert Reading.of(released(mean[:5]), 0.95).drawn_places(20).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_drawn_ranks_begin_at_the_first_and_end_at_the_last():

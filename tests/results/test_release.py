@@ -17,9 +17,8 @@ from dimfree.accounting.ladder import Ladder
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.noise import SeededNoise
 from dimfree.release_groups import release_means
-from dimfree.results.error_model import ErrorModel
+from dimfree.results.error_model import ErrorModel, Reach
 from dimfree.results.grouped import Means
-from dimfree.results.reach import Reach
 from dimfree.results.release import Release
 
 BUDGET = Budget(1.0, 1e-6)
@@ -142,7 +141,7 @@ def edited(release, **changes):
 def test_the_fields_are_exactly_these():
     names = {field.name for field in fields(Release)}
     public = {"guarantee", "ledger", "method", "dimension", "columns", "parameters", "refusal"}
-    assert names == public | {"_mean", "_noise_stddev", "_error_model", "_shape", "_reach"}
+    assert names == public | {"_mean", "_noise_stddev", "error_model", "shape", "reach"}
     promise = {"epsilon", "delta", "neighbours", "private", "unit", "unit_column", "unit_rows", "each_column"}
     assert {field.name for field in fields(Guarantee)} == promise
     assert not hasattr(released(), "__dict__")

@@ -5,8 +5,8 @@ import pytest
 from pages import common, released
 
 from dimfree.results.error_model import ErrorModel, LearnedShape
+from dimfree.results.reading import LOST, PRECISE, ROUGH, UNLEARNED, noise_line, verdicts
 from dimfree.results.release import Release
-from dimfree.results.verdicts import LOST, PRECISE, ROUGH, UNLEARNED, noise_line, verdicts
 
 
 def learned(noise, stddev, log_stddev, log_above=None):

@@ -119,4 +119,4 @@ def third(release):
     model = release.error_model
     parts = {"noise_principal": 9.0, "record_principal": 9.0, "record_stddev": 3.0}
     less = {name: None if getattr(model, name) is None else getattr(model, name) / by for name, by in parts.items()}
-    return replace(release, _noise_stddev=release.noise_stddev / 3, _error_model=replace(model, **less))
+    return replace(release, _noise_stddev=release.noise_stddev / 3, error_model=replace(model, **less))

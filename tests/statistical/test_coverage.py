@@ -125,8 +125,8 @@ def halved(release):
 
 
 def without_sampling(release):
-    model = release._error_model
-    return replace(release, _error_model=replace(model, record_stddev=model.record_stddev / 1e6))
+    model = release.error_model
+    return replace(release, error_model=replace(model, record_stddev=model.record_stddev / 1e6))
 
 
 @sampling(RATE)

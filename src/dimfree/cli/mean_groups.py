@@ -123,8 +123,7 @@ def _names(task: GroupTask) -> "tuple[str, ...] | Literal['private']":
 def _rows(means: "Means", task: GroupTask) -> Iterator[tuple[str, str]]:
     from dimfree.results.confidence_sets import interval_note
     from dimfree.results.grouped import NO_GROUP, shape_source
-    from dimfree.results.large_delta import delta_warning
-    from dimfree.results.verdicts import noise_line
+    from dimfree.results.reading import delta_warning, noise_line
 
     done = [release for release in means.values() if not release.refused]
     yield "promise", means.statement()

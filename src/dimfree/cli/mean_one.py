@@ -98,8 +98,7 @@ def _rows(release: "Release", places: Places) -> Iterator[tuple[str, str]]:
     from dimfree.report.by_columns import column_rows
     from dimfree.report.charges import gathered
     from dimfree.results.confidence_sets import interval_note
-    from dimfree.results.large_delta import delta_warning
-    from dimfree.results.verdicts import noise_line
+    from dimfree.results.reading import delta_warning, noise_line
 
     yield from column_rows(release)
     yield "promise", release.guarantee.statement()

@@ -16,8 +16,7 @@ from dimfree.kernel import Ball, PrivateTable
 from dimfree.programs.choose.core import HonestModel, Size
 from dimfree.programs.learn.knowledge import Knowledge
 from dimfree.programs.learn.restore import Answer
-from dimfree.results.error_model import ErrorModel
-from dimfree.results.reach import Reach
+from dimfree.results.error_model import ErrorModel, Reach
 from dimfree.results.release import Release
 from dimfree.shapes import Diagonal
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from dimfree.results.confidence_sets import interval_note
 from dimfree.results.names import shown_names
+from dimfree.results.reading import NO_INTERVAL
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NO_INTERVAL
 
 OBJECTIVES = {
     "relative": "relative: every column's error is kept small beside that column's own spread",

@@ -10,8 +10,7 @@ from dimfree.report.drawing import mark, svg
 from dimfree.report.promised import detected
 from dimfree.report.tradeoff import RATES, Tradeoff, gaussian_missed
 from dimfree.results.plot import COLOURS, MOST_DRAWN, MUTED, PALE, WIDE, mean_picture, points
-from dimfree.results.reading import Places, Reading, drawn_ranks
-from dimfree.results.verdicts import NAMES, PRECISION
+from dimfree.results.reading import NAMES, PRECISION, Places, Reading, drawn_ranks
 
 _BINS = 40  # bars of a histogram
 

@@ -4,7 +4,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from dimfree.results.digits import typeset
+from dimfree.results.names import typeset
 
 
 def number(value: float) -> str:

@@ -134,7 +134,7 @@ def _promised(release: Release | Means) -> dict[str, Any]:
     from dimfree.report.charts import tradeoff_chart
     from dimfree.report.promised import PRESENCE, by_charges, consequences
     from dimfree.report.tradeoff import Tradeoff
-    from dimfree.results.large_delta import delta_warning
+    from dimfree.results.reading import delta_warning
 
     sentences, curve = consequences(release.guarantee), Tradeoff.of(release.ledger)
     if curve is not None:
@@ -199,7 +199,7 @@ def _rendered(template: str, **values: Any) -> str:
 
     from dimfree.report.charges import spelt
     from dimfree.report.numbers import number, power, with_code
-    from dimfree.results.verdicts import NAMES, PRECISION
+    from dimfree.results.reading import NAMES, PRECISION
 
     environment = Environment(
         loader=PackageLoader("dimfree.report"),

@@ -15,13 +15,11 @@ from dimfree.report.numbers import digits, number
 from dimfree.report.planned import Planned, planned_noise
 from dimfree.report.remedies import cost_of_refusal, next_steps
 from dimfree.results.confidence_sets import NO_POPULATION, ConfidenceBall
-from dimfree.results.digits import with_noise_digits
-from dimfree.results.names import shown_names
+from dimfree.results.error_model import Reach
+from dimfree.results.names import shown_names, with_noise_digits
 from dimfree.results.plot import MOST_DRAWN
-from dimfree.results.reach import Reach
-from dimfree.results.reading import Places, Reading, drawn_places
+from dimfree.results.reading import NAMES, Places, Reading
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NAMES
 
 MOST_ROWS, MOST_IN_ORDER = 60, 100  # coordinates in the table; so many are listed in their own order
 FEW_ROWS, FEW_DRAWN = 12, 120  # for one group among several
@@ -97,7 +95,7 @@ def view_of(
 
 def _outcome(release: Release, level: float, among: int, pictures: bool) -> Outcome:
     reading = Reading.of(release, level)
-    listed, drawn = _listed(reading, among), drawn_places(reading, MOST_DRAWN if among == 1 else FEW_DRAWN)
+    listed, drawn = _listed(reading, among), reading.drawn_places(MOST_DRAWN if among == 1 else FEW_DRAWN)
     ball = None if reading.mixed else release.confidence_ball(level)
     lengths, names = release.noise_stddev, shown_names(release.columns, drawn)
     return Outcome(
@@ -155,15 +153,12 @@ def _said(reading: Reading, shown: int, *, drawn: bool) -> str:
 
 
 def _row(reading: Reading, reach: Reach | None, place: int, columns: Sequence[str] | None) -> Row:
-    noise, mean = float(reading.noise[place]), float(reading.mean[place])
-    low, high = float(reading.low[place]), float(reading.high[place])
-    around = with_noise_digits(noise, (high - low) / 2)
-    between = f"± {around}"
+    noise = float(reading.noise[place])
     return Row(
         place=str(place),
         name=shown_names(columns, [place])[0],
-        mean=with_noise_digits(noise, mean),
-        interval=reading.why_without if reading.without[place] else between,
+        mean=reading.mean_text(place),
+        interval=reading.interval_text(place),
         noise=with_noise_digits(noise, noise),
         strength=digits(float(reading.strength[place]), 3),
         over_spread=_over_spread(reading, place),

@@ -9,7 +9,6 @@ import numpy as np
 
 from dimfree._validate import check_positive, check_probability
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs import ComposedRuns, runs_of
 from dimfree.errors import InvalidParameter
 from dimfree.results.grouped import Means
@@ -60,11 +59,7 @@ class Composed:
         Returns
         -------
         float
-
-        Raises
-        ------
-        InvalidParameter
-            If no epsilon holds at so small a delta; the message says which delta is enough.
+            If none holds at so small a delta, the error says which delta is enough.
         """
         found = self.looks.epsilon(check_probability("delta", delta))
         if found == float("inf"):
@@ -156,16 +151,11 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
     Parameters
     ----------
     releases : iterable of Release or Means
-        All releases about these people. A `Means` counts as one release.
+        All releases about these people, alike in neighbours and unit. A `Means` counts as one release.
 
     Returns
     -------
     Composed
-
-    Raises
-    ------
-    InvalidParameter
-        If there is no release, or if they differ in neighbours or unit.
 
     Examples
     --------
@@ -173,30 +163,21 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
     >>> both.epsilon(1e-5)  # doctest: +SKIP
     1.38
     """
-    given = _listed(releases)
+    try:
+        given = list(releases)
+    except Exception:  # noqa: BLE001 - it may quote an entry
+        given = []
     if not given or not all(isinstance(release, Release | Means) for release in given):
         raise InvalidParameter(
             "Expected releases to be a list of at least one Release or Means, as release_mean and release_means return."
         )
-    _check_alike([release.guarantee for release in given])
+    if len({(each.guarantee.neighbours, each.guarantee.unit, each.guarantee.unit_column) for each in given}) > 1:
+        raise InvalidParameter(
+            "Expected releases that promise about the same neighbours and the same unit: a promise about rows and one "
+            "about persons, or add-remove and replace-one, do not add up."
+        )
     ledgers = tuple(run for release in given for run in runs_of(release.ledger))
     private = all(release.guarantee.private for release in given)
     first = given[0].guarantee
     promises = tuple(release.ledger.budget for release in given)
     return Composed(first.neighbours, private, len(given), first.who, ComposedRuns(ledgers), promises)
-
-
-def _listed(releases: Iterable[Any]) -> list[Any]:
-    """The releases as a list; empty where there is no list, for which the caller raises the error."""
-    try:
-        return list(releases)
-    except Exception:  # noqa: BLE001 - it may quote an entry
-        return []
-
-
-def _check_alike(promises: list[Guarantee]) -> None:
-    if len({(promise.neighbours, promise.unit, promise.unit_column) for promise in promises}) > 1:
-        raise InvalidParameter(
-            "Expected releases that promise about the same neighbours and the same unit: a promise about rows and one "
-            "about persons, or add-remove and replace-one, do not add up."
-        )

@@ -5,21 +5,22 @@ the variances given or learned.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dimfree._types import Floats
 from dimfree._validate import check_array, check_flag, check_lengths, check_probability
-from dimfree.results.error_model import ErrorModel, LearnedShape, frozen_numbers
+from dimfree.results.codec import frozen_numbers, plain
+from dimfree.results.error_model import NOT_EXCLUDED, ErrorModel, LearnedShape, Reach
 from dimfree.results.quantiles import coordinate_quantile, coordinate_reach, length_quantile
-from dimfree.results.reach import Reach, what_is_averaged
 
 Target = Literal["population", "sample"]
 TARGETS: tuple[Target, ...] = ("population", "sample")
 POPULATION = "the population mean"
+FAR_ONES = f"the mean of these records, far ones drawn in or weighing less ({NOT_EXCLUDED})"  # no reach is stated
 POPULATION_NOTE = "Intervals are for the population mean: sampling error, privacy noise and clipping bias together."
 SAMPLE_NOTE = "Intervals are for the sample mean: privacy noise and clipping bias, without sampling error."
 UNMEASURED = (
@@ -34,52 +35,42 @@ OUT_OF_RANGE = (
     "No radius is given: the squares of the standard deviations leave the range of floating-point numbers."
     " confidence_box has an interval for each column."
 )
-LEAST_TOLD = 0.005  # of `clipping`: less changes no digit of a set
+MIN_CLIPPING = 0.005  # of `clipping`: less changes no digit of a set
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Uncertainty:
     """The difference between a release and the mean it estimates, part by part; every entry is public.
 
-    `noise` and `sampling` are standard deviations per coordinate, `…_principal` variances along common directions.
-    Coordinates of which `one_value` is True have no interval. A set allows for `clipping` as for so many deviations of
-    noise more, independent of it: wide enough for a shift of as many deviations, at any usual confidence.
+    `noise` and `sampling` are standard deviations per coordinate, `…_principal` variances along common directions. A
+    set allows for `model.clipping` as for so many deviations of noise more, independent of it: wide enough for a shift
+    of as many deviations, at any usual confidence.
     """
 
     noise: Floats
     noise_principal: Floats
     covers: str
-    clipping: float
+    model: ErrorModel
     sampling: Floats | None = None  # None: not modelled, so that there is no set about the population
     sampling_principal: Floats | None = None
     log_stddev: Floats | None = None  # of the logarithm of `sampling`, upwards; None: its variances were given
-    one_value: NDArray[np.bool_] | None = None  # None: no such coordinate
-    unmeasured: bool = False  # whether some records may lie farther out than was measured
 
     @classmethod
     @np.errstate(all="ignore")  # squares may leave the range of floats
     def of(
-        cls,
-        noise: Floats,
-        model: ErrorModel,
-        learned: LearnedShape | None,
-        reach: Reach | None,
-        target: Target,
+        cls, noise: Floats, model: ErrorModel, learned: LearnedShape | None, reach: Reach | None, target: Target
     ) -> Self:
         principal = noise**2 if model.noise_principal is None else model.noise_principal
-        covers = POPULATION if target == "population" else what_is_averaged(reach)
+        covers = POPULATION if target == "population" else FAR_ONES if reach is None else reach.statement()
         if target == "sample" or model.record_stddev is None or model.records is None:
-            nothing = (None, None, None)  # of sampling
-            return cls(noise, principal, covers, model.clipping, *nothing, model.one_value, model.unmeasured)
+            return cls(noise, principal, covers, model)
         present = 1.0 if model.present is None else model.present
         share, records = model.widening / (model.records * present), model.record_principal
         spread = share * (model.record_stddev**2 if records is None else records)
         if model.correlation:
             principal, spread = np.sort(principal)[::-1], _correlated(spread, model.correlation)
         log_stddev = None if learned is None else learned.log_above
-        sampling = model.record_stddev * np.sqrt(share)
-        parts = (sampling, spread, log_stddev, model.one_value, model.unmeasured)
-        return cls(noise, principal, POPULATION, model.clipping, *parts)
+        return cls(noise, principal, covers, model, model.record_stddev * np.sqrt(share), spread, log_stddev)
 
     @property
     def missing(self) -> bool:
@@ -91,29 +82,23 @@ class Uncertainty:
         if self.missing:
             return math.inf
         sampling = 0.0 if self.sampling_principal is None else self.sampling_principal
-        return length_quantile(self.noise_principal * (1 + self.clipping**2) + sampling, confidence)
+        return length_quantile(self.noise_principal * (1 + self.model.clipping**2) + sampling, confidence)
 
     def reach(self, confidence: float, *, simultaneous: bool) -> Floats:
         """The distance every coordinate stays within; a coordinate's learned variance counts with its uncertainty.
 
         Infinite where a coordinate has no interval, and everywhere if there is no set.
         """
-        reach = self._finite_reach(confidence, len(self.noise) if simultaneous else 1)
-        return reach if self.one_value is None else np.where(self.one_value, np.inf, reach)
-
-    @property
-    def uncovered(self) -> int:
-        """How many coordinates have no interval."""
-        return 0 if self.one_value is None else int(self.one_value.sum())
-
-    def _finite_reach(self, confidence: float, coordinates: int) -> Floats:
         if self.missing:
             return np.full_like(self.noise, np.inf)
-        noise = self.noise * math.hypot(1.0, self.clipping)
+        coordinates = len(self.noise) if simultaneous else 1
+        noise = self.noise * math.hypot(1.0, self.model.clipping)
         sampling = np.zeros_like(noise) if self.sampling is None else self.sampling
         if self.log_stddev is None:
-            return coordinate_quantile(confidence, coordinates) * np.hypot(noise, sampling)
-        return coordinate_reach(noise, sampling, self.log_stddev, confidence ** (1 / coordinates))  # Šidák
+            reach = coordinate_quantile(confidence, coordinates) * np.hypot(noise, sampling)
+        else:
+            reach = coordinate_reach(noise, sampling, self.log_stddev, confidence ** (1 / coordinates))  # Šidák
+        return reach if self.model.one_value is None else np.where(self.model.one_value, np.inf, reach)
 
 
 @dataclass(frozen=True)
@@ -147,27 +132,72 @@ class BoxParts:
     sampling: Floats | None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ConfidenceBall:
-    """All points within `radius` of `centre`: with the stated confidence one of them is what it `covers`."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ConfidenceSet:
+    """What a ball and a box have in common: what they cover, and what they allow for."""
 
-    centre: Floats
-    radius: float
     confidence: float
     covers: str
     learned: bool
+    clipping: float  # allowed for, in deviations of the noise
+    uncovered: int  # columns that have no interval
+    unmeasured: bool  # whether some records may lie farther out than was measured
+    parts: BallParts | BoxParts
+
+    @staticmethod
+    def _allowed(parts: Uncertainty, confidence: float) -> dict[str, Any]:
+        model = parts.model
+        return {
+            "confidence": check_probability("confidence", confidence),
+            "covers": parts.covers,
+            "learned": parts.log_stddev is not None,
+            "clipping": model.clipping,
+            "uncovered": 0 if model.one_value is None else int(model.one_value.sum()),
+            "unmeasured": model.unmeasured,
+        }
+
+    def _sentences(self, where: str, noise: str, word: str, sampling: str | None) -> str:
+        """The statement; `noise` and `sampling` are the sizes of the parts, `word` is what the latter is."""
+        source = (
+            "released on the way, themselves uncertain, widened and correlated as the lengths of the records tell"
+            if self.learned
+            else "that were given"
+        )
+        sentences = {
+            f"With confidence {self.confidence:g}, {self.covers} lies {where}.": True,
+            f"Noise ({noise}): drawn for privacy, its law is known exactly.": True,
+            f"Drawing in far records: allowed for like {self.clipping:.2g} times as much noise, by the released "
+            "lengths.": self.clipping >= MIN_CLIPPING,
+            "Sampling is not modelled: nothing is said of the population the records come from.": sampling is None,
+            f"Sampling ({word} {sampling}): a model, of independent records with the variances {source}.": sampling,
+            UNMEASURED: self.unmeasured,
+            f"Columns without an interval are not covered: {self.uncovered}.": self.uncovered,
+        }
+        return " ".join(sentence for sentence, given in sentences.items() if given)
+
+    def statement(self) -> str:
+        """What the set covers, and which part of its size is noise and which is sampling, in plain sentences."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and words, for JSON; None where there is no interval."""
+        values = {**vars(self), "parts": {name: plain(part) for name, part in vars(self.parts).items()}}
+        return {name: plain(value) for name, value in values.items()} | {"statement": self.statement()}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ConfidenceBall(ConfidenceSet):
+    """All points within `radius` of `centre`: with the stated confidence one of them is what it `covers`."""
+
+    kind: str = "ball"
+    centre: Floats
+    radius: float
     parts: BallParts
-    clipping: float = 0.0  # allowed for, in deviations of the noise
-    uncovered: int = 0  # columns that have no interval
-    unmeasured: bool = False  # whether some records may lie farther out than was measured
 
     @classmethod
     def about(cls, centre: Floats, parts: Uncertainty, confidence: float) -> Self:
-        confidence = check_probability("confidence", confidence)
-        radius, middle = parts.length(confidence), frozen_numbers("centre", centre, len(centre))
-        learned, made_of = parts.log_stddev is not None, BallParts.of(parts, confidence)
-        left_out = (parts.clipping, parts.uncovered, parts.unmeasured)
-        return cls(middle, radius, confidence, parts.covers, learned, made_of, *left_out)
+        middle, made_of = frozen_numbers("centre", centre, len(centre)), BallParts.of(parts, confidence)
+        return cls(centre=middle, radius=parts.length(confidence), parts=made_of, **cls._allowed(parts, confidence))
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether a point lies in the ball, its surface included."""
@@ -178,61 +208,36 @@ class ConfidenceBall:
         parts, of = self.parts, "of the mean squared distance"
         sampling = None if parts.sampling is None else f"{parts.sampling:.4g} alone, {parts.sampling_share:.0%} {of}"
         if math.isinf(self.radius):
-            return NO_POPULATION if self.covers == POPULATION and parts.sampling is None else OUT_OF_RANGE
-        return " ".join([
-            f"With confidence {self.confidence:g}, {self.covers} lies within {self.radius:.4g} of the ball's centre.",
-            _noise_sentence(f"radius {parts.noise:.4g} alone, {parts.noise_share:.0%} {of}"),
-            *_clipping_sentences(self.clipping),
-            _sampling_sentence("radius", sampling, learned=self.learned),
-            *([UNMEASURED] if self.unmeasured else []),
-            *_uncovered_sentences(self.uncovered),
-        ])  # fmt: skip
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and words, for JSON."""
-        shown = {"kind": "ball", "confidence": self.confidence, "covers": self.covers, "learned": self.learned}
-        radius, *parts = (_finite(each) for each in (self.radius, *asdict(self.parts).values()))
-        named = dict(zip(asdict(self.parts), parts, strict=True))
-        middle = {"centre": self.centre.tolist(), "radius": radius, "parts": named}
-        rest = {"clipping": self.clipping, "uncovered": self.uncovered, "unmeasured": self.unmeasured}
-        return shown | middle | rest | {"statement": self.statement()}
+            return NO_POPULATION if self.covers == POPULATION and sampling is None else OUT_OF_RANGE
+        noise = f"radius {parts.noise:.4g} alone, {parts.noise_share:.0%} {of}"
+        return self._sentences(f"within {self.radius:.4g} of the ball's centre", noise, "radius", sampling)
 
     def __repr__(self) -> str:
         within = f"within {self.radius:.4g}" if math.isfinite(self.radius) else "not claimed"
         return f"<ConfidenceBall: {self.covers} {within}, confidence {self.confidence:g}>"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ConfidenceBox:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ConfidenceBox(ConfidenceSet):
     """An interval per coordinate: with the stated confidence each of them, or with `simultaneous` all, hold.
 
     Infinite where a column has no interval, and everywhere if the population is not modelled: no interval.
     """
 
+    kind: str = "box"
+    simultaneous: bool
     low: Floats
     high: Floats
-    confidence: float
-    simultaneous: bool
-    covers: str
-    learned: bool
     parts: BoxParts
-    clipping: float = 0.0  # allowed for, in deviations of the noise
-    unmeasured: bool = False  # whether some records may lie farther out than was measured
 
     @classmethod
     def about(cls, centre: Floats, parts: Uncertainty, confidence: float, *, simultaneous: bool) -> Self:
-        confidence = check_probability("confidence", confidence)
-        simultaneous = check_flag("simultaneous", simultaneous)
-        reach = parts.reach(confidence, simultaneous=simultaneous)
+        allowed = cls._allowed(parts, confidence)
+        reach = parts.reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
         low, high = (np.frombuffer(end.tobytes()) for end in (centre - reach, centre + reach))
-        noise, sampling = (
-            None if part is None else frozen_numbers("a part", part, len(centre))
-            for part in (parts.noise, parts.sampling)
-        )
-        assert noise is not None  # for the type checker
-        learned, made_of = parts.log_stddev is not None, BoxParts(noise, sampling)
-        left_out = (parts.clipping, parts.unmeasured)
-        return cls(low, high, confidence, simultaneous, parts.covers, learned, made_of, *left_out)
+        sampling = None if parts.sampling is None else np.frombuffer(parts.sampling.tobytes())
+        made_of = BoxParts(np.frombuffer(parts.noise.tobytes()), sampling)
+        return cls(low=low, high=high, simultaneous=simultaneous, parts=made_of, **allowed)
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether every coordinate of a point lies in its interval, the ends included."""
@@ -242,24 +247,10 @@ class ConfidenceBox:
     def statement(self) -> str:
         """What the intervals cover, and which part of their width is noise and which is sampling, in sentences."""
         sampling = None if self.parts.sampling is None else f"{self.parts.sampling.max():.4g}"
-        if self.covers == POPULATION and self.parts.sampling is None:
+        if self.covers == POPULATION and sampling is None:
             return NO_POPULATION
-        return " ".join([
-            f"With confidence {self.confidence:g}, {self.covers} lies in these intervals, {self._which}.",
-            _noise_sentence(f"standard deviation up to {self.parts.noise.max():.4g}"),
-            *_clipping_sentences(self.clipping),
-            _sampling_sentence("standard deviation up to", sampling, learned=self.learned),
-            *([UNMEASURED] if self.unmeasured else []),
-            *_uncovered_sentences(int(np.isinf(self.low).sum())),
-        ])  # fmt: skip
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and words, for JSON; None where there is no interval."""
-        low, high = ([_finite(each) for each in end.tolist()] for end in (self.low, self.high))
-        parts = {name: None if part is None else part.tolist() for name, part in vars(self.parts).items()}
-        shown = {"kind": "box", "confidence": self.confidence, "simultaneous": self.simultaneous, "covers": self.covers}
-        ends = {"learned": self.learned, "low": low, "high": high, "clipping": self.clipping, "parts": parts}
-        return shown | ends | {"unmeasured": self.unmeasured, "statement": self.statement()}
+        noise = f"standard deviation up to {self.parts.noise.max():.4g}"
+        return self._sentences(f"in these intervals, {self._which}", noise, "standard deviation up to", sampling)
 
     @property
     def _which(self) -> str:
@@ -287,39 +278,7 @@ def _correlated(variances: Floats, correlation: float) -> Floats:
     return np.asarray(falling)
 
 
-def _finite(number: float | None) -> float | None:
-    """For JSON, which has no other numbers."""
-    return number if number is not None and math.isfinite(number) else None
-
-
 def _point(point: ArrayLike, dimension: int) -> Floats:
     array = check_array("point", point, rank=1)
     check_lengths("point", len(array), "coordinate", dimension)
     return array
-
-
-def _uncovered_sentences(uncovered: int) -> list[str]:
-    """About the columns that have no interval, if there are any."""
-    return [f"Columns without an interval are not covered: {uncovered}."] if uncovered else []
-
-
-def _clipping_sentences(clipping: float) -> list[str]:
-    """About what the set allows for records that were drawn in, if it does."""
-    if clipping < LEAST_TOLD:
-        return []
-    return [f"Drawing in far records: allowed for like {clipping:.2g} times as much noise, by the released lengths."]
-
-
-def _noise_sentence(size: str) -> str:
-    return f"Noise ({size}): drawn for privacy, its law is known exactly."
-
-
-def _sampling_sentence(word: str, size: str | None, *, learned: bool) -> str:
-    if size is None:
-        return "Sampling is not modelled: nothing is said of the population the records come from."
-    source = (
-        "released on the way, themselves uncertain, widened and correlated as the lengths of the records tell"
-        if learned
-        else "that were given"
-    )
-    return f"Sampling ({word} {size}): a model, of independent records with the variances {source}."

@@ -7,14 +7,19 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree._validate import check_choice, check_flag, check_probability
 from dimfree.results.confidence_sets import TARGETS, ConfidenceBall, ConfidenceBox, Target, Uncertainty
-from dimfree.results.error_model import ErrorModel, LearnedShape
-from dimfree.results.reach import Reach
+from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
 
 
 class ErrorBars(ABC):
-    """What follows from a released mean, its noise and the model of its records. Public values only."""
+    """What follows from a released mean, its noise and the model of its records. Public values only.
+
+    Every method about the mean raises RefusedRelease if the release was refused.
+    """
 
     __slots__ = ()
+    error_model: ErrorModel
+    shape: LearnedShape | None
+    reach: Reach | None
 
     @property
     @abstractmethod
@@ -23,18 +28,6 @@ class ErrorBars(ABC):
     @property
     @abstractmethod
     def noise_stddev(self) -> Floats: ...
-
-    @property
-    @abstractmethod
-    def shape(self) -> LearnedShape | None: ...
-
-    @property
-    @abstractmethod
-    def reach(self) -> Reach | None: ...
-
-    @property
-    @abstractmethod
-    def error_model(self) -> ErrorModel: ...
 
     def confidence_interval(
         self, level: float = 0.95, *, target: Target = "population", simultaneous: bool = False
@@ -59,14 +52,8 @@ class ErrorBars(ABC):
             Ends of the intervals. Infinite, which means no interval, where a column has no interval
             (`one_value`), and everywhere for the population mean if the release does not state the standard deviation
             and the number of the records.
-
-        Raises
-        ------
-        RefusedRelease
-            If the release was refused.
         """
-        level = check_probability("level", level)
-        uncertainty = self._uncertainty(target)
+        level, uncertainty = check_probability("level", level), self._uncertainty(target)
         reach = uncertainty.reach(level, simultaneous=check_flag("simultaneous", simultaneous))
         return self.mean - reach, self.mean + reach
 
@@ -78,44 +65,30 @@ class ErrorBars(ABC):
 
         Parameters
         ----------
-        level : float, default 0.95
-            Between 0 and 1.
-        target : {"population", "sample"}, default "population"
-            The error against which mean, as in `confidence_interval`.
+        level, target : float, str
+            As in `confidence_interval`.
 
         Returns
         -------
         float
             Infinite if the population mean has no interval.
-
-        Raises
-        ------
-        RefusedRelease
-            If the release was refused.
         """
         return self._uncertainty(target).length(check_probability("level", level))
 
     def confidence_ball(self, level: float = 0.95, *, target: Target = "population") -> ConfidenceBall:
         """A ball about `mean` that covers the target, and what its radius is made of.
 
-        Columns that have no interval (`one_value`) are not covered.
+        Columns that have no interval (`one_value`) are not covered. About the population, columns are taken to be as
+        correlated as the lengths of the records tell.
 
         Parameters
         ----------
-        level : float, default 0.95
-            Between 0 and 1.
-        target : {"population", "sample"}, default "population"
-            As in `confidence_interval`. About the population, columns are taken to be as correlated as the lengths of
-            the records tell.
+        level, target : float, str
+            As in `confidence_interval`.
 
         Returns
         -------
         ConfidenceBall
-
-        Raises
-        ------
-        RefusedRelease
-            If the release was refused.
         """
         return ConfidenceBall.about(self.mean, self._uncertainty(target), check_probability("level", level))
 
@@ -126,21 +99,12 @@ class ErrorBars(ABC):
 
         Parameters
         ----------
-        level : float, default 0.95
-            Between 0 and 1.
-        target : {"population", "sample"}, default "population"
-            As in `confidence_interval`.
-        simultaneous : bool, default True
-            True: all intervals hold at once at the given level. False: each one separately.
+        level, target, simultaneous : float, str, bool
+            As in `confidence_interval`, but all intervals hold at once by default.
 
         Returns
         -------
         ConfidenceBox
-
-        Raises
-        ------
-        RefusedRelease
-            If the release was refused.
         """
         level, uncertainty = check_probability("level", level), self._uncertainty(target)
         return ConfidenceBox.about(self.mean, uncertainty, level, simultaneous=simultaneous)
@@ -168,11 +132,6 @@ class ErrorBars(ABC):
         -------
         ndarray of shape (d,)
             Infinite where the spread of a column was not learned.
-
-        Raises
-        ------
-        RefusedRelease
-            If the release was refused.
         """
         bounds = self.spread_bounds()
         low = np.zeros_like(self.noise_stddev) if bounds is None else bounds[0]

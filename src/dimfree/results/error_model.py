@@ -1,32 +1,31 @@
-"""ErrorModel, LearnedShape and LearnedDirections: what a release tells beyond its mean. Public values only."""
+"""What a release states beyond its mean: the model of its errors, learned variances, and where records are clipped."""
 
-import math
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import as_array, check_between, check_count, check_flag, check_kind, check_positive
+from dimfree._types import Floats
+from dimfree._validate import check_flag, check_positive
 from dimfree.errors import InvalidParameter
+from dimfree.results.codec import Declared, checked_fields, declared, flags, frozen_numbers, number, numbers, part
 from dimfree.shapes import Diagonal
 
+NOT_EXCLUDED = "no private method can exclude such records"
 
-def frozen_numbers(name: str, value: object, dimension: int) -> NDArray[np.float64]:
-    """A read-only copy over immutable bytes: not even setflags makes it writable."""
-    array = as_array(name, value)
-    if array.shape != (dimension,) or array.dtype.kind not in "iuf":
-        raise InvalidParameter(f"Expected {name} to hold {dimension} numbers, one for each coordinate.")
-    with np.errstate(all="ignore"):
-        array = array.astype(np.float64)
-    if not np.isfinite(array).all():
-        raise InvalidParameter(f"Expected {name} to be finite.")
-    return np.frombuffer(array.tobytes(), dtype=np.float64)
+
+def _positive(name: str, value: object, _: int) -> float:
+    return check_positive(name, value)
+
+
+def _flag(name: str, value: object, _: int) -> bool:
+    return check_flag(name, value)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ErrorModel:
+class ErrorModel(Declared):
     """What error bars need beyond noise_stddev. Public. Principal variances share one (unstated) set of directions.
 
     `records` is a lower bound on the number of records, with the confidence of the release; None: sampling is not
@@ -39,66 +38,25 @@ class ErrorModel:
     more noise. `unmeasured`: some records may lie farther out than was measured; they count at the edge of what was.
     """
 
-    noise_principal: NDArray[np.float64] | None = None  # None: the coordinates are principal
-    record_stddev: NDArray[np.float64] | None = None
-    record_principal: NDArray[np.float64] | None = None
-    records: float | None = None
-    widening: float = 1.0
-    correlation: float = 0.0
-    present: NDArray[np.float64] | None = None
-    one_value: NDArray[np.bool_] | None = None
-    clipping: float = 0.0
-    unmeasured: bool = False
+    noise_principal: Floats | None = field(default=None, metadata=numbers())  # None: the coordinates are principal
+    record_stddev: Floats | None = field(default=None, metadata=numbers())
+    record_principal: Floats | None = field(default=None, metadata=numbers())
+    records: float | None = field(default=None, metadata=declared(_positive))
+    widening: float = field(default=1.0, metadata=number(1.0, sys.float_info.max))
+    correlation: float = field(default=0.0, metadata=number(0.0, 1.0))
+    present: Floats | None = field(default=None, metadata=numbers(above=0.0, most=1.0, late=True))
+    one_value: NDArray[np.bool_] | None = field(default=None, metadata=declared(flags, late=True))
+    clipping: float = field(default=0.0, metadata=number(0.0, 1e100))
+    unmeasured: bool = field(default=False, metadata=declared(_flag, late=True))
 
     @property
     def covers_population(self) -> bool:
         """Whether sampling is modelled, so that there are intervals for the population mean."""
         return self.record_stddev is not None and self.records is not None
 
-    def frozen(self, dimension: int) -> "ErrorModel":
-        """A checked, read-only copy for records of this many columns."""
-
-        def checked(array: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-            return None if array is None else frozen_numbers("the error model", array, dimension)
-
-        return ErrorModel(
-            noise_principal=checked(self.noise_principal),
-            record_stddev=checked(self.record_stddev),
-            record_principal=checked(self.record_principal),
-            records=None if self.records is None else check_positive("records", self.records),
-            widening=check_between("widening", self.widening, 1.0, sys.float_info.max),
-            correlation=check_between("correlation", self.correlation, 0.0, 1.0),
-            present=_frozen_shares(self.present, dimension),
-            one_value=_frozen_flags(self.one_value, dimension),
-            clipping=check_between("clipping", self.clipping, 0.0, 1e100),
-            unmeasured=check_flag("unmeasured", self.unmeasured),
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "ErrorModel":
-        """The model that `to_dict` wrote."""
-        return cls(**data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
-        present = {} if self.present is None else {"present": self.present.tolist()}
-        one_value = {} if self.one_value is None else {"one_value": self.one_value.tolist()}
-        return {
-            "noise_principal": None if self.noise_principal is None else self.noise_principal.tolist(),
-            "record_stddev": None if self.record_stddev is None else self.record_stddev.tolist(),
-            "record_principal": None if self.record_principal is None else self.record_principal.tolist(),
-            "records": self.records,
-            "widening": self.widening,
-            "correlation": self.correlation,
-            "clipping": self.clipping,
-            **present,
-            **one_value,
-            **({"unmeasured": True} if self.unmeasured else {}),
-        }
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LearnedDirections:
+class LearnedDirections(Declared):
     """Principal directions of the records, learned privately. They are paid for, so they are public.
 
     With u the direction of a record from a released centre, in columns divided by `scale`, they are the leading
@@ -120,46 +78,19 @@ class LearnedDirections:
         What each column is divided by.
     """
 
-    vectors: NDArray[np.float64]
-    shares: NDArray[np.float64]
-    angles: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    vectors: Floats = field(metadata=numbers())
+    shares: Floats = field(metadata=numbers(least=0.0, most=1.0))
+    angles: Floats = field(metadata=numbers(least=0.0, most=np.pi / 2))
+    scale: Floats = field(metadata=numbers(above=0.0))
 
-    def frozen(self, dimension: int) -> "LearnedDirections":
-        """A checked, read-only copy.
-
-        Parameters
-        ----------
-        dimension : int
-            Number of columns of the records.
-
-        Returns
-        -------
-        LearnedDirections
-        """
-        dimension = check_count("dimension", dimension)
+    def _checked(self, dimension: int) -> dict[str, Any]:
         count = len(self.shares)
-        vectors = frozen_numbers("directions", np.ravel(self.vectors), count * dimension).reshape(count, dimension)
-        shares, angles = frozen_numbers("shares", self.shares, count), frozen_numbers("angles", self.angles, count)
-        scale = frozen_numbers("the scale of directions", self.scale, dimension)
-        if not count or not (scale > 0).all() or not ((shares >= 0) & (shares <= 1)).all():
-            raise InvalidParameter("Expected directions with shares between 0 and 1 and a scale above 0.")
-        if (
-            not ((angles >= 0) & (angles <= np.pi / 2)).all()
-            or np.abs(vectors @ vectors.T - np.eye(count)).max() > 1e-6
-        ):
-            raise InvalidParameter("Expected orthonormal directions with angles between 0 and a right one.")
-        return LearnedDirections(vectors, shares, angles, scale)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON.
-
-        Returns
-        -------
-        dict
-        """
-        parts = {"vectors": self.vectors, "shares": self.shares, "angles": self.angles, "scale": self.scale}
-        return {name: part.tolist() for name, part in parts.items()}
+        vectors = frozen_numbers("vectors", np.ravel(self.vectors), count * dimension).reshape(count, dimension)
+        if not count or np.abs(vectors @ vectors.T - np.eye(count)).max() > 1e-6:
+            raise InvalidParameter("Expected vectors to hold orthonormal rows.")
+        sizes = {"shares": count, "angles": count, "scale": dimension}
+        checks = {name: self.__dataclass_fields__[name].metadata["check"] for name in sizes}
+        return {"vectors": vectors} | {n: checks[n](n, getattr(self, n), size) for n, size in sizes.items()}
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -169,7 +100,7 @@ class LearnedDirections:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LearnedShape:
+class LearnedShape(Declared):
     """Variances learned privately on the way to a mean, and their uncertainty. They are paid for, so they are public.
 
     Attributes
@@ -186,17 +117,17 @@ class LearnedShape:
         The same as `log_stddev` for the upper side only, always finite. None: as log_stddev.
     """
 
-    variances: NDArray[np.float64]
-    log_stddev: NDArray[np.float64]
-    directions: LearnedDirections | None = None
-    log_above: NDArray[np.float64] | None = None
+    variances: Floats = field(metadata=numbers(above=0.0))
+    log_stddev: Floats = field(metadata=numbers(least=0.0, unknown=True))
+    directions: LearnedDirections | None = field(default=None, metadata=part(LearnedDirections, late=True))
+    log_above: Floats | None = field(default=None, metadata=numbers(least=0.0, late=True))
 
     @property
     def learned(self) -> NDArray[np.bool_]:
         """Whether the spread of each column was learned."""
         return np.isfinite(self.log_stddev)
 
-    def stddev_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def stddev_bounds(self) -> tuple[Floats, Floats]:
         """Bounds on the standard deviation of each column.
 
         Returns
@@ -217,94 +148,62 @@ class LearnedShape:
         """
         return Diagonal(self.variances)
 
-    def frozen(self, dimension: int) -> "LearnedShape":
-        """A checked, read-only copy.
-
-        Parameters
-        ----------
-        dimension : int
-            Number of columns of the records.
-
-        Returns
-        -------
-        LearnedShape
-        """
-        dimension = check_count("dimension", dimension)
-        variances = frozen_numbers("learned variances", self.variances, dimension)
-        log_stddev = _frozen_uncertainty(self.log_stddev, dimension)
-        above = log_stddev if self.log_above is None else self.log_above
-        log_above = frozen_numbers("log_above", above, dimension)
-        if not (variances > 0).all() or not (log_stddev >= 0).all() or not (log_above >= 0).all():
-            raise InvalidParameter("Expected learned variances above 0, log_stddev and log_above of at least 0.")
-        directions = None if self.directions is None else self.directions.frozen(dimension)
-        return LearnedShape(variances, log_stddev, directions, log_above)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON.
-
-        Returns
-        -------
-        dict
-        """
-        numbers: dict[str, Any] = {"variances": self.variances.tolist()}
-        numbers["log_stddev"] = [each if math.isfinite(each) else None for each in self.log_stddev.tolist()]
-        if self.log_above is not None:
-            numbers["log_above"] = self.log_above.tolist()
-        return numbers if self.directions is None else numbers | {"directions": self.directions.to_dict()}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "LearnedShape":
-        """The shape that `to_dict` wrote.
-
-        Parameters
-        ----------
-        data : dict
-            As from `to_dict`.
-
-        Returns
-        -------
-        LearnedShape
-
-        Raises
-        ------
-        InvalidParameter
-            If an entry is missing or unknown.
-        """
-        if not {"variances", "log_stddev"} <= set(check_kind("data", data, dict)) <= {f.name for f in fields(cls)}:
-            raise InvalidParameter("Expected exactly the entries of a learned shape.")
-        directions = data.get("directions")
-        log_stddev = [math.inf if each is None else each for each in data["log_stddev"]]
-        found = {"directions": None if directions is None else LearnedDirections(**directions)}
-        return cls(**data | found | {"log_stddev": np.array(log_stddev)})
+    def _checked(self, dimension: int) -> dict[str, Any]:
+        whole = replace(self, log_above=self.log_stddev) if self.log_above is None else self
+        return checked_fields(whole, dimension)
 
     def __repr__(self) -> str:
         known = f"{int(self.learned.sum())} of {len(self.variances)} coordinates learned"
         return f"<LearnedShape: variances and log_stddev, {known}>"
 
 
-def _frozen_shares(value: NDArray[np.float64] | None, dimension: int) -> NDArray[np.float64] | None:
-    """Checked shares of present entries, above 0 so that records may be divided by them."""
-    if value is None:
-        return None
-    shares = frozen_numbers("present", value, dimension)
-    if not ((shares > 0) & (shares <= 1)).all():
-        raise InvalidParameter("Expected shares of present entries above 0 and at most 1.")
-    return shares
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reach(Declared):
+    """What a release averages: these records, each farther than `radius` from `centre` drawn in to it.
 
+    Distances are Euclidean, in columns divided by `scale`; a column in which a record lies farther than `cap` from the
+    centre is first held there. No private method can average records without any limit, nor tell that none lie beyond
+    this one. All of it was released or follows from what was.
 
-def _frozen_flags(value: NDArray[np.bool_] | None, dimension: int) -> NDArray[np.bool_] | None:
-    """A read-only copy of one flag for each column."""
-    if value is None:
-        return None
-    flags = as_array("one_value", value)
-    if flags.shape != (dimension,) or flags.dtype != np.bool_:
-        raise InvalidParameter(f"Expected one_value to hold {dimension} flags, one for each coordinate.")
-    return np.frombuffer(flags.tobytes(), dtype=np.bool_)
+    Attributes
+    ----------
+    radius : float
+        How far a record may lie from the centre and count in full, in columns divided by `scale`.
+    centre : ndarray of shape (d,)
+        In the units of the records.
+    scale : ndarray of shape (d,)
+        What each column is divided by.
+    beyond : float or None
+        So many records may lie farther than `radius`, as far as the released histogram of lengths tells (about 97.5 %
+        confidence). With few records it is a large share of them: then the mean of these records may well lie outside
+        the intervals, which are about the mean of the records drawn in. Records that lie farther than `cap` in one
+        column are counted, too. None: not known.
+    cap : float or None
+        How far from the centre a record counts in any one column, divided by its `scale`. None: four radii.
+    """
 
+    radius: float = field(metadata=declared(_positive))
+    centre: Floats = field(metadata=numbers())
+    scale: Floats = field(metadata=numbers(above=0.0))
+    beyond: float | None = field(default=None, metadata=declared(_positive))
+    cap: float | None = field(default=None, metadata=declared(_positive, late=True))
 
-def _frozen_uncertainty(value: NDArray[np.float64], dimension: int) -> NDArray[np.float64]:
-    """Like `frozen_numbers`, but infinity is allowed: it means not learned."""
-    array = np.array(value)
-    unknown = array == np.inf if array.dtype.kind == "f" else np.zeros(array.shape, bool)
-    frozen_numbers("log_stddev", np.where(unknown, 0, array), dimension)
-    return np.frombuffer(array.astype(np.float64).tobytes(), dtype=np.float64)
+    @property
+    def columns(self) -> Floats:
+        """How far from the centre a record may lie in one column alone and count in full, in the column's units."""
+        return (self.radius if self.cap is None else min(self.radius, self.cap)) * self.scale
+
+    def statement(self) -> str:
+        """Which mean was estimated, as a phrase.
+
+        Returns
+        -------
+        str
+        """
+        drawn_in = f"each farther than {self.radius:.3g} from the centre drawn in to {self.radius:.3g}"
+        drawn_in += "" if self.cap is None else f", after every column by itself was held within {self.cap:.3g}"
+        many = "" if self.beyond is None else f"these may be up to about {self.beyond:.2g}; "
+        return f"the mean of these records, {drawn_in} ({many}{NOT_EXCLUDED})"
+
+    def __repr__(self) -> str:
+        return f"<Reach: radius {self.radius:.4g} in {len(self.scale)} scaled columns>"

@@ -12,14 +12,13 @@ from dimfree.accounting.events import Costs, OnlyGaussian, Unlisted
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs import AnyCosts, Runs, runs_of
 from dimfree.data.people.labels import Key, check_group_keys
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.errors import InvalidParameter
+from dimfree.results.codec import Format
 from dimfree.results.confidence_sets import Target
 from dimfree.results.release import Release
 
-FORMAT = 1
+FORMAT = Format("means", "means", 1, frozenset({"guarantee", "overall", "groups"}), frozenset({"key_costs"}))
 NO_GROUP = "No group had enough people to be named."
-_AGAIN = "export it again with means.to_json()."
-_ENTRIES = {"means", "guarantee", "overall", "groups"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -66,9 +65,12 @@ class Means(Mapping[Key, Release]):
         whole: dict[str, Any] = {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
         if self.overall is not None and replace(self.overall.guarantee, **whole) != self.guarantee:
             raise InvalidParameter("Expected the overall run to promise about the same people as all.")
-        if self.key_costs is not None:
-            _check_search(self.key_costs, self.guarantee)
         search = () if self.key_costs is None else (self.key_costs,)
+        for costs in search:
+            _searched(costs)
+            stated = Budget(self.guarantee.epsilon, self.guarantee.delta), self.guarantee.neighbours
+            if (costs.budget, costs.neighbours) != stated or not costs.delta() <= self.guarantee.delta:
+                raise InvalidParameter("Expected key_costs to keep the promise of all releases.")
         charges = {_charge(ledger) for ledger in (*search, *(r.ledger for r in self.releases.values()))}
         learning = () if self.overall is None else runs_of(self.overall.ledger)
         before = (*(costs.runs[0] for costs in search), *learning)
@@ -128,27 +130,16 @@ class Means(Mapping[Key, Release]):
     ) -> Any:
         """One table with a row for each group and coordinate: group, then the columns of `Release.to_frame`.
 
-        Groups that were refused are left out.
+        Groups that were refused are left out; if all were, RefusedRelease is raised.
 
         Parameters
         ----------
-        library : {"pandas", "polars", "pyarrow"}, default "pandas"
-            Which library's table to make.
-        level : float, default 0.95
-            As in `Release.confidence_interval`.
-        target : {"population", "sample"}, default "population"
-            As in `Release.confidence_interval`.
-        simultaneous : bool, default False
-            As in `Release.confidence_interval`.
+        library, level, target, simultaneous : str, float, str, bool
+            As in `Release.to_frame`.
 
         Returns
         -------
         pandas.DataFrame, polars.DataFrame or pyarrow.Table
-
-        Raises
-        ------
-        RefusedRelease
-            If all groups were refused.
         """
         from dimfree.results.tables import frame_of
 
@@ -162,24 +153,15 @@ class Means(Mapping[Key, Release]):
 
         Parameters
         ----------
-        level : float, default 0.95
-            Of the intervals.
-        target : {"population", "sample"}, default "population"
-            As in `Release.confidence_interval`.
+        level, target : float, str
+            As in `Release.plot`.
 
         Returns
         -------
         altair.ConcatChart
             A notebook shows it; its method `save` writes .html, .svg or .png.
-
-        Raises
-        ------
-        RefusedRelease
-            If all groups were refused.
-        InvalidParameter
-            If Altair is not installed (extra "charts").
         """
-        from dimfree.results.plot_groups import means_plot
+        from dimfree.results.plot import means_plot
 
         return means_plot(self, level, target)
 
@@ -198,10 +180,9 @@ class Means(Mapping[Key, Release]):
         """
         groups = [{"key": key, "release": json.loads(release.to_json())} for key, release in self.releases.items()]
         overall = None if self.overall is None else json.loads(self.overall.to_json())
-        document = {"means": FORMAT, "guarantee": self.guarantee.to_dict(), "overall": overall, "groups": groups}
-        if self.key_costs is not None:
-            document["key_costs"] = self.key_costs.to_dict()
-        return json.dumps(document, allow_nan=False, indent=1) + "\n"
+        document = {FORMAT.key: FORMAT.number, "guarantee": self.guarantee.to_dict(), "overall": overall}
+        found = {} if self.key_costs is None else {"key_costs": self.key_costs.to_dict()}
+        return json.dumps({**document, "groups": groups, **found}, allow_nan=False, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -210,39 +191,28 @@ class Means(Mapping[Key, Release]):
         Parameters
         ----------
         text : str
-            JSON text.
+            JSON text; anything else raises InvalidFile.
 
         Returns
         -------
         Means
-
-        Raises
-        ------
-        InvalidFile
-            If the text is anything else.
         """
-        document = _parsed(text)
-        try:
+        document = FORMAT.parse(text)
+        with FORMAT.complete():
+            if document["groups"]:
+                check_group_keys([group["key"] for group in document["groups"]])  # a repeated one would lose a release
             return cls(
                 Guarantee.from_dict(document["guarantee"]),
-                _by_key(document["groups"]),
+                {group["key"]: Release.from_json(json.dumps(group["release"])) for group in document["groups"]},
                 None if document["overall"] is None else Release.from_json(json.dumps(document["overall"])),
                 Runs.from_dict(document["key_costs"]) if "key_costs" in document else None,
             )
-        except (InvalidParameter, InvalidFile, LookupError, TypeError, ValueError, AttributeError):
-            raise InvalidFile(f"The text is not a complete record of means: {_AGAIN}") from None
 
     def __repr__(self) -> str:
         refused = f", {len(self.refused)} refused" if self.refused else ""
         promise = f"epsilon={self.guarantee.epsilon!r}, delta={self.guarantee.delta!r}, {self.guarantee.neighbours}"
         warning = "" if self.guarantee.private else ", not private: seeded noise"
         return f"<Means: {len(self)} group(s){refused}, {promise}{warning}>"
-
-
-def _by_key(groups: list[dict[str, Any]]) -> dict[Key, Release]:
-    if groups:
-        check_group_keys([group["key"] for group in groups])  # a repeated name would lose a release
-    return {group["key"]: Release.from_json(json.dumps(group["release"])) for group in groups}
 
 
 def found_words(least_people: float) -> str:
@@ -270,29 +240,7 @@ def _searched(costs: Runs) -> Unlisted:
     return branch
 
 
-def _check_search(costs: Runs, promise: Guarantee) -> None:
-    _searched(costs)
-    stated = Budget(promise.epsilon, promise.delta), promise.neighbours
-    if (costs.budget, costs.neighbours) != stated or not costs.delta() <= promise.delta:
-        raise InvalidParameter("Expected key_costs to keep the promise of all releases.")
-
-
 def _charge(ledger: AnyCosts) -> tuple[object, ...]:
     """What a run is charged whatever its outcome: the same for groups with one budget and one set of options."""
     runs = [(run.budget, run.before, run.menu, run.filtered) for run in runs_of(ledger) if isinstance(run, Costs)]
     return (ledger.budget, *runs)
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        raise InvalidFile(f"The text is not valid JSON, perhaps cut short: {_AGAIN}") from None
-    if isinstance(document, dict) and {"format", "method"} <= set(document):
-        raise InvalidFile(
-            "The text is a record of one release, not of the means of groups: read it with "
-            "dimfree.Release.from_json(text)."
-        )
-    if not isinstance(document, dict) or set(document) - {"key_costs"} != _ENTRIES or document["means"] != FORMAT:
-        raise InvalidFile(f"The JSON is not a record of means of format {FORMAT}: {_AGAIN}")
-    return document

@@ -1,4 +1,4 @@
-"""Pictures of a release with Altair: means with error bars, and noise against spread. Public values only.
+"""Pictures with Altair: means with error bars, of a release or of groups, and noise against spread. Public values only.
 
 A picture holds a few hundred columns at most. The colours are those of a light page.
 """
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from dimfree._validate import check_choice, check_probability, install_command
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameter, RefusedRelease
 from dimfree.results.confidence_sets import TARGETS, Target
-from dimfree.results.digits import with_noise_digits
+from dimfree.results.grouped import Means
 from dimfree.results.names import shown_name, shown_names
-from dimfree.results.reading import Places, Reading, drawn_places
+from dimfree.results.reading import NAMES, PRECISION, Places, Reading
 from dimfree.results.release import Release
-from dimfree.results.verdicts import NAMES, PRECISION
+from dimfree.results.tables import nothing_to_show
 
 INK, MUTED, GRID = "#1f2430", "#667085", "#e4e7ec"
 COLOURS = ("#0e8a7b", "#1d5fb0", "#b45f06", "#98a2b3")  # one per verdict, in their order
@@ -26,7 +26,7 @@ SHAPES = ("diamond", "circle", "triangle-up", "cross")
 PALE = "#a9b4c4"  # the longer error bars
 NAME_LENGTH = 21  # letters beside a picture
 NAMED = 30  # up to this many rows are labelled with their names
-MOST_DRAWN = 300
+MOST_DRAWN, MOST_PANELS = 300, 12
 WIDE, _NAME_ROOM, _VALUE_ROOM = 700, 190, 90
 _NAMED_ROOM = {"left": _NAME_ROOM, "right": 14, "top": 6, "bottom": 44}  # left for names, below for the axis
 _MIXED = 30.0  # ratio of lengths of error bars above which the axis is logarithmic
@@ -42,9 +42,9 @@ def release_plot(release: Release, kind: str, level: float, target: Target) -> A
     level = check_probability("level", level)
     require_altair()
     reading = Reading.of(release, level, target)
-    places = drawn_places(reading, MOST_DRAWN)
+    places = reading.drawn_places(MOST_DRAWN)
     names = shown_names(release.columns, places)
-    said = f"{len(places)} of {reading.dimension} columns" if len(places) < reading.dimension else ""
+    said = _cut((len(places), reading.dimension, "columns"))
     if kind == "mean":
         title = f"Released mean, {100 * level:g}% confidence intervals of the {target} mean"
         chart = mean_picture(reading, places, names, [shown_name(name, NAME_LENGTH) for name in names])
@@ -56,6 +56,54 @@ def release_plot(release: Release, kind: str, level: float, target: Target) -> A
     if isinstance(chart.padding, dict):  # a fixed frame: the title needs space of its own
         chart = chart.properties(padding={**chart.padding, "top": 50 if said else 34})
     return styled(chart.properties(title={"text": title, "subtitle": said, "anchor": "start"}))
+
+
+def means_plot(means: Means, level: float, target: Target) -> Any:
+    """The chart of `Means.plot`."""
+    check_choice("target", target, TARGETS)
+    level = check_probability("level", level)
+    done = {key: each for key, each in means.items() if not each.refused}
+    if not done:
+        raise RefusedRelease(nothing_to_show(means))
+    require_altair()
+    import altair as alt
+
+    labels = _labels([shown_name(key, NAME_LENGTH) for key in done])[:NAMED]
+    shown_releases = list(done.values())[:NAMED]
+    readings = dict(zip(labels, [Reading.of(each, level, target) for each in shown_releases], strict=True))
+    first = next(iter(done.values()))
+    places = next(iter(readings.values())).drawn_places(MOST_PANELS)
+    names = shown_names(first.columns, places)
+    panels = [_panel(readings, int(place), name) for place, name in zip(places, names, strict=True)]
+    said = _cut((len(readings), len(means), "groups"), (len(panels), first.dimension, "columns"))
+    text = f"Means of groups, {100 * level:g}% confidence intervals of the {target} mean"
+    title = {"text": text, "subtitle": said, "anchor": "start"}
+    return styled(alt.concat(*panels, columns=2).properties(title=title))
+
+
+def _labels(names: list[str]) -> list[str]:
+    """Names that were shortened to the same text are told apart by their place."""
+    return [f"{at + 1}: {name}" if names.count(name) > 1 else name for at, name in enumerate(names)]
+
+
+def _panel(readings: dict[str, Reading], place: int, name: str) -> Any:
+    """One column: its mean in every group, with its interval."""
+    import altair as alt
+
+    rows: Rows = [{"group": group, **_marks(reading, place)} for group, reading in readings.items()]
+    scale = alt.Scale(zero=False, nice=True)
+    up = alt.Y("group:N", sort=list(readings), title=None, axis=alt.Axis(grid=False, ticks=False))
+    across = alt.X("low:Q", scale=scale, title=None, axis=alt.Axis(tickCount=5))
+    bars = alt.Chart(alt.InlineData(values=rows)).mark_rule(strokeWidth=5, opacity=0.55)
+    layers = [bars.encode(x=across, x2="high:Q", y=up, color=colour()), points(rows, alt.X("mean:Q"), up, size=70)]
+    return alt.layer(*layers).properties(
+        title=shown_name(name, NAME_LENGTH), width=WIDE // 2 - 60, height=22 * len(rows) + 20
+    )
+
+
+def _cut(*counts: tuple[int, int, str]) -> str:
+    """How many are drawn of how many, where it is not all."""
+    return ", ".join(f"{drawn} of {every} {what}" for drawn, every, what in counts if drawn < every)
 
 
 def require_altair() -> None:
@@ -91,14 +139,9 @@ def mean_picture(reading: Reading, places: Places, names: Sequence[str], labels:
     rows = [
         {
             "place": at if named else int(place),
-            "mean": float(drawn.mean[place]),
-            "low": float(drawn.low[place]),
-            "high": float(drawn.high[place]),
-            "all_low": float(drawn.all_low[place]),
-            "all_high": float(drawn.all_high[place]),
-            "verdict": NAMES[reading.verdicts[place]],
+            **_marks(drawn, int(place)),
             "label": labels[at] if named else "",
-            "value": _value(reading, int(place)) if reading.mixed else "",
+            "value": reading.mean_text(int(place)) if reading.mixed else "",
             **_told(reading, int(place), names[at]),
         }
         for at, place in enumerate(places)
@@ -172,18 +215,18 @@ def styled(chart: Any) -> Any:
     )
 
 
+def _marks(reading: Reading, place: int) -> dict[str, Any]:
+    """The mean, its intervals and its verdict."""
+    ends = {name: float(getattr(reading, name)[place]) for name in ("mean", "low", "high", "all_low", "all_high")}
+    return {**ends, "verdict": NAMES[reading.verdicts[place]]}
+
+
 def _told(reading: Reading, place: int, name: str) -> dict[str, str]:
     """What is told of a column when the pointer is over it."""
-    half, ratio = float(reading.high[place] - reading.low[place]) / 2, float(reading.over_spread[place])
-    around = f"± {with_noise_digits(float(reading.noise[place]), half)}"
-    mean = f"{_value(reading, place)} {f'({reading.why_without})' if reading.without[place] else around}"
-    over = f"{ratio:.2g}" if math.isfinite(ratio) else "not known"
+    interval, over = reading.interval_text(place), reading.over_text(place)
+    mean = f"{reading.mean_text(place)} {f'({interval})' if reading.without[place] else interval}"
     told = f"{name}: {mean}, {NAMES[reading.verdicts[place]]}"
     return {"name": name, "mean ± interval": mean, "noise / spread": over, "told": told}
-
-
-def _value(reading: Reading, place: int) -> str:
-    return with_noise_digits(float(reading.noise[place]), float(reading.mean[place]))
 
 
 def _log() -> Any:

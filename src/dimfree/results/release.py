@@ -4,29 +4,82 @@ No field can hold a private statistic: the fields are listed once, `slots` allow
 single public numbers and texts only.
 """
 
+import json
+import math
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError, dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dimfree._types import Floats
-from dimfree._validate import check_kind
+from dimfree._validate import check_choice, check_kind, quoted
+from dimfree.accounting.budget import Budget
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs import AnyCosts
+from dimfree.accounting.several_runs import AnyCosts, costs_from_dict
 from dimfree.errors import InvalidParameter, RefusedRelease
+from dimfree.results.codec import Format, checked_fields, declared, fields_from_json, fields_to_json, numbers, part
 from dimfree.results.confidence_sets import Target
 from dimfree.results.error_bars import ErrorBars
-from dimfree.results.error_model import ErrorModel, LearnedShape
-from dimfree.results.reach import Reach
-from dimfree.results.release_checks import check_promise, checked_fields
-from dimfree.results.release_json import canonical_text, fields_from_text, incomplete, release_text
+from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
 
 _REMEDY = (
     "Check release.refused before reading; more records, a larger budget or a covariance closer to the data "
     "make a release more likely, and every further attempt spends its own budget."
 )
+
+
+METHODS = ("auto", "columns", "recentred", "stable", "soft", "basic", "paper")
+BASELINES = ("clipped", "karwa-vadhan", "ball", "plan", "coinpress", "huang-liang-yi", "friendly-core")
+
+
+def _kept(name: str, value: Any, _: int) -> Any:
+    return value
+
+
+def _method(name: str, value: object, _: int) -> str:
+    return check_choice(name, value, METHODS + BASELINES)
+
+
+def _reason(_: str, value: object, __: int) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidParameter("Expected the reason of a refusal to be a sentence.")
+    return value
+
+
+def _names(_: str, columns: object, dimension: int) -> tuple[str, ...]:
+    if not isinstance(columns, list | tuple) or not all(isinstance(name, str) for name in columns):
+        raise InvalidParameter("Expected columns to be a list or tuple of names.")
+    if len(columns) != dimension:
+        raise InvalidParameter(f"Expected {dimension} names in columns, one for each coordinate.")
+    return tuple(str(name) for name in columns)
+
+
+def _parameters(_: str, values: Mapping[str, Any], __: int) -> Mapping[str, float | int | str]:
+    return MappingProxyType({name: _plain(name, value) for name, value in values.items()})
+
+
+def _plain(name: object, value: object) -> float | int | str:
+    """One public number or word. Containers are refused: a per-record statistic would need one."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(name, str) or type(value) not in (int, float, str):
+        raise InvalidParameter(f"Expected parameters to map names to single numbers or words; see {quoted(name)}.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidParameter(f"Expected the parameter {quoted(name)} to be finite.")
+    return value  # type: ignore[return-value]
+
+
+def _check_promise(guarantee: Guarantee, ledger: AnyCosts) -> None:
+    """The guarantee states the promise of the ledger, and the events of the ledger compose to at most that promise."""
+    if not isinstance(guarantee, Guarantee) or not isinstance(ledger, AnyCosts):
+        raise InvalidParameter("Expected guarantee to be a Guarantee and ledger to be a Ledger.")
+    stated = (Budget(guarantee.epsilon, guarantee.delta), guarantee.neighbours)
+    if stated != (ledger.budget, ledger.neighbours):
+        raise InvalidParameter("Expected the guarantee and the ledger to state the same promise.")
+    if not ledger.delta() <= guarantee.delta:
+        raise InvalidParameter("Expected a ledger that composes to at most the promise.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -52,36 +105,42 @@ class Release(ErrorBars):
         Public parameters of the run. With method "columns", `objective` is "relative" or "total".
     refusal : str or None
         The public reason of a refusal.
+    error_model : ErrorModel
+        What error bars use beyond the noise: spread and number of the records, where either is public.
+    shape : LearnedShape or None
+        The variances learned on the way, with their uncertainty; None where the shape was known.
+    reach : Reach or None
+        How far from a released centre the records counted in full; None where the release does not state it.
     """
 
-    guarantee: Guarantee
-    ledger: AnyCosts
-    method: str
-    dimension: int
-    columns: tuple[str, ...] | None = None
-    parameters: Mapping[str, float | int | str]
-    refusal: str | None = None
-    _mean: Floats | None = None
-    _noise_stddev: Floats | None = None
-    _error_model: ErrorModel | None = None
-    _shape: LearnedShape | None = None
-    _reach: Reach | None = None
+    guarantee: Guarantee = field(metadata=declared(_kept, read=Guarantee.from_dict))
+    method: str = field(metadata=declared(_method))
+    dimension: int = field(metadata=declared(_kept))
+    columns: tuple[str, ...] | None = field(default=None, metadata=declared(_names))
+    parameters: Mapping[str, float | int | str] = field(metadata=declared(_parameters))
+    refusal: str | None = field(default=None, metadata=declared(_reason))
+    _mean: Floats | None = field(default=None, metadata=numbers())
+    _noise_stddev: Floats | None = field(default=None, metadata=numbers(above=0.0))
+    error_model: ErrorModel = field(default_factory=ErrorModel, metadata=part(ErrorModel))
+    shape: LearnedShape | None = field(default=None, metadata=part(LearnedShape))
+    reach: Reach | None = field(default=None, metadata=part(Reach))
+    ledger: AnyCosts = field(metadata=declared(_kept, read=costs_from_dict))
 
     def __post_init__(self) -> None:
-        check_promise(self.guarantee, self.ledger)
-        for name, value in checked_fields(self).items():
+        _check_promise(self.guarantee, self.ledger)
+        if type(self.dimension) is not int or self.dimension < 1:
+            raise InvalidParameter(f"Expected dimension={quoted(self.dimension)} to be a whole number above 0.")
+        for name, value in checked_fields(self, self.dimension).items():
             object.__setattr__(self, name, value)
+        parts = (self._mean, self._noise_stddev)
+        if self.refusal is None and any(part is None for part in parts):
+            raise InvalidParameter("Expected mean and noise_stddev, or the reason of a refusal.")
+        if self.refusal is not None and any(part is not None for part in (*parts, self.shape, self.reach)):
+            raise InvalidParameter("Expected a refused release without mean and noise_stddev.")
 
     @classmethod
     def released(
-        cls,
-        *,
-        mean: ArrayLike,
-        noise_stddev: ArrayLike,
-        error_model: ErrorModel | None = None,
-        shape: LearnedShape | None = None,
-        reach: Reach | None = None,
-        **common: Any,
+        cls, *, mean: ArrayLike, noise_stddev: ArrayLike, error_model: ErrorModel | None = None, **common: Any
     ) -> Self:
         """A release with a mean.
 
@@ -91,20 +150,15 @@ class Release(ErrorBars):
             The released mean and the standard deviation of its noise.
         error_model : ErrorModel, optional
             What is publicly known of the records beyond the noise.
-        shape : LearnedShape, optional
-            The variances learned on the way.
-        reach : Reach, optional
-            How far from a centre the records counted in full.
         **common
-            The other fields of the release.
+            The other fields of the release, `shape` and `reach` among them.
 
         Returns
         -------
         Release
         """
         arrays: dict[str, Any] = {"_mean": mean, "_noise_stddev": noise_stddev}
-        model = ErrorModel() if error_model is None else error_model
-        return cls(**arrays, _error_model=model, _shape=shape, _reach=reach, **common)
+        return cls(**arrays, error_model=ErrorModel() if error_model is None else error_model, **common)
 
     @classmethod
     def refused_because(cls, reason: str, **common: Any) -> Self:
@@ -139,23 +193,13 @@ class Release(ErrorBars):
         return self._refuse("noise_stddev") if self._noise_stddev is None else self._noise_stddev
 
     @property
-    def shape(self) -> LearnedShape | None:
-        """The variances learned on the way, with their uncertainty; None where the shape was known."""
-        return self._shape
-
-    @property
-    def reach(self) -> Reach | None:
-        """How far from a released centre the records counted in full; None where the release does not state it."""
-        return self._reach
-
-    @property
     def resolved(self) -> NDArray[np.bool_]:
         """Whether the spread of each column is known, (d,): stated by the user, or learned.
 
         False: the release could not tell how wide the column is, or saw only zeros in it. Its mean may then be off by
         more than its error bars say, if rare large entries were not seen.
         """
-        return np.ones(self.dimension, dtype=np.bool_) if self._shape is None else self._shape.learned
+        return np.ones(self.dimension, dtype=np.bool_) if self.shape is None else self.shape.learned
 
     @property
     def one_value(self) -> NDArray[np.bool_]:
@@ -166,11 +210,6 @@ class Release(ErrorBars):
         """
         flags = self.error_model.one_value
         return np.zeros(self.dimension, dtype=np.bool_) if flags is None else flags
-
-    @property
-    def error_model(self) -> ErrorModel:
-        """What error bars use beyond the noise: spread and number of the records, where either is public."""
-        return ErrorModel() if self._error_model is None else self._error_model
 
     @property
     def present(self) -> Floats | None:
@@ -199,7 +238,7 @@ class Release(ErrorBars):
         records = None if before.records is None else model.records
         model = replace(model, records=records, widening=before.widening, correlation=before.correlation)
         model = replace(model, unmeasured=before.unmeasured)
-        return replace(self, _shape=shape, _error_model=model)
+        return replace(self, shape=shape, error_model=model)
 
     def _refuse(self, name: str) -> NoReturn:
         raise RefusedRelease(f"A refused release has no {name}. Reason: {self.refusal} {_REMEDY}")
@@ -222,21 +261,12 @@ class Release(ErrorBars):
         ----------
         library : {"pandas", "polars", "pyarrow"}, default "pandas"
             Which library's table to make.
-        level : float, default 0.95
-            As in `confidence_interval`.
-        target : {"population", "sample"}, default "population"
-            As in `confidence_interval`.
-        simultaneous : bool, default False
+        level, target, simultaneous : float, str, bool
             As in `confidence_interval`.
 
         Returns
         -------
         pandas.DataFrame, polars.DataFrame or pyarrow.Table
-
-        Raises
-        ------
-        RefusedRelease
-            If the release was refused.
         """
         from dimfree.results.tables import frame_of
 
@@ -256,10 +286,8 @@ class Release(ErrorBars):
         kind : {"mean", "noise"}, default "mean"
             "mean": thick bars are confidence intervals, each column separately; thin bars are for all columns at once.
             "noise": columns whose spread was not learned are left out.
-        level : float, default 0.95
-            Of the intervals.
-        target : {"population", "sample"}, default "population"
-            As in `confidence_interval`.
+        level, target : float, str
+            Of the intervals, as in `confidence_interval`.
 
         Returns
         -------
@@ -268,8 +296,6 @@ class Release(ErrorBars):
 
         Raises
         ------
-        RefusedRelease
-            If the release was refused.
         InvalidParameter
             If Altair is not installed (extra "charts"), or no spread is known for kind="noise".
         """
@@ -290,7 +316,8 @@ class Release(ErrorBars):
         str
             `Release.from_json` reads the same bits back.
         """
-        return release_text(self)
+        lines = (f"  {_exact(name)}: {_exact(value)}" for name, value in self._document().items())
+        return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -299,25 +326,22 @@ class Release(ErrorBars):
         Parameters
         ----------
         text : str
-            JSON text.
+            JSON text; anything else raises InvalidFile.
 
         Returns
         -------
         Release
-
-        Raises
-        ------
-        InvalidFile
-            If the text is anything else.
         """
-        arguments = fields_from_text(text)
-        try:
-            return cls(**arguments)
-        except (InvalidParameter, LookupError, TypeError, ValueError, ArithmeticError, AttributeError):
-            raise incomplete() from None
+        document = FORMAT.parse(text)
+        with FORMAT.complete():
+            return cls(**fields_from_json(cls, document))
+
+    def _document(self) -> dict[str, Any]:
+        refused = {"error_model": None} if self.refused else {}
+        return {FORMAT.key: FORMAT.number, **fields_to_json(self), **refused}
 
     def __eq__(self, other: object) -> bool:
-        return canonical_text(self) == canonical_text(other) if isinstance(other, Release) else NotImplemented
+        return _exact(self._document()) == _exact(other._document()) if isinstance(other, Release) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -341,3 +365,9 @@ def _refuse_change(release: Release, name: str, value: object) -> NoReturn:
 
 
 Release.__setattr__ = _refuse_change  # type: ignore[method-assign,assignment]
+FORMAT = Format("release", "format", 5, frozenset(each.name.lstrip("_") for each in fields(Release)))
+
+
+def _exact(value: object) -> str:
+    """Canonical JSON. It tells -0.0 from 0.0 and 1 from 1.0: equal text means equal bit for bit."""
+    return json.dumps(value, allow_nan=False, sort_keys=True)

@@ -17,7 +17,7 @@ from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.learn.radius import look_precision, noisy_lengths, widened
 from dimfree.programs.learn.tail import Tail, bias_in_bars, outer_radius
 from dimfree.progress import during
-from dimfree.results.reach import Reach
+from dimfree.results.error_model import Reach
 
 
 @dataclass(frozen=True)

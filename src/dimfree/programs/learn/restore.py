@@ -15,8 +15,7 @@ from dimfree.programs.learn.population import NOT_MEASURED, Population, learned_
 from dimfree.programs.learn.principal_directions import without_offset
 from dimfree.programs.learn.spreads import VarianceRelease, learned_shape
 from dimfree.programs.learn.state import State
-from dimfree.results.error_model import LearnedDirections, LearnedShape
-from dimfree.results.reach import Reach
+from dimfree.results.error_model import LearnedDirections, LearnedShape, Reach
 
 
 @dataclass(frozen=True)
