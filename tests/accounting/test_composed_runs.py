@@ -166,8 +166,3 @@ def test_a_menu_is_at_least_each_of_its_branches_everywhere() -> None:
     assert (below >= 1 - np.exp(-x) * (1 - curve) - 1e-15).all()  # the other direction
     assert curve.max() <= 1
     assert any(isinstance(branch, OnlyGaussian) for branch in menu)
-
-
-def test_the_order_of_the_runs_does_not_matter() -> None:
-    first, second = run(Budget(1, 1e-6)), gaussians(Budget(2, 1e-6), 0.3)
-    assert ComposedRuns((first, second)).delta(1.2) == pytest.approx(ComposedRuns((second, first)).delta(1.2), rel=1e-9)

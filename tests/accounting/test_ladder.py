@@ -47,12 +47,6 @@ def test_ladders_are_as_short_as_the_mathematics_promises(slack, steps):
     assert build(1.0, 1e-6, slack=slack)[0].length <= 1.06 * steps
 
 
-@pytest.mark.parametrize("slack", [1.02, 1.05, 1.1])
-def test_more_slack_or_more_failures_shorten_the_ladder(slack):
-    assert build(1.0, 1e-6, slack=slack + 0.1)[0].length < build(1.0, 1e-6, slack=slack)[0].length
-    assert build(1.0, 1e-6, slack=slack, failure=0.1)[0].length < build(1.0, 1e-6, slack=slack)[0].length
-
-
 def test_no_ladder_where_the_precision_is_spent():
     mu = largest_mu(1.0, 1e-6)
     assert shortest_ladder(1.0, 1e-6, 0.0, mu * 1.05, 0.01) is None
@@ -90,14 +84,9 @@ def spelled_out(ladder, mu, x):
 
 @given(ladders, st.floats(0.01, 3), st.floats(-5, 5))
 @settings(deadline=None)
-def test_profile_is_the_definition(ladder, mu, x):
-    assert profile(ladder, mu, x)[0] == pytest.approx(spelled_out(ladder, mu, x), rel=1e-9, abs=1e-13)
-
-
-@given(ladders, st.floats(0.01, 3), st.floats(-5, 5))
-@settings(deadline=None)
-def test_profile_is_rounded_up(ladder, mu, x):
-    assert profile(ladder, mu, x)[0] >= spelled_out(ladder, mu, x) - 4e-16
+def test_profile_is_the_definition_rounded_up(ladder, mu, x):
+    found, exact = profile(ladder, mu, x)[0], spelled_out(ladder, mu, x)
+    assert exact - 4e-16 <= found == pytest.approx(exact, rel=1e-9, abs=1e-13)
 
 
 @given(ladders, st.floats(0.01, 3))
@@ -108,12 +97,6 @@ def test_profile_falls_and_is_convex_in_the_level(ladder, mu):
     values = profile(ladder, mu, np.log(levels))
     assert (np.diff(values) <= 1e-11).all()
     assert (np.diff(values, 2) >= -1e-11).all()
-
-
-@given(ladders, st.floats(0.01, 1), st.floats(1.01, 3), st.floats(-5, 5))
-@settings(deadline=None)
-def test_more_precision_on_pass_costs_more(ladder, mu, factor, x):
-    assert profile(ladder, mu, x)[0] <= profile(ladder, mu * factor, x)[0] + 1e-12
 
 
 def test_profile_at_the_ends():

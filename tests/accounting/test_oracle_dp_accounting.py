@@ -113,17 +113,6 @@ def test_no_pair_of_statistics_costs_more_than_the_claim(epsilon, delta, share):
     assert worst >= 0.9 * claimed
 
 
-@pytest.mark.parametrize(("p", "q"), [(1e-3, 4e-4), (0.3, 0.2), (0.9, 0.95), (0.5, 0.5)])
-def test_one_pair_as_a_two_point_mixture(p, q):
-    """The closed formula of P6 for one pair against the mixture."""
-    mu, epsilon = 0.4, 0.7
-    ours = p * float(hockey_stick(mu, epsilon - math.log(p / q))) + max(0.0, 1 - p - math.exp(epsilon) * (1 - q))
-    optimistic = two_point_mixture(p, q, mu, pessimistic=False).get_delta_for_epsilon(epsilon)
-    pessimistic = two_point_mixture(p, q, mu, pessimistic=True).get_delta_for_epsilon(epsilon)
-    assert optimistic <= ours * (1 + 1e-12)
-    assert ours == pytest.approx(pessimistic, rel=5 * AGREE)
-
-
 def dominating(ladder, mu, step):
     """D* as a privacy-loss distribution: its values at a grid of levels, dots connected."""
     reach = math.ceil(3 / step)

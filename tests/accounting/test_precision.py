@@ -65,20 +65,6 @@ def test_underflow_is_nothing_to_stumble_over(mu):
     assert got[-1] <= 1e-40
 
 
-@given(mus, mus, losses)
-@settings(deadline=None)
-def test_profile_grows_with_mu(mu, other, x):
-    low, high = sorted((mu, other))
-    assert hockey_stick(low, x) <= hockey_stick(high, x) * (1 + 1e-9) + 1e-13
-
-
-@given(mus, losses, losses)
-@settings(deadline=None)
-def test_profile_falls_with_the_loss(mu, x, other):
-    low, high = sorted((x, other))
-    assert hockey_stick(mu, high) <= hockey_stick(mu, low) * (1 + 1e-9) + 1e-13
-
-
 @given(mus, st.floats(0, 20))
 @settings(deadline=None)
 def test_profile_has_the_symmetry_of_a_divergence(mu, x):
@@ -123,15 +109,3 @@ def test_largest_mu_is_private_and_sharp(epsilon, delta):
     mu = largest_mu(epsilon, delta)
     assert exact(mu, epsilon) <= delta
     assert exact(mu * (1 + 1e-7), epsilon) > delta
-
-
-def test_largest_mu_of_a_known_budget():
-    """Table values of the analytic Gaussian mechanism: stddev 4.2248 at (1, 1e-6) for sensitivity one."""
-    assert 1 / largest_mu(1.0, 1e-6) == pytest.approx(4.2247, abs=2e-4)
-
-
-@given(st.floats(0.01, 20), st.floats(1.001, 3), st.sampled_from(DELTAS))
-@settings(max_examples=40, deadline=None)
-def test_a_larger_budget_buys_more_precision(epsilon, factor, delta):
-    assert largest_mu(epsilon * factor, delta) > largest_mu(epsilon, delta)
-    assert largest_mu(epsilon, min(0.9, delta * factor)) > largest_mu(epsilon, delta)

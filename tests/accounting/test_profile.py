@@ -14,8 +14,6 @@ from scipy.stats import norm
 
 from dimfree.accounting import events, ladder
 from dimfree.accounting import profile as profile_module
-from dimfree.accounting.budget import Budget
-from dimfree.accounting.calibrate import calibrate_private_count
 from dimfree.accounting.precision import hockey_stick, largest_mu
 from dimfree.accounting.profile import COARSE, FINE, after_gaussians, total_delta
 
@@ -40,22 +38,6 @@ def test_gaussians_compose_by_precision_up_to_the_chords(epsilon, delta, share):
 def test_any_number_of_chords_is_on_the_private_side(epsilon, before, after, chords):
     true = float(hockey_stick(math.hypot(before, after), epsilon))
     assert total_delta(epsilon, before, partial(hockey_stick, after), chords) >= true * (1 - 1e-10)
-
-
-@given(st.floats(0.05, 10), st.floats(0.05, 10), st.floats(0.02, 2), st.floats(0.02, 2))
-@settings(deadline=None)
-def test_more_epsilon_costs_less_delta(epsilon, other, before, after):
-    low, high = sorted((epsilon, other))
-    profile = partial(hockey_stick, after)
-    assert total_delta(high, before, profile) <= total_delta(low, before, profile) * (1 + 1e-3) + 1e-12
-
-
-@given(st.floats(0.05, 10), st.floats(0.02, 2), st.floats(0.02, 2), st.floats(0.02, 2))
-@settings(deadline=None)
-def test_more_before_costs_more_delta(epsilon, before, other, after):
-    low, high = sorted((before, other))
-    profile = partial(hockey_stick, after)
-    assert total_delta(epsilon, low, profile) <= total_delta(epsilon, high, profile) * (1 + 1e-3) + 1e-12
 
 
 def test_nothing_before_is_the_profile_itself():
@@ -188,18 +170,6 @@ def test_count_and_searches_may_be_composed_in_two_steps_or_in_one(epsilon, exce
 def test_no_searches_is_the_profile_itself():
     levels = np.linspace(-3, 4, 15)
     assert (after_gaussians(0.0, partial(hockey_stick, 0.5), levels) == hockey_stick(0.5, levels)).all()
-
-
-def test_a_searching_branch_costs_more_than_one_without_searches():
-    branch, levels = branch_of(1.0), np.array([0.9, 1.0, 1.1])
-    assert (branch.profile(levels) > 1.05 * behind(branch)(levels)).all()
-
-
-def test_the_menu_is_the_largest_branch_at_every_level():
-    menu = calibrate_private_count(Budget(4.0, 1e-6), 0.0035, search_share=0.07).tested
-    levels = np.linspace(-1, 6, 15)
-    assert (events.branches_profile(menu, levels) == np.max([branch.profile(levels) for branch in menu], axis=0)).all()
-    assert len({branch.search_mu for branch in menu}) == len(menu)
 
 
 def without_tails(mu, profile, x):

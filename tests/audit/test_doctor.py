@@ -211,16 +211,3 @@ def test_something_bad_is_exit_1_and_a_remedy(monkeypatch, options):
     assert done.exit_code == 1
     assert "Do not release." in done.output
     assert options == [] or json.loads(done.stdout)["healthy"] is False
-
-
-def test_what_is_optional_is_no_fault(monkeypatch):
-    findings = [Finding("installation", "altair", "missing", "not there", "pip install 'altair>=5.4'")]
-    monkeypatch.setattr(checkup, "checkup", lambda: iter(findings))
-    done = CliRunner().invoke(dimfree.cli.app, ["doctor"])
-    assert done.exit_code == 0
-    assert "altair" in done.stdout
-
-
-def test_a_verdict_is_a_known_word():
-    with pytest.raises(ValueError, match="verdict"):
-        Finding("a", "b", "splendid", "c")

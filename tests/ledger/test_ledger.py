@@ -13,11 +13,8 @@ from recording import RecordingNoise
 import dimfree
 from dimfree import BudgetExceeded, InvalidFile, InvalidParameter, Ledger, release_mean, release_means
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_bounded
-from dimfree.accounting.events import Costs
 from dimfree.interop.scaler import PrivateStandardScaler
 from dimfree.ledger.chain import DEBIT, OUTCOME
-from dimfree.ledger.filter import Account
 from dimfree.ledger.spending import Charge
 from dimfree.options import Options
 
@@ -408,16 +405,6 @@ def test_something_else_is_no_ledger(X: np.ndarray) -> None:
             release_mean(X, ledger=other, **ASKED)
 
 
-@pytest.mark.parametrize(("asked", "total", "least"), [((0.5, 1e-7), (3, 1e-5), 7), ((0.25, 1e-8), (3, 1e-5), 13)])
-def test_small_releases_compose_beyond_their_sum(asked, total, least) -> None:
-    budget = Budget(*asked)
-    charge = Charge(budget, (Costs(budget, ADD, (), (calibrate_bounded(budget),)),))
-    account, times = Account(Budget(*total)), 0
-    while (debit := account.decide(charge)) is not None and times < 200:
-        account, times = account.after(debit), times + 1
-    assert times >= least
-
-
 def test_errors_of_the_file_name_it_and_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no database at all, but long enough to have a header " * 3)
     other = sqlite3.connect(tmp_path / "other.db")
@@ -465,14 +452,3 @@ def test_trouble_with_the_outcome_never_loses_a_release_that_is_paid_for(path: P
     with pytest.warns(RuntimeWarning, match="not noted") as told:
         ledger.debit(1.0, 1e-6).noted(refused=False)
     assert "secret" not in str(told[0].message)
-
-
-def test_an_outcome_that_cannot_be_noted_is_a_warning(path: Path, monkeypatch) -> None:
-    ledger = Ledger(path, dataset="d", timeout=0.05, **TOTAL)
-    charged = ledger.debit(1.0, 1e-6)
-    holder = sqlite3.connect(path, isolation_level=None)
-    holder.execute("BEGIN EXCLUSIVE")
-    with pytest.warns(RuntimeWarning, match="not noted"):
-        charged.noted(refused=False)
-    holder.close()
-    assert ledger.account().debits == 1

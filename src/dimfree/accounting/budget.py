@@ -135,15 +135,18 @@ def weak_guarantee(epsilon: float, delta: float, records: float | None = None) -
 
     By public numbers. `records`: a public or released number of records; None where it is private.
     """
-    return [found for found in (_large_epsilon(epsilon), large_delta(delta, records)) if found]
+    large_epsilon = (
+        f"epsilon = {epsilon:g} gives little protection: a guess whether one person is in the data may be right more "
+        f"than 99.99% of the time. Choose epsilon of about 1, at most {LARGE_EPSILON:g}."
+    )
+    found = large_epsilon if epsilon > LARGE_EPSILON else None, large_delta(delta, records)
+    return [sentence for sentence in found if sentence]
 
 
 def large_delta(delta: float, records: float | None = None) -> str | None:
     """A sentence if delta is not far below 1 / records; None: below 1 / FEW_RECORDS."""
     if records is None:
-        if delta <= LARGE_EXPECTED_ROWS / FEW_RECORDS:
-            return None
-        return _LARGE_DELTA.format(delta=delta, what="")
+        return _LARGE_DELTA.format(delta=delta, what="") if delta > LARGE_EXPECTED_ROWS / FEW_RECORDS else None
     rows = delta * max(records, 1.0)
     if rows < LARGE_EXPECTED_ROWS:
         return None
@@ -151,15 +154,6 @@ def large_delta(delta: float, records: float | None = None) -> str | None:
         f"delta = {delta:g} is large for about {max(records, 1.0):.3g} records: publishing each record in full with "
         f"that probability, {rows:.2g} records on average, would keep the same guarantee. Choose delta far "
         "below 1 / records."
-    )
-
-
-def _large_epsilon(epsilon: float) -> str | None:
-    if epsilon <= LARGE_EPSILON:
-        return None
-    return (
-        f"epsilon = {epsilon:g} gives little protection: a guess whether one person is in the data may be right more "
-        f"than 99.99% of the time. Choose epsilon of about 1, at most {LARGE_EPSILON:g}."
     )
 
 

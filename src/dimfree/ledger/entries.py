@@ -35,14 +35,8 @@ class Terms:
     unit_column: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "rule": RULE,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
-            "neighbours": self.neighbours.value,
-            "unit": self.unit,
-            "unit_column": self.unit_column,
-        }
+        total = {"rule": RULE, "epsilon": self.budget.epsilon, "delta": self.budget.delta}
+        return {**total, "neighbours": self.neighbours.value, "unit": self.unit, "unit_column": self.unit_column}
 
     @classmethod
     def of_entry(cls, entry: Entry) -> "Terms":

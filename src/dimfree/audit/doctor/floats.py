@@ -34,13 +34,7 @@ def check_floats() -> Iterator[Finding]:
     for check, holds, good, bad, remedy in (
         ("rounding", rounds_to_nearest, "to nearest, ties to even", "not to nearest", _FASTMATH),
         ("subnormal numbers", keeps_subnormals, "kept, as operands and as results", "flushed to zero", _FASTMATH),
-        (
-            "extended precision",
-            rounds_once,
-            "none: each operation is rounded once",
-            "rounded twice, or fused",
-            _PLATFORM,
-        ),
+        ("extended precision", rounds_once, "none: operations round once", "rounded twice, or fused", _PLATFORM),
         ("matrix products", adds_plainly, "exact on integers below 2^53", "wrong on integers below 2^53", _PLATFORM),
     ):
         fine = _holds_everywhere(holds)
