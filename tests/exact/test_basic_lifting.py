@@ -12,7 +12,7 @@ from exact.worlds import LINE, WORLDS, as_counts, removals, replacements, square
 
 from dimfree.accounting.lifting import after_lifting, before_lifting
 from dimfree.kernel.rows.grid import RADIUS
-from dimfree.paper import basic
+from dimfree.paper import averaging as basic
 
 MOST = 5
 BUDGETS = [(0.1, 0.0), (0.1, 1e-3), (0.5, 1e-3), (1.0, 0.0), (1.0, 1e-3)]

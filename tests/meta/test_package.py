@@ -14,7 +14,7 @@ from tools import release_check, sbom
 import dimfree
 from dimfree.ledger.entries import RULE
 from dimfree.ledger.store import FORMAT as LEDGER
-from dimfree.paper.profile_result import FORMAT as PROFILE
+from dimfree.paper.profiling import FORMAT as PROFILE
 from dimfree.results.grouped import FORMAT as MEANS
 from dimfree.results.release import FORMAT as RELEASE
 

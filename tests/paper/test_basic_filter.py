@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dimfree.paper import basic
+from dimfree.paper import averaging as basic
 
 
 class EveryCoin:

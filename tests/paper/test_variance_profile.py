@@ -15,10 +15,9 @@ from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.noise import SeededNoise, SystemNoise
-from dimfree.paper.group_means import noisy_group_means
+from dimfree.paper.grouping import noisy_group_means
 from dimfree.paper.kernel import excess, log_counts
-from dimfree.paper.profile_result import VarianceProfile
-from dimfree.paper.profiling import INCOMPLETE, NO_SCALE, TOO_FEW, variance_profile
+from dimfree.paper.profiling import INCOMPLETE, NO_SCALE, TOO_FEW, VarianceProfile, variance_profile
 from dimfree.programs.choose.constants import GROUP
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dimfree.paper.histogram import heaviest_cell as heaviest_cell
     from dimfree.paper.histogram import stable_histogram as stable_histogram
     from dimfree.paper.known_covariance import algorithm1 as algorithm1
-    from dimfree.paper.profile_result import VarianceProfile as VarianceProfile
+    from dimfree.paper.profiling import VarianceProfile as VarianceProfile
     from dimfree.paper.profiling import variance_profile as variance_profile
     from dimfree.paper.unknown_covariance import algorithm2 as algorithm2
     from dimfree.paper.variance_votes import coordinate_variances as coordinate_variances
@@ -33,7 +33,7 @@ _MODULES = {
     "top_variances": "variance_votes",
     "variance_profile": "profiling",
     "variance_sum": "variance_votes",
-    "VarianceProfile": "profile_result",
+    "VarianceProfile": "profiling",
 }
 
 __all__ = sorted(_MODULES)

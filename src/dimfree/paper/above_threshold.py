@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dimfree._validate import check_between, check_count, check_finite, check_integers, check_probability
 from dimfree.accounting.losses import Approximate
 from dimfree.noise import Noise, check_noise
-from dimfree.paper.charged import Charged
+from dimfree.paper.noisy import Charged
 
 
 def sparse_scale(most: int, epsilon: float, delta: float) -> float:

@@ -23,11 +23,14 @@ from dimfree.kernel.parameters import check_classes
 from dimfree.kernel.rows.grid import RADIUS, are_on_grid, to_steps
 from dimfree.kernel.statistics.weighted_mean import mean_event
 from dimfree.noise import Noise
-from dimfree.paper import basic
 from dimfree.paper.friend_counts import all_counts
 from dimfree.paper.noisy import noisy_mean, noisy_total, total_event
 from dimfree.programs.choose.constants import PAPER_BOUND_SHARE
 from dimfree.shapes import Shape
+
+COUNT_SENSITIVITY = 1.0  # of the number kept, on friendly neighbors
+MEAN_SENSITIVITY = 2.0  # times radius / kept: friendly records lie within twice the radius
+SMALLEST_TOTAL = 2.0  # at or below it the release is refused: then C, C' > 0 is not certain
 
 
 @dataclass(frozen=True)
@@ -56,17 +59,17 @@ def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noi
     """Alg 1 for one block; None is ⊥: too few records are friends at this radius."""
     branch = calibrate_filtered(budget)
     bound_mu = math.sqrt(PAPER_BOUND_SHARE) * branch.mu
-    asked = basic.COUNT_SENSITIVITY, bound_mu, "number kept"
+    asked = COUNT_SENSITIVITY, bound_mu, "number kept"
     counted = total_event(*asked)
     _check_fits(budget, branch, counted)
     values = _on_grid(records, chosen, block)
-    kept = basic.keep(all_counts(values, int(chosen.sum()) - len(values)), noise)  # l.1–3
+    kept = keep(all_counts(values, int(chosen.sum()) - len(values)), noise)  # l.1–3
     total = noisy_total(Fraction(int(kept.sum())), *asked, noise=noise)  # l.4
     lowest = total.value - (bound_distance(branch) * counted.stddev + 1) * counted.step
-    if lowest <= basic.SMALLEST_TOTAL:  # l.5
+    if lowest <= SMALLEST_TOTAL:  # l.5
         return None
     width, step = values.shape[1], block.radius / RADIUS
-    sensitivity = basic.MEAN_SENSITIVITY / lowest * RADIUS
+    sensitivity = MEAN_SENSITIVITY / lowest * RADIUS
     event, bits = mean_event(sensitivity, remaining_mu(branch, bound_mu), width, step, "mean")
     _check_fits(budget, branch, counted, event)
     mean = noisy_mean(values, kept[: len(values)], event, bits, noise=noise)  # l.7
@@ -92,3 +95,10 @@ def _check_fits(budget: Budget, branch: Bounded, *events: Gaussian) -> None:
     costs = Costs(budget, Neighbours.ADD_REMOVE, (), (branch,), chosen=0, after=events, filtered=True)
     if not costs.delta() <= budget.delta:
         raise AccountingError("An average exceeds its share of the budget.")
+
+
+def keep(counts: NDArray[np.int64], noise: Noise) -> NDArray[np.int64]:
+    """BasicFilter: keep record j with probability clip(2·c_j/n - 1, 0, 1), by exact coins; 0/1 for every record."""
+    n = len(counts)
+    coins = noise.below(n, n) if n else np.zeros(0, dtype=np.int64)
+    return (coins < 2 * counts - n).astype(np.int64)

@@ -14,7 +14,7 @@ from dimfree._validate import check_between, check_probability
 from dimfree.accounting.losses import Approximate
 from dimfree.errors import InvalidParameter, raise_alone
 from dimfree.noise import Noise, check_noise
-from dimfree.paper.charged import Charged
+from dimfree.paper.noisy import Charged
 
 Cell = TypeVar("Cell", bound=Hashable)
 

@@ -29,11 +29,8 @@ from dimfree.kernel.session import check_noise
 from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
 from dimfree.noise import Noise
 from dimfree.paper.averaging import Average, Block, average
-from dimfree.paper.charged import Charged, Measured
-from dimfree.paper.group_means import GroupMeans, group_means_event, noisy_group_means
-from dimfree.paper.grouping import EMPTY, Layout, slots
-from dimfree.paper.laplace_count import laplace_count
-from dimfree.paper.noisy import noisy_count, noisy_search, search_event
+from dimfree.paper.grouping import EMPTY, GroupMeans, Layout, group_means_event, noisy_group_means, slots
+from dimfree.paper.noisy import Charged, Measured, laplace_count, noisy_count, noisy_search, search_event
 from dimfree.paper.variance_votes import (
     GroupVariances,
     coordinate_variances,

@@ -1,18 +1,38 @@
-"""Gaussian releases of the paper's algorithms: each has the noise of the event that is charged for it."""
+"""Counts, totals, means and searches of the paper's algorithms: each has the noise of the event that is charged.
+
+Proof: proofs/paper/kernel.md.
+"""
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS, Gaussian, charged_gaussian
+from dimfree.accounting.losses import Loss, Pure
 from dimfree.data.blocks import IntegerRows
 from dimfree.kernel.statistics.weighted_mean import rounded_mean
 from dimfree.noise import Noise
-from dimfree.paper.charged import Measured
+
+Value = TypeVar("Value")
+Cost = TypeVar("Cost", bound=Gaussian | Loss)
+
+
+@dataclass(frozen=True)
+class Charged(Generic[Value, Cost]):
+    """A released value and its cost."""
+
+    value: Value
+    event: Cost
+
+
+class Measured(Charged[Value, Gaussian]):
+    """A released value whose cost is a Gaussian."""
 
 
 def noisy_count(count: int, event: Gaussian, *, noise: Noise) -> Measured[float]:
@@ -61,3 +81,14 @@ def noisy_search(
         positive = excess(float(grid[middle])) + int(noise.gaussian(event.stddev, 1)[0]) >= 0
         low, high = (low, middle) if positive else (middle, high)
     return Measured(float(grid[high]), event)
+
+
+def laplace_count(count: int, epsilon: float, *, noise: Noise) -> Charged[int, Pure]:
+    """Add/remove: n̂ with (epsilon, 0); one record moves the count by one."""
+    drawn = int(noise.laplace(1 / epsilon * (1 + 1e-15), 1)[0])
+    return Charged(count + drawn, Pure("number of records", epsilon))
+
+
+def laplace_stddev(epsilon: float) -> float:
+    """Of the noise, rounded up."""
+    return math.sqrt(2) / epsilon

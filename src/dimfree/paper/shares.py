@@ -11,7 +11,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.paper.above_threshold import sparse_scale
 from dimfree.paper.grouping import full_groups
 from dimfree.paper.histogram import publishing_threshold
-from dimfree.paper.laplace_count import laplace_stddev
+from dimfree.paper.noisy import laplace_stddev
 from dimfree.paper.variance_votes import repeated_share
 from dimfree.programs.choose.constants import ENOUGH_PAIRS, FEWEST_PAIRS, PAPER_COUNT_SHARE, TOP_MARGIN, VALID_VOTES
 

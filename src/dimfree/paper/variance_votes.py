@@ -21,9 +21,9 @@ from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter
 from dimfree.noise import Noise
 from dimfree.paper.above_threshold import sparse_vector
-from dimfree.paper.charged import Charged
 from dimfree.paper.grouping import EMPTY, Layout
 from dimfree.paper.histogram import heaviest_cell
+from dimfree.paper.noisy import Charged
 
 ZERO = -1024  # the bucket {0} has a key of its own; 4^ZERO is 0.0 in floats
 LARGEST = 511  # the bucket of everything from 4^511 on, overflow included
@@ -67,18 +67,13 @@ def group_variances(records: Records, layout: Layout) -> GroupVariances:
         If layout is no table of row numbers.
     """
     check_kind("records", records, Records)
-    groups, size = _checked(layout).shape
+    if not isinstance(layout, np.ndarray) or layout.dtype.kind != "i" or layout.ndim != 2:  # no row number is looked at
+        raise InvalidParameter("Expected layout to be a table of whole numbers, the rows of records.")
+    groups, size = layout.shape
     step = max(1, _ENTRIES // max(1, size * records.dimension))
     parts = [_complete_variances(records, layout[start : start + step]) for start in range(0, groups, step)]
     values = np.concatenate(parts) if parts else np.zeros((0, records.dimension))
     return GroupVariances(values, groups)
-
-
-def _checked(layout: Layout) -> Layout:
-    """By its type alone: which rows there are is private, and a slot of a row that is not there is empty."""
-    if not isinstance(layout, np.ndarray) or layout.dtype.kind != "i" or layout.ndim != 2:
-        raise InvalidParameter("Expected layout to be a table of whole numbers, the rows of records.")
-    return layout
 
 
 def _complete_variances(records: Records, layout: Layout) -> Floats:

@@ -408,7 +408,7 @@ COVERED = 8.0
 # [share of the largest estimate] Stands for a variance of zero, which has no fourth root.
 ZERO_VARIANCE = 4.0**-10
 
-# --- The variance profile (paper/profiling.py, profile_result.py) -----------------------------------------------------
+# --- The variance profile (paper/profiling.py) -----------------------------------------------------------------------
 
 # [records] Of a group: four pairs scatter an estimate by about half a bucket.
 GROUP = 8
