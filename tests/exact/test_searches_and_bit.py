@@ -15,7 +15,7 @@ from dimfree.accounting import ladder, precision
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.profile import after_gaussians
 from dimfree.kernel import counts
-from dimfree.programs.learn import crossing
+from dimfree.programs.learn import scale as crossing
 from dimfree.programs.unknown import search_parts
 
 EPSILON, DELTA = 4.0, 0.05

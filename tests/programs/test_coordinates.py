@@ -17,7 +17,7 @@ from dimfree.data import read
 from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.noise import SeededNoise
-from dimfree.programs.learn import forecasts
+from dimfree.programs.choose import constants
 from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL
 from dimfree.programs.run import NO_SCALE, TOO_FEW
 
@@ -159,12 +159,12 @@ def test_a_stream_gives_the_same_bits(tmp_path, monkeypatch, name):
 
 @pytest.mark.parametrize("name", ["walk", "spiked", "both"])
 def test_where_some_are_looked_at_every_source_looks_at_the_same(monkeypatch, name):
-    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", COUNT / 2)
+    monkeypatch.setattr(constants, "FORECAST_RECORDS", COUNT / 2)
     rows = world(name)
     expected = text(rows)
     assert text(Records(RecordedStream(rows, 97), None)) == expected
     assert text(sparse.csr_array(rows)) == expected
-    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", math.inf)
+    monkeypatch.setattr(constants, "FORECAST_RECORDS", math.inf)
     assert text(rows) != expected
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dimfree.noise import SeededNoise
-from dimfree.programs.learn.crossing import Crossing, answers, crossing, geometric_grid
+from dimfree.programs.learn.scale import Crossing, answers, crossing, geometric_grid
 
 COUNT = 300.0
 STEPS = 2**20

@@ -11,6 +11,7 @@ from scipy import fft
 from sessions import standing_view
 
 from dimfree.accounting.budget import Neighbours
+from dimfree.programs.choose import constants
 from dimfree.programs.choose.constants import SCALAR_SHARE
 from dimfree.programs.learn import forecasts
 from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, View
@@ -166,7 +167,7 @@ def test_the_rule(numbers, chosen):
 @both
 def test_of_many_records_some_are_looked_at(monkeypatch, relation):
     """The rate is public; a coin is tossed for every record."""
-    monkeypatch.setattr(forecasts, "FORECAST_RECORDS", COUNT / 3)
+    monkeypatch.setattr(constants, "FORECAST_RECORDS", COUNT / 3)
     rows, noise = world("walk", 40), RecordingNoise()
     look = look_at(rows, relation=relation, noise=noise)
     assert look.rate == pytest.approx(1 / 3)
@@ -177,7 +178,7 @@ def test_of_many_records_some_are_looked_at(monkeypatch, relation):
 
 @pytest.mark.parametrize("most", [1, 39])
 def test_nothing_is_asked_about_directions_where_they_are_too_many(monkeypatch, most):
-    monkeypatch.setattr(forecasts, "MOST_COLUMNS", most)
+    monkeypatch.setattr(constants, "MOST_COLUMNS", most)
     look = look_at(world("oblique", 40))
     _, gain = look.one_direction(state_of(look, 1.0), 1.0)
     assert gain == 0.0

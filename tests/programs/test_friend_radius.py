@@ -72,20 +72,6 @@ def test_tolerated_losers_is_the_largest(allowed, failure):
     assert poisson.sf(allowed, 1.01 * found) > failure
 
 
-@every_spectrum
-def test_the_best_ratio_beats_its_rivals(spectrum):
-    radii = friend_radii(spectrum)
-    best, weight = radii.best_ratio(0.97)
-
-    def mean_weight(reach):
-        return np.clip(2 * 0.97 * (radii.squared <= reach**2).mean(axis=1) - 1, 0, 1).mean()
-
-    assert weight == pytest.approx(mean_weight(best), abs=0.03)
-    for factor in (0.7, 0.85, 0.95, 1.05, 1.2, 1.5):
-        if rival := mean_weight(factor * best):
-            assert 1 / mean_weight(best) <= 1.02 * factor / rival
-
-
 def test_the_typical_radius_is_a_quantile():
     radii = friend_radii(SPECTRA["steep"])
     assert (radii.squared <= radii.typical(0.8) ** 2).mean() == pytest.approx(0.8, abs=1e-3)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dimfree.programs.learn import mixture
-from dimfree.programs.learn.mixture import posterior
+from dimfree.programs.learn import shrinkage
+from dimfree.programs.learn.shrinkage import posterior
 
 
 def plain(density, start, steps, pseudo):
@@ -23,7 +23,7 @@ def test_the_same_bits_wherever_blocks_end(rows, atoms, pseudo, rng, monkeypatch
     density, start = np.exp(-30 * rng.random((rows, atoms))), np.full(atoms, 1 / atoms)
     expected = plain(density, start, 12, pseudo)
     for block in (1, 7 * atoms, 2**16):
-        monkeypatch.setattr(mixture, "_BLOCK", block)
+        monkeypatch.setattr(shrinkage, "_BLOCK", block)
         assert np.array_equal(posterior(density, start, 12, pseudo), expected)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dimfree.kernel.statistics.scores import phi
+from dimfree.programs.choose import constants
 from dimfree.programs.learn import spreads
 from dimfree.programs.learn.shrinkage import mean_score
 from dimfree.programs.learn.spreads import VarianceRelease, expected_score, learned_shape
@@ -103,7 +104,7 @@ def test_any_released_scores_have_a_shape(scores, unit):
 def test_many_columns_are_told_block_by_block(rng, monkeypatch):
     look = look_at(np.geomspace(1e-3, 10, 50), rng)
     whole = of(look)
-    monkeypatch.setattr(spreads, "SPREAD_BLOCK", 7)
+    monkeypatch.setattr(constants, "SPREAD_BLOCK", 7)
     assert of(look).log_above == pytest.approx(whole.log_above, rel=1e-12)
 
 

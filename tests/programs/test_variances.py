@@ -11,11 +11,10 @@ from run_states import after_core, purposes_of, spent
 from dimfree.accounting.budget import Neighbours
 from dimfree.kernel import Cosine, LearnedAxes
 from dimfree.noise import SeededNoise
+from dimfree.programs.choose import constants
 from dimfree.programs.choose.constants import COUNTED_PRECISION, RECENTRE_SHARES, RECENTRE_STAGES
-from dimfree.programs.learn import rounds
-from dimfree.programs.learn.plan_stages import plan_stages
-from dimfree.programs.learn.rounds import centre_error, first_round, last_round, learn, recentre
-from dimfree.programs.learn.stages import last_stages, run_stages
+from dimfree.programs.learn.coordinates import centre_error, first_round, last_round, learn, recentre
+from dimfree.programs.learn.stages import last_stages, plan_stages, run_stages
 from dimfree.programs.learn.state import in_coordinates
 from dimfree.programs.learn.variances import learn_variances, measure_own, uncertainty
 
@@ -112,7 +111,7 @@ def test_the_variances_are_learned(rows):
 
 @pytest.mark.parametrize(("threshold", "looks"), [(math.inf, 1), (-1.0, 2)])
 def test_a_second_look_is_taken_only_where_the_first_was_unsure(rows, monkeypatch, threshold, looks):
-    monkeypatch.setattr(rounds, "LOSS", threshold)
+    monkeypatch.setattr(constants, "LOSS", threshold)
     assert purposes_of(learn(after_core(rows, 0.2))).count("variances") == looks
 
 
@@ -168,7 +167,7 @@ def test_recentring_leaves_noise_that_is_the_same_in_all_coordinates(rows, total
 def test_where_noise_is_small_or_the_centre_near_no_pass_is_spent_on_a_better_one(
     rows, monkeypatch, small, off, stages
 ):
-    monkeypatch.setattr(rounds, "SMALL_NOISE", small)
+    monkeypatch.setattr(constants, "SMALL_NOISE", small)
     purposes = purposes_of(learn(after_core(rows, 0.2, off=off)))
     assert ("stage 1" in purposes[: purposes.index("variances")]) == stages
 

@@ -19,14 +19,7 @@ from dimfree.options import Options
 from dimfree.paper.grouping import full_groups
 from dimfree.paper.kernel import PaperTable
 from dimfree.paper.noisy import queries
-from dimfree.programs.choose.constants import (
-    COARSEST_PROFILE,
-    COMPLETE_GROUPS,
-    EASY,
-    GROUP,
-    PROFILE_COUNT_SHARE,
-    PROFILE_SEARCH_SHARE,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.request import Request, open_records
 
 FORMAT = 1  # raise it whenever an older reader would misunderstand the file
@@ -116,7 +109,7 @@ class VarianceProfile:
     def easy(self) -> bool:
         """Whether learning the log2(d) largest variances is almost as good as knowing all of them."""
         few = math.ceil(math.log2(self.dimension)) if self.dimension > 1 else 1
-        return self.cost_after_learning(few) <= EASY * self.shaped_cost
+        return self.cost_after_learning(few) <= c.EASY * self.shaped_cost
 
     def _spherical(self, dimension: float, skipped: float) -> float:
         """sqrt(dimension·Σσ²) without the `skipped` largest coordinates."""
@@ -178,11 +171,11 @@ class _Plan:
     @classmethod
     def of(cls, table: PaperTable) -> "_Plan":
         mu, dimension = table.mu, table.dimension
-        counted = PROFILE_COUNT_SHARE if table.relation is Neighbours.ADD_REMOVE else 0.0
+        counted = c.PROFILE_COUNT_SHARE if table.relation is Neighbours.ADD_REMOVE else 0.0
         return cls(
             count_mu=math.sqrt(counted) * mu,
-            search_mu=math.sqrt(PROFILE_SEARCH_SHARE) * mu,
-            means_mu=math.sqrt(1 - counted - PROFILE_SEARCH_SHARE) * mu,
+            search_mu=math.sqrt(c.PROFILE_SEARCH_SHARE) * mu,
+            means_mu=math.sqrt(1 - counted - c.PROFILE_SEARCH_SHARE) * mu,
             thresholds=math.ceil(math.log2(dimension)) + 3,
         )
 
@@ -193,7 +186,7 @@ class _Plan:
 
     def suffices(self, dimension: int, groups: int) -> bool:
         search = math.sqrt(queries(len(EDGES) - 1)) / self.search_mu
-        return 10 * search <= groups and self.log_stddev(dimension, groups) <= COARSEST_PROFILE
+        return 10 * search <= groups and self.log_stddev(dimension, groups) <= c.COARSEST_PROFILE
 
 
 def variance_profile(
@@ -256,13 +249,13 @@ def _profile(table: PaperTable, plan: _Plan) -> dict[str, Any]:
     count = _group_count(table, plan)
     if not plan.suffices(table.dimension, count):
         return {"refusal": TOO_FEW}
-    groups = table.groups(count, GROUP)  # M1
+    groups = table.groups(count, c.GROUP)  # M1
     total = groups.search_total(EDGES, plan.search_mu).value  # M5': the median over groups, as the next power of four
     if not EDGES[1] < total < EDGES[-1]:
         return {"refusal": NO_SCALE}
     edges = total * np.ldexp(1.0, -2 * np.arange(plan.thresholds))
     found = groups.mean_log_counts(edges, plan.means_mu).value  # M2
-    if found.groups < COMPLETE_GROUPS * count:
+    if found.groups < c.COMPLETE_GROUPS * count:
         return {"refusal": INCOMPLETE}
     # halfway between the smallest growing sequence above the means and the largest one below
     rising, falling = np.maximum.accumulate(found.means), np.minimum.accumulate(found.means[::-1])[::-1]
@@ -278,6 +271,6 @@ def _profile(table: PaperTable, plan: _Plan) -> dict[str, Any]:
 def _group_count(table: PaperTable, plan: _Plan) -> int:
     """The public number of groups. Add-remove: somewhat fewer than n̂ allows, so that few slots stay empty."""
     if table.relation is Neighbours.REPLACE_ONE:
-        return full_groups(table.public_count, GROUP)
+        return full_groups(table.public_count, c.GROUP)
     stddev = 1 / plan.count_mu
-    return full_groups(table.gaussian_count(stddev).value - 2 * stddev, GROUP)
+    return full_groups(table.gaussian_count(stddev).value - 2 * stddev, c.GROUP)

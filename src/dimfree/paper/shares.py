@@ -13,7 +13,7 @@ from dimfree.paper.grouping import full_groups
 from dimfree.paper.histogram import publishing_threshold
 from dimfree.paper.noisy import laplace_stddev
 from dimfree.paper.variance_votes import repeated_share
-from dimfree.programs.choose.constants import ENOUGH_PAIRS, FEWEST_PAIRS, PAPER_COUNT_SHARE, TOP_MARGIN, VALID_VOTES
+from dimfree.programs.choose import constants as c
 
 _ROUNDING = 1e-9
 LARGEST_LIFTED = 20.0  # no filtered release costs more than this, however large its epsilon (P1)
@@ -53,8 +53,8 @@ def paper_shares(budget: Budget, relation: Neighbours) -> Shares:
     if relation is Neighbours.REPLACE_ONE:
         return whole
     epsilon = whole.half.epsilon
-    half = Budget((1 - PAPER_COUNT_SHARE) * epsilon * (1 - _ROUNDING), whole.half.delta)
-    return Shares(PAPER_COUNT_SHARE * epsilon, half, relation)
+    half = Budget((1 - c.PAPER_COUNT_SHARE) * epsilon * (1 - _ROUNDING), whole.half.delta)
+    return Shares(c.PAPER_COUNT_SHARE * epsilon, half, relation)
 
 
 def whole_half(budget: Budget, relation: Neighbours) -> Shares:
@@ -81,7 +81,7 @@ def choose_steps(records: float, dimension: int, shares: Shares, failure: float)
     `records` is what the first half surely has. The printed k hides a constant: a k whose steps would almost surely
     end in ⊥ is lowered. Groups are as large as the votes allow, up to where the estimates are valid.
     """
-    least = max(1, math.ceil(FEWEST_PAIRS * math.log(16 * dimension)))
+    least = max(1, math.ceil(c.FEWEST_PAIRS * math.log(16 * dimension)))
     groups = full_groups(records, 2 * least)
     if groups < votes_needed(0, dimension, shares, failure):
         return None
@@ -90,7 +90,7 @@ def choose_steps(records: float, dimension: int, shares: Shares, failure: float)
         middle = (low + high + 1) // 2
         fits = groups >= votes_needed(middle, dimension, shares, failure)
         low, high = (middle, high) if fits else (low, middle - 1)
-    most = max(least, math.ceil(ENOUGH_PAIRS * math.log(3 * dimension)))
+    most = max(least, math.ceil(c.ENOUGH_PAIRS * math.log(3 * dimension)))
     largest = int(records // (2 * math.ceil(votes_needed(low, dimension, shares, failure))))
     pairs = min(max(largest, least), most)
     return Steps(low, pairs, full_groups(records, 2 * pairs))
@@ -113,8 +113,8 @@ def votes_needed(top: int, dimension: int, shares: Shares, failure: float) -> fl
         return _histogram_votes(step.epsilon, step.delta, failure)
     each = repeated_share(top, step.epsilon, step.delta)
     noise = 3 * sparse_scale(top, step.epsilon, step.delta) * math.log(2 * dimension / failure)
-    return max(noise / TOP_MARGIN, _histogram_votes(*each, failure / top))
+    return max(noise / c.TOP_MARGIN, _histogram_votes(*each, failure / top))
 
 
 def _histogram_votes(epsilon: float, delta: float, failure: float) -> float:
-    return VALID_VOTES * (publishing_threshold(epsilon, delta) + 2 / epsilon * math.log(1 / failure))
+    return c.VALID_VOTES * (publishing_threshold(epsilon, delta) + 2 / epsilon * math.log(1 / failure))

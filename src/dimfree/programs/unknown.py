@@ -15,14 +15,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Tested
 from dimfree.kernel import Session, View, admissible, core_sensitivity
-from dimfree.programs.choose.constants import (
-    BUDGET_MARGIN,
-    CORE_ALONE_SHARE,
-    CORE_POWER,
-    CORE_SHARES,
-    FULL_SHARE_RULE,
-    RECOUNT_SHARE,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.core import (
     N_LOW,
     Size,
@@ -35,11 +28,10 @@ from dimfree.programs.choose.core import (
 from dimfree.programs.choose.ring import few_for_columns, plan_core
 from dimfree.programs.choose.sample import early_rate
 from dimfree.programs.columns.run import release_by_columns, untested_branch
-from dimfree.programs.learn.coordinates import learn_coordinates
+from dimfree.programs.learn.coordinates import learn, learn_coordinates
 from dimfree.programs.learn.forecasts import OWN
 from dimfree.programs.learn.restore import restored
 from dimfree.programs.learn.ring import RingSetting, RingShape, learn_by_ring, state_after_core
-from dimfree.programs.learn.rounds import learn
 from dimfree.programs.learn.scale import (
     LearnedRadius,
     learn_radius,
@@ -166,7 +158,7 @@ def chosen_again(run: Run, choice: StableChoice, size: Size) -> StableChoice:
 
 def search_parts(branch: Tested, relation: Neighbours) -> tuple[float, float]:
     """mu of the second count, which a public number of records does not need, and of the searches for λ."""
-    share = RECOUNT_SHARE if relation is Neighbours.ADD_REMOVE else 0.0
+    share = c.RECOUNT_SHARE if relation is Neighbours.ADD_REMOVE else 0.0
     return math.sqrt(share) * branch.search_mu, math.sqrt(1 - share) * branch.search_mu * (1 - 1e-12)
 
 
@@ -183,9 +175,9 @@ def choose_core(run: Run, calibration: Calibration, size: Size) -> StableChoice 
 
 
 def _most_precise(run: Run, branches: Sequence[Tested], size: Size) -> StableChoice | None:
-    choices = [c for branch in branches if (c := _by_rule(branch, size, run.failure, run.model.outliers))]
+    choices = [each for branch in branches if (each := _by_rule(branch, size, run.failure, run.model.outliers))]
     promising = with_enough_records(choices, size, run.failure)
-    return min(promising, key=lambda c: c.sensitivity**CORE_POWER / c.branch.mu, default=None)
+    return min(promising, key=lambda each: each.sensitivity**c.CORE_POWER / each.branch.mu, default=None)
 
 
 def _by_rule(branch: Tested, size: Size, failure: float, outliers: float) -> StableChoice | None:
@@ -211,11 +203,11 @@ def _ruled(branch: Tested, floor: int | None, count: int, outliers: float) -> St
     relation = Neighbours.REPLACE_ONE if floor is None else Neighbours.ADD_REMOVE
     if count < 1:
         return None
-    steps, honest = branch.ladder.length, FULL_SHARE_RULE - outliers
+    steps, honest = branch.ladder.length, c.FULL_SHARE_RULE - outliers
     tested = count if floor is None else count + steps  # so many records should pass
     wanted = honest - steps / count if floor is None else honest * tested / (tested + steps)
     share = Fraction(math.floor(1000 * wanted), 1000)
-    budget = steps + math.ceil(outliers * tested) + BUDGET_MARGIN
+    budget = steps + math.ceil(outliers * tested) + c.BUDGET_MARGIN
     if not admissible(count, share, budget, relation):
         return None
     moves = core_sensitivity(count, share, budget, relation)
@@ -225,6 +217,6 @@ def _ruled(branch: Tested, floor: int | None, count: int, outliers: float) -> St
 def core_share(choice: StableChoice, size: Size, learned: LearnedRadius, dimension: int) -> float:
     """Of the precision, for the core: enough to bring the centre's squared error to half of tr Σ; or nearly all."""
     if core_alone(size.count, choice.branch.mu, size.relation, dimension):
-        return CORE_ALONE_SHARE
+        return c.CORE_ALONE_SHARE
     needed = 2 * dimension * (choice.sensitivity * learned.radius) ** 2 / (choice.branch.mu**2 * learned.trace)
-    return float(np.clip(needed, *CORE_SHARES))
+    return float(np.clip(needed, *c.CORE_SHARES))

@@ -7,7 +7,7 @@ from dimfree.data.records import open_records
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.score_lengths import _LARGEST_BLUR, blur
 from dimfree.kernel.statistics.scores import Scoring, lengths_of, phi
-from dimfree.programs.learn.crossing import geometric_grid
+from dimfree.programs.learn.scale import geometric_grid
 from dimfree.shapes import Isotropic
 
 GRID = geometric_grid(1e-3, 1e5, 1.35)

@@ -36,10 +36,6 @@ HEAVY_SHARE = 0.87
 FULL_SHARES = tuple(Fraction(k, THOUSANDTHS) for k in range(560, 996, 15))
 # [records] Candidates for how many honest records may lack friends by chance.
 EXTRA_LOSERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-# [share of P] Candidates for the noisy lower bound of the soft core's total weight.
-BOUND_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
-# [share of P] The same share where the number of records is not known before.
-DEFAULT_BOUND_SHARE = 0.3
 # [standard deviations] Buffers hold the number of records plus this many deviations, so that they rarely grow.
 CAPACITY_DEVIATIONS = 7.0
 # [records; records per ladder step] The core's sample: enough for the test, and for a good centre (bench core_sample).
@@ -420,22 +416,3 @@ COMPLETE_GROUPS = 0.5
 COARSEST_PROFILE = 1.0
 # [factor] An instance is easy if learning a few variances comes within this factor of knowing all.
 EASY = 2.0
-
-# --- Simulations of plan (planning/thinned.py, thinned_table.py, known_noise.py) --------------------------------------
-
-# [runs: least, most; columns] Simulated runs of the unknown shape: as many as give so many columns.
-FEWEST_RUNS, MOST_RUNS, SIMULATED_COLUMNS = 3, 16, 8_000
-# [share] Runs end when the standard error of their mean square is below this share of it.
-RUNS_CERTAINTY = 0.05
-# [searches] Simulated searches of λ, from which the runs take theirs at even steps.
-SIMULATED_SEARCHES = 40
-# [records] At most so many have their distances searched: 130 000 pairs tell λ better than a search does.
-SEARCHED_RECORDS = 512
-# [entries; least records] Of a simulated table.
-TABLE_ENTRIES, LEAST_ROWS = 2**17, 96
-# [quantiles] Of a record's length; at most so many records are simulated.
-LENGTH_QUANTILES = 2048
-# [looks] Simulated looks at the lengths of Gaussian records.
-SIMULATED_LOOKS = 8
-# [records: most, least; entries] Simulated records for what clipping does.
-CLIPPING_PROBES, LEAST_CLIPPING_PROBES, CLIPPING_ENTRIES = 1024, 64, 2**19

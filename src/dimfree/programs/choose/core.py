@@ -19,20 +19,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Tested
 from dimfree.kernel import admissible, core_sensitivity
-from dimfree.programs.choose.constants import (
-    CAPACITY_DEVIATIONS,
-    CORE_ALONE,
-    CORE_SAMPLE_LEAST,
-    CORE_SAMPLE_PER_STEP,
-    EXTRA_LOSERS,
-    FEW,
-    FULL_SHARES,
-    HEAVY_FACTOR,
-    HEAVY_SHARE,
-    LARGEST_FLOOR,
-    MOST_SENSITIVE_CORE,
-    POSSIBLE,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.friend_radius import FriendRadii, friend_radii, tolerated_losers
 
 N_LOW = 3  # n_low = n_0 + 3: the least size of the larger of two neighbours whose T* is 2 or more (P5')
@@ -48,12 +35,12 @@ class HonestModel:
 
     @classmethod
     def of(cls, spectrum: NDArray[np.float64], outliers: float, tails: str) -> "HonestModel":
-        return cls(friend_radii(spectrum), outliers, HEAVY_FACTOR if tails == "heavy" else 1.0)
+        return cls(friend_radii(spectrum), outliers, c.HEAVY_FACTOR if tails == "heavy" else 1.0)
 
     @classmethod
     def unknown(cls, outliers: float) -> "HonestModel":
         """No spectrum is assumed; radii are searched."""
-        return cls(FriendRadii.none(), outliers, HEAVY_FACTOR)
+        return cls(FriendRadii.none(), outliers, c.HEAVY_FACTOR)
 
 
 @dataclass(frozen=True)
@@ -121,8 +108,8 @@ class Size:
         """
         if self.stddev is None:
             return math.ceil(rate * self.count)
-        expected = rate * max(self.count + CAPACITY_DEVIATIONS * self.stddev, 1.0)
-        return math.ceil(expected + (CAPACITY_DEVIATIONS * math.sqrt(expected) if rate < 1 else 0.0)) + 1
+        expected = rate * max(self.count + c.CAPACITY_DEVIATIONS * self.stddev, 1.0)
+        return math.ceil(expected + (c.CAPACITY_DEVIATIONS * math.sqrt(expected) if rate < 1 else 0.0)) + 1
 
     def surely(self, failure: float) -> float:
         """What the number of records in the core's sample exceeds but for a share of `failure`. Public."""
@@ -133,7 +120,7 @@ class Size:
     @property
     def possibly(self) -> float:
         """A number of records in the core's sample that is not to be excluded. Public."""
-        return self.rate * (self.count + POSSIBLE * (self.stddev or 0.0))
+        return self.rate * (self.count + c.POSSIBLE * (self.stddev or 0.0))
 
     def bound(self, steps: int, failure: float) -> tuple[int | None, int]:
         """(n_0, n_low) of the core's sample: add/remove neighbours that both have T* >= 2 have n >= n_low (P5')."""
@@ -145,19 +132,19 @@ class Size:
 
 def are_few(count: float, mu: float, relation: Neighbours) -> bool:
     """Whether so many records are too few to learn variances or coordinates from, beside their mean. Public."""
-    return count * mu < (FEW if relation is Neighbours.ADD_REMOVE else 2 * FEW)
+    return count * mu < (c.FEW if relation is Neighbours.ADD_REMOVE else 2 * c.FEW)
 
 
 def core_alone(count: float, mu: float, relation: Neighbours, dimension: int) -> bool:
     """Whether stages after the core would not improve on its mean. Public."""
     moves = 1 if relation is Neighbours.ADD_REMOVE else 2
-    return count * mu < CORE_ALONE * moves * math.sqrt(dimension)
+    return count * mu < c.CORE_ALONE * moves * math.sqrt(dimension)
 
 
 def default_core_sample(calibration: Calibration) -> int:
     """Enough records for the shortest ladder, and for a good centre. Public."""
     shortest = min((branch.ladder.length for branch in calibration.tested), default=0)
-    return max(CORE_SAMPLE_LEAST, CORE_SAMPLE_PER_STEP * shortest)
+    return max(c.CORE_SAMPLE_LEAST, c.CORE_SAMPLE_PER_STEP * shortest)
 
 
 def core_sample_suffices(core_sample: int, calibration: Calibration, failure: float, outliers: float) -> bool:
@@ -188,12 +175,12 @@ def with_enough_records(choices: list[StableChoice], size: Size, failure: float)
 
 def of_use(choice: StableChoice | None) -> bool:
     """Whether a core exists, and moves little enough to be a centre for what follows."""
-    return choice is not None and choice.sensitivity <= MOST_SENSITIVE_CORE
+    return choice is not None and choice.sensitivity <= c.MOST_SENSITIVE_CORE
 
 
 def least_floor(steps: int, fits: Callable[[int], bool]) -> int | None:
     """N_K: the smallest n_0 that fits, above the steps of the ladder; None: none does (P14)."""
-    low, high = steps, LARGEST_FLOOR * steps
+    low, high = steps, c.LARGEST_FLOOR * steps
     if not fits(high):
         return None
     while high - low > 1:
@@ -253,9 +240,11 @@ def _searched(
         raise ReferenceError
     model = HonestModel(held, outliers, factor)
     choices = (
-        _stable_choice(branch, share, extra, counts, failure, model) for share in FULL_SHARES for extra in EXTRA_LOSERS
+        _stable_choice(branch, share, extra, counts, failure, model)
+        for share in c.FULL_SHARES
+        for extra in c.EXTRA_LOSERS
     )
-    return min((c for c in choices if c is not None), key=lambda choice: choice.noise, default=None)
+    return min((each for each in choices if each is not None), key=lambda choice: choice.noise, default=None)
 
 
 def _stable_choice(
@@ -265,7 +254,7 @@ def _stable_choice(
     if count < 1 or extra > count // 8 or not admissible(count, share, budget, counts.relation):
         return None
     needed = friends_needed(float(share), branch.ladder.length, count, counts.relation) / (1 - model.outliers)
-    if needed >= (HEAVY_SHARE if model.factor > 1 else 1):
+    if needed >= (c.HEAVY_SHARE if model.factor > 1 else 1):
         return None
     radius = model.factor * model.radii.radius(needed, tolerated_losers(extra, failure / 4), count)
     moves = core_sensitivity(count, share, budget, counts.relation)

@@ -13,14 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtrc
 
-from dimfree.programs.choose.constants import (
-    EXACT_DIRECTIONS,
-    FITTED_TAIL,
-    FRIEND_OTHERS,
-    FRIEND_PROBES,
-    LOSERS_USED,
-    TAIL_GROUPS,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.simulation import public_simulation
 
 _PROBES = 32  # seen to at a time: their distances stay near a core
@@ -45,9 +38,9 @@ class FriendRadii:
     def radius(self, friend_share: float, expected_losers: float, count: float) -> float:
         """The radius at which all but `expected_losers` of `count` records see `friend_share` of the others."""
         margin = 2 * math.sqrt(friend_share * (1 - friend_share) / count)  # error of the share, common to all
-        wanted = min(friend_share + margin, 1 - 0.5 / FRIEND_OTHERS)
-        rank = min(int(wanted * FRIEND_OTHERS), FRIEND_OTHERS - 1)
-        return math.sqrt(self.at_rank(rank).exceeded(LOSERS_USED * expected_losers / count))
+        wanted = min(friend_share + margin, 1 - 0.5 / c.FRIEND_OTHERS)
+        rank = min(int(wanted * c.FRIEND_OTHERS), c.FRIEND_OTHERS - 1)
+        return math.sqrt(self.at_rank(rank).exceeded(c.LOSERS_USED * expected_losers / count))
 
     def at_rank(self, rank: int) -> "_Ordered":
         """The squared distances of all probes to their others of this rank; kept, as few ranks are asked for."""
@@ -61,23 +54,6 @@ class FriendRadii:
             self._typical[share] = math.sqrt(float(np.quantile(self.squared, share)))
         return self._typical[share]
 
-    def best_ratio(self, honest_share: float) -> tuple[float, float]:
-        """The radius that minimises radius / mean soft weight, and that mean weight."""
-        best = (math.inf, 0.0)
-        for squared, seen in self._seen:
-            weight = float(np.clip(2 * (seen * honest_share) - 1, 0, 1).mean())
-            if weight > 0 and math.sqrt(squared) / weight < best[0] / (best[1] or 1):
-                best = (math.sqrt(squared), weight)
-        return best
-
-    @cached_property
-    def _seen(self) -> list[tuple[float, NDArray[np.float64]]]:
-        """(squared radius, the share of the others that each of some probes sees within it), for a list of radii."""
-        views = self.squared[::8]
-        radii = np.quantile(views, np.linspace(0.5, 1, 51))
-        within = np.array([np.searchsorted(view, radii, side="right") for view in views])
-        return [(float(squared), count / views.shape[1]) for squared, count in zip(radii, within.T, strict=True)]
-
 
 @dataclass(frozen=True, eq=False)
 class _Ordered:
@@ -87,15 +63,15 @@ class _Ordered:
 
     def exceeded(self, exceedance: float) -> float:
         """The value exceeded with the given probability; beyond the fitted share by the tail."""
-        if exceedance >= FITTED_TAIL:
+        if exceedance >= c.FITTED_TAIL:
             return self._from_above(exceedance)[1]
         start, scale = self._tail
-        return start + scale * math.log(FITTED_TAIL / max(exceedance, 1e-12))
+        return start + scale * math.log(c.FITTED_TAIL / max(exceedance, 1e-12))
 
     @cached_property
     def _tail(self) -> tuple[float, float]:
         """Where it begins, and its scale."""
-        rank, start = self._from_above(FITTED_TAIL)
+        rank, start = self._from_above(c.FITTED_TAIL)
         return start, float((self.values[rank:] - start).mean())
 
     def _from_above(self, share: float) -> tuple[int, float]:
@@ -123,22 +99,24 @@ def friend_radii(spectrum: NDArray[np.float64]) -> FriendRadii:
 def _simulate(spectrum_bytes: bytes) -> FriendRadii:
     spectrum = np.frombuffer(spectrum_bytes)
     generator = public_simulation()
-    rows = FRIEND_PROBES + FRIEND_OTHERS
-    head = generator.normal(size=(rows, min(EXACT_DIRECTIONS, len(spectrum)))) * np.sqrt(spectrum[:EXACT_DIRECTIONS])
-    squares, products = (head**2).sum(axis=1), head[:FRIEND_PROBES] @ head[FRIEND_PROBES:].T
+    rows = c.FRIEND_PROBES + c.FRIEND_OTHERS
+    head = generator.normal(size=(rows, min(c.EXACT_DIRECTIONS, len(spectrum)))) * np.sqrt(
+        spectrum[: c.EXACT_DIRECTIONS]
+    )
+    squares, products = (head**2).sum(axis=1), head[: c.FRIEND_PROBES] @ head[c.FRIEND_PROBES :].T
     groups: list[tuple[NDArray[np.float64], int]] = []
-    for value, members in _tail_groups(spectrum[EXACT_DIRECTIONS:]):
+    for value, members in _tail_groups(spectrum[c.EXACT_DIRECTIONS :]):
         lengths = value * generator.chisquare(members, size=rows)
         squares = squares + lengths
         groups.append((lengths, members))
     if groups:
         drawn = generator.normal(size=products.shape)
-        for start in range(0, FRIEND_PROBES, _PROBES):
+        for start in range(0, c.FRIEND_PROBES, _PROBES):
             some = slice(start, start + _PROBES)
             products[some] += np.sqrt(_cross(groups, some)) * drawn[some]
     products *= -2
     squared = products  # overwritten, as all tables here are large: |x|² + |y|² - 2⟨x, y⟩
-    squared += squares[:FRIEND_PROBES, None] + squares[None, FRIEND_PROBES:]
+    squared += squares[: c.FRIEND_PROBES, None] + squares[None, c.FRIEND_PROBES :]
     np.maximum(squared, 0.0, out=squared)
     squared.sort(axis=1)
     return FriendRadii(squared)
@@ -146,8 +124,8 @@ def _simulate(spectrum_bytes: bytes) -> FriendRadii:
 
 def _cross(groups: list[tuple[NDArray[np.float64], int]], probes: slice) -> NDArray[np.float64]:
     """The variance of the tail's inner products of some probes, given the lengths of both, group by group."""
-    others = slice(FRIEND_PROBES, None)
-    cross = np.zeros((probes.stop - probes.start, FRIEND_OTHERS))
+    others = slice(c.FRIEND_PROBES, None)
+    cross = np.zeros((probes.stop - probes.start, c.FRIEND_OTHERS))
     term = np.empty_like(cross)
     for lengths, members in groups:
         np.multiply(lengths[probes, None], lengths[others], out=term)
@@ -158,4 +136,4 @@ def _cross(groups: list[tuple[NDArray[np.float64], int]], probes: slice) -> NDAr
 
 def _tail_groups(tail: NDArray[np.float64]) -> list[tuple[float, int]]:
     """The tail in groups of equal size: (mean eigenvalue, number of members)."""
-    return [(float(part.mean()), len(part)) for part in np.array_split(tail, TAIL_GROUPS) if len(part)]
+    return [(float(part.mean()), len(part)) for part in np.array_split(tail, c.TAIL_GROUPS) if len(part)]

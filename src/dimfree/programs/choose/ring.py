@@ -12,21 +12,14 @@ from functools import cache
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.programs.choose.constants import (
-    MOST_STAGES,
-    RING_BINS,
-    RING_CORE_SHARES,
-    RING_LEAST,
-    RING_RULE,
-    STAGE_RATIOS,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.core import Size
 from dimfree.programs.choose.stages import look_share
 
 
 def few_for_columns(size: Size, dimension: int, mu: float) -> bool:
     """Whether records are few beside the root of the number of columns, but not too few for the ring."""
-    return RING_LEAST <= size.count * size.rate * mu < RING_RULE * math.sqrt(dimension)
+    return c.RING_LEAST <= size.count * size.rate * mu < c.RING_RULE * math.sqrt(dimension)
 
 
 @dataclass(frozen=True)
@@ -50,8 +43,8 @@ def plan_core(moves: float, stddev: Floats, precision: float, strength: float) -
     """
     sizes, levels = _binned(np.sort(stddev)[::-1])
     ends = np.cumsum(sizes)
-    best = (math.inf, RING_CORE_SHARES[0], len(stddev))
-    for share in RING_CORE_SHARES:
+    best = (math.inf, c.RING_CORE_SHARES[0], len(stddev))
+    for share in c.RING_CORE_SHARES:
         core = moves**2 / (share * precision) * levels
         outside = float((core * sizes).sum()) - np.cumsum(core * sizes)
         for k in range(1, len(sizes) + 1):
@@ -64,7 +57,7 @@ def plan_core(moves: float, stddev: Floats, precision: float, strength: float) -
 
 def _binned(ordered: Floats) -> tuple[Floats, Floats]:
     """(number of coordinates, mean σ) of consecutive groups, which grow with the rank."""
-    edges = np.unique(np.round(np.geomspace(1, len(ordered) + 1, RING_BINS)).astype(int)) - 1
+    edges = np.unique(np.round(np.geomspace(1, len(ordered) + 1, c.RING_BINS)).astype(int)) - 1
     sizes = np.diff(edges)
     return sizes.astype(np.float64), np.add.reduceat(ordered, edges[:-1]) / sizes
 
@@ -82,8 +75,8 @@ def _divisions(left: float) -> Iterator[Floats]:
 def _ratios() -> list[tuple[Floats, Floats]]:
     """For each number of stages, their parts to one another, and the sums of these."""
     parts = [
-        np.array([ratio ** np.arange(count) for ratio in (STAGE_RATIOS if count > 1 else (1.0,))])
-        for count in range(1, MOST_STAGES)
+        np.array([ratio ** np.arange(count) for ratio in (c.STAGE_RATIOS if count > 1 else (1.0,))])
+        for count in range(1, c.MOST_STAGES)
     ]
     return [(each, each.sum(axis=1, keepdims=True)) for each in parts]
 

@@ -14,22 +14,7 @@ from scipy.special import chdtri
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Tested
-from dimfree.programs.choose.constants import (
-    BLOCK_SIZES,
-    CLIPPED_COUNT,
-    CLIPPED_LEAST,
-    CLIPPED_MOST,
-    COUNTED_STAGES,
-    EARLY_RATIOS,
-    FEW,
-    LENGTH_LOOK,
-    LENGTH_LOOK_SHARES,
-    MOST_STAGES,
-    SCHEDULE_CORE_SHARES,
-    SMALL_NOISE_VARIANCE,
-    STAGE_RATIOS,
-    UNSEEN_VARIANCE,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.core import StableChoice
 
 
@@ -88,7 +73,7 @@ def look_share(widest: float) -> float:
 
     `widest` is Σσ over the largest σ: as many coordinates as wide as the widest one would have all of the spread.
     """
-    return float(np.clip(LENGTH_LOOK / math.sqrt(widest), *LENGTH_LOOK_SHARES))
+    return float(np.clip(c.LENGTH_LOOK / math.sqrt(widest), *c.LENGTH_LOOK_SHARES))
 
 
 def clip_level(count: float, epsilon: float, rank: float, precision: float) -> float:
@@ -97,16 +82,16 @@ def clip_level(count: float, epsilon: float, rank: float, precision: float) -> f
     What clipping removes must stay below the noise: sqrt(clipped) against sqrt(rank / precision). With few records all
     of them may lie on one side of the centre, and what is clipped is missing from the next centre, too: 95 % again.
     """
-    if count * math.sqrt(precision) < FEW:
-        return 1 - CLIPPED_LEAST
-    clipped = min(CLIPPED_MOST, max(CLIPPED_LEAST, CLIPPED_COUNT / (max(count, 1.0) * epsilon)))
+    if count * math.sqrt(precision) < c.FEW:
+        return 1 - c.CLIPPED_LEAST
+    clipped = min(c.CLIPPED_MOST, max(c.CLIPPED_LEAST, c.CLIPPED_COUNT / (max(count, 1.0) * epsilon)))
     return 1 - min(clipped, rank / (precision * max(count, 1.0)))
 
 
 def good_enough(least: float, sampling: float) -> float:
     """The largest acceptable noise variance: where noise is far below the sampling error, a little more noise is
     accepted for fewer passes over the records."""
-    return least + UNSEEN_VARIANCE * sampling if least < SMALL_NOISE_VARIANCE * sampling else least
+    return least + c.UNSEEN_VARIANCE * sampling if least < c.SMALL_NOISE_VARIANCE * sampling else least
 
 
 def best_schedule(
@@ -127,7 +112,7 @@ def best_schedule(
     `looked`: the records' lengths are looked at, and the last COUNTED_STAGES stages alone count in the answer. `early`:
     the share of the records that all stages but the last see.
     """
-    most = MOST_STAGES
+    most = c.MOST_STAGES
     share = look_share(float(spectrum.sum() / spectrum.max())) if looked else 0.0
     eigenvalues = np.ascontiguousarray(spectrum, dtype=np.float64).tobytes()
     return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share, early)
@@ -151,7 +136,7 @@ def _best(
         _try(core, spectrum, size, count, level, relation, stages, ratio, share, early)
         for core in cores
         for stages in range(most + 1)
-        for ratio in ((STAGE_RATIOS if early >= 1 else EARLY_RATIOS) if stages > 1 else (1.0,))
+        for ratio in ((c.STAGE_RATIOS if early >= 1 else c.EARLY_RATIOS) if stages > 1 else (1.0,))
         for size in (sizes if stages else sizes[-1:])
     ]
     least = min((schedule.error for schedule in candidates), default=0.0)
@@ -165,7 +150,7 @@ def _best(
 
 def _block_sizes(spectrum: Floats) -> list[int]:
     d = len(spectrum)
-    return sorted({min(d, max(1, round(d ** (i / BLOCK_SIZES)))) for i in range(BLOCK_SIZES + 1)})
+    return sorted({min(d, max(1, round(d ** (i / c.BLOCK_SIZES)))) for i in range(c.BLOCK_SIZES + 1)})
 
 
 def _try(
@@ -182,7 +167,7 @@ def _try(
 ) -> Schedule:
     """The best share for the core, all else fixed: the recursion V <- 1/(1/V + 1/N) for every share at once."""
     total = core.branch.mu**2 * (1 - 1e-9)
-    shares = SCHEDULE_CORE_SHARES if stages else np.ones(1)
+    shares = c.SCHEDULE_CORE_SHARES if stages else np.ones(1)
     look = look_share if stages else 0.0
     rest = total * (1 - shares - look)
     weights = ratio ** np.arange(stages)
@@ -196,7 +181,7 @@ def _try(
         variance = 1 / (1 / variance + 1 / stage)
         precisions.append(1 / stage)
     counted = np.array(precisions)
-    counted[: len(counted) - 1 if early < 1 else max(1, len(counted) - COUNTED_STAGES) if look else 0] = 0.0
+    counted[: len(counted) - 1 if early < 1 else max(1, len(counted) - c.COUNTED_STAGES) if look else 0] = 0.0
     error = moments.first / counted.sum(axis=0) + first * float(spectrum[size:].sum())
     best = int(np.argmin(error))
     mus = tuple(float(math.sqrt(rest[best] * weight)) for weight in weights)

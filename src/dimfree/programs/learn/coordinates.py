@@ -10,7 +10,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.kernel import Cosine, LearnedAxes, Lookout
-from dimfree.programs.choose.constants import BASIS_SHARE, BLURRED, RING_WORTH, SMALL_NOISE, WORTH
+from dimfree.programs.choose import constants as c
 from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, View
 from dimfree.programs.learn.principal_directions import (
     Spikes,
@@ -19,16 +19,15 @@ from dimfree.programs.learn.principal_directions import (
     found_spikes,
     promised_gain,
 )
-from dimfree.programs.learn.rounds import first_round, last_round, learn, recentre
-from dimfree.programs.learn.stages import last_stages
+from dimfree.programs.learn.stages import last_stages, run_stages
 from dimfree.programs.learn.state import Directions, State
-from dimfree.programs.learn.variances import measure_own
+from dimfree.programs.learn.variances import learn_variances, measure_own, uncertainty
 
 
 def learn_coordinates(state: State) -> State:
     """Recentre, choose coordinates, learn there; nothing is asked where noise matters little."""
     state = state.choose(basis=OWN)
-    small_noise = state.noise_over_sampling() <= SMALL_NOISE
+    small_noise = state.noise_over_sampling() <= c.SMALL_NOISE
     unturned = state.setting.view.dimension == 1 or state.block is not None
     if unturned or small_noise or state.few or state.core_alone:
         return learn(state)
@@ -42,7 +41,7 @@ def learn_coordinates(state: State) -> State:
 def _choose(state: State) -> State:
     """The name of the coordinates with the best forecast, under "basis"; own axes where the centre is too uncertain."""
     view = _view(state, np.ones_like(state.stddev))
-    if view.centre_error > BLURRED:
+    if view.centre_error > c.BLURRED:
         return state
     if state.from_ring:
         return _beyond_ring(state, view)
@@ -57,7 +56,7 @@ def _beyond_ring(state: State, view: View) -> State:
     state, cosine = view.cosine(state)
     state, learned = view.one_direction(state, _basis_mu(state))
     own = math.sqrt(len(state.stddev) * float((state.stddev**2).sum())) / float(state.stddev.sum())
-    forecasts = Forecasts(RING_WORTH * own, math.inf, cosine, learned)
+    forecasts = Forecasts(c.RING_WORTH * own, math.inf, cosine, learned)
     return state.choose(forecast_own_axes=own, forecast_dct=cosine, forecast_learned=learned, basis=forecasts.best())
 
 
@@ -67,7 +66,7 @@ def _own_axes(state: State) -> State:
     spread = state.stddev
     state, gain = _view(state, np.sqrt(spread)).one_direction(state, _basis_mu(state))
     state = state.choose(forecast_refined=gain)
-    if gain < WORTH:
+    if gain < c.WORTH:
         return last_round(state)
     state, moved = _directions(state, spread)
     return last_stages(state) if moved else last_round(state)
@@ -96,12 +95,12 @@ def _equal_variances(state: State) -> State:
 def _directions(state: State, spread: Floats) -> tuple[State, bool]:
     """One release of the matrix of directions (P12); moved to its directions where that is worth it, and whether."""
     setting, seen_from = state.setting, Lookout(state.centre()[0], np.sqrt(spread))
-    state, found = state.release(BASIS_SHARE, setting.view.outer_products(seen_from).matrix)
+    state, found = state.release(c.BASIS_SHARE, setting.view.outer_products(seen_from).matrix)
     noise = found.stddev
     spikes = found_spikes(found.value, noise, setting.count, spread / spread.sum())
     gain = promised_gain(spikes, spread)
     state = state.choose(promised_gain=gain, directions=len(spikes.shares))
-    return (_move_along(state, Directions(spikes, seen_from), spread), True) if gain >= WORTH else (state, False)
+    return (_move_along(state, Directions(spikes, seen_from), spread), True) if gain >= c.WORTH else (state, False)
 
 
 def _move_along(state: State, directions: Directions, spread: Floats) -> State:
@@ -118,4 +117,51 @@ def _view(state: State, scale: Floats) -> View:
 
 
 def _basis_mu(state: State) -> float:
-    return math.sqrt(BASIS_SHARE * state.precision)
+    return math.sqrt(c.BASIS_SHARE * state.precision)
+
+
+def learn(state: State) -> State:
+    """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved.
+
+    With few records the variances of the columns serve the error bars alone; with very few, no stage follows the core.
+    """
+    if state.core_alone:
+        return measure_own(state)[0]
+    if state.few:
+        return last_stages(measure_own(state)[0])
+    if state.noise_over_sampling() > c.SMALL_NOISE:
+        state = recentre(state)
+    return last_round(first_round(state))
+
+
+def recentre(state: State) -> State:
+    """Stages for a better centre, unless it is near already: spherical ones, if variances are not known yet."""
+    if centre_error(state) <= c.NEAR_CENTRE:
+        return state
+    wanted = c.RECENTRE_PRECISION * state.setting.view.dimension / (state.setting.count**2 * state.precision)
+    share = float(np.clip(wanted, *c.RECENTRE_SHARES))
+    return run_stages(state, share * state.precision / state.left, c.RECENTRE_STAGES, spherical=not state.from_ring)
+
+
+def centre_error(state: State) -> float:
+    """The centre's own squared error over a record's squared distance from it."""
+    _, blur = state.centre()
+    return float(blur.sum() / (blur.sum() + (state.stddev**2).sum()))
+
+
+def first_round(state: State) -> State:
+    """Variances, then stages for a better centre; nothing, if the ring has said enough."""
+    if state.from_ring:
+        enough = uncertainty(state) <= c.RING_LOSS
+        return state if enough else run_stages(state, c.RING_FIRST_ROUND * state.precision / state.left)
+    return run_stages(learn_variances(state), c.FIRST_ROUND * state.precision / state.left)
+
+
+def last_round(state: State) -> State:
+    """Variances again if they are uncertain; then the answer, with all that is left."""
+    own = state.own_scores is not None or state.ring_scores
+    if state.setting.view.basis is not None and not own:
+        state, _ = measure_own(state)
+    if uncertainty(state) > (c.RING_LOSS if state.from_ring else c.LOSS):
+        state = learn_variances(state)
+    return last_stages(state)

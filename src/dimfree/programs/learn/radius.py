@@ -10,13 +10,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.kernel import Ball, Released
-from dimfree.programs.choose.constants import (
-    CORE_BIAS_POWER,
-    FEW_LOOK,
-    LENGTH_LOOK_MOST,
-    LENGTH_READ_LEAST,
-    WIDE_MOST,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.stages import look_share
 from dimfree.programs.learn.state import StageSetting
 from dimfree.programs.learn.tail import LengthCounts, Tail, length_edges, outer_radius
@@ -24,7 +18,7 @@ from dimfree.programs.learn.tail import LengthCounts, Tail, length_edges, outer_
 
 def look_precision(widest: float, precision: float, left: float, *, few: bool = False) -> float:
     """Of what is left of the precision, for the look: more where one coordinate may make a record long."""
-    return min((FEW_LOOK if few else look_share(widest)) * precision, LENGTH_LOOK_MOST * left)
+    return min((c.FEW_LOOK if few else look_share(widest)) * precision, c.LENGTH_LOOK_MOST * left)
 
 
 def noisy_lengths(
@@ -42,7 +36,7 @@ def noisy_lengths(
 
 def read_edges(rank: float, predicted: float, farthest: float = math.inf) -> Floats:
     """Public: edges of the histogram of lengths, up to `farthest`, but beyond the expected length in any case."""
-    edges, end = length_edges(rank) * predicted, max(farthest, LENGTH_READ_LEAST * predicted)
+    edges, end = length_edges(rank) * predicted, max(farthest, c.LENGTH_READ_LEAST * predicted)
     return edges if end >= edges[-1] else np.append(edges[edges < end], end)
 
 
@@ -52,9 +46,9 @@ def looked_radius(tail: Tail, mu: float, widest: float, wide: float) -> float:
     `widest` is Σσ over the largest σ: the squared length of the noise in the records' units, over what one coordinate
     of the ball has in the widest one.
     """
-    return widened(outer_radius(tail, widest, mu, CORE_BIAS_POWER), wide, tail)
+    return widened(outer_radius(tail, widest, mu, c.CORE_BIAS_POWER), wide, tail)
 
 
 def widened(radius: float, wide: float, tail: Tail) -> float:
     """The radius, or up to `wide`, by one factor at most, as far as lengths were looked at."""
-    return max(radius, min(wide, WIDE_MOST * radius, tail.last_edge))
+    return max(radius, min(wide, c.WIDE_MOST * radius, tail.last_edge))

@@ -14,9 +14,8 @@ from dimfree._types import Booleans, Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.kernel import RING_SENSITIVITY, Block, Released, RingPairs, pair_scoring, share_sensitivity
 from dimfree.programs.choose import constants as c
-from dimfree.programs.learn.crossing import answers, crossing, geometric_grid
 from dimfree.programs.learn.knowledge import Knowledge, Output
-from dimfree.programs.learn.scale import inside, widened
+from dimfree.programs.learn.scale import answers, crossing, geometric_grid, inside, widened
 from dimfree.programs.learn.shrinkage import learned_variances
 from dimfree.programs.learn.spreads import VarianceRelease
 from dimfree.programs.learn.state import StageSetting, Start, State

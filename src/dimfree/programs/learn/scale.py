@@ -13,26 +13,10 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import Tested
-from dimfree.kernel import Pairs, Released, share_sensitivity
-from dimfree.programs.choose.constants import (
-    FACTOR_STEP,
-    FACTOR_WINDOW,
-    LEAST_WIDENING,
-    MEDIAN_LOOK,
-    MEDIAN_SHARE,
-    MOST_WIDENING,
-    RADIUS_STEP,
-    SEARCH_LIKELY,
-    SEARCH_POSSIBLE,
-    UNSURE_WIDENING,
-    WIDE_OVER_TYPICAL,
-    WIDE_RATIOS,
-    WIDE_SHARE,
-    WIDENING_POWER,
-)
+from dimfree.kernel import NoisyCounts, Pairs, Released, share_sensitivity
+from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.core import Size
 from dimfree.programs.choose.friend_radius import FriendRadii
-from dimfree.programs.learn.crossing import answers, crossing, geometric_grid
 
 Clearance = Callable[[float, Tested], float]
 
@@ -47,8 +31,11 @@ class LearnedScale:
 
 def learn_scale(pairs: Pairs, radii: FriendRadii, count: float, mu: float) -> LearnedScale:
     """The median distance between records over the predicted one. `count` is released or public."""
-    expected, grid = radii.typical(float(MEDIAN_SHARE)), geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP)
-    factor = friend_radius(pairs, MEDIAN_SHARE, expected * grid, count, mu).value / expected
+    expected, grid = (
+        radii.typical(float(c.MEDIAN_SHARE)),
+        geometric_grid(1 / c.FACTOR_WINDOW, c.FACTOR_WINDOW, c.FACTOR_STEP),
+    )
+    factor = friend_radius(pairs, c.MEDIAN_SHARE, expected * grid, count, mu).value / expected
     return LearnedScale(factor, inside(factor, grid))
 
 
@@ -60,7 +47,7 @@ def friend_radius(pairs: Pairs, share: Fraction, grid: Floats, count: float, mu:
 
 def factor_clearance(count: float, mu: float, relation: Neighbours) -> float:
     """`_clearance` of the search for a factor. Public."""
-    return _clearance(count, geometric_grid(1 / FACTOR_WINDOW, FACTOR_WINDOW, FACTOR_STEP), mu, relation)
+    return _clearance(count, geometric_grid(1 / c.FACTOR_WINDOW, c.FACTOR_WINDOW, c.FACTOR_STEP), mu, relation)
 
 
 def _clearance(count: float, grid: Floats, mu: float, relation: Neighbours) -> float:
@@ -68,16 +55,16 @@ def _clearance(count: float, grid: Floats, mu: float, relation: Neighbours) -> f
 
     In squared standard deviations, over the logarithm of the number of cells.
     """
-    deviations = 0.5 * max(count, 0.0) * mu / share_sensitivity(MEDIAN_SHARE, relation)
+    deviations = 0.5 * max(count, 0.0) * mu / share_sensitivity(c.MEDIAN_SHARE, relation)
     return deviations**2 / math.log(len(grid) - 1)
 
 
 def with_likely_searches(branches: Sequence[Tested], size: Size, clearance: Clearance) -> list[Tested]:
     """The branches whose searches are likely to succeed with n̂ records; else the one with the most precise searches,
     if with as many records as are possible these may succeed. `clearance`: of a number of records and a branch."""
-    likely = [each for each in branches if clearance(size.count * size.rate, each) >= SEARCH_LIKELY]
+    likely = [each for each in branches if clearance(size.count * size.rate, each) >= c.SEARCH_LIKELY]
     last = sorted(branches, key=lambda branch: branch.search_mu)[-1:]
-    return likely or [each for each in last if clearance(size.possibly, each) >= SEARCH_POSSIBLE]
+    return likely or [each for each in last if clearance(size.possibly, each) >= c.SEARCH_POSSIBLE]
 
 
 def inside(value: float, grid: Floats) -> bool:
@@ -103,27 +90,91 @@ def learn_radius(
     Few records widen λ further, because the searches are then less certain. `count` is released. The factors decide
     how often honest data pass the test; privacy does not depend on them.
     """
-    grid, median_mu, wide_mu = geometric_grid(*window, RADIUS_STEP), *_looks(mu)
-    middle = friend_radius(pairs, MEDIAN_SHARE, grid, count, median_mu)
-    wider = middle.value * np.array(WIDE_RATIOS)
-    wide = friend_radius(pairs, WIDE_SHARE, wider, count, wide_mu)
-    unsure = share_sensitivity(WIDE_SHARE, relation) / wide_mu / count
+    grid, median_mu, wide_mu = geometric_grid(*window, c.RADIUS_STEP), *_looks(mu)
+    middle = friend_radius(pairs, c.MEDIAN_SHARE, grid, count, median_mu)
+    wider = middle.value * np.array(c.WIDE_RATIOS)
+    wide = friend_radius(pairs, c.WIDE_SHARE, wider, count, wide_mu)
+    unsure = share_sensitivity(c.WIDE_SHARE, relation) / wide_mu / count
     radius = widened(middle.value, wide.value, unsure)
-    typical = max(middle.value, wide.value / WIDE_OVER_TYPICAL)  # root of the mean square distance, 2 tr Σ
+    typical = max(middle.value, wide.value / c.WIDE_OVER_TYPICAL)  # root of the mean square distance, 2 tr Σ
     return LearnedRadius(radius, typical**2 / 2, inside(middle.value, grid))
 
 
 def widened(middle: float, wide: float, unsure: float) -> float:
     """λ from the median distance and the wide one, which is so unsure, as a share of the records."""
-    widening = min(MOST_WIDENING, LEAST_WIDENING * (wide / middle) ** WIDENING_POWER)
-    return wide * widening * (1 + min(UNSURE_WIDENING * unsure, 1.0))
+    widening = min(c.MOST_WIDENING, c.LEAST_WIDENING * (wide / middle) ** c.WIDENING_POWER)
+    return wide * widening * (1 + min(c.UNSURE_WIDENING * unsure, 1.0))
 
 
 def _looks(mu: float) -> tuple[float, float]:
     """The precisions of the searches for the median distance and for the wide one: together mu."""
-    return mu * math.sqrt(MEDIAN_LOOK), mu * math.sqrt(1 - MEDIAN_LOOK)
+    return mu * math.sqrt(c.MEDIAN_LOOK), mu * math.sqrt(1 - c.MEDIAN_LOOK)
 
 
 def radius_clearance(count: float, window: tuple[float, float], mu: float, relation: Neighbours) -> float:
     """`_clearance` of the search for the median distance. Public."""
-    return _clearance(count, geometric_grid(*window, RADIUS_STEP), _looks(mu)[0], relation)
+    return _clearance(count, geometric_grid(*window, c.RADIUS_STEP), _looks(mu)[0], relation)
+
+
+_PER_HALVING = 3  # noisy counts for each halving that a search without noise would need
+_WIDTHS = np.array([1.0, 3.0, 10.0, 30.0, 100.0])  # in cells: within how many the count may grow from 0 to its whole
+_MODEL_ERROR = 0.2  # of an answer: no count grows along a straight line
+
+
+def answers(grid: Floats) -> int:
+    """How many noisy counts a search over this grid asks for."""
+    return _PER_HALVING * max(1, math.ceil(math.log2(max(len(grid) - 1, 2))))
+
+
+def crossing(counts: NoisyCounts, grid: Floats, share: float, count: float, offset: float = 0.0) -> float:
+    """The upper end of the cell where count + offset turns positive: the median of what the answers say.
+
+    The count grows from about -share·count to (1 - share)·count; `count` is released, or public. Each answer is asked
+    for at the median of the posterior, which is a function of the answers alone.
+    """
+    found = Crossing(len(grid) - 1, share, count, counts.stddev)
+    for _ in range(answers(grid)):
+        point = found.middle
+        found.learn(point, counts.at(float(grid[point])) + offset)
+    return float(grid[found.quantile(0.5)])
+
+
+class Crossing:
+    """Where an excess crosses zero, given noisy answers: a posterior over cells and widths. Sees no record.
+
+    The model: a straight line from -share·count to (1 - share)·count over an unknown number of cells. Its error is
+    proportional to the answer, so that however precise the answers are, their signs keep deciding.
+    """
+
+    def __init__(self, cells: int, share: float, count: float, stddev: float) -> None:
+        self.share, self.count, self.stddev = share, count, stddev
+        self.place = np.arange(cells)[:, None] + 0.5
+        self.log = np.zeros((cells, len(_WIDTHS)))
+
+    @property
+    def middle(self) -> int:
+        """The inner point of the grid nearest to the posterior median."""
+        inner = max(len(self.log) - 1, 1)
+        return 1 + int(np.argmin(np.abs(self._below()[:inner] - 0.5)))
+
+    def quantile(self, at: float) -> int:
+        """The upper end of the cell where the posterior reaches `at`."""
+        return min(int(np.searchsorted(self._below(), at)) + 1, len(self.log))
+
+    def learn(self, point: int, answer: float) -> None:
+        """One noisy excess at a point of the grid."""
+        low, high = -self.share * self.count, (1 - self.share) * self.count
+        mean = np.clip(self.count * (point - self.place) / _WIDTHS, low, high)
+        variance = self.stddev**2 + (_MODEL_ERROR * min(max(answer, low), high)) ** 2
+        self.log -= (answer - mean) ** 2 / (2 * variance)
+
+    def _below(self) -> Floats:
+        """The posterior probability that the crossing lies in a cell or before it."""
+        mass = np.exp(self.log - self.log.max()).sum(axis=1)
+        return np.asarray(np.cumsum(mass) / mass.sum())
+
+
+def geometric_grid(low: float, high: float, ratio: float) -> Floats:
+    """A public grid from `low` to at least `high`."""
+    cells = max(1, math.ceil(math.log(high / low) / math.log(ratio)))
+    return np.asarray(low * ratio ** np.arange(cells + 1), dtype=np.float64)

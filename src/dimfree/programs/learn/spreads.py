@@ -15,19 +15,8 @@ from scipy.special import ndtr
 
 from dimfree._types import Floats
 from dimfree.kernel import phi_inverse
-from dimfree.programs.choose.constants import (
-    ANY_SPREAD_COLUMNS,
-    MISLED,
-    PRIOR_ATOMS,
-    RESOLVED,
-    SPREAD_BLOCK,
-    SPREAD_NODES,
-    SPREAD_STEPS,
-    SPREAD_TAIL,
-    STATED_MODEL_ERROR,
-    VAGUE,
-)
-from dimfree.programs.learn.mixture import posterior
+from dimfree.programs.choose import constants as c
+from dimfree.programs.learn.shrinkage import posterior
 from dimfree.results.error_model import LearnedShape
 from dimfree.threads import cores, in_order
 
@@ -60,8 +49,8 @@ class EarlierSpreads:
     def log_density(self, variances: Floats) -> Floats:
         """Of variances (d, any number), up to a constant. Earlier releases may mislead, so none is excluded."""
         off = np.clip(0.5 * np.log(variances) - np.log(self.stddev)[:, None], -100.0, 100.0)  # ln 0, too
-        normal = -0.5 * off**2 / (self.log_variance[:, None] + STATED_MODEL_ERROR**2)
-        return np.asarray(np.logaddexp(normal, np.log(MISLED)))
+        normal = -0.5 * off**2 / (self.log_variance[:, None] + c.STATED_MODEL_ERROR**2)
+        return np.asarray(np.logaddexp(normal, np.log(c.MISLED)))
 
 
 def learned_shape(
@@ -76,15 +65,15 @@ def learned_shape(
         offset = np.zeros_like(mean) if release.centre is None else release.centre - mean
         mean_variance = np.zeros_like(mean) if release.centre is None else mean_variance
         least, most = _quantiles(*_posterior(release, offset, mean_variance, earlier))
-        seen = RESOLVED * (release.noise + mean_variance / release.unit)
+        seen = c.RESOLVED * (release.noise + mean_variance / release.unit)
         known = np.inf if earlier is None else earlier.log_variance
         resolved = (least >= seen) | (np.isfinite(known) & (least > 0))
         believed = np.log(release.variances / release.unit)
         below = np.where(resolved, 0.25 * (believed - np.log(least)), np.inf)
         above = 0.25 * (np.log(most) - believed)
-    log_above = np.hypot(np.maximum(above, 0.0), STATED_MODEL_ERROR)
-    log_stddev = np.maximum(log_above, np.hypot(np.maximum(below, 0.0), STATED_MODEL_ERROR))
-    return LearnedShape(release.variances, np.where(log_stddev > VAGUE, np.inf, log_stddev), log_above=log_above)
+    log_above = np.hypot(np.maximum(above, 0.0), c.STATED_MODEL_ERROR)
+    log_stddev = np.maximum(log_above, np.hypot(np.maximum(below, 0.0), c.STATED_MODEL_ERROR))
+    return LearnedShape(release.variances, np.where(log_stddev > c.VAGUE, np.inf, log_stddev), log_above=log_above)
 
 
 def _posterior(
@@ -96,23 +85,23 @@ def _posterior(
     """
     noise = float(np.min(release.noise))
     highest = 4 * float(phi_inverse(np.array(max(float(release.scores.max()), noise))))
-    atoms = np.concatenate([[0.0], np.geomspace(noise / 8, highest, PRIOR_ATOMS)])
-    anything = np.concatenate([[0.5], np.full(PRIOR_ATOMS, 0.5 / PRIOR_ATOMS)])
+    atoms = np.concatenate([[0.0], np.geomspace(noise / 8, highest, c.PRIOR_ATOMS)])
+    anything = np.concatenate([[0.5], np.full(c.PRIOR_ATOMS, 0.5 / c.PRIOR_ATOMS)])
     density = np.concatenate(list(_densities(release, atoms, offset, offset_variance)))
     if earlier is not None:
         density *= np.exp(earlier.log_density(atoms * release.unit[:, None]))
-    return atoms, posterior(density, anything, SPREAD_STEPS, ANY_SPREAD_COLUMNS)
+    return atoms, posterior(density, anything, c.SPREAD_STEPS, c.ANY_SPREAD_COLUMNS)
 
 
 def _densities(release: VarianceRelease, atoms: Floats, offset: Floats, offset_variance: Floats) -> Iterator[Floats]:
     """Densities of the score at every atom, up to a factor for each column; e is normal about `offset`."""
-    parts = [slice(start, start + SPREAD_BLOCK) for start in range(0, len(release.scores), SPREAD_BLOCK)]
+    parts = [slice(start, start + c.SPREAD_BLOCK) for start in range(0, len(release.scores), c.SPREAD_BLOCK)]
     return in_order(partial(_densities_of, release, atoms, offset, np.sqrt(offset_variance)), parts, cores())
 
 
 def _densities_of(release: VarianceRelease, atoms: Floats, offset: Floats, stddev: Floats, part: slice) -> Floats:
     """The same of some columns, entry by entry."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(SPREAD_NODES)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(c.SPREAD_NODES)
     seen = (
         slice(part.start, part.start + 1) if release.centre is None else part
     )  # without a centre e is 0 in all columns
@@ -128,7 +117,7 @@ def _densities_of(release: VarianceRelease, atoms: Floats, offset: Floats, stdde
 def _quantiles(atoms: Floats, probabilities: Floats) -> tuple[Floats, Floats]:
     """The atoms that leave `SPREAD_TAIL` on either side, moved outwards by one: the error of the grid."""
     cumulated = probabilities.cumsum(axis=1)
-    lower, upper = ((cumulated >= level).argmax(axis=1) for level in (SPREAD_TAIL, 1 - SPREAD_TAIL))
+    lower, upper = ((cumulated >= level).argmax(axis=1) for level in (c.SPREAD_TAIL, 1 - c.SPREAD_TAIL))
     return atoms[np.maximum(lower - 1, 0)], atoms[np.minimum(upper + 1, len(atoms) - 1)]
 
 

@@ -12,20 +12,9 @@ from numpy.typing import NDArray
 from dimfree._types import Booleans, Floats
 from dimfree.accounting.events import SEARCH_STEPS
 from dimfree.kernel import SCORE_SENSITIVITY, Scoring
-from dimfree.programs.choose.constants import (
-    ERROR_BAR_SHARES,
-    SCORE_LENGTH,
-    SCORE_NOISE_SHARE,
-    UNCLIPPED_SCORES,
-    UNIT_ERROR,
-    UNIT_GRID,
-    UNIT_SHARES,
-    VARIANCE_FLOOR,
-    VARIANCE_PRECISION,
-    VARIANCE_SHARES,
-)
-from dimfree.programs.learn.crossing import answers, crossing, geometric_grid
+from dimfree.programs.choose import constants as c
 from dimfree.programs.learn.knowledge import Knowledge, Output
+from dimfree.programs.learn.scale import answers, crossing, geometric_grid
 from dimfree.programs.learn.shrinkage import learned_variances
 from dimfree.programs.learn.spreads import VarianceRelease
 from dimfree.programs.learn.state import State, in_coordinates
@@ -35,7 +24,7 @@ Places = NDArray[np.intp]
 
 
 @during("variances")
-def learn_variances(state: State, shares: tuple[float, float] = VARIANCE_SHARES) -> State:
+def learn_variances(state: State, shares: tuple[float, float] = c.VARIANCE_SHARES) -> State:
     """One variance release about the denoised centre (P10), and what it says of σ."""
     centre, blur = state.centre()
     which = np.flatnonzero(_clear(state, blur))
@@ -43,7 +32,7 @@ def learn_variances(state: State, shares: tuple[float, float] = VARIANCE_SHARES)
         return state
     state, scores, noise, unit = _released_scores(state, centre, blur, which, shares)
     learned = learned_variances(scores, noise, unit)
-    variances = np.maximum(learned.second_moments - blur[which], VARIANCE_FLOOR * learned.second_moments)
+    variances = np.maximum(learned.second_moments - blur[which], c.VARIANCE_FLOOR * learned.second_moments)
     stddev, log_variance = state.stddev.copy(), state.log_variance.copy()
     stddev[which], log_variance[which] = np.sqrt(variances), learned.log_stddev_variance
     release = VarianceRelease(variances, centre[which], scores, noise, unit, which)
@@ -65,17 +54,17 @@ def _released_scores(
 ) -> tuple[State, Floats, float, Floats]:
     """(the state that has paid, mean scores, their noise, the variance that scores one), of the coordinates named."""
     setting, dimension, precision = state.setting, len(which), state.precision
-    share = float(np.clip(VARIANCE_PRECISION * dimension / (setting.count**2 * precision), *shares))
+    share = float(np.clip(c.VARIANCE_PRECISION * dimension / (setting.count**2 * precision), *shares))
     state, mu = state.spend(share)
     scale = np.full(len(centre), math.inf)  # leaves a coordinate out
     scale[which] = state.stddev[which]
     scoring = Scoring(centre, scale, score_norm(setting.count * mu / SCORE_SENSITIVITY[setting.relation], dimension))
-    grid = float((1 + blur[which] / state.stddev[which] ** 2).mean()) * geometric_grid(*UNIT_GRID)
-    unit_share = 1 / (UNIT_ERROR * setting.count) ** 2 / precision
-    state, unit_mu = state.spend(float(np.clip(unit_share, *UNIT_SHARES)))
-    counts = setting.view.clipped_scores(scoring, UNCLIPPED_SCORES, setting.count, grid, answers(grid), unit_mu)
-    allowed = round((1 - UNCLIPPED_SCORES) * setting.count * SEARCH_STEPS) / SEARCH_STEPS
-    unit = crossing(counts, grid, UNCLIPPED_SCORES, setting.count, allowed)
+    grid = float((1 + blur[which] / state.stddev[which] ** 2).mean()) * geometric_grid(*c.UNIT_GRID)
+    unit_share = 1 / (c.UNIT_ERROR * setting.count) ** 2 / precision
+    state, unit_mu = state.spend(float(np.clip(unit_share, *c.UNIT_SHARES)))
+    counts = setting.view.clipped_scores(scoring, c.UNCLIPPED_SCORES, setting.count, grid, answers(grid), unit_mu)
+    allowed = round((1 - c.UNCLIPPED_SCORES) * setting.count * SEARCH_STEPS) / SEARCH_STEPS
+    unit = crossing(counts, grid, c.UNCLIPPED_SCORES, setting.count, allowed)
     measured = setting.view.scores(scoring, unit, mu)
     noise = measured.stddev / setting.count
     scores = measured.value[which] / setting.count
@@ -87,8 +76,8 @@ def score_norm(strength: float, dimension: int) -> float:
 
     `strength`: the number of scores over the noise of their sum, at C = 1.
     """
-    over_noise = SCORE_NOISE_SHARE * strength / math.sqrt(2 * math.log(max(dimension, 2)))
-    return min(over_noise, SCORE_LENGTH * math.sqrt(dimension))
+    over_noise = c.SCORE_NOISE_SHARE * strength / math.sqrt(2 * math.log(max(dimension, 2)))
+    return min(over_noise, c.SCORE_LENGTH * math.sqrt(dimension))
 
 
 def measure_own(state: State) -> tuple[State, VarianceRelease]:
@@ -101,7 +90,7 @@ def measure_own(state: State) -> tuple[State, VarianceRelease]:
         stddev=np.full(len(value), math.sqrt(state.start.trace / len(value))),
         ring_scores=(),
     )
-    own = learn_variances(own, ERROR_BAR_SHARES)
+    own = learn_variances(own, c.ERROR_BAR_SHARES)
     assert own.scores is not None  # just learned
     return replace(state, left=own.left, own_scores=own.scores), own.scores
 
