@@ -130,7 +130,7 @@ WIDE_OVER_TYPICAL = 1.25
 # [factor] λ is widened by this many times the noise of the search for it, in shares of the records.
 UNSURE_WIDENING = 1.5
 
-# --- Unknown shape: variances and stages (learn/coordinates.py, variances.py, stages.py) -------------------------------
+# --- Unknown shape: variances and stages (learn/coordinates.py, variances.py, stages.py) ---------------------------
 
 # [share of the sampling error] Below this noise passes are saved: less noise gains two per cent at most.
 SMALL_NOISE = 0.2
