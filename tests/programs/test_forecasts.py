@@ -14,7 +14,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.programs.choose import constants
 from dimfree.programs.choose.constants import SCALAR_SHARE
 from dimfree.programs.learn import forecasts
-from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, View
+from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, Sample
 from dimfree.programs.learn.knowledge import Output
 from dimfree.programs.learn.principal_directions import smallest_share
 from dimfree.programs.learn.state import StageSetting, Start, State
@@ -46,7 +46,7 @@ def look_at(rows, off=0.0, relation=Neighbours.ADD_REMOVE, noise=None, count=Non
     blur = trace * off / (1 - off)
     centre = rows.mean(axis=0) + wrong * math.sqrt(blur) / np.linalg.norm(wrong)
     alike = np.full(dimension, math.sqrt(trace / dimension))
-    return View.from_centre(setting, (centre, np.full(dimension, blur / dimension)), alike, np.ones(dimension))
+    return Sample.from_centre(setting, (centre, np.full(dimension, blur / dimension)), alike, np.ones(dimension))
 
 
 def asked(look, mu=100.0, basis_mu=1.0):
@@ -190,7 +190,7 @@ def test_records_without_directions(value):
     """All of them at the centre: finite numbers, and no reason to go anywhere."""
     rows = np.full((200, 6), value)
     setting = StageSetting(standing_view(rows, noise=RecordingNoise()), 200.0)
-    look = View.from_centre(setting, (rows[0], np.full(6, 1e-9)), np.ones(6), np.ones(6))
+    look = Sample.from_centre(setting, (rows[0], np.full(6, 1e-9)), np.ones(6), np.ones(6))
     found = asked(look, 1.0)
     assert np.isfinite([found.own, found.own_at_best, found.dct, found.learned]).all()
     assert found.learned == 0.0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dimfree._validate import check_between, check_count, check_finite, check_integers, check_probability
 from dimfree.accounting.losses import Approximate
 from dimfree.noise import Noise, check_noise
-from dimfree.paper.noisy import Charged
+from dimfree.paper.noisy import Priced
 
 
 def sparse_scale(most: int, epsilon: float, delta: float) -> float:
@@ -40,7 +40,7 @@ def sparse_vector(
     *,
     noise: Noise,
     purpose: str = "sparse vector",
-) -> Charged[list[int], Approximate]:
+) -> Priced[list[int], Approximate]:
     """The positions of the first `most` counts that are at least `threshold` after noise, in order.
 
     Guarantee: (epsilon, delta), if no count moves by more than one between neighbors, in either direction.
@@ -63,7 +63,7 @@ def sparse_vector(
 
     Returns
     -------
-    Charged
+    Priced
         `value`: the list of positions. `event`: the cost.
 
     Raises
@@ -84,7 +84,7 @@ def sparse_vector(
     scale = sparse_scale(check_count("most", most), event.epsilon, event.delta)
     check_noise(noise, "laplace")
     counts = check_integers("queries", queries).tolist()
-    return Charged(_first_above(counts, bar, most, scale, noise), event)
+    return Priced(_first_above(counts, bar, most, scale, noise), event)
 
 
 def _first_above(counts: list[int], bar: int, most: int, scale: float, noise: Noise) -> list[int]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dimfree._types import Floats
 from dimfree.accounting.events import Gaussian, charged_gaussian
+from dimfree.kernel import Released
 from dimfree.noise import Noise
-from dimfree.paper.noisy import Measured
 
 EMPTY = -1  # a slot without a record
 _KEY = 2**62
@@ -60,7 +60,7 @@ def group_means_event(statistics: int, most: float, mu: float, purpose: str) -> 
     return charged_gaussian(sensitivity, mu, statistics + 1, most / _STEPS / 2, purpose)
 
 
-def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, noise: Noise) -> Measured[GroupMeans]:
+def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, noise: Noise) -> Released[GroupMeans]:
     """The mean of every column of `values` (groups, statistics), each entry held in [0, most], and N̂.
 
     One group replaced moves the sums of 2v - L by at most 2L·sqrt(k) in L2; one that appears or vanishes adds
@@ -74,4 +74,4 @@ def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, n
     noisy = (sums + noise.gaussian(event.stddev, statistics + 1)).astype(np.float64)
     groups = float(noisy[-1] / unit)  # N̂; the private len(values) would not do
     means = (noisy[:-1] / max(groups, 1.0) + _STEPS) / 2 * (most / _STEPS)
-    return Measured(GroupMeans(means, groups), event)
+    return Released(GroupMeans(means, groups), event)

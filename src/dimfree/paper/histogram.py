@@ -14,7 +14,7 @@ from dimfree._validate import check_between, check_probability
 from dimfree.accounting.losses import Approximate
 from dimfree.errors import InvalidParameter, raise_alone
 from dimfree.noise import Noise, check_noise
-from dimfree.paper.noisy import Charged
+from dimfree.paper.noisy import Priced
 
 Cell = TypeVar("Cell", bound=Hashable)
 
@@ -33,7 +33,7 @@ def publishing_threshold(epsilon: float, delta: float) -> int:
 
 def stable_histogram(
     cells: Sequence[Cell], epsilon: float, delta: float, *, noise: Noise, purpose: str = "stable histogram"
-) -> Charged[dict[Cell, int], Approximate]:
+) -> Priced[dict[Cell, int], Approximate]:
     """Noisy counts of the cells with many items, the largest first.
 
     Guarantee: (epsilon, delta) when one item is replaced, added or removed.
@@ -53,7 +53,7 @@ def stable_histogram(
 
     Returns
     -------
-    Charged
+    Priced
         `value`: a dict from published cell to noisy count, in the order of counts, then of names. `event`: the cost.
 
     Raises
@@ -74,7 +74,7 @@ def stable_histogram(
     counts = _counted(cells)
     drawn = check_noise(noise, "laplace").laplace(laplace_scale(event.epsilon), len(counts))
     noisy = {cell: count + int(z) for (cell, count), z in zip(counts.items(), drawn, strict=True)}
-    return Charged(_in_public_order({cell: count for cell, count in noisy.items() if count >= least}), event)
+    return Priced(_in_public_order({cell: count for cell, count in noisy.items() if count >= least}), event)
 
 
 def _counted(cells: Sequence[Cell]) -> Counter[Cell]:
@@ -86,7 +86,7 @@ def _counted(cells: Sequence[Cell]) -> Counter[Cell]:
 
 def heaviest_cell(
     cells: Sequence[Cell], epsilon: float, delta: float, *, noise: Noise, purpose: str = "heaviest cell"
-) -> Charged[Cell | None, Approximate]:
+) -> Priced[Cell | None, Approximate]:
     """The cell with the largest published count; the cost is that of `stable_histogram`.
 
     Parameters
@@ -96,7 +96,7 @@ def heaviest_cell(
 
     Returns
     -------
-    Charged
+    Priced
         `value`: the cell, or None if no cell was published. `event`: the cost.
 
     Raises
@@ -105,7 +105,7 @@ def heaviest_cell(
         As in `stable_histogram`.
     """
     found = stable_histogram(cells, epsilon, delta, noise=noise, purpose=purpose)
-    return Charged(next(iter(found.value), None), found.event)
+    return Priced(next(iter(found.value), None), found.event)
 
 
 def _in_public_order(published: dict[Cell, int]) -> dict[Cell, int]:

@@ -22,7 +22,7 @@ from dimfree.accounting.losses import Approximate, Pure
 from dimfree.accounting.precision import compose, largest_mu
 from dimfree.accounting.profile import total_delta
 from dimfree.data.records import Records, require_valid
-from dimfree.kernel import KernelError
+from dimfree.kernel import KernelError, Released
 from dimfree.kernel.numbers import floats
 from dimfree.kernel.released import Sealed
 from dimfree.kernel.session import check_noise
@@ -30,7 +30,7 @@ from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
 from dimfree.noise import Noise
 from dimfree.paper.averaging import Average, Block, average
 from dimfree.paper.grouping import EMPTY, GroupMeans, Layout, group_means_event, noisy_group_means, slots
-from dimfree.paper.noisy import Charged, Measured, laplace_count, noisy_count, noisy_search, search_event
+from dimfree.paper.noisy import Priced, laplace_count, noisy_count, noisy_search, search_event
 from dimfree.paper.variance_votes import (
     GroupVariances,
     coordinate_variances,
@@ -106,12 +106,12 @@ class PaperTable(Sealed):
             mu *= 0.998
         return mu * (1 - 1e-12)
 
-    def laplace_count(self, epsilon: float) -> Charged[int, Pure]:
+    def laplace_count(self, epsilon: float) -> Priced[int, Pure]:
         """Release the number of records, which one record moves by one (M6)."""
         self._charge(Pure("number of records", epsilon))
         return laplace_count(self._count, epsilon, noise=self._noise)
 
-    def gaussian_count(self, stddev: float) -> Measured[float]:
+    def gaussian_count(self, stddev: float) -> Released[float]:
         """Release the number of records (P5')."""
         event = counted_records(stddev)
         self._charge(event)
@@ -216,14 +216,14 @@ class PaperGroups(Sealed):
         """Release the sum of the variances of some coordinates."""
         return self._vote(variance_sum, share, coordinates).value
 
-    def search_total(self, edges: Floats, mu: float) -> Measured[float]:
+    def search_total(self, edges: Floats, mu: float) -> Released[float]:
         """Release the edge next above the median over groups of the total variance (M5')."""
         edges, purpose = _checked_edges(edges), "total variance"
         self._table._charge(search_event(len(edges) - 1, mu, purpose))
         sums = np.array(group_sums(self._estimates(), range(self.dimension)))
         return noisy_search(partial(excess, sums), edges, mu, purpose, noise=self._table._noise)
 
-    def mean_log_counts(self, edges: Floats, mu: float) -> Measured[GroupMeans]:
+    def mean_log_counts(self, edges: Floats, mu: float) -> Released[GroupMeans]:
         """Release the mean over complete groups of log2(1 + number of variances above each edge) (M2)."""
         edges, most, purpose = _checked_edges(edges), math.log2(1 + self.dimension), "coordinates above thresholds"
         if len(edges) > _MOST_EDGES:

@@ -16,28 +16,25 @@ from dimfree._types import Floats, Integers
 from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS, Gaussian, charged_gaussian
 from dimfree.accounting.losses import Loss, Pure
 from dimfree.data.blocks import IntegerRows
+from dimfree.kernel import Released
 from dimfree.kernel.statistics.weighted_mean import rounded_mean
 from dimfree.noise import Noise
 
 Value = TypeVar("Value")
-Cost = TypeVar("Cost", bound=Gaussian | Loss)
+Cost = TypeVar("Cost", bound=Loss)
 
 
 @dataclass(frozen=True)
-class Charged(Generic[Value, Cost]):
-    """A released value and its cost."""
+class Priced(Generic[Value, Cost]):
+    """A released value and its cost, if that is not a Gaussian: then `dimfree.kernel.Released`."""
 
     value: Value
     event: Cost
 
 
-class Measured(Charged[Value, Gaussian]):
-    """A released value whose cost is a Gaussian."""
-
-
-def noisy_count(count: int, event: Gaussian, *, noise: Noise) -> Measured[float]:
+def noisy_count(count: int, event: Gaussian, *, noise: Noise) -> Released[float]:
     """The number of records plus Gaussian noise; sensitivity one record, exactly on the grid (P5')."""
-    return Measured((count * COUNT_STEPS + int(noise.gaussian(event.stddev, 1)[0])) / COUNT_STEPS, event)
+    return Released((count * COUNT_STEPS + int(noise.gaussian(event.stddev, 1)[0])) / COUNT_STEPS, event)
 
 
 def total_event(sensitivity: float, mu: float, purpose: str) -> Gaussian:
@@ -45,16 +42,16 @@ def total_event(sensitivity: float, mu: float, purpose: str) -> Gaussian:
     return charged_gaussian(sensitivity * COUNT_STEPS + 1, mu, 1, 1 / COUNT_STEPS, purpose)
 
 
-def noisy_total(total: Fraction, sensitivity: float, mu: float, purpose: str, *, noise: Noise) -> Measured[float]:
+def noisy_total(total: Fraction, sensitivity: float, mu: float, purpose: str, *, noise: Noise) -> Released[float]:
     """A total rounded to the grid plus Gaussian noise."""
     event = total_event(sensitivity, mu, purpose)
-    return Measured((int(total * COUNT_STEPS) + int(noise.gaussian(event.stddev, 1)[0])) / COUNT_STEPS, event)
+    return Released((int(total * COUNT_STEPS) + int(noise.gaussian(event.stddev, 1)[0])) / COUNT_STEPS, event)
 
 
-def noisy_mean(values: IntegerRows, weights: Integers, event: Gaussian, bits: int, *, noise: Noise) -> Measured[Floats]:
+def noisy_mean(values: IntegerRows, weights: Integers, event: Gaussian, bits: int, *, noise: Noise) -> Released[Floats]:
     """The weighted mean; weighted records lie within twice the radius. `event`, `bits`: of `mean_event`."""
     noisy = rounded_mean(values, weights, bits) + noise.gaussian(event.stddev, event.dimension)
-    return Measured(noisy.astype(np.float64) * event.step, event)
+    return Released(noisy.astype(np.float64) * event.step, event)
 
 
 def queries(cells: int) -> int:
@@ -69,7 +66,7 @@ def search_event(cells: int, mu: float, purpose: str) -> Gaussian:
 
 def noisy_search(
     excess: Callable[[float], int], grid: NDArray[np.float64], mu: float, purpose: str, *, noise: Noise
-) -> Measured[float]:
+) -> Released[float]:
     """The upper end of the cell where `excess` (in 1/SEARCH_STEPS units, growing) turns positive; one moves it by one.
 
     All queries together cost mu.
@@ -80,13 +77,13 @@ def noisy_search(
         middle = (low + high) // 2
         positive = excess(float(grid[middle])) + int(noise.gaussian(event.stddev, 1)[0]) >= 0
         low, high = (low, middle) if positive else (middle, high)
-    return Measured(float(grid[high]), event)
+    return Released(float(grid[high]), event)
 
 
-def laplace_count(count: int, epsilon: float, *, noise: Noise) -> Charged[int, Pure]:
+def laplace_count(count: int, epsilon: float, *, noise: Noise) -> Priced[int, Pure]:
     """Add/remove: n̂ with (epsilon, 0); one record moves the count by one."""
     drawn = int(noise.laplace(1 / epsilon * (1 + 1e-15), 1)[0])
-    return Charged(count + drawn, Pure("number of records", epsilon))
+    return Priced(count + drawn, Pure("number of records", epsilon))
 
 
 def laplace_stddev(epsilon: float) -> float:

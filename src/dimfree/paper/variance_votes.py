@@ -23,7 +23,7 @@ from dimfree.noise import Noise
 from dimfree.paper.above_threshold import sparse_vector
 from dimfree.paper.grouping import EMPTY, Layout
 from dimfree.paper.histogram import heaviest_cell
-from dimfree.paper.noisy import Charged
+from dimfree.paper.noisy import Priced
 
 ZERO = -1024  # the bucket {0} has a key of its own; 4^ZERO is 0.0 in floats
 LARGEST = 511  # the bucket of everything from 4^511 on, overflow included
@@ -117,7 +117,7 @@ def bucket_edge(found: int) -> float:
 
 def find_kth_largest_variance(
     groups: GroupVariances, k: int, epsilon: float, delta: float, *, noise: Noise
-) -> Charged[float | None, Approximate]:
+) -> Priced[float | None, Approximate]:
     """Release the k-th largest variance as a power of four: each group votes with its own k-th largest estimate.
 
     Guarantee: (epsilon, delta) when one group changes, appears or vanishes. Accuracy: valid estimates and
@@ -136,7 +136,7 @@ def find_kth_largest_variance(
 
     Returns
     -------
-    Charged
+    Priced
         The variance, or None if no bucket has enough votes; and the privacy loss.
     """
     check_kind("groups", groups, GroupVariances)
@@ -148,7 +148,7 @@ def find_kth_largest_variance(
 
 def variance_sum(
     groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp], epsilon: float, delta: float, *, noise: Noise
-) -> Charged[float | None, Approximate]:
+) -> Priced[float | None, Approximate]:
     """Release the sum of the variances of some coordinates, as a power of four.
 
     Guarantee, accuracy, parameters and result as for `find_kth_largest_variance`.
@@ -163,7 +163,7 @@ def variance_sum(
 
 def coordinate_variances(
     groups: GroupVariances, coordinates: Sequence[int], epsilon: float, delta: float, *, noise: Noise
-) -> list[Charged[float | None, Approximate]]:
+) -> list[Priced[float | None, Approximate]]:
     """Release the variance of each coordinate, one `variance_sum` each; (epsilon, delta) for all of them together.
 
     The share of each is the largest whose repeated composition fits (the printed ε/sqrt(k·log(1/δ)) does not).
@@ -187,7 +187,7 @@ def _coordinates(groups: GroupVariances, coordinates: Sequence[int] | NDArray[np
 
 def top_variances(
     groups: GroupVariances, threshold: float, k: int, epsilon: float, delta: float, *, noise: Noise
-) -> Charged[list[int], Approximate]:
+) -> Priced[list[int], Approximate]:
     """At most k coordinates whose variance is at least about `threshold`: more than half of the groups say so.
 
     Guarantee: (epsilon, delta) when one group changes, appears or vanishes; each counts at most once in a query (M2).
@@ -212,10 +212,10 @@ def top_variances(
 
 def _voted(
     values: Sequence[float], epsilon: float, delta: float, purpose: str, noise: Noise
-) -> Charged[float | None, Approximate]:
+) -> Priced[float | None, Approximate]:
     """The lower edge of the bucket with the most votes, in a stable histogram over powers of four (M4)."""
     found = heaviest_cell([bucket(value) for value in values], epsilon, delta, noise=noise, purpose=purpose)
-    return Charged(None if found.value is None else bucket_edge(found.value), found.event)
+    return Priced(None if found.value is None else bucket_edge(found.value), found.event)
 
 
 def group_sums(groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp]) -> list[float]:

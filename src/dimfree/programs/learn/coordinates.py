@@ -11,7 +11,7 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.kernel import Cosine, LearnedAxes, Lookout
 from dimfree.programs.choose import constants as c
-from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, View
+from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, Sample
 from dimfree.programs.learn.principal_directions import (
     Spikes,
     coordinate_shares,
@@ -51,7 +51,7 @@ def _choose(state: State) -> State:
     return state.choose(**forecasts.numbers(), basis=forecasts.best())
 
 
-def _beyond_ring(state: State, view: View) -> State:
+def _beyond_ring(state: State, view: Sample) -> State:
     """Other axes than the records' own, if they clearly promise more than the variances that the ring has told."""
     state, cosine = view.cosine(state)
     state, learned = view.one_direction(state, _basis_mu(state))
@@ -112,8 +112,8 @@ def _move_along(state: State, directions: Directions, spread: Floats) -> State:
     return state.move_to(LearnedAxes(spikes.directions, np.sqrt(spread), weights), stddev)
 
 
-def _view(state: State, scale: Floats) -> View:
-    return View.from_centre(state.setting, state.centre(), state.stddev, scale)
+def _view(state: State, scale: Floats) -> Sample:
+    return Sample.from_centre(state.setting, state.centre(), state.stddev, scale)
 
 
 def _basis_mu(state: State) -> float:

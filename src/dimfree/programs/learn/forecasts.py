@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel import OUTER_SENSITIVITY, Cosine, Directions, Lookout, Released
-from dimfree.kernel import View as SampledView
+from dimfree.kernel import OUTER_SENSITIVITY, Cosine, Directions, Lookout, Released, View
 from dimfree.programs.choose import constants as c
 from dimfree.programs.learn.principal_directions import smallest_share
 from dimfree.programs.learn.state import StageSetting, State
@@ -44,7 +43,7 @@ class Forecasts:
 
 
 @dataclass(frozen=True, repr=False)
-class View:
+class Sample:
     """Some records as seen from the centre, for as many numbers as are asked. The sample is private, its rate public.
 
     Data-independent subsample; sensitivity unchanged.
@@ -54,10 +53,12 @@ class View:
     seen_from: Lookout  # centre and scale
     centre_error: float  # the centre's own squared error, over a record's squared length, both in units of the scale
     rate: float
-    view: SampledView
+    view: View
 
     @classmethod
-    def from_centre(cls, setting: StageSetting, centre: tuple[Floats, Floats], stddev: Floats, scale: Floats) -> "View":
+    def from_centre(
+        cls, setting: StageSetting, centre: tuple[Floats, Floats], stddev: Floats, scale: Floats
+    ) -> "Sample":
         """From a centre and its variance; `scale` is what every coordinate is divided by."""
         place, blur = centre
         rate = _rate(setting)
