@@ -5,7 +5,6 @@ deviations; V = variance of the core's mean in each coordinate; N = that of one 
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -42,16 +41,16 @@ def plan_core(moves: float, stddev: Floats, precision: float, strength: float) -
     `moves`: of the core's mean, in the shape of σ. `strength`: n over what one neighbour moves a clipped sum by.
     """
     sizes, levels = _binned(np.sort(stddev)[::-1])
-    ends = np.cumsum(sizes)
+    ends, spread = np.cumsum(sizes), np.cumsum(levels * sizes)
+    looks = np.array([look_share(rank) for rank in spread**2 / np.cumsum(levels**2 * sizes)])
     best = (math.inf, c.RING_CORE_SHARES[0], len(stddev))
     for share in c.RING_CORE_SHARES:
         core = moves**2 / (share * precision) * levels
         outside = float((core * sizes).sum()) - np.cumsum(core * sizes)
-        for k in range(1, len(sizes) + 1):
-            left = precision * (1 - share - look_share(_rank(levels[:k], sizes[:k])))
-            for parts in _divisions(left):
-                inside = float(_stages_errors(core[:k], levels[:k], sizes[:k], parts, strength).min())
-                best = min(best, (inside + float(outside[k - 1]), share, int(ends[k - 1])))
+        left = precision * (1 - share - looks)
+        inside = np.min([_stages_errors(core, levels, sizes, left, each, strength) for each in _ratios()], axis=0)
+        k = int(np.argmin(inside + outside))
+        best = min(best, (float(inside[k] + outside[k]), share, int(ends[k])))
     return CorePlan(*best[1:])
 
 
@@ -62,34 +61,28 @@ def _binned(ordered: Floats) -> tuple[Floats, Floats]:
     return sizes.astype(np.float64), np.add.reduceat(ordered, edges[:-1]) / sizes
 
 
-def _rank(levels: Floats, sizes: Floats) -> float:
-    return float((levels * sizes).sum() ** 2 / (levels**2 * sizes).sum())
-
-
-def _divisions(left: float) -> Iterator[Floats]:
-    """Precisions of the stages, (division, stage), for each number of stages."""
-    return (left * parts / wholes for parts, wholes in _ratios())
-
-
 @cache
-def _ratios() -> list[tuple[Floats, Floats]]:
-    """For each number of stages, their parts to one another, and the sums of these."""
-    parts = [
+def _ratios() -> list[Floats]:
+    """Shares of the precision that each stage has, (division, stage), for each number of stages."""
+    parts = (
         np.array([ratio ** np.arange(count) for ratio in (c.STAGE_RATIOS if count > 1 else (1.0,))])
         for count in range(1, c.MOST_STAGES)
-    ]
-    return [(each, each.sum(axis=1, keepdims=True)) for each in parts]
+    )
+    return [each / each.sum(axis=1, keepdims=True) for each in parts]
 
 
-def _stages_errors(variance: Floats, levels: Floats, sizes: Floats, parts: Floats, strength: float) -> Floats:
-    """Σ of the answer's variances over a block, after stages of these precisions; V <- 1/(1/V + 1/N) for the centre.
+def _stages_errors(
+    core: Floats, levels: Floats, sizes: Floats, left: Floats, ratios: Floats, strength: float
+) -> Floats:
+    """Σ of the answer's variances over each block, after stages of the best of these divisions of the precision left.
 
-    For each of the divisions `parts`.
+    V <- 1/(1/V + 1/N) for the centre. Axes: block, division, group; a block is all groups up to its own number.
     """
-    answer, squares = np.zeros((len(parts), len(variance))), levels**2
-    for part in parts.T:
-        middle = np.sqrt(squares + variance)
-        output = middle * np.add.reduce(middle * sizes, axis=-1)[..., None]
-        gained = 1 / (output / (strength**2 * part)[:, None])
+    members = np.tri(len(sizes))[:, None] * sizes
+    variance, answer = np.broadcast_to(core, (len(sizes), len(ratios), len(sizes))), np.zeros(1)
+    for ratio in ratios.T:
+        middle = np.sqrt(levels**2 + variance)
+        output = middle * (middle * members).sum(axis=2, keepdims=True)
+        gained = (strength**2 * np.outer(left, ratio))[..., None] / output
         variance, answer = 1 / (1 / variance + gained), answer + gained
-    return np.add.reduce(sizes / answer, axis=1)
+    return np.asarray((members / answer).sum(axis=2).min(axis=1))
