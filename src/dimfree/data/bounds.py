@@ -101,7 +101,12 @@ class Limits:
         Rows are an array, a CSR array or DeviceRows, and come back as such, in float64.
         """
         if sparse.issparse(rows):
-            return self._clip_sparse(rows)
+            self.require_zero()
+            low, high = np.full(rows.shape[1], -np.inf), np.full(rows.shape[1], np.inf)
+            low[self.places], high[self.places] = self.low, self.high
+            values, column = np.array(rows.data, dtype=np.float64), rows.indices
+            values = np.where(np.isfinite(values), np.clip(values, low[column], high[column]), values)
+            return sparse.csr_array((values, column, rows.indptr), shape=rows.shape)
         if isinstance(rows, DeviceRows):
             return DeviceRows(self._clip(rows.floats().tensor.clone()))
         with np.errstate(all="ignore"):  # a warning or error could reveal records
@@ -118,14 +123,6 @@ class Limits:
         """Raise an error unless what a sparse table does not store is within the bounds."""
         if (self.low > 0).any() or (self.high < 0).any():
             raise InvalidParameter(_DENSE)
-
-    def _clip_sparse(self, matrix: Any) -> Any:
-        self.require_zero()
-        low, high = np.full(matrix.shape[1], -np.inf), np.full(matrix.shape[1], np.inf)
-        low[self.places], high[self.places] = self.low, self.high
-        data, column = np.array(matrix.data, dtype=np.float64), matrix.indices
-        data = np.where(np.isfinite(data), np.clip(data, low[column], high[column]), data)
-        return sparse.csr_array((data, column, matrix.indptr), shape=matrix.shape)
 
 
 def _pair(name: str | int, ends: object) -> tuple[float, float]:

@@ -96,33 +96,18 @@ def _float_of(entry: object) -> float:
     try:
         if isinstance(entry, Complex | np.bool_):  # every real number, too; NumPy's truth is none of Python's numbers
             return float(entry.real) if entry.imag == 0 else math.nan
+        if isinstance(entry, Decimal):
+            return float(entry)
         if isinstance(entry, str | bytes):
-            return _text_float(entry if isinstance(entry, str) else entry.decode())
-        return float(entry) if isinstance(entry, Decimal) else _array_float(entry)
+            text = entry if isinstance(entry, str) else entry.decode()
+            if (found := number(text)) is not None or not _HEXADECIMAL.fullmatch(text.strip()):
+                return math.nan if found is None else found
+            whole = int(text, 16)
+            return float(whole - 2**64 if whole >= 2**63 else whole)  # as 64 bits with a sign hold it
+        # In a list of nothing but numbers NumPy takes an array without dimensions, or what it reads as one, for its
+        # number, so that it must be one in every list.
+        array = attempt(lambda: np.asanyarray(entry))  # keeps a mask
+        held = array[()] if array is not None and array.ndim == 0 and array.dtype.kind in "biuf" else None
+        return float(held) if isinstance(held, np.generic) else math.nan
     except (ArithmeticError, TypeError, ValueError):  # beyond the range of floats, or not a number
         return math.nan
-
-
-def _text_float(text: str) -> float:
-    """The number that a reader of tables would see in this text, had it seen the text alone."""
-    found = number(text)
-    found = read_hexadecimal(text.strip()) if found is None else found
-    return math.nan if found is None else float(found)
-
-
-def _array_float(entry: object) -> float:
-    """The number in an array without dimensions, or in what NumPy reads as one; NaN for anything else.
-
-    In a list of nothing but numbers NumPy takes such an entry for its number, so that it must be one in every list.
-    """
-    array = attempt(lambda: np.asanyarray(entry))  # keeps a mask
-    held = array[()] if array is not None and array.ndim == 0 and array.dtype.kind in "biuf" else None
-    return float(held) if isinstance(held, np.generic) else math.nan
-
-
-def read_hexadecimal(text: str) -> int | None:
-    """Return the whole number in text such as 0x1F, as 64 bits with a sign hold it, which is how Arrow reads it."""
-    if not _HEXADECIMAL.fullmatch(text):
-        return None
-    found = int(text, 16)
-    return found - 2**64 if found >= 2**63 else found

@@ -2,7 +2,6 @@
 
 import sys
 from functools import partial
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from dimfree._validate import check_choice, check_path
@@ -23,14 +22,21 @@ def located(path: PathLike, form: str | None = None) -> tuple[FilePath, str]:
     if form is not None:
         form = "." + check_choice("format", form.removeprefix(".") if isinstance(form, str) else form, _FORMATS)
     if str(path) == STANDARD_INPUT:
-        return _standard_input(_held("standard input", form or ".csv"))
+        ending = _held("standard input", form or ".csv")
+        if sys.stdin is None or sys.stdin.isatty():
+            raise InvalidFile("standard input is a terminal or closed: pipe a table into it, or name a file.")
+        with boundary(lambda _: InvalidFile("standard input cannot be read: pipe a table into it, or name a file.")):
+            return Held("standard input", ending, sys.stdin.buffer.read()), ending
     if isinstance(path, str) and "://" in path:
         return _fetched(path, _held(shown(path), form or _ending(shown(path))))
     place = check_path("path", path)
     if form is None and is_parts(place):
         return place, PARTS
     ending = form or _ending(place)
-    return (_read_once(place, ending) if _is_pipe(place) else place), ending
+    if place.exists() and not place.is_file() and not place.is_dir():  # a pipe, as of <(command): read once
+        with reading(place):
+            return Held(str(place), _held(str(place), ending), place.read_bytes()), ending
+    return place, ending
 
 
 def _ending(place: PathLike) -> str:
@@ -38,16 +44,6 @@ def _ending(place: PathLike) -> str:
         return known_ending(place, SOURCES)
     except InvalidFile as error:
         raise InvalidFile(f"{str(error).removesuffix('.')}, or format= (--format) that says what it is.") from None
-
-
-def _is_pipe(place: Path) -> bool:
-    """Whether what is read from it is gone, as of <(command) in a shell."""
-    return place.exists() and not place.is_file() and not place.is_dir()
-
-
-def _read_once(place: Path, ending: str) -> Held:
-    with reading(place):
-        return Held(str(place), _held(str(place), ending), place.read_bytes())
 
 
 def shown(address: str) -> str:
@@ -60,13 +56,6 @@ def _held(name: str, ending: str) -> str:
     if ending not in _HELD:
         raise InvalidFile(f"{name} cannot be read as {ending}: expected a format of {', '.join(_HELD)}.")
     return ending
-
-
-def _standard_input(ending: str) -> tuple[Held, str]:
-    if sys.stdin is None or sys.stdin.isatty():
-        raise InvalidFile("standard input is a terminal or closed: pipe a table into it, or name a file.")
-    with boundary(lambda _: InvalidFile("standard input cannot be read: pipe a table into it, or name a file.")):
-        return Held("standard input", ending, sys.stdin.buffer.read()), ending
 
 
 def _fetched(address: str, ending: str) -> tuple[Held, str]:

@@ -236,20 +236,16 @@ def _source(stream: Any, file: File) -> Source:
 def guarded(path: FilePath, ending: str, read: Callable[[], Content]) -> Content:
     """Return the content of a file, or raise an error of one sentence."""
     if isinstance(path, Path) and not (ending == PARTS and not path.is_dir()):
-        _check_there(path, ending in _FOLDERS)
+        is_, pass_ = ("a file", "folder") if ending in _FOLDERS else ("a folder", "file")
+        if not path.exists():
+            raise InvalidFile(f"{path} does not exist: pass the path of a {pass_}.")
+        if path.is_dir() != (ending in _FOLDERS):
+            raise InvalidFile(f"{path} is {is_}: pass the path of a {pass_}.")
     try:
         with reading(path, ending if ending.startswith(".") else ""):
             return read()
     except MemoryError:
         raise_alone(InvalidFile(f"{path} cannot be read: it is damaged, or larger than the memory."))
-
-
-def _check_there(path: Path, folder: bool) -> None:
-    if not path.exists():
-        raise InvalidFile(f"{path} does not exist: pass the path of a {'folder' if folder else 'file'}.")
-    if path.is_dir() != folder:
-        is_, pass_ = ("a file", "folder") if folder else ("a folder", "file")
-        raise InvalidFile(f"{path} is {is_}: pass the path of a {pass_}.")
 
 
 _STREAMS: dict[str, Callable[[File], Any]] = {

@@ -111,7 +111,8 @@ class Records:
         both = (self._bounds or Bounds()).within(bounds).among(names)
         records = self.within(both)
         if not self.streams:
-            records._source, records._copy = limits.clip(self._source), None
+            records._source = limits.clip(self._source)
+            records._copy = records._source if isinstance(records._source, DeviceRows) else None
             return records
         records._limits = both.limits(self._columns, self.dimension)
         if self.is_sparse:
@@ -137,7 +138,12 @@ class Records:
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[NDArray[np.float64], Mask]]:
         """Consecutive blocks of at most `rows` rows: read-only dense float64, and the mask of the valid rows."""
-        return map(_masked, self._unmasked(rows))
+        for block in self._unmasked(rows):
+            valid = are_finite(block)
+            masked = block if valid.all() else np.where(valid[:, None], block, 0.0)
+            masked.flags.writeable = False
+            yield masked, valid
+            del block, masked  # before there is another
 
     def looked_at(self, rows: int | None = None) -> Iterator[tuple[NDArray[np.float64], Mask]]:
         """`blocks` with invalid rows as they are: no copy of a block tells that it has one.
@@ -248,14 +254,12 @@ class Records:
         return (self._source[start : start + step] for start in range(0, self.count, step))
 
     def _csr_blocks(self) -> Iterator[SparseRows]:
-        if self.streams:
-            blocks = self._source.csr_blocks(self._ends())
-            return map(SparseRows, blocks if self._limits is None else map(self._limits.clip, blocks))
-        return (_rows_of(self._source, first, last) for first, last in self._ends())
-
-    def _ends(self) -> Iterator[tuple[int, int]]:
         # a block costs a row of zeros, too
-        return row_bounds(self._source.indptr, max(_SPARSE_BLOCK_ENTRIES, 4 * self.dimension))
+        ends = row_bounds(self._source.indptr, max(_SPARSE_BLOCK_ENTRIES, 4 * self.dimension))
+        if not self.streams:
+            return (_rows_of(self._source, first, last) for first, last in ends)
+        blocks = self._source.csr_blocks(ends)
+        return map(SparseRows, blocks if self._limits is None else map(self._limits.clip, blocks))
 
     def __repr__(self) -> str:
         return f"<Records: dimension={self.dimension}>"
@@ -282,7 +286,7 @@ def require_valid(records: Records, on_missing: str) -> None:
     records._known_valid = False
     if on_missing != "raise":
         return
-    if _any_invalid(records):
+    if not all(records.mapped(_all_finite, max(1, _LOOK_ENTRIES // records.dimension), None, cores(), all)):
         raise InvalidRecords(
             "The table has an entry that is not a finite number (NaN, infinity or missing), and on_missing='raise' "
             "forbids it: clean the table, pass on_missing='column' (--on-missing column) to average each column over "
@@ -354,14 +358,6 @@ def with_gaps(rows: Rows) -> Rows:
     return rows.with_gaps() if isinstance(rows, DeviceRows) else np.where(np.isfinite(rows), rows, np.nan)
 
 
-def _masked(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], Mask]:
-    valid = are_finite(block)
-    if not valid.all():
-        block = np.where(valid[:, None], block, 0.0)
-        block.flags.writeable = False
-    return block, valid
-
-
 def _on_dense(
     work: Callable[[Rows, Mask | None], Result], limits: Limits | None, rows: Source, among: Mask | None
 ) -> Result:
@@ -386,11 +382,6 @@ def _with_parts(blocks: Iterator[Rows], among: Mask | None) -> Iterator[tuple[Ro
     for rows in blocks:
         yield rows, None if among is None else among[start : start + len(rows)]
         start += len(rows)
-
-
-def _any_invalid(records: Records) -> bool:
-    rows = max(1, _LOOK_ENTRIES // records.dimension)
-    return not all(records.mapped(_all_finite, rows, None, cores(), all))
 
 
 def _all_finite(rows: Rows, among: Mask | None) -> bool:

@@ -27,11 +27,6 @@ def package_of(value: object) -> str:
     return next((package for package in packages if package in _KNOWN), packages[0])
 
 
-def is_file_table(X: object) -> bool:
-    """Return whether X is what `read_table` returns: columns of its file can be chosen by name."""
-    return package_of(X) == "dimfree" and hasattr(X, "select")
-
-
 def selected(X: Any, schema: Schema, keys: Sequence[object] = ()) -> Any:
     """Return X in memory with the chosen columns, and with those that `keys` names, in the order of the table.
 
@@ -43,7 +38,7 @@ def selected(X: Any, schema: Schema, keys: Sequence[object] = ()) -> Any:
         from dimfree.data.read import open_path
 
         return open_path(X, schema, apart)
-    if is_file_table(X):
+    if package_of(X) == "dimfree" and hasattr(X, "select"):  # what `read_table` returns
         return X.select(schema, apart)
     if schema.is_all and not schema.bounds.ends:
         return collected(X)
@@ -98,27 +93,21 @@ def _of_dask(X: Any, places: Sequence[int]) -> Any:
 
 def collected(X: Any) -> Any:
     """Return X itself, or what a query comes to: a polars DataFrame or an Arrow table. An error quotes nothing."""
+    package, kind = package_of(X), type(X)
     if _is_lazy(X):
         return _fetched(X.collect)
-    return _fetched(lambda: _read_stream(X)) if _is_arrow_stream(X) else X
-
-
-def _is_lazy(X: Any) -> bool:
-    return package_of(X) == "polars" and type(X).__name__ == "LazyFrame"
-
-
-def _is_arrow_stream(X: Any) -> bool:
-    if package_of(X) == "pyarrow":
-        return type(X).__name__ == "RecordBatchReader"
-    return package_of(X) not in _KNOWN and hasattr(type(X), "__arrow_c_stream__")
-
-
-def _read_stream(X: Any) -> Any:
+    offers = package not in _KNOWN and hasattr(kind, "__arrow_c_stream__")
+    if not offers and (package, kind.__name__) != ("pyarrow", "RecordBatchReader"):
+        return X
     if find_spec("pyarrow") is None:
         raise InvalidParameter(f"An Arrow stream needs pyarrow: install it with {install_command('files')}.")
     from pyarrow import RecordBatchReader
 
-    return RecordBatchReader.from_stream(X).read_all()
+    return _fetched(lambda: RecordBatchReader.from_stream(X).read_all())
+
+
+def _is_lazy(X: Any) -> bool:
+    return package_of(X) == "polars" and type(X).__name__ == "LazyFrame"
 
 
 def _fetched(fetch: Callable[[], Any]) -> Any:
