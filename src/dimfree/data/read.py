@@ -13,15 +13,13 @@ from dimfree._validate import check_count
 from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.convert import Source
 from dimfree.data.endings import NAMED, TEXTS, PathLike
-from dimfree.data.formats.arrays import read_npy, read_npz
 from dimfree.data.formats.arrow_ipc import IpcStream
 from dimfree.data.formats.cells import CsvStream, JsonlStream, XlsxStream
+from dimfree.data.formats.chunked import ZarrStream, open_h5ad
 from dimfree.data.formats.file_stream import CHANGED, File, FilePath, Held, StoredFile, reading
-from dimfree.data.formats.h5ad import open_h5ad
-from dimfree.data.formats.npy import NpyStream
+from dimfree.data.formats.npy import NpyStream, read_npy, read_npz
 from dimfree.data.formats.parquet import ParquetStream
 from dimfree.data.formats.parts import PartsStream
-from dimfree.data.formats.zarr import ZarrStream
 from dimfree.data.locate import PARTS, located
 from dimfree.data.records import Records, as_records
 from dimfree.data.schema import Schema

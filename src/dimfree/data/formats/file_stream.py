@@ -5,7 +5,6 @@ A parser's own message may quote records, so only the kind of the error is repor
 
 import gzip
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from dimfree._validate import install_command
 from dimfree.data.boundary import boundary, by_steps
 from dimfree.data.schema import Schema
-from dimfree.data.stream import Stream, pieces
+from dimfree.data.stream import Stream
 from dimfree.errors import DimfreeError, InvalidFile, InvalidParameter, InvalidRecords
 
 Block = TypeVar("Block")
@@ -169,9 +168,9 @@ class FileStream(StoredFile, Stream):
     dtype: np.dtype[Any]
     sealed = True
 
-    @abstractmethod
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
-        """All rows in order, in fresh blocks of at most `rows`; any error may be raised."""
+        """All rows in order, in fresh blocks of at most `rows`; a format has this or `_between`. Any error may come."""
+        return self._between(0, self.shape[0], rows)
 
     def _between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
         """The rows from `first` to `last`; here after reading and dropping all before them."""
@@ -194,14 +193,6 @@ class FileStream(StoredFile, Stream):
     def rows_between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
         """The rows from `first` to `last`, in fresh blocks of at most `rows`."""
         return self.unchanged(self._checked(self._between(first, last, rows), first, last))
-
-    def _slices(self, table: Any, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
-        """Rows of an array in chunks, of whole chunks at a time where they are small."""
-        if tuple(table.shape) != self.shape or table.dtype != self.dtype:
-            raise InvalidFile(CHANGED)
-        step = rows_at_once(self.shape[1] * self.dtype.itemsize, int((table.chunks or (1, 1))[0]))
-        for start in range(first, last, step):
-            yield from pieces(np.asarray(table[start : min(start + step, last)]), rows)
 
     def _checked(self, blocks: Iterator[NDArray[Any]], first: int, last: int) -> Iterator[NDArray[Any]]:
         """Blocks that are the rows from `first` to `last`, or an error."""

@@ -1,4 +1,7 @@
-""".npy files, read by position. Not memory-mapped: a mapped file that shrinks ends the process without an error."""
+"""Arrays of NumPy: small .npy and .npz files are read at once, a large .npy by position.
+
+Not memory-mapped: a mapped file that shrinks ends the process without an error.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -10,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.blocks import Mask
-from dimfree.data.formats.file_stream import File, FileStream, reading
+from dimfree.data.formats.file_stream import File, FilePath, FileStream, reading, require_places
 from dimfree.data.records import as_records
 from dimfree.data.stream import pieces
 from dimfree.errors import InvalidFile
@@ -30,9 +33,7 @@ class NpyStream(FileStream):
 
     def __init__(self, file: File) -> None:
         super().__init__(file.path)
-        header = np.lib.format.open_memmap(
-            str(self.path), mode="r"
-        )  # refuses a file that is shorter than its header says
+        header = np.lib.format.open_memmap(str(self.path), mode="r")  # refuses a file shorter than its header says
         as_records(header)  # rank, type and width; no value is looked at
         self.shape, self.dtype = (int(header.shape[0]), int(header.shape[1])), header.dtype
         self._offset, self._by_column = int(header.offset), not header.flags.c_contiguous
@@ -140,3 +141,39 @@ def _listed(among: NDArray[np.bool_], rows: int) -> Iterator[NDArray[np.intp]]:
     """The places of the chosen rows in order, at most `rows` at a time."""
     for start in range(0, len(among), _WINDOW_ROWS):
         yield from pieces(start + np.flatnonzero(among[start : start + _WINDOW_ROWS]), rows)
+
+
+Array: TypeAlias = Any  # NumPy's, or a sparse matrix of SciPy
+
+_PLACES = ("indices", "indptr", "row", "col", "offsets")  # arrays of positions in a sparse matrix, in any format
+_SPARSE = "format"  # the entry that marks a file of scipy.sparse.save_npz
+
+
+def read_npy(path: FilePath) -> Array:
+    with path.open("rb") as file:
+        values = np.load(file, allow_pickle=False)
+    if not isinstance(values, np.ndarray):
+        raise InvalidFile("it is an .npz file, rename it.")
+    return values
+
+
+def read_npz(path: FilePath, name: str, ranks: tuple[int, ...]) -> Array:
+    """A sparse matrix, the array of this name, or the only one with so many dimensions."""
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        if _SPARSE in archive.files and "shape" in archive.files:
+            return _read_sparse(path, archive)
+        if name in archive.files:
+            return archive[name]
+        fitting = [values for values in map(archive.__getitem__, archive.files) if values.ndim in ranks]
+        if len(fitting) != 1:
+            rank = " or ".join(map(str, ranks))
+            raise InvalidFile(f"expected an array named {name!r}, or exactly one array with {rank} dimensions.")
+        return fitting[0]
+
+
+def _read_sparse(path: FilePath, archive: Any) -> Array:
+    from scipy.sparse import load_npz
+
+    require_places([archive[name] for name in _PLACES if name in archive.files])
+    with path.open("rb") as file:
+        return load_npz(file)

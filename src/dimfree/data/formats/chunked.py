@@ -1,6 +1,12 @@
-""".h5ad: the matrix X of an AnnData file, dense or CSR, read by h5py alone; its columns are the names in var."""
+"""Arrays stored in chunks: .zarr, a folder with one array, and .h5ad, the matrix X of an AnnData file, dense or CSR.
 
+Dense rows are read some whole chunks at a time where they are small. h5py alone reads .h5ad; its columns are the names
+in var.
+"""
+
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,19 +16,72 @@ from dimfree._validate.column_names import check_names
 from dimfree.data import sparse
 from dimfree.data.convert import from_sparse
 from dimfree.data.formats.file_stream import (
+    CHANGED,
     File,
     FilePath,
     FileStream,
     StoredFile,
     require,
     require_places,
+    rows_at_once,
 )
 from dimfree.data.records import as_records
-from dimfree.data.stream import SparseStream
+from dimfree.data.stream import SparseStream, pieces
 from dimfree.errors import InvalidFile
 
 
+class ChunkedStream(FileStream):
+    """Private: the rows of a dense array in chunks."""
+
+    def __init__(self, path: FilePath) -> None:
+        super().__init__(path)
+        with self._opened() as table:
+            _check_table((1, *table.shape[1:]), table.dtype)
+            self.shape, self.dtype = (int(table.shape[0]), int(table.shape[1])), np.dtype(table.dtype)
+
+    @abstractmethod
+    def _opened(self) -> AbstractContextManager[Any]:
+        """The array."""
+
+    def _between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
+        with self._opened() as table:
+            if tuple(table.shape) != self.shape or table.dtype != self.dtype:
+                raise InvalidFile(CHANGED)
+            step = rows_at_once(self.shape[1] * self.dtype.itemsize, int((table.chunks or (1, 1))[0]))
+            for start in range(first, last, step):
+                yield from pieces(np.asarray(table[start : min(start + step, last)]), rows)
+
+
+class ZarrStream(ChunkedStream):
+    """Private: the rows of a zarr array.
+
+    Entries of a chunk that is not stored are the fill value that the metadata declare: a writer leaves out a chunk when
+    all its numbers are this value, so that one record can decide whether it is stored. A lost chunk looks the same.
+    """
+
+    def __init__(self, file: File) -> None:
+        require("zarr", ".zarr", "zarr")
+        super().__init__(file.path)
+
+    def _opened(self) -> AbstractContextManager[Any]:
+        import zarr
+
+        table: Any = zarr.open(str(self.path), mode="r")
+        if not hasattr(table, "nchunks"):
+            raise InvalidFile("it is a group, expected one array with 2 dimensions: pass the folder of the array.")
+        if table.fill_value is None:
+            raise InvalidFile(
+                "its metadata declare no fill value, so that chunks may be undefined: write it with fill_value=0."
+            )
+        return nullcontext(table)
+
+    def starts(self) -> Sequence[int]:
+        with self._opened() as table:
+            return range(0, self.shape[0], int(table.chunks[0]))
+
+
 def open_h5ad(file: File) -> "DenseH5ad | SparseH5ad":
+    """Open the matrix X by how it is stored."""
     require("h5py", ".h5ad", "anndata")
     with _opened(file.path) as stored:
         if "X" not in stored:
@@ -31,23 +90,18 @@ def open_h5ad(file: File) -> "DenseH5ad | SparseH5ad":
     return DenseH5ad(file.path) if dense else SparseH5ad(file.path)
 
 
-class DenseH5ad(FileStream):
+class DenseH5ad(ChunkedStream):
     """Private: the rows of a dense X."""
 
     def __init__(self, path: FilePath) -> None:
         super().__init__(path)
         with _opened(path) as file:
-            table = file["X"]
-            _check_table((1, *table.shape[1:]), table.dtype)
-            self.shape, self.dtype = (int(table.shape[0]), int(table.shape[1])), table.dtype
             self.columns = self.names = _names(file, self.shape[1])
 
-    def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
-        return self._between(0, self.shape[0], rows)
-
-    def _between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
         with _opened(self.path) as file:
-            yield from self._slices(file["X"], first, last, rows)
+            yield file["X"]
 
     def starts(self) -> Sequence[int]:
         return range(self.shape[0])
