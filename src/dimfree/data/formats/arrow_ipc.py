@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.formats.arrow_rows import SLAB_BYTES, Arrow, Layout
@@ -55,7 +54,7 @@ class IpcStream(FileStream):
                 return file.get_batch(place)
 
         width = max(1, _READ_BYTES // (count * self.dtype.itemsize))
-        return self.layout.slabs(np.ones(count, dtype=np.bool_), width, read, rows)
+        return self.layout.slabs(0, count, width, read, rows)
 
 
 def _opened(path: FilePath, columns: list[int] | None = None) -> Any:

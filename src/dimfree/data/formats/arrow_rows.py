@@ -86,19 +86,16 @@ class Layout:
         return values.to_numpy(zero_copy_only=False).reshape(len(column), self.dimension)
 
     def slabs(
-        self, among: NDArray[np.bool_], width: int, read: Callable[[list[int]], Arrow], rows: int
+        self, first: int, last: int, width: int, read: Callable[[list[int]], Arrow], rows: int
     ) -> Iterator[NDArray[Any]]:
-        """Blocks of some rows of a part, some columns at a time: a wide part is never held as Arrow keeps it."""
+        """Blocks of consecutive rows of a part, some columns at a time: a wide part is never held as Arrow keeps it."""
         at_once = max(1, SLAB_BYTES // (self.dimension * self.dtype.itemsize))
-        wanted = np.flatnonzero(among)
-        for first in range(0, len(wanted), at_once):
-            kept = wanted[first : first + at_once]
-            slab = np.empty((len(kept), self.dimension), dtype=self.dtype)
-            for start in range(0, self.dimension, width):
-                part = read(self.places[start : start + width]).slice(kept[0], kept[-1] - kept[0] + 1)
-                values = self.rows(part)
-                slab[:, start : start + width] = values if len(values) == len(kept) else values[kept - kept[0]]
-                del part, values
+        for start in range(first, last, at_once):
+            slab = np.empty((min(at_once, last - start), self.dimension), dtype=self.dtype)
+            for place in range(0, self.dimension, width):
+                part = read(self.places[place : place + width]).slice(start, len(slab))
+                slab[:, place : place + width] = self.rows(part)
+                del part
             yield from [slab] if len(slab) <= rows else map(np.copy, pieces(slab, rows))
             del slab  # before there is another: a block that waits for its turn holds its own rows alone
 

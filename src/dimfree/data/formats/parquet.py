@@ -1,16 +1,14 @@
 """.parquet, row group by row group. A wide table is read some columns at a time: each column keeps pages in memory."""
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from itertools import accumulate, pairwise
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.formats.arrow_rows import Arrow, Layout, one_batch
 from dimfree.data.formats.file_stream import CHANGED, File, FilePath, FileStream, Held, require
-from dimfree.data.stream import Stream, pieces
+from dimfree.data.stream import pieces
 from dimfree.errors import InvalidFile
 
 _NARROW = 128  # columns that may each keep a page of the usual 1 MiB
@@ -26,21 +24,12 @@ class ParquetStream(FileStream):
     def __init__(self, file: File) -> None:
         require("pyarrow", ".parquet", "files")
         super().__init__(file.path)
-        self._among: NDArray[np.bool_] | None = None  # None: all rows
         with opened(self.path) as parquet:
             self.layout = Layout.of(parquet.schema_arrow, file.schema)
             if self.layout.leaf_ends[-1] != len(parquet.schema):  # else the places of columns are not known
                 raise InvalidFile("it has a nested column of an unknown type: write the table without it.")
             self.shape = int(parquet.metadata.num_rows), self.layout.dimension
         self._set(self.layout)
-
-    def chosen(self, rows: NDArray[np.bool_]) -> Stream:
-        """Of a wide table the other rows are never put together."""
-        if self._narrow or self._among is not None:
-            return super().chosen(rows)
-        some = copy(self)
-        some._among, some.shape = rows, (int(rows.sum()), self.shape[1])
-        return some
 
     def sharing(self, layout: Layout) -> "ParquetStream":
         """This file as a part of a table whose schema is kept once, however many parts there are."""
@@ -87,22 +76,16 @@ class ParquetStream(FileStream):
                     yield from pieces(block[max(0, first - start) : max(0, last - start)], rows)
                     start += len(block)
                 return
-            place = np.arange(start, ends[groups[-1] + 1] if groups else 0)
-            among = (first <= place) & (place < last)
-            among &= True if self._among is None else self._among
             for group in groups:
-                begin, end = ends[group] - start, ends[group + 1] - start
-                yield from self._group(file, group, among[begin:end], rows)
+                begin, end = ends[group], ends[group + 1]
 
-    def _group(self, file: Any, group: int, among: NDArray[np.bool_], rows: int) -> Iterator[NDArray[Any]]:
+                def read(columns: list[int], group: int = group, count: int = end - begin) -> Arrow:
+                    part = one_batch(file.reader.read_row_group(group, column_indices=layout.leaves(columns)))
+                    if part.num_rows != count:
+                        raise InvalidFile(CHANGED)
+                    return part
 
-        def read(columns: list[int]) -> Arrow:
-            part = one_batch(file.reader.read_row_group(group, column_indices=self.layout.leaves(columns)))
-            if part.num_rows != len(among):
-                raise InvalidFile(CHANGED)
-            return part
-
-        return self.layout.slabs(among, _WIDTH, read, rows)
+                yield from layout.slabs(max(first, begin) - begin, min(last, end) - begin, _WIDTH, read, rows)
 
 
 def _ends(file: Any) -> list[int]:

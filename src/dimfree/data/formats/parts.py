@@ -5,13 +5,11 @@ changed, added or taken away during a release is an error.
 """
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import replace
 from glob import glob
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.data.endings import SOURCES, ending_of
@@ -64,17 +62,6 @@ class PartsStream(Stream):
 
         columns = [part.keys(name) for part in self.parts]
         return chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
-
-    def chosen(self, rows: NDArray[np.bool_]) -> Stream:
-        """Of wide parts the other rows are never put together."""
-        ends = np.cumsum([part.shape[0] for part in self.parts])[:-1]
-        chosen = [part.chosen(some) for part, some in zip(self.parts, np.split(rows, ends), strict=True)]
-        parts = [part for part in chosen if isinstance(part, ParquetStream)]
-        if len(parts) < len(chosen):
-            return super().chosen(rows)
-        few = copy(self)
-        few.parts, few.shape = parts, (int(rows.sum()), self.shape[1])
-        return few
 
     def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:
         self._require_unchanged()
