@@ -1,6 +1,7 @@
 """Calibrations return the private side: whatever branch a run takes, its ledger is at most the budget."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from dimfree.accounting.calibrate import (
     bound_distance,
     calibrate_bounded,
     calibrate_filtered,
+    calibrate_gaussian,
     calibrate_private_count,
     calibrate_public_count,
     remaining_mu,
@@ -170,3 +172,66 @@ def test_a_huge_epsilon_is_still_accounted_for(epsilon):
     budget = Budget(epsilon, 1e-6)
     plan = calibrate_private_count(budget, FAILURE, untested=True)
     assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))
+
+
+# ---- a branch without a test (P18): part of the maximum over the menu, gives way to tested ones
+
+ROUGH, SEARCHED, SPLIT = 0.035, 0.07, (0.2, 0.3, 0.5)
+DELTAS = (1e-12, 1e-11, 1e-9, 1e-6, 1e-3, 1e-2, 0.5)
+EPSILONS = (1e-3, 0.01, 0.1, 1.0, 3.0, 4.0, 20.0, 100.0, 300.0)
+BESIDE = [(0.1, 1e-2), (1.0, 1e-12), (1.0, 1e-6), (1.0, 1e-2), (4.0, 1e-9), (20.0, 1e-3), (100.0, 1e-2)]
+LATE = [pytest.param(*pair, marks=pytest.mark.slow) for pair in [(0.1, 1e-6), (0.01, 1e-3)]]
+
+
+def spent(budget, relation, plan, menu):
+    """The ledger of a run that releases all that the branch without a test declares, in three parts."""
+    parts = [
+        charged_gaussian(2.0**24, math.sqrt(share * (1 - 1e-12)) * plan.untested.mu, 1, 1.0, "mean") for share in SPLIT
+    ]
+    return Costs(budget, relation, before_of(plan), menu, menu.index(plan.untested), tuple(parts))
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_gaussian_releases_alone_fit_the_budget(epsilon, delta):
+    """The smallest delta too, where the rounding of the accountant is a tenth of it."""
+    budget = Budget(epsilon, delta)
+    for relation in Neighbours:
+        plan = calibrate_gaussian(budget, private_count=relation is Neighbours.ADD_REMOVE)
+        assert (plan.count_stddev is not None) == (relation is Neighbours.ADD_REMOVE)
+        assert len(plan.menu) == 1
+        assert 0.5 * delta <= spent(budget, relation, plan, plan.menu).delta() <= delta
+        count_mu = 0.0 if plan.count_stddev is None else 1 / plan.count_stddev
+        whole = largest_mu(*idealised(budget.usable_epsilon, delta))
+        assert whole / 1.0051 <= compose((count_mu, plan.untested.mu)) <= whole * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [*BESIDE, *LATE])
+def test_beside_tested_branches_the_whole_menu_fits_and_no_ladder_changes(epsilon, delta):
+    """n̂ chooses, so all are charged together; the branch without a test is the one that gives way."""
+    budget = Budget(epsilon, delta)
+    plan = calibrate_private_count(budget, ROUGH, untested=True, search_share=SEARCHED)
+    without = calibrate_private_count(budget, ROUGH, search_share=SEARCHED)
+    assert plan.tested == without.tested
+    assert replace(plan, untested=None) == without
+    assert spent(budget, Neighbours.ADD_REMOVE, plan, plan.menu).delta() <= delta
+    assert plan.untested.mu >= 0.94 * largest_mu(*idealised(budget.usable_epsilon, delta))
+
+
+def test_under_replace_one_each_branch_fits_alone():
+    """A public number chooses: what is charged is one branch, the same as where nothing else is on the menu."""
+    budget = Budget(1.0, 1e-6)
+    plan = calibrate_public_count(budget, ROUGH, search_share=SEARCHED)
+    assert plan.untested == calibrate_gaussian(budget, private_count=False).untested
+    assert spent(budget, Neighbours.REPLACE_ONE, plan, (plan.untested,)).delta() <= 1e-6
+
+
+def test_the_twin_that_prices_two_menus_apart_is_caught():
+    """Tested branches and a branch of Gaussians alone, each tight behind the same count: together they cost more."""
+    budget = Budget(1.0, 1e-6)
+    tested = calibrate_private_count(budget, ROUGH, search_share=SEARCHED)
+    alone = calibrate_gaussian(budget, private_count=True)
+    before = (counted_records(tested.count_stddev),)
+    apart = [Costs(budget, Neighbours.ADD_REMOVE, before, plan.menu).delta() for plan in (tested, alone)]
+    joint = Costs(budget, Neighbours.ADD_REMOVE, before, (*tested.menu, *alone.menu)).delta()
+    assert max(apart) <= 1e-6 < joint

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.discrete import EPSILON_SHARE, slack
-from dimfree.accounting.events import Bounded, Costs, Gaussian, branches_profile
+from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, slack
+from dimfree.accounting.events import Bounded, Costs, Gaussian, OnlyGaussian, Unlisted, branches_profile
 from dimfree.accounting.ladder import DENOMINATOR, Ladder, shortest_ladder
 from dimfree.accounting.lifting import before_lifting
 from dimfree.accounting.precision import compose, hockey_stick, largest_mu
@@ -132,7 +132,11 @@ def test_costs_are_frozen():
 
 odd = st.floats(1e-3, 0.3, allow_nan=False)
 rungs = st.lists(st.integers(1, DENOMINATOR), min_size=3, max_size=20).map(lambda drawn: Ladder(tuple(sorted(drawn))))
-branches = st.one_of(st.builds(events.Tested, rungs, odd), st.builds(Bounded, odd, st.floats(1e-300, 1e-3)))
+branches = st.one_of(
+    st.builds(events.Tested, rungs, odd),
+    st.builds(OnlyGaussian, odd),
+    *(st.builds(kind, odd, st.floats(1e-300, 1e-3)) for kind in (Bounded, Unlisted)),
+)
 gaussians = st.builds(gaussian, odd, st.integers(1, 10**6), st.text(max_size=10))
 ledgers = st.builds(
     Costs,
@@ -157,3 +161,25 @@ def test_json_keeps_choice_filter_and_releases():
     filtered = Costs(BUDGET, Neighbours.ADD_REMOVE, (), (GENTLE,), 0, (gaussian(MU / 3, 4),), filtered=True)
     for ledger in (LEDGER, replace(LEDGER, chosen=1), filtered):
         assert Costs.from_dict(json.loads(json.dumps(ledger.to_dict()))) == ledger
+
+
+@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=40))
+@settings(deadline=None)
+def test_releases_beyond_its_mu_are_refused(parts):
+    """Whatever the split (P17): up to the declared precision, and not beyond."""
+    total = math.fsum(parts)
+    mus = [0.1 * math.sqrt(part / total) for part in parts]
+    fits = replace(LEDGER, menu=(OnlyGaussian(0.1),), chosen=0, after=tuple(gaussian(mu * (1 - 1e-9)) for mu in mus))
+    assert len(fits.after) == len(parts)
+    with pytest.raises(ValueError, match="exceed"):
+        replace(fits, after=tuple(gaussian(mu * (1 + 1e-9)) for mu in mus))
+
+
+def test_a_branch_without_searches_takes_none_and_no_run_has_more_releases_than_are_charged_for():
+    alone = replace(LEDGER, menu=(OnlyGaussian(0.1),), chosen=0, after=())
+    with pytest.raises(ValueError, match="exceed"):
+        replace(alone, searches=(gaussian(1e-3),))
+    share = gaussian(0.09 / math.sqrt(MOST_RELEASES))
+    assert replace(alone, after=(share,) * (MOST_RELEASES - 1))
+    with pytest.raises(ValueError, match="More Gaussian releases"):
+        replace(alone, after=(share,) * MOST_RELEASES)

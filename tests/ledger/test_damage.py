@@ -1,8 +1,10 @@
-"""Whatever was done to its bytes, a ledger either works as before or says that it is damaged, in our own words."""
+"""A ledger that was damaged or changed works as before, or says so in our own words; no change lowers what was spent."""
 
+import json
 import random
+import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
@@ -11,11 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 from dimfree import InvalidFile, Ledger
+from dimfree.accounting.budget import Budget
 from dimfree.cli import app
 from dimfree.errors import DimfreeError
-from dimfree.ledger import store
-from dimfree.ledger.chain import Entry
-from dimfree.ledger.entries import shown_rows
+from dimfree.ledger import chain, store
+from dimfree.ledger.chain import DEBIT, GENESIS, OPENED, Entry
+from dimfree.ledger.entries import debit_of, shown_rows, to_text
 from dimfree.ledger.filter import Account
 from dimfree.ledger.ledger import verified
 
@@ -52,6 +55,13 @@ def sound(tmp_path_factory) -> Sound:
     for epsilon in (0.5, 0.25, 0.125):
         ledger.debit(epsilon, 1e-7).noted(refused=False)
     return Sound(path.read_bytes(), ledger.entries(), ledger.account())
+
+
+@pytest.fixture
+def path(tmp_path: Path, sound: Sound) -> Path:
+    found = tmp_path / "study.db"
+    found.write_bytes(sound.content)
+    return found
 
 
 def ours(action: Callable[[], object]) -> object:
@@ -171,15 +181,15 @@ def test_another_file_is_no_ledger(tmp_path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
-def forced(path: Path, *statements: str) -> None:
-    """Without triggers, which are put back if their table is still there."""
+def forced(path: Path, *statements: str, entries: Sequence[Entry] = ()) -> None:
+    """As somebody would who owns the file: without triggers, which are put back if their table is still there."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous = OFF")
     triggers = connection.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-    for name, _, _ in triggers:
-        connection.execute(f"DROP TRIGGER {name}")
-    for statement in statements:
+    for statement in (*(f"DROP TRIGGER {name}" for name, _, _ in triggers), *statements):
         connection.execute(statement)
+    for entry in entries:
+        store.Transaction(connection).append(entry)
     left = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     for _, table, trigger in triggers:
         if table in left:
@@ -192,8 +202,7 @@ WRONG = ["CAST(x'7bff7d' AS TEXT)", "x'00ff'", "1.5", "'[[[['", "''", "char(27)"
 
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("number", [0, 3, 6])
-def test_a_column_that_holds_something_else_is_found(tmp_path: Path, sound: Sound, wrong: str, number: int) -> None:
-    path = tmp_path / "study.db"
+def test_a_column_that_holds_something_else_is_found(path: Path, sound: Sound, wrong: str, number: int) -> None:
     for column in (field.name for field in fields(Entry)):
         path.write_bytes(sound.content)
         forced(path, f"UPDATE entries SET {column} = {wrong} WHERE number = {number}")
@@ -203,9 +212,7 @@ def test_a_column_that_holds_something_else_is_found(tmp_path: Path, sound: Soun
 
 
 @pytest.mark.parametrize("number", [0, 3, 6])
-def test_the_command_line_says_damaged_and_prints_no_stray_bytes(tmp_path: Path, sound: Sound, number: int) -> None:
-    path = tmp_path / "study.db"
-    path.write_bytes(sound.content)
+def test_the_command_line_says_damaged_and_prints_no_stray_bytes(path: Path, sound: Sound, number: int) -> None:
     forced(path, f"UPDATE entries SET body = CAST(x'1bff' AS TEXT) WHERE number = {number}")
     for command, code in (("show", 2), ("verify", 1), ("export", 2)):
         done = CliRunner().invoke(app, ["ledger", command, str(path), "--dataset", "d"])
@@ -216,9 +223,7 @@ def test_the_command_line_says_damaged_and_prints_no_stray_bytes(tmp_path: Path,
 
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("column", ["dataset", "number", "digest"])
-def test_a_stored_head_that_is_something_else_is_found(tmp_path: Path, sound: Sound, wrong: str, column: str) -> None:
-    path = tmp_path / "study.db"
-    path.write_bytes(sound.content)
+def test_a_stored_head_that_is_something_else_is_found(path: Path, sound: Sound, wrong: str, column: str) -> None:
     forced(path, f"UPDATE heads SET {column} = {wrong}")
     assert ours(lambda: verified(path, "d")) != []
     assert not check_no_undercharge(path, sound)
@@ -238,9 +243,7 @@ def test_a_stored_head_that_is_something_else_is_found(tmp_path: Path, sound: So
         ("DELETE FROM heads", "DELETE FROM entries"),
     ],
 )
-def test_other_tables_are_damage(tmp_path: Path, sound: Sound, statements: tuple[str, ...]) -> None:
-    path = tmp_path / "study.db"
-    path.write_bytes(sound.content)
+def test_other_tables_are_damage(path: Path, sound: Sound, statements: tuple[str, ...]) -> None:
     forced(path, *statements)
     for use in (lambda: Ledger(path, "d"), lambda: Ledger(path, "d", **TOTAL), lambda: Ledger(path, "new", **TOTAL)):
         with pytest.raises(InvalidFile, match=DAMAGED):
@@ -262,9 +265,180 @@ def test_an_older_format_is_named_and_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes() == content
 
 
-def test_a_name_that_is_no_text_is_an_error_of_ours(tmp_path: Path, sound: Sound) -> None:
-    path = tmp_path / "study.db"
-    path.write_bytes(sound.content)
+def test_a_name_that_is_no_text_is_an_error_of_ours(path: Path, sound: Sound) -> None:
     for name in ("\udcff", "a\0b", ""):
         assert ours(lambda name=name: verified(path, name)) is None
         assert ours(lambda name=name: Ledger(path, name)) is None
+
+
+# ---- rows that were changed
+
+
+def rewritten(path: Path, change: Callable[[list], None]) -> None:
+    """All entries made anew with fitting sums and digests, after `change` was applied to (day, event, content)."""
+    contents = [(entry.day, entry.event, entry.content) for entry in Ledger(path, "d").entries()]
+    change(contents)
+    entries: list[Entry] = []
+    for day, event, content in contents:
+        entry = Entry.following(entries[-1] if entries else None, "d", day, event, content, "")
+        if event == OPENED:
+            account = Account(Budget(content["epsilon"], content["delta"]))
+        elif event == DEBIT:
+            account = account.after(debit_of(entry))
+        entries.append(Entry.following(entries[-1] if entries else None, "d", day, event, content, to_text(account)))
+    forced(path, "DELETE FROM entries", entries=entries)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET body = '{}' WHERE number = 1",
+        "DELETE FROM entries WHERE number = 6",
+        "REPLACE INTO entries SELECT dataset, 1, day, event, '{}', sums, nonce, previous, digest FROM entries",
+        "INSERT INTO entries SELECT dataset, 99, day, event, body, sums, nonce, previous, digest FROM entries",
+        "DELETE FROM heads",
+    ],
+)
+def test_the_file_itself_refuses_changes(path: Path, statement: str) -> None:
+    with sqlite3.connect(path) as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        connection.execute(statement)
+
+
+AT_AN_END = [
+    ("UPDATE entries SET day = '1999' WHERE number = 5", "Entry 5 was changed"),
+    ("UPDATE entries SET nonce = '00' WHERE number = 6", "Entry 6 was changed"),
+    ("UPDATE entries SET sums = '{}' WHERE number = 6", "Entry 6 was changed"),
+    ("DELETE FROM entries WHERE number = 0", "Entry 1 stands where entry 0 should"),
+    ("DELETE FROM entries WHERE number = 6", "The last entries"),
+    ("DELETE FROM entries WHERE number > 4", "The last entries"),
+    ("DELETE FROM entries", "The last entries"),
+    ("DELETE FROM heads", "The last entries"),
+    ("UPDATE heads SET number = 5", "The last entries"),
+    ("UPDATE entries SET body = '[]' WHERE number = 0", "Entry 0 does not state the terms"),
+    ("UPDATE entries SET body = x'7b7d' WHERE number = 0", "Entry 0 was changed"),
+    ("UPDATE entries SET day = x'00' WHERE number = 6", "Entry 6 was changed"),
+    ("CREATE TABLE more (x)", "The tables or triggers"),
+]
+BETWEEN = [
+    ("UPDATE entries SET body = replace(body, '0.25', '0.01') WHERE number = 3", "Entry 3 was changed"),
+    ("UPDATE entries SET event = 'outcome' WHERE number = 1", "Entry 1 was changed"),
+    ("UPDATE entries SET body = 'no json' WHERE number = 3", "Entry 3 does not say what it spends"),
+    ("UPDATE entries SET body = x'7b7d' WHERE number = 3", "Entry 3 was changed"),
+    ("UPDATE entries SET sums = replace(sums, '1', '0') WHERE number = 3", "Entry 3 does not carry the sums"),
+    ("DELETE FROM entries WHERE number = 3", "Entry 4 stands where entry 3 should"),
+]
+
+
+@pytest.mark.parametrize(("statement", "named"), AT_AN_END + BETWEEN)
+def test_a_change_is_found_and_named(path: Path, statement: str, named: str) -> None:
+    ledger = Ledger(path, "d")
+    forced(path, statement)
+    assert any(problem.startswith(named) for problem in verified(path, "d"))
+    with pytest.raises(InvalidFile, match="damaged"):
+        ledger.entries()
+
+
+@pytest.mark.parametrize(("statement", "named"), AT_AN_END)
+def test_nothing_is_charged_to_a_ledger_whose_ends_were_changed(path: Path, statement: str, named: str) -> None:
+    ledger = Ledger(path, "d")
+    forced(path, statement)
+    for use in (
+        lambda: ledger.debit(0.1, 1e-8),
+        lambda: ledger.account(),
+        lambda: Ledger(path, "d"),
+        lambda: Ledger(path, "d", epsilon=3.0, delta=1e-5),
+    ):
+        with pytest.raises(InvalidFile, match="is damaged"):
+            use()
+
+
+@pytest.mark.parametrize(("statement", "named"), BETWEEN)
+def test_a_change_in_between_lowers_nothing_that_was_spent(path: Path, statement: str, named: str) -> None:
+    ledger = Ledger(path, "d")
+    before = ledger.account()
+    forced(path, statement)
+    assert Ledger(path, "d").account() == ledger.account() == before
+    ledger.debit(0.1, 1e-8)
+    assert ledger.account().debits == 4
+    assert verified(path, "d")
+
+
+def test_a_rewritten_ledger_is_found_by_its_sums_or_by_a_kept_head(path: Path) -> None:
+    head = Ledger(path, "d").head
+    rewritten(path, lambda rows: rows[1][2].update(epsilon=0.0001))
+    assert verified(path, "d") == []  # nothing in the file tells
+    assert "was kept" in verified(path, "d", head)[0]
+    rewritten(path, lambda rows: rows[1][2].update(epsilon=2.9, price={**rows[1][2]["price"], "reserve": 1.0}))
+    assert any("spends more than was left" in problem for problem in verified(path, "d"))
+
+
+def test_sums_that_were_lowered_in_the_last_entry_are_found(path: Path) -> None:
+    """Fitting digests and a fitting head, but less spent than the entries say: found by a debit, since one step."""
+    *rest, last = Ledger(path, "d").entries()
+    sums = to_text(Account(Budget(3.0, 1e-5)))
+    forged = Entry.following(rest[-1], "d", last.day, last.event, last.content, sums)
+    ledger = Ledger(path, "d")
+    forced(path, "DELETE FROM entries WHERE number = 6", entries=[forged])
+    assert verified(path, "d") == ["Entry 6 does not carry the sums up to it."]
+    with pytest.raises(InvalidFile, match="does not carry the sums"):
+        ledger.debit(0.1, 1e-8)
+    with pytest.raises(InvalidFile, match="does not carry the sums"):
+        Ledger(path, "d")
+
+
+def test_entries_taken_off_the_end_are_found_by_a_kept_head(path: Path) -> None:
+    head = Ledger(path, "d").head
+    *_, last = Ledger(path, "d").entries()[:5]
+    forced(path, "DELETE FROM entries WHERE number >= 4", entries=[last])
+    assert verified(path, "d") == []
+    assert "taken off its end" in verified(path, "d", head)[0]
+
+
+def test_an_old_copy_and_the_same_debit_again_are_found_by_a_kept_head(path: Path, tmp_path: Path) -> None:
+    """Within one second, on one day: entries that say the same have different digests."""
+    old = shutil.copy(path, tmp_path / "old.db")
+    ledger = Ledger(path, "d")
+    ledger.debit(0.1, 1e-8)
+    head, entry = ledger.head, ledger.entries()[-1]
+    shutil.copy(old, path)
+    Ledger(path, "d").debit(0.1, 1e-8)
+    again = Ledger(path, "d").entries()[-1]
+    assert (again.number, again.day, again.body, again.previous) == (
+        entry.number,
+        entry.day,
+        entry.body,
+        entry.previous,
+    )
+    assert "was kept" in verified(path, "d", head)[0]
+
+
+def test_an_open_ledger_notices_an_old_copy_by_itself(path: Path, tmp_path: Path) -> None:
+    old = shutil.copy(path, tmp_path / "old.db")
+    ledger = Ledger(path, "d")
+    ledger.debit(0.1, 1e-8)
+    shutil.copy(old, path)
+    for _ in range(2):
+        with pytest.raises(InvalidFile, match="not the one that was opened"):
+            ledger.debit(0.1, 1e-8)
+        Ledger(path, "d").debit(0.1, 1e-8)  # a later one has nothing to compare with
+
+
+def test_every_entry_has_a_nonce_of_its_own(path: Path) -> None:
+    nonces = [entry.nonce for entry in Ledger(path, "d").entries()]
+    assert len(set(nonces)) == len(nonces) == 7
+    assert {len(nonce) for nonce in nonces} == {32}
+
+
+@pytest.mark.parametrize(
+    "price",
+    [{"moment": -5.0, "reserve": 0.0}, {"moment": float("nan"), "reserve": 0.0}, {"moment": 1e999, "reserve": 0}],
+)
+def test_a_debit_that_gives_back_is_none(path: Path, price: dict) -> None:
+    entries: list[Entry] = []
+    for old in Ledger(path, "d").entries():
+        body = json.dumps({**old.content, **({"price": price} if old.number == 3 else {})}, sort_keys=True)
+        previous = entries[-1].digest if entries else GENESIS
+        parts = ("d", old.number, old.day, old.event, body, old.sums, old.nonce, previous)
+        entries.append(Entry(*parts, digest=chain._digest(*parts)))
+    forced(path, "DELETE FROM entries", entries=entries)
+    assert verified(path, "d") == ["Entry 3 does not say what it spends."]
