@@ -1,4 +1,4 @@
-"""A ledger that was damaged or changed works as before, or says so in our own words; no change lowers what was spent."""
+"""A ledger that was damaged or changed works as before, or is refused; no change lowers what was spent."""
 
 import json
 import random
