@@ -126,34 +126,32 @@ def complaints(invariant, call=PER_COLUMN):
     return " ".join(INVARIANTS[invariant](call, EPSILON))
 
 
-def test_a_count_without_noise_is_found(monkeypatch):
-    monkeypatch.setattr(Session, "_noisy_count", lambda session, charged: float(session._space.count))
-    assert "is not the noise that is charged" in complaints("charges")
+COUNT, COSTS = Session._noisy_count, Session.costs
+MUTANTS = {  # owner, name, what stands there instead, what is said
+    "a count without noise": (
+        (Session, "_noisy_count", lambda session, charged: float(session._space.count)),
+        "is not the noise that is charged",
+    ),
+    "a count off its grid": (
+        (Session, "_noisy_count", lambda session, charged: COUNT(session, charged) + 1e-7),
+        "not on its grid",
+    ),
+    "half the noise": (
+        (ChargedNoise, "draw", lambda charged, size: charged._noise.gaussian(charged.event.stddev / 2, size)),
+        "is not the noise that is charged",
+    ),
+    "a forgotten charge": (
+        (Session, "costs", lambda session: replace(COSTS(session), after=COSTS(session).after[:-1])),
+        "is not the noise that is charged",
+    ),
+}
 
 
-def test_a_count_that_is_off_its_grid_is_found(monkeypatch):
-    right = Session._noisy_count
-    monkeypatch.setattr(Session, "_noisy_count", lambda session, charged: right(session, charged) + 1e-7)
-    assert "not on its grid" in complaints("charges")
-
-
-def test_half_the_noise_is_found_in_the_charges(monkeypatch):
-    def draw(charged, size):
-        return charged._noise.gaussian(charged.event.stddev / 2, size)
-
-    monkeypatch.setattr(ChargedNoise, "draw", draw)
-    assert "is not the noise that is charged" in complaints("charges")
-
-
-def test_a_charge_that_is_forgotten_is_found(monkeypatch):
-    right = Session.costs
-
-    def forget_the_last(session):
-        costs = right(session)
-        return replace(costs, after=costs.after[:-1])
-
-    monkeypatch.setattr(Session, "costs", forget_the_last)
-    assert "is not the noise that is charged" in complaints("charges")
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_of_the_kernel_is_found_in_its_charges(monkeypatch, name):
+    place, said = MUTANTS[name]
+    monkeypatch.setattr(*place)
+    assert said in complaints("charges")
 
 
 def test_halved_charges_of_more_noise_than_the_budget_allows_are_found(monkeypatch):

@@ -28,6 +28,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "study.db"
 
 
+@pytest.fixture
+def ledger(path: Path) -> Ledger:
+    return Ledger(path, dataset="d", **TOTAL)
+
+
 @pytest.fixture(scope="module")
 def X() -> np.ndarray:  # noqa: N802 - as in release_mean
     return np.random.default_rng(0).normal(size=(400, 2))
@@ -61,16 +66,14 @@ def test_days_tell_nothing_of_how_long_a_release_took(path: Path, monkeypatch) -
     assert len(ledger.entries()[-1].day) == len("2026-01-31")  # and no time of day
 
 
-def test_a_refusal_is_charged_and_noted_as_one(path: Path) -> None:
-    ledger = Ledger(path, dataset="d", **TOTAL)
+def test_a_refusal_is_charged_and_noted_as_one(ledger: Ledger) -> None:
     assert release_mean(np.empty((0, 2)), ledger=ledger, **ASKED).refused
     assert ledger.account().debits == 1
     assert ledger.entries()[-1].content == {"debit": 1, "outcome": "refused"}
 
 
-def test_the_number_of_records_is_nowhere_in_the_ledger(path: Path) -> None:
+def test_the_number_of_records_is_nowhere_in_the_ledger(ledger: Ledger) -> None:
     X = np.random.default_rng(0).normal(size=(271, 2))
-    ledger = Ledger(path, dataset="d", **TOTAL)
     release_mean(X, ledger=ledger, **ASKED)
     bodies = [json.dumps(entry.content) for entry in ledger.entries()]
     assert not any(
@@ -170,12 +173,11 @@ def test_the_charge_stays_when_the_first_draw_fails(path: Path, X: np.ndarray) -
     assert ledger.account().debits == 1
 
 
-def test_an_interrupt_between_debit_and_release_leaves_the_charge(path: Path, X: np.ndarray, monkeypatch) -> None:
+def test_an_interrupt_between_debit_and_release_leaves_the_charge(ledger: Ledger, X: np.ndarray, monkeypatch) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dimfree.kernel.views.pair_distances", stop)
-    ledger = Ledger(path, dataset="d", **TOTAL)
     with pytest.raises(KeyboardInterrupt):
         release_mean(X, ledger=ledger, **ASKED)
     assert events(ledger) == ["opened", DEBIT]
@@ -206,8 +208,7 @@ def test_overspending_says_what_is_left_and_what_fits(path: Path) -> None:
     ledger.debit(0.3, 1e-7)
 
 
-def test_what_is_said_to_fit_does_fit(path: Path, X: np.ndarray) -> None:
-    ledger = Ledger(path, dataset="d", **TOTAL)
+def test_what_is_said_to_fit_does_fit(ledger: Ledger, X: np.ndarray) -> None:
     asked, seen = {"epsilon": 1.0, "delta": 1e-6, "objective": "relative"}, []
     release_mean(X, ledger=_keeping(seen), **asked)
     [charge] = seen
@@ -245,17 +246,13 @@ def test_a_promise_is_charged_in_full_however_large(path: Path, X: np.ndarray) -
         composed.debit(1.7e308, 1e-6)
 
 
-def test_a_pure_promise_is_charged_with_the_smallest_delta(path: Path) -> None:
-    ledger = Ledger(path, dataset="d", **TOTAL)
+def test_the_smallest_delta_is_that_of_a_pure_release_and_of_what_is_said_to_fit(path: Path, ledger: Ledger) -> None:
     ledger.debit(1.0, 0)
     assert ledger.entries()[1].content["delta"] == 1e-12
-
-
-def test_what_is_said_to_fit_has_a_delta_that_can_be_asked_for(path: Path) -> None:
-    ledger = Ledger(path, dataset="d", epsilon=3.0, delta=1.5e-12)
-    ledger.debit(0.1, 1e-12)
+    scarce = Ledger(path, dataset="scarce", epsilon=3.0, delta=1.5e-12)
+    scarce.debit(0.1, 1e-12)
     with pytest.raises(BudgetExceeded, match="no further release fits"):
-        ledger.debit(0.1, 1e-12)
+        scarce.debit(0.1, 1e-12)
 
 
 @pytest.mark.parametrize("asked", [{"epsilon": 30.0, "delta": 0.5}, {"epsilon": 10.0, "delta": 0.99}])
@@ -312,19 +309,13 @@ def test_ledgers_in_one_file_do_not_mix(path: Path) -> None:
         Ledger(path, dataset="c")
 
 
-def test_another_relation_or_unit_is_an_error(path: Path, X: np.ndarray) -> None:
-    ledger = Ledger(path, dataset="d", **TOTAL)
-    persons = Ledger(path, dataset="p", unit="", **TOTAL)
-    keys = np.arange(len(X)) // 2
-    with pytest.raises(InvalidParameter, match="do not add up"):
-        release_mean(X, ledger=ledger, epsilon=1, delta=1e-6, covariance=np.ones(2), neighbours="replace-one")
-    with pytest.raises(InvalidParameter, match="do not add up"):
-        release_mean(X, ledger=ledger, unit=keys, **ASKED)
-    with pytest.raises(InvalidParameter, match="do not add up"):
-        release_mean(X, ledger=persons, **ASKED)
+def test_another_relation_or_unit_is_an_error(path: Path, ledger: Ledger, X: np.ndarray) -> None:
+    persons, keys = Ledger(path, dataset="p", unit="", **TOTAL), np.arange(len(X)) // 2
+    for charged, other in ((ledger, {"neighbours": "replace-one"}), (ledger, {"unit": keys}), (persons, {})):
+        with pytest.raises(InvalidParameter, match="do not add up"):
+            release_mean(X, ledger=charged, **ASKED, **other)
     release_mean(X, ledger=persons, unit=keys, **ASKED)
-    assert ledger.account().debits == 0
-    assert persons.account().debits == 1
+    assert (ledger.account().debits, persons.account().debits) == (0, 1)
 
 
 def test_groups_are_charged_once_for_all(path: Path, X: np.ndarray) -> None:
@@ -376,17 +367,11 @@ def _keeping(seen: list[Charge]) -> Ledger:
     return Keeping()
 
 
-def test_the_estimator_passes_its_ledger_on(path: Path, X: np.ndarray) -> None:
-    ledger = Ledger(path, dataset="d", **TOTAL)
+def test_the_estimator_passes_its_ledger_on_and_seeded_noise_marks_it(ledger: Ledger, X: np.ndarray) -> None:
     dimfree.PrivateMean(ledger=ledger, noise=RecordingNoise(), **ASKED).fit(X)
     assert ledger.account().debits == 1
-
-
-def test_seeded_noise_is_charged_and_marks_the_ledger(path: Path, X: np.ndarray) -> None:
-    ledger = Ledger(path, dataset="d", **TOTAL)
-    assert not ledger.statement().startswith("Not private")
     release_mean(X, ledger=ledger, noise=dimfree.SeededNoise(1), **ASKED)
-    assert ledger.account().debits == 1
+    assert ledger.account().debits == 2
     assert ledger.statement().startswith("Not private")
 
 
@@ -438,13 +423,12 @@ def test_a_locked_file_is_an_error_with_a_remedy(path: Path) -> None:
 
 
 @pytest.mark.parametrize("trouble", [InvalidFile("locked"), OSError("secret"), MemoryError()])
-def test_trouble_with_the_outcome_never_loses_a_release_that_is_paid_for(path: Path, monkeypatch, trouble) -> None:
+def test_trouble_with_the_outcome_never_loses_a_release_that_is_paid_for(ledger: Ledger, monkeypatch, trouble) -> None:
     """Not even where warnings are errors."""
 
     def fail(*args):
         raise trouble
 
-    ledger = Ledger(path, dataset="d", **TOTAL)
     monkeypatch.setattr(Ledger, "_append_outcome", fail)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

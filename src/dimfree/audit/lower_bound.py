@@ -209,8 +209,8 @@ def _promise(seen: Iterator[Counts], delta: float) -> Floats:
 
 
 def candidates(one: Floats, other: Floats) -> list[tuple[str, Score]]:
-    """The best single feature, its distance from the middle, the difference of means, a classifier's log-odds."""
-    scores = [*_single_features(one, other), ("difference of means", _difference(one, other))]
+    """The best single feature, its distance from the middle, and a classifier's log-odds."""
+    scores = _single_features(one, other)
     if (odds := _classifier(one, other)) is not None:
         scores.append(("classifier", odds))
     return scores
@@ -233,14 +233,6 @@ def _separation(one: Floats, other: Floats) -> Floats:
     spread = np.sqrt(one.var(axis=0) + other.var(axis=0))
     gap = one.mean(axis=0) - other.mean(axis=0)
     return np.where(spread > 0, gap / np.where(spread > 0, spread, 1.0), np.sign(gap) * 1e6)
-
-
-def _difference(one: Floats, other: Floats) -> Score:
-    """Fisher's direction, with a ridge: the features may repeat each other."""
-    pooled = np.cov(one.T, ddof=0) + np.cov(other.T, ddof=0)
-    matrix = np.atleast_2d(pooled) + 1e-6 * np.eye(one.shape[1])
-    direction = np.linalg.solve(matrix, one.mean(axis=0) - other.mean(axis=0))
-    return lambda rows: _along(rows, direction)
 
 
 def _classifier(one: Floats, other: Floats) -> Score | None:
