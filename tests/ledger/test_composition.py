@@ -227,6 +227,17 @@ def test_an_older_filter_keeps_its_one_order_and_its_limits(tmp_path: Path) -> N
     assert isinstance(written.content["price"]["moment"], float)  # older versions read it on
 
 
+@pytest.mark.parametrize("total", [(0.0011, 0.99), (1.0, 0.9), (100.0, 0.5), (0.0011, 1e-12)])
+def test_a_status_of_an_odd_total_names_what_fits(tmp_path: Path, total: tuple[float, float]) -> None:
+    ledger = Ledger(tmp_path / "study.db", "trial", epsilon=total[0], delta=total[1])
+    ledger.charge(columns(max(total[0] / 9, 1e-3), max(total[1] / 20, 1e-12)), terms=ledger.terms)
+    status = ledger.status()
+    assert 0 < status.spent_epsilon <= total[0]
+    for following, kind in ((status.next_budget, other_software), (status.next_gaussian, columns)):
+        if following is not None:
+            assert ledger.account().decide(kind(following.epsilon, following.delta)) is not None
+
+
 @pytest.mark.parametrize("epsilon", [1e20, 1e40, 1e300])
 def test_a_total_without_measure_is_no_foreign_error(tmp_path: Path, epsilon: float) -> None:
     with Ledger(tmp_path / "study.db", "trial", epsilon=epsilon, delta=1e-6) as ledger:

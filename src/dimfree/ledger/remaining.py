@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget
+from dimfree.accounting.events import has_fine_noise
 from dimfree.accounting.sharing import gaussian_budget, gaussian_opening
 from dimfree.ledger.entries import LedgerState
 from dimfree.ledger.filter import Account
@@ -84,7 +85,11 @@ def _largest_gaussian(account: Account, delta: float) -> Budget | None:
     left = float(Fraction(account.filter.moments[0]) - account.moments[0])
     epsilon = gaussian_budget(math.sqrt(max(left, 0.0)), delta, account.total.epsilon).epsilon
     budget = Budget(_rounded_down(epsilon), delta)
-    fits = epsilon > SMALLEST_EPSILON and account.decide(Charge(budget, (gaussian_opening(budget),))) is not None
+    fits = (
+        epsilon > SMALLEST_EPSILON
+        and has_fine_noise(budget)
+        and account.decide(Charge(budget, (gaussian_opening(budget),))) is not None
+    )
     return budget if fits else None
 
 
