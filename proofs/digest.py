@@ -24,7 +24,7 @@ TRUSTED = (  # modules of dimfree, and all below them, whose code is under diges
     "kernel",
     "noise",
     *(f"accounting.{each}" for each in ("events", "profile", "ladder", "discrete", "precision")),
-    *(f"accounting.{each}" for each in ("composition", "dots", "losses", "several_runs", "sharing")),
+    *(f"accounting.{each}" for each in ("composition", "losses", "several_runs", "sharing")),
 )
 REMEDY = "re-read the page against the code, then: python -m proofs.digest --accept"
 

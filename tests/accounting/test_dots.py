@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from dp_accounting.pld import pld_pmf
 
-from dimfree.accounting.dots import _FEW, Dots, _convolved, around, between
-from dimfree.accounting.losses import response_profile
+from dimfree.accounting.losses import _FEW, Dots, _convolved, around, between, response_profile
 from dimfree.accounting.precision import hockey_stick
 
 STEP = 2.0**-7

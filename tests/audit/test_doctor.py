@@ -14,16 +14,15 @@ from typer.testing import CliRunner
 
 import dimfree
 import dimfree.cli
-from dimfree.audit.doctor import Finding, checkup, samplers
-from dimfree.audit.doctor.checkup import _is_enough, check_packages
-from dimfree.audit.doctor.floats import check_floats
+from dimfree.audit import doctor
+from dimfree.audit.doctor import Finding, _is_enough, check_floats, check_packages
 from dimfree.noise import SeededNoise
 
 SOURCE = Path(dimfree.__file__).resolve().parent.parent
 CHANGED = """
 import ctypes, json, struct
-from dimfree.audit.doctor import floats
-floats._load()
+from dimfree.audit import doctor
+doctor._load()
 libm, usual, found = ctypes.CDLL("libm.so.6"), ctypes.create_string_buffer(64), {}
 assert libm.fegetenv(usual) == 0
 word, = struct.unpack_from("<I", usual.raw, 28)  # MXCSR in glibc's fenv_t on x86-64
@@ -31,7 +30,7 @@ for how, bits in {"nothing": 0, "ftz": 1 << 15, "daz": 1 << 6, "up": 2 << 13, "d
     changed = ctypes.create_string_buffer(usual.raw, 64)
     changed[28:32] = struct.pack("<I", word | bits)
     assert libm.fesetenv(changed) == 0
-    found[how] = [finding.check for finding in floats.check_floats() if finding.verdict == "bad"]
+    found[how] = [finding.check for finding in doctor.check_floats() if finding.verdict == "bad"]
     assert libm.fesetenv(usual) == 0
 print(json.dumps(found))
 """
@@ -70,20 +69,20 @@ def verdicts(findings):
     return {finding.check: finding.verdict for finding in findings}
 
 
-@sampling(false_alarm=samplers.FALSE_ALARM)
+@sampling(false_alarm=doctor.FALSE_ALARM)
 def test_the_real_noise_is_fine():
-    found = list(samplers.check_samplers())
+    found = list(doctor.check_samplers())
     assert {finding.verdict for finding in found} == {"fine"}
-    assert len(found) == samplers.TESTS - 1  # and the bits of the system
+    assert len(found) == doctor.TESTS - 1  # and the bits of the system
 
 
-@sampling(false_alarm=samplers.FALSE_ALARM / samplers.TESTS)
+@sampling(false_alarm=doctor.FALSE_ALARM / doctor.TESTS)
 def test_the_entropy_is_fine_and_a_bad_source_is_not():
-    assert verdicts(samplers.check_entropy()) == {"source ready": "fine", "bits": "fine"}
-    assert verdicts(samplers.check_entropy(lambda size: b"\x55" * size))["bits"] == "bad"  # fair, but always the same
+    assert verdicts(doctor.check_entropy()) == {"source ready": "fine", "bits": "fine"}
+    assert verdicts(doctor.check_entropy(lambda size: b"\x55" * size))["bits"] == "bad"  # fair, but always the same
     biased = np.random.default_rng(42)
     thin = lambda size: bytes(biased.integers(0, 256, size, dtype=np.uint8) & biased.integers(0, 256, size))  # noqa: E731
-    assert verdicts(samplers.check_entropy(thin))["bits"] == "bad"
+    assert verdicts(doctor.check_entropy(thin))["bits"] == "bad"
 
 
 @pytest.mark.parametrize(
@@ -94,20 +93,20 @@ def test_the_entropy_is_fine_and_a_bad_source_is_not():
     ],
 )
 def test_noise_that_is_off_or_repeats_itself_is_found(seed, mutant, checks):
-    found = verdicts(samplers.check_samplers(mutant(seed)))
+    found = verdicts(doctor.check_samplers(mutant(seed)))
     assert {found[check] for check in checks} == {"bad"}
 
 
 def test_the_helpers_keep_their_rate():
     # of 100 fair coins 75 heads have a tail of 2.8e-7, 74 heads one of 9e-7
-    assert not samplers.frequency_fits(75, 100, 0.5, 1e-6)
-    assert samplers.frequency_fits(74, 100, 0.5, 1e-6)
-    assert not samplers.frequency_fits(0, 100, 0.5, 1e-6)
+    assert not doctor.frequency_fits(75, 100, 0.5, 1e-6)
+    assert doctor.frequency_fits(74, 100, 0.5, 1e-6)
+    assert not doctor.frequency_fits(0, 100, 0.5, 1e-6)
     # a band of sqrt(log(2 / 0.02) / 200) = 0.1517 about the fair die on -1, 0, 1
     cdf = np.array([1, 2, 3]) / 3
     for low, fits in ((33, True), (48, True), (49, False)):
         draws = np.repeat([-1, 0, 1], [low, 66 - low + 1, 33])
-        assert samplers.distribution_fits(draws, cdf, 0.02) is fits
+        assert doctor.distribution_fits(draws, cdf, 0.02) is fits
 
 
 def test_the_arithmetic_here_is_fine():
@@ -190,7 +189,7 @@ def test_versions_compare_by_their_numbers(there, needed, enough):
     assert _is_enough(there, needed) is enough
 
 
-@sampling(false_alarm=samplers.FALSE_ALARM)
+@sampling(false_alarm=doctor.FALSE_ALARM)
 def test_the_command_tells_a_program():
     done = CliRunner().invoke(dimfree.cli.app, ["doctor", "--json"])
     document = json.loads(done.stdout)
@@ -206,7 +205,7 @@ def test_something_bad_is_exit_1_and_a_remedy(monkeypatch, options):
         Finding("samplers", "coins", "bad", "does not follow its law", "Do not release."),
         Finding("installation", "altair", "missing", "not there", "pip install 'altair>=5.4'"),
     ]
-    monkeypatch.setattr(checkup, "checkup", lambda: iter(findings))
+    monkeypatch.setattr(doctor, "checkup", lambda: iter(findings))
     done = CliRunner().invoke(dimfree.cli.app, ["doctor", *options])
     assert done.exit_code == 1
     assert "Do not release." in done.output

@@ -13,9 +13,8 @@ from typing import Any
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.discrete import MOST_RELEASES, Slack, slack
-from dimfree.accounting.dots import Dots, around, between
 from dimfree.accounting.events import Gaussian
-from dimfree.accounting.losses import Approximate, Failure, Loss, Pure
+from dimfree.accounting.losses import Approximate, Dots, Failure, Loss, Pure, around, between
 from dimfree.accounting.precision import compose, hockey_stick
 from dimfree.errors import AccountingError
 

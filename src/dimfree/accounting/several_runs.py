@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.composition import EDGE, Composition, gaussian_dots
 from dimfree.accounting.discrete import reserve
-from dimfree.accounting.dots import Dots, around, spread
 from dimfree.accounting.events import Branch, Costs, Gaussian, branches_profile
-from dimfree.accounting.losses import Approximate
+from dimfree.accounting.losses import Approximate, Dots, around, spread
 from dimfree.accounting.precision import compose, hockey_stick
 
 _FAR = 600.0  # a level above every finite loss that floats resolve

@@ -37,7 +37,7 @@ def doctor(
     Exit code 0: fit for release. 1: something is bad.
     """
     from dimfree import __version__
-    from dimfree.audit.doctor.checkup import checkup, is_healthy, to_json
+    from dimfree.audit.doctor import checkup, is_healthy, to_json
 
     findings = _run(checkup())
     if json:
@@ -60,7 +60,7 @@ def _show(findings: "list[Finding]") -> None:
     """Print the table to stdout and the summary to stderr."""
     from rich.console import Console
 
-    from dimfree.audit.doctor.checkup import summarize
+    from dimfree.audit.doctor import summarize
 
     console = Console()
     if console.is_terminal:
