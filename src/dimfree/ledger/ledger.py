@@ -413,13 +413,11 @@ def _unit(unit: object) -> tuple[str, str | None]:
 
 def _check_agreement(found: Terms, asked: Terms | None, neighbours: Any, unit: object, dataset: str) -> None:
     """Terms given again when a ledger is reopened must be those it was opened with."""
-    if asked is not None and asked.budget != found.budget:
+    relation = found.neighbours if neighbours is None else Neighbours.parse(neighbours)
+    whose = (found.unit, found.unit_column) if unit is None else _unit(unit)
+    if Terms(found.budget if asked is None else asked.budget, relation, *whose) != found:
         raise InvalidParameter(
             f"The ledger of {dataset!r} was opened with epsilon={found.budget.epsilon!r}, "
-            f"delta={found.budget.delta!r}, and a total never changes: got epsilon={asked.budget.epsilon!r}, "
-            f"delta={asked.budget.delta!r}. Leave both out to reopen it."
+            f"delta={found.budget.delta!r}, {found.neighbours} neighbours and {found.who}, which never changes. Leave "
+            "epsilon, delta, neighbours and unit out to reopen it."
         )
-    if neighbours is not None and Neighbours.parse(neighbours) is not found.neighbours:
-        raise InvalidParameter(f"The ledger of {dataset!r} was opened for {found.neighbours} neighbours: leave it out.")
-    if unit is not None and _unit(unit) != (found.unit, found.unit_column):
-        raise InvalidParameter(f"The ledger of {dataset!r} was opened with {found.who}: leave unit out to reopen it.")

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from dimfree.errors import InvalidFile
 from dimfree.ledger.chain import Ends, Entry
@@ -166,20 +166,16 @@ def _connected(path: Path, timeout: float) -> Iterator[sqlite3.Connection]:
         real = path.resolve()
         _check_one_name(real)  # before SQLite opens the file: it might undo charges
         connection = sqlite3.connect(f"{real.as_uri()}?mode=rw", uri=True, timeout=timeout, isolation_level=None)
-        connection.text_factory = _text
+        # Text as it was written; bytes that are not UTF-8 stay visible, so that a digest does not fit.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("PRAGMA fullfsync = ON")  # macOS: fsync alone leaves rows in the drive's own cache
         yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the second: SQLite quoted damaged text in its message
-        _unusable(path, error)
+        raise _error(path, _remedy(error)) from None
     finally:
         if connection is not None:
             connection.close()
-
-
-def _text(raw: bytes) -> str:
-    """Text as it was written; bytes that are no UTF-8 stay visible, so that a digest does not fit."""
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
@@ -224,13 +220,12 @@ def _expected_schema() -> list[tuple[str, ...]]:
     return found
 
 
-def _unusable(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> NoReturn:
+def _remedy(error: sqlite3.Error | UnicodeDecodeError) -> str:
     """SQLite's message as a sentence with a remedy; it is about the file and never about a row."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    known = next((remedy for code, remedy in _REMEDIES.items() if name.startswith(code)), _DAMAGED)
     if "append-only" in str(error):
-        known = "refuses to change an entry: rows are added, never changed."
-    raise _error(path, known) from None
+        return "refuses to change an entry: rows are added, never changed."
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return next((remedy for code, remedy in _REMEDIES.items() if name.startswith(code)), _DAMAGED)
 
 
 def _error(path: Path, what: str) -> InvalidFile:
