@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.accuracy.ordinary_worlds import Generator
 from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.composition import Composition, largest_fitting
+from dimfree.accounting.composition import Composition
 from dimfree.accounting.losses import Pure
 from dimfree.accounting.precision import largest_mu
 
@@ -50,11 +50,16 @@ def column_epsilon(epsilon: float, delta: float, columns: int) -> float:
     """What each of so many Laplace releases may spend: the better of epsilon / columns and exact composition (M9)."""
     budget = Budget(epsilon, delta)
 
-    def all_columns(share: float) -> Composition:
-        return Composition(budget, Neighbours.ADD_REMOVE, (Pure("a column", share),) * columns)
+    def fits(share: float) -> bool:
+        return Composition(budget, Neighbours.ADD_REMOVE, (Pure("a column", share),) * columns).fits()
 
-    least = budget.usable_epsilon / columns * (1 - 1e-12)
-    return largest_fitting(all_columns, least, epsilon, tolerance=_TOLERANCE)
+    low, high = budget.usable_epsilon / columns * (1 - 1e-12), epsilon  # the lower end fits
+    if fits(high):
+        return high
+    while high - low > _TOLERANCE * low:
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import comb
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.composition import Composition, largest_fitting
+from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.losses import (
     Approximate,
@@ -152,28 +152,6 @@ def test_advanced_composition_holds_with_its_factor_of_two_only(each, times, del
     assert composed(right, *losses).delta() <= delta
     assert responses(each, times, printed) > delta  # the truth, not a bound
     assert composed(printed, *losses).delta() > delta
-
-
-# ---- calibration
-
-
-def test_the_largest_share_fits_and_a_larger_one_does_not():
-    def make(share):
-        return composed(1.0, *[Approximate("answer", share, 1e-8)] * 10, gaussian(share))
-
-    share = largest_fitting(make, 0.01, 1.0)
-    assert make(share).fits()
-    assert not make(share * 1.001).fits()
-    assert share > 0.08
-
-
-def test_a_search_whose_upper_end_fits_returns_it_and_one_whose_lower_end_does_not_is_an_error():
-    def make(share):
-        return composed(1.0, Pure("answer", share))
-
-    assert largest_fitting(make, 0.1, 0.5) == 0.5
-    with pytest.raises(ValueError, match="lower end"):
-        largest_fitting(make, 1.5, 2.0)
 
 
 # ---- the silhouette of a ledger

@@ -5,7 +5,6 @@ distributions of their privacy losses. Proof: proofs/accounting/composition.md.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial, reduce
@@ -117,21 +116,6 @@ def gaussian_dots(mu: float, interval: float) -> list[Dots]:
     if not mu:
         return []
     return [Dots.connecting(partial(hockey_stick, mu), between(EDGE * mu + mu**2 / 2, interval), interval)]
-
-
-def largest_fitting(make: Callable[[float], Composition], low: float, high: float, *, tolerance: float = 1e-4) -> float:
-    """The largest share between `low` and `high`, up to a relative `tolerance`, whose composition fits its budget.
-
-    The returned share was checked to fit. Costs should grow with the share; `low` must fit.
-    """
-    if not make(low).fits():
-        raise ValueError("Expected the lower end of the search to fit the budget.")
-    if make(high).fits():
-        return high
-    while high - low > tolerance * low:
-        middle = (low + high) / 2
-        low, high = (middle, high) if make(middle).fits() else (low, middle)
-    return low
 
 
 def _interval(epsilon: float, mu: float, others: list[Pure | Approximate]) -> float:
