@@ -57,12 +57,12 @@ def test_rounding_the_arguments_matters():
         assert float(hockey_stick(mu, x)) >= exact(mu, x)
 
 
-@pytest.mark.parametrize("mu", [0.0, 1e-5, 1.0, 50.0])
-def test_underflow_is_nothing_to_stumble_over(mu):
-    with np.errstate(all="raise"):
-        got = hockey_stick(mu, np.linspace(-2000.0, 2000.0, 401))
+@pytest.mark.parametrize("mu", [0.0, 1e-300, 1e-9, 1e-5, 1.0, 50.0, 1e4])
+def test_profile_stays_a_probability_at_the_extremes(mu):
+    with np.errstate(over="ignore" if mu in (1e-300, 1e4) else "raise", under="raise", invalid="raise"):
+        got = hockey_stick(mu, np.array([-2000.0, -1.0, 0.0, 1.0, 2000.0, 1e5]))
+    assert ((got >= 0) & (got <= 1)).all()
     assert got[0] == 1
-    assert got[-1] <= 1e-40
 
 
 @given(mus, st.floats(0, 20))
@@ -76,14 +76,6 @@ def test_profile_has_the_symmetry_of_a_divergence(mu, x):
 def test_profile_without_a_release_is_that_of_nothing():
     x = np.array([-3.0, -1e-9, 0.0, 1e-9, 5.0])
     assert np.array_equal(hockey_stick(0.0, x), [-math.expm1(-3.0), -math.expm1(-1e-9), 0, 0, 0])
-
-
-@pytest.mark.parametrize("mu", [1e-300, 1e-9, 1.0, 50.0, 1e4])
-def test_profile_stays_a_probability_at_the_extremes(mu):
-    with np.errstate(over="ignore"):
-        got = hockey_stick(mu, np.array([-1e5, -800.0, -1.0, 0.0, 1.0, 800.0, 1e5]))
-    assert np.isfinite(got).all()
-    assert ((got >= 0) & (got <= 1)).all()
 
 
 def test_composition_is_pythagoras():
