@@ -2,6 +2,7 @@
 
 import json
 import logging
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -12,9 +13,9 @@ from streams import needs
 
 import dimfree
 from dimfree.data.cluster import dask_table, partitions
-from dimfree.data.cluster.partitions import Failure, packed
-from dimfree.data.gpu.device import Place
-from dimfree.data.records import as_records, open_records
+from dimfree.data.cluster.partitions import Failure, Form, PartitionedTable, Place, packed
+from dimfree.data.gpu import device
+from dimfree.data.records import Records, as_records, open_records
 from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
 from dimfree.kernel.rows import space as space_module
 from dimfree.kernel.rows.space import Space
@@ -244,7 +245,7 @@ def test_a_work_that_fails_tells_its_kind_only(table):
 
 
 def test_passes_stay_with_the_partitions_whatever_the_device(table, monkeypatch):
-    records = as_records(da.from_array(table, chunks=(300, 4))).on(Place("cuda:0"))
+    records = as_records(da.from_array(table, chunks=(300, 4))).on(device.Place("cuda:0"))
     monkeypatch.setattr(dask_table.DaskTable, "row_blocks", _fails)
     assert sum(records.mapped(_counted, 100, None, 1, sum)) == len(table)
 
@@ -295,22 +296,18 @@ def test_few_rows_are_fetched_for_a_look_at_the_first(table, monkeypatch):
     assert (rest, asked) == (ROWS - 50, [0, 100, ROWS - 100])
 
 
-class PartitionCoins(SeededNoise):
-    """A broken twin: whoever computes a partition draws its coins, from a generator of its own process."""
+class Here(PartitionedTable):
+    """The least that an adapter to another cluster defines."""
 
-    def __init__(self, seed, fresh):
-        super().__init__(seed)
-        self._fresh = fresh
-
-    def below(self, bound, size):
-        return self._fresh.integers(0, bound, size)
+    def computed(self, function, calls, sizes):
+        assert len(calls) == len(sizes)
+        return [function(*pickle.loads(pickle.dumps(call))) for call in calls]
 
 
-def test_coins_drawn_where_a_partition_is_computed_would_show(table):
-    """Two runs of the broken twin differ, as a partition computed again would; two of ours do not."""
-    X, options = da.from_array(table, chunks=(350, 4)), {**BUDGET, **OPTIONS["known"], "core_sample": 400}
-    workers = [np.random.default_rng(place) for place in range(2)]
-    twins = [dimfree.release_mean(X, **with_options(**options, noise=PartitionCoins(5, worker))) for worker in workers]
-    ours = [dimfree.release_mean(X, **with_options(**options, noise=SeededNoise(5))) for _ in range(2)]
-    assert ours[0].mean.tobytes() == ours[1].mean.tobytes()
-    assert twins[0].mean.tobytes() != twins[1].mean.tobytes()
+def test_an_adapter_to_another_cluster_defines_one_method(table, releases):
+    parts = np.array_split(table, [131, 131, 700])
+    X = Here([Place(part, len(part)) for part in parts], Form(4, table.dtype))
+    for name in ("auto", "known"):
+        assert released(Records(X, None), **OPTIONS[name]) == releases[name]
+    odd = np.arange(ROWS) % 2 == 1
+    assert rows_of(Records(X.chosen(odd), None)).tobytes() == table[odd].tobytes()

@@ -5,9 +5,10 @@ import json
 import pickle
 import warnings
 from collections import deque
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from itertools import product
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -212,6 +213,9 @@ def test_missing_keys_belong_to_nobody(values):
     assert open_keys(values).persons.tolist() == [-1, 0, -1, 0]
 
 
+ABROAD = timezone(timedelta(hours=2))
+NIGHT = datetime(2024, 11, 3, 1, 30, tzinfo=ZoneInfo("America/New_York"))  # an hour that comes twice
+TWICE = [NIGHT, NIGHT.replace(fold=1), time(10, tzinfo=UTC), time(12, tzinfo=ABROAD)]
 ARRAYS = {
     "whole numbers": lambda rng: rng.integers(-9, 9, 300),
     "unsigned": lambda rng: rng.integers(2**53 - 5, 2**53, 300).astype(np.uint64),
@@ -231,6 +235,7 @@ ARRAYS = {
     "pandas numbers": lambda rng: pd.Series(rng.choice([7, 0.5, NAN], 300)),
     "Arrow numbers": lambda rng: pa.array(rng.integers(2**53 - 5, 2**53 + 5, 300)),
     "polars text": lambda rng: polars.Series(rng.choice(WORDS, 300).tolist()),
+    "moments that are equal": lambda rng: [TWICE[at] for at in rng.integers(0, 4, 300)],
     "plain entries": lambda rng: [[1, True, 1.0, "1", None, "x", NAN, b"x"][at] for at in rng.integers(0, 8, 300)],
 }
 

@@ -98,11 +98,6 @@ def test_entries_have_the_place_of_their_name(kind):
     assert labelled(kind(ENTRIES), KEYS).tolist() == [1, NOBODY, NOBODY, 0, 1]
 
 
-def test_every_kind_of_missing_entry_is_nobodys():
-    entries = [None, NAN, np.nan, pd.NA, pd.NaT, "nan", "NA", "", "a"]
-    assert labelled(entries, ("b", "a")).tolist() == [NOBODY] * 8 + [1]
-
-
 NUMBERS = [7, 3, 5]
 NUMBER_COLUMNS = {
     "list": NUMBERS,
@@ -142,29 +137,6 @@ def test_words_and_whole_numbers_name_each_other(column, names):
 def test_names_match_by_the_type_of_the_column(column, names, places):
     assert check_group_keys(names) == names
     assert labelled(column, names).tolist() == places
-
-
-class Talkative:
-    """Quotes itself whenever it is asked."""
-
-    def __ne__(self, other):
-        raise ValueError(SECRET)
-
-    __hash__ = None
-
-    def __str__(self):
-        raise ValueError(SECRET)
-
-
-STRANGE = [Talkative(), [2], {"b": 1}, np.array([1, 2]), 1.5, NAN, 2j, b"\xff", 10**5000, pd.NA, np.ma.masked, (None,)]
-
-
-@pytest.mark.parametrize("keys", [("b", "2"), (1, 2)], ids=["words", "numbers"])
-def test_an_entry_that_matches_nothing_is_nobodys_and_moves_no_other(keys):
-    entries = [keys[1], *STRANGE, keys[0]]
-    assert labelled(entries, keys).tolist() == [1, *[NOBODY] * len(STRANGE), 0]
-    for strange in STRANGE:
-        assert labelled([keys[1], strange, keys[0]], keys).tolist() == [1, NOBODY, 0]
 
 
 def test_under_raise_a_column_that_mixes_kinds_is_an_error():

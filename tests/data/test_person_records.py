@@ -100,42 +100,6 @@ def test_every_person_alone_gives_the_same_bits_as_in_the_crowd(crowd, most, kin
         assert bits(record) == bits(grouped(own, [person] * len(own), most=most, kind=kind)[0])
 
 
-# ------------------------------------------------------------------------------------------------ broken twins
-
-
-def by_batches(rows, keys, size=4):
-    """Wrong: a partial sum for each batch, then the sum of those. Where the batches end depends on other people."""
-    rows, keys = np.asarray(rows, dtype=np.float64), np.asarray(keys)
-    partial = [rows[s : s + size][keys[s : s + size] == 0].sum(axis=0) for s in range(0, len(rows), size)]
-    return reduce(add, partial)
-
-
-def by_running_totals(rows, keys):
-    """Wrong: differences of running totals over the sorted table, which hold everybody before."""
-    order = np.argsort(keys, kind="stable")
-    running = np.cumsum(np.asarray(rows, dtype=np.float64)[order], axis=0)
-    own = np.flatnonzero(np.asarray(keys)[order] == 0)
-    return running[own[-1]] - (running[own[0] - 1] if own[0] else 0.0)
-
-
-def ours(rows, keys):
-    return grouped(rows, keys, most=10**6)[list(dict.fromkeys(keys)).index(0)]
-
-
-@pytest.mark.parametrize(("total", "right"), [(ours, True), (by_batches, False), (by_running_totals, False)])
-def test_other_people_do_not_move_a_single_bit(total, right, rng):
-    own = rng.normal(size=(9, 2))
-    results = set()
-    for _ in range(40):
-        others = rng.normal(size=(rng.integers(0, 12), 2)) * 1e3
-        mixed = np.sort(rng.choice(len(own) + len(others), size=len(own), replace=False))
-        rows, keys = np.empty((len(own) + len(others), 2)), np.full(len(own) + len(others), -1)
-        rows[mixed], keys[mixed] = own, 0
-        rows[keys < 0] = others
-        results.add(bits(total(rows, keys.tolist())))
-    assert (len(results) == 1) == right
-
-
 # ------------------------------------------------------------------------------------------------ invalid rows
 
 

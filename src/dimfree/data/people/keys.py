@@ -25,7 +25,7 @@ _MANY_DIGITS = 10**80  # before int(), which may not end for a Decimal
 _MISSING = NO_KEY | {"nat", "<na>", "#n/a"}
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")
 _KINDS = ((str, bytes), (bool, np.bool_), (date, time, np.datetime64), Number)
-_PLAIN = frozenset({str, bytes, int, float, bool, type(None), date, datetime, time})
+_PLAIN = frozenset({str, bytes, int, float, bool, type(None)})  # moments may be equal and have other forms
 
 
 def normalize_key(entry: Any) -> Hashable | None:
@@ -38,6 +38,8 @@ def normalize_key(entry: Any) -> Hashable | None:
     2**53 on, which no longer tell whole numbers apart; values that cannot be hashed; tuples with a missing part; and
     objects that raise when they are read.
     """
+    if type(entry) is int and -_DOUBLES < entry < _DOUBLES:
+        return entry  # the common case, fast
     return attempt(lambda: {_form(entry)}.pop())  # which is hashed; an error of a key may quote it
 
 
@@ -189,7 +191,7 @@ def _of_entries(entries: list[Any], what: str, on_missing: str) -> Coded:
     def number(entry: Any) -> int:
         form = normalize_key(entry)
         found = -1 if form is None else attempt(lambda: forms.setdefault(form, len(forms)), -1)
-        if found >= 0:
+        if found >= 0 and on_missing == "raise":
             kinds.add(next((kind for kind in _KINDS if isinstance(entry, kind)), type(entry)))
         return found
 
@@ -199,7 +201,7 @@ def _of_entries(entries: list[Any], what: str, on_missing: str) -> Coded:
         numbers = [of[pair] for pair in typed]
     else:
         numbers = list(map(number, entries))
-    if on_missing == "raise" and len(kinds) > 1:
+    if len(kinds) > 1:
         raise InvalidRecords(
             f"The {what} mixes kinds of keys (numbers, text, dates, truth values), and on_missing='raise' forbids it: "
             "give the column one type, such as text (in pandas read_csv(..., dtype={name: str})), or pass "

@@ -97,7 +97,7 @@ def labelled(values: Any, keys: tuple[Key, ...], on_missing: str = "drop", what:
     """
     places: dict[object, int] = {normalize_key(key): place for place, key in enumerate(keys)}
     for place, key in enumerate(keys):
-        places.setdefault(written_value(str(key).strip()), place)
+        places.setdefault(written_value(key.strip()) if isinstance(key, str) else None, place)
     return _placed(coded(values, what, on_missing), places)
 
 
