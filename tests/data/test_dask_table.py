@@ -311,3 +311,5 @@ def test_an_adapter_to_another_cluster_defines_one_method(table, releases):
         assert released(Records(X, None), **OPTIONS[name]) == releases[name]
     odd = np.arange(ROWS) % 2 == 1
     assert rows_of(Records(X.chosen(odd), None)).tobytes() == table[odd].tobytes()
+    with pytest.raises(InvalidRecords, match="has changed"):
+        rows_of(Records(Here([Place(table, ROWS + 1)], Form(4, table.dtype)), None))

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dimfree.data.cluster.partitions import Form, Partition, PartitionedTable, Place
+from dimfree.data.cluster.partitions import Form, Partition, PartitionedTable, Place, values_of
 from dimfree.data.cluster.scheduler import check_workers, client_in_force, computed
 from dimfree.errors import InvalidRecords
 from dimfree.progress import during
@@ -60,7 +60,7 @@ def _of_parts(
     """Lengths that are not known are counted where the partitions lie, once; before, unfit workers are refused."""
     check_workers(client_in_force())
     unknown = [part for part, length in zip(parts, lengths, strict=True) if np.isnan(length)]
-    found = iter(computed([task(form.count, part) for part in unknown], [1] * len(unknown)))
+    found = iter(values_of(computed([task(form.count, part) for part in unknown], [1] * len(unknown))))
     counts = [int(next(found) if np.isnan(length) else length) for length in lengths]
     return DaskTable([Place(part, count) for part, count in zip(parts, counts, strict=True)], form, names, X)
 

@@ -154,9 +154,9 @@ class PartitionedTable(Stream):
     def computed(
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], sizes: Sequence[int]
     ) -> list[Any]:
-        """function(partition, ...) for each call, in order, computed where the partition lies; raise the first Failure.
+        """function(partition, ...) for each call, in order, computed where the partition lies.
 
-        A call is about `sizes` rows, for a report of progress.
+        A call is about `sizes` rows, for a report of progress. The function raises nothing.
         """
 
     def mapped(self, work: Work[Result], rows: int, among: Mask | None, merge: Merge[Result]) -> Iterator[Result]:
@@ -192,7 +192,7 @@ class PartitionedTable(Stream):
 
     def _done(self, job: Job, asked: Sequence[Asked]) -> list[Any]:
         calls = [(place.partition, place.count, packed(place.kept), packed(part)) for place, part in asked]
-        return self.computed(job.done, calls, [place.size for place, _ in asked])
+        return values_of(self.computed(job.done, calls, [place.size for place, _ in asked]))
 
     def _windows(self) -> Iterator[list[Asked]]:
         """Consecutive places. Of a whole table the first comes alone: its first rows may be all that is needed."""
@@ -206,6 +206,14 @@ class PartitionedTable(Stream):
                 window, entries, limit = [], 0, _FETCHED_ENTRIES
         if window:
             yield window
+
+
+def values_of(results: list[Any]) -> list[Any]:
+    """The results, or the error of the first failure."""
+    for result in results:
+        if isinstance(result, Failure):
+            raise result.error()
+    return results
 
 
 def rows_among(rows: NDArray[Any], among: Mask | None) -> NDArray[Any]:

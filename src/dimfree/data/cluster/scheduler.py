@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 
 from dimfree._validate import install_command
 from dimfree.data.boundary import boundary
-from dimfree.data.cluster.partitions import Failure
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, LostWorkers
 from dimfree.progress import heard
 
@@ -43,17 +42,13 @@ _checked: "weakref.WeakKeyDictionary[Client, set[str]]" = weakref.WeakKeyDiction
 
 
 def computed(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
-    """The results in the order of the tasks, which are so many rows each; the first failure is raised."""
+    """The results in the order of the tasks, which are so many rows each."""
     if not tasks:
         return []
     client = client_in_force()
     check_workers(client)  # some may have come since the table was opened
     with boundary(_hidden):  # a warning of the size of what is sent tells how many rows there are
-        results = _in_process(tasks, sizes) if client is None else _on_cluster(client, tasks, sizes)
-    for result in results:
-        if isinstance(result, Failure):
-            raise result.error()
-    return results
+        return _in_process(tasks, sizes) if client is None else _on_cluster(client, tasks, sizes)
 
 
 def client_in_force() -> Client | None:
@@ -153,11 +148,9 @@ def _in_process(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
 def _hidden(error: BaseException) -> DimfreeError:
     """Our tasks raise nothing: workers that died, or the caller's own graph, which may quote records."""
     kind = type(error).__name__
-    return (
-        LostWorkers(_LOST.format(kind=kind))
-        if isinstance(error, BrokenProcessPool)
-        else InvalidRecords(_GRAPH.format(kind=kind))
-    )
+    if isinstance(error, BrokenProcessPool):
+        return LostWorkers(_LOST.format(kind=kind))
+    return InvalidRecords(_GRAPH.format(kind=kind))
 
 
 def _on_cluster(client: Client, tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:

@@ -3,7 +3,6 @@
 One entry must not decide what becomes of the others: an error depends on the schema and on the arguments alone.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,13 @@ from numpy.typing import NDArray
 from dimfree._validate import quoted
 from dimfree.data.boundary import boundary
 from dimfree.data.entries import listed
+from dimfree.data.frames import LIBRARIES
 from dimfree.data.schema import Schema
 from dimfree.data.select import package_of
 from dimfree.errors import InvalidParameter, InvalidRecords
 
 ONE_KEY_EACH = "Pass the name of a column of X, or a list or array with one key (a whole number or text) for each row."
 _NEED = "Pass one key for each row: whole numbers or text."
-
-_Taker = tuple[str, Callable[[Any], Any], Callable[[Any, list[int]], Any], Callable[[Any, int], Any]]
-_TAKERS: dict[str, _Taker] = {  # what tells a table; its names; some of its columns, and one, by position
-    "anndata": ("obs", lambda X: X.obs.columns, lambda X, _: X, lambda X, at: X.obs.iloc[:, at]),
-    "pandas": ("columns", lambda X: X.columns, lambda X, kept: X.iloc[:, kept], lambda X, at: X.iloc[:, at]),
-    "polars": ("get_column", lambda X: X.columns, lambda X, kept: X[:, kept], lambda X, at: X.to_series(at)),
-    "pyarrow": ("schema", lambda X: X.schema.names, lambda X, kept: X.select(kept), lambda X, at: X.column(at)),
-}
 
 
 def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
@@ -39,20 +31,22 @@ def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
     if package == "dimfree" and hasattr(X, "select"):  # read again if the column was not set apart before
         table = X.select(Schema(), (name,))
         return table, table.key(name)
-    mark, names_of, some, one = _TAKERS.get(package, ("", None, None, None))
-    if names_of is None or some is None or one is None or not hasattr(X, mark):
+    frame = getattr(X, "obs", None) if package == "anndata" else X
+    library = LIBRARIES.get(package_of(frame))
+    if library is None or not hasattr(frame, library.mark):
         raise InvalidParameter(
             f"Expected {parameter}={quoted(name)} with a DataFrame, Arrow table or AnnData. {ONE_KEY_EACH}"
         )
     with boundary(lambda _: InvalidRecords("X cannot be read as a table whose column names are text.")):
-        names = list(map(str, names_of(X)))
+        names = list(map(str, library.labels(frame)))
         if names.count(name) != 1:
             wrong = "no column" if name not in names else "more than one column"
             raise InvalidParameter(
                 f"Expected {parameter}={quoted(name)} to name one column of X; {wrong} has this name."
             )
         at = names.index(name)
-        return some(X, [place for place in range(len(names)) if place != at]), one(X, at)
+        others = [place for place in range(len(names)) if place != at]
+        return X if frame is not X else library.take(X, others), library.column(frame, at)
 
 
 def check_same_index(X: Any, values: object, parameter: str) -> None:
@@ -75,29 +69,18 @@ def check_same_index(X: Any, values: object, parameter: str) -> None:
         )
 
 
-def _one_of_pandas(column: Any, at: int) -> Any:
-    return (column.array if hasattr(column, "array") else column)[at]
-
-
-_Reader = tuple[str, Callable[[Any], Any], Callable[[Any, int], Any]]
-_READERS: dict[str, _Reader] = {  # where a column states its type; all entries; one entry
-    "pandas": ("dtype", lambda column: column.astype(object), _one_of_pandas),
-    "polars": ("dtype", lambda column: column.to_list(), lambda column, at: column[at]),
-    "pyarrow": ("type", lambda column: column.to_pylist(), lambda column, at: column[at].as_py()),
-}
-
-
 def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
     """An array of whole numbers or floats, or the list of the entries. An error depends on the schema alone."""
     package = package_of(values)
-    if package in _READERS:
-        mark, everything, one = _READERS[package]
+    if package in LIBRARIES:
+        mark = "type" if package == "pyarrow" else "dtype"
         if not (hasattr(type(values), mark) and hasattr(values, "__len__")):
-            kind = type(values).__name__
-            raise InvalidParameter(f"Expected {what} to be one column, got a {package} {kind}. {_NEED}")
+            raise InvalidParameter(
+                f"Expected {what} to be one column, got a {package} {type(values).__name__}. {_NEED}"
+            )
         kind = getattr(values, mark)
         _check_type(kind, what)
-        return np.asarray(values) if _is_numeric(kind) else listed(values, everything, one)
+        return np.asarray(values) if _is_numeric(kind) else listed(values, *LIBRARIES[package].entries)
     if isinstance(values, str | bytes | dict | set | frozenset) or not hasattr(values, "__len__"):
         raise InvalidParameter(f"Expected {what} to be a column name or keys, got {type(values).__name__}. {_NEED}")
     if not hasattr(values, "__array__"):
