@@ -18,7 +18,7 @@ from dimfree.noise import SeededNoise, SystemNoise, opened
 from dimfree.paper.profiling import variance_profile
 from dimfree.release import release_mean
 from dimfree.release_groups import release_means
-from dimfree.report.required import require_report
+from dimfree.report.rendering import require_report
 
 X = np.random.default_rng(3).normal(size=(600, 2))
 LABELS = np.arange(len(X)) % 2

@@ -12,8 +12,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, Gaussian, OnlyGaussian
 from dimfree.report.by_columns import MOST_NAMED, column_rows
 from dimfree.report.charges import gathered
-from dimfree.report.origin import code_of
-from dimfree.report.page import report_html
+from dimfree.report.page import code_of, report_html
 from dimfree.results.reading import Reading
 from dimfree.results.tables import mean_csv
 

@@ -10,8 +10,9 @@ from dimfree.bases import NAMED
 from dimfree.kernel.rows.bases.given import Given
 from dimfree.programs import run
 from dimfree.programs.learn.forecasts import LEARNED, OWN, SPHERICAL
-from dimfree.report.meanings import BASES, PARAMETERS, parameter_rows
+from dimfree.report.context import parameter_rows
 from dimfree.report.page import report_html
+from dimfree.report.rendering import words
 from dimfree.results.confidence_sets import POPULATION_NOTE
 from dimfree.results.error_model import LearnedDirections, LearnedShape
 
@@ -34,10 +35,10 @@ def meanings(release):
 def test_the_basis_is_told_by_its_value():
     chosen = (SPHERICAL, OWN, LEARNED, Given.name, *NAMED)
     told = [meanings(released([1.0], method="auto", basis=name))["basis"] for name in chosen]
-    assert len(set(told)) == len(chosen) == len(BASES)
+    assert len(set(told)) == len(chosen) == len(words("BASES"))
     assert told[0] == "the same noise in all columns: no shape was predicted to reduce it"
-    assert all(PARAMETERS["basis"] not in words for words in told)
-    assert meanings(released([1.0], basis="unheard of"))["basis"] == PARAMETERS["basis"]
+    assert all(words("PARAMETERS")["basis"] not in text for text in told)
+    assert meanings(released([1.0], basis="unheard of"))["basis"] == words("PARAMETERS")["basis"]
 
 
 def test_coordinates_are_pointed_to_where_they_are_told():
@@ -71,7 +72,9 @@ def test_many_directions_are_cut_short_and_left_out_ones_named():
 
 
 def test_no_meaning_leans_on_another_row():
-    assert [name for name, words in PARAMETERS.items() if re.search(r"\b(same|above|before|latter)\b", words)] == []
+    assert [
+        name for name, text in words("PARAMETERS").items() if re.search(r"\b(same|above|before|latter)\b", text)
+    ] == []
 
 
 def test_error_bars_say_what_they_contain():

@@ -20,10 +20,9 @@ from dimfree.accounting.losses import Approximate, Pure
 from dimfree.errors import InvalidParameter
 from dimfree.programs import run
 from dimfree.report.charges import gathered, spelt
-from dimfree.report.numbers import digits, number, power
-from dimfree.report.origin import fingerprint
-from dimfree.report.page import report_html
-from dimfree.report.remedies import REMEDIES
+from dimfree.report.context import REASONS
+from dimfree.report.page import fingerprint, report_html
+from dimfree.report.rendering import digits, number, power, words
 from dimfree.results.names import with_noise_digits
 from dimfree.results.release import Release
 
@@ -135,21 +134,21 @@ def test_hostile_unit_is_text():
     assert "<img src=x onerror=alert(1)>" in page.text
 
 
-@pytest.mark.parametrize("reason", list(REMEDIES))
+@pytest.mark.parametrize("reason", list(REASONS))
 def test_refusal_says_why_what_it_cost_and_what_next(reason):
     page = page_of(refused(reason))
     assert "Refused" in page.text
     assert reason in page.text
     assert "The budget of this release is spent" in page.text
     assert page.headings[1:3] == ["No mean was released", "What to do next"]
-    for remedy in REMEDIES[reason]:
+    for remedy in words("REMEDIES")[REASONS[reason]]:
         assert remedy.replace("`", "").replace(" ", "") in page.text.replace(" ", "")
     assert page.count("svg") == 1, "of the promise alone"
 
 
 def test_every_reason_for_a_refusal_has_its_own_remedies():
     modules = {run: ("TOO_FEW", "UNSTABLE", "NO_SCALE", "OUT_OF_RANGE"), release_groups: ("NO_SHAPE",)}
-    assert {getattr(module, name) for module, names in modules.items() for name in names} == set(REMEDIES)
+    assert {getattr(module, name) for module, names in modules.items() for name in names} == set(REASONS)
     assert "What to do next" in page_of(refused("Something unheard of.")).text
 
 

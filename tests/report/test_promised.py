@@ -7,7 +7,7 @@ import pytest
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.report.promised import consequences, detected, guessed_right
+from dimfree.report.tradeoff import attacks, detected, guessed_right
 
 
 def worst_pair(epsilon, delta):
@@ -39,9 +39,9 @@ def test_power_is_that_of_the_best_test_on_the_worst_pair(epsilon, delta, false_
 
 
 def test_shares_are_rounded_up_never_down():
-    guess, test, _ = consequences(promise(1.0, 1e-6))
-    assert "73.2 %" in guess  # 73.106 % and never 73.1 %
-    assert "2.8 %" in test  # 2.7184 %
+    found = attacks(promise(1.0, 1e-6), None)
+    assert found["guess"] == "73.2 %"  # 73.106 % and never 73.1 %
+    assert found["test"] == "2.8 %"  # 2.7184 %
 
 
 def test_huge_epsilon_promises_nothing_and_does_not_overflow():

@@ -55,7 +55,7 @@ class Places:
             raise InvalidParameter(f"Expected {name}={str(path)!r} to differ from {taken[path.resolve()]}.")
         check_target(path, force=self.force, endings=allowed)
         if name == "--report":
-            from dimfree.report.required import require_report
+            from dimfree.report.rendering import require_report
 
             require_report()
 

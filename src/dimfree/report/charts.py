@@ -1,15 +1,20 @@
-"""The pictures of a report as inline SVG: the mean with error bars, and mean over noise by rank."""
+"""The pictures of a report as inline SVG. No column name is passed to the drawing library.
 
+On a dark page the style sheet replaces the colours.
+"""
+
+import html
 import math
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.report.drawing import mark, svg
-from dimfree.report.promised import detected
-from dimfree.report.tradeoff import RATES, Tradeoff, gaussian_missed
-from dimfree.results.plot import COLOURS, MOST_DRAWN, MUTED, PALE, WIDE, mean_picture, points
+from dimfree.report.tradeoff import RATES, Tradeoff, detected, gaussian_missed
+from dimfree.results.names import shown_name
+from dimfree.results.plot import COLOURS, MOST_DRAWN, MUTED, NAME_LENGTH, PALE, WIDE, mean_picture, points, styled
 from dimfree.results.reading import NAMES, PRECISION, Places, Reading, drawn_ranks
 
 _BINS = 40  # bars of a histogram
@@ -125,3 +130,23 @@ def text_of_chart(reading: Reading) -> str:
         return f"{reading.dimension} means with error bars, each in units of its own column's spread; {said}."
     low, high = float(reading.mean.min()), float(reading.mean.max())
     return f"Means from {low:.4g} to {high:.4g} with error bars; {said}."
+
+
+def mark(place: int, kind: str = "name") -> str:
+    """A placeholder for a name: some characters in names would end the process inside the drawing library."""
+    return f"@{kind}{place}@"
+
+
+def svg(chart: Any, names: Sequence[str]) -> str:
+    """SVG for a page: without links and sizes that only a file needs; names are inserted, escaped.
+
+    What a point tells (`description` in the picture) becomes its title, which browsers show under the pointer.
+    """
+    import vl_convert
+
+    drawn = vl_convert.vegalite_to_svg(styled(chart).to_dict())
+    titled = re.sub(r'<(path)( [^>]*?)aria-label="(@name[^"]*)"([^>]*)/>', r"<\1\2\4><title>\3</title></\1>", drawn)
+    bare = re.sub(r' (xmlns(:xlink)?|version|aria-[a-z]+|role)="[^"]*"', "", titled)
+    shown = {"name": [html.escape(shown_name(name)) for name in names]}
+    shown["label"] = [html.escape(shown_name(name, NAME_LENGTH)) for name in names]
+    return re.sub(r"@(name|label)(\d+)@", lambda found: shown[found[1]][int(found[2])], bare)

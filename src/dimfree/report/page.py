@@ -1,5 +1,6 @@
 """`dimfree.write_report`: a release, or the means of groups, as one self-contained HTML page."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 from dimfree._validate import check_each, check_probability, quoted
 from dimfree.data.endings import PathLike
 from dimfree.errors import InvalidParameter
-from dimfree.report.required import require_report
+from dimfree.report.rendering import rendered, require_report, versions, words
 from dimfree.results.grouped import Means, shape_source
 from dimfree.results.names import shown_name
 from dimfree.results.plot import COLOURS, GRID, INK, MUTED, PALE
+from dimfree.results.reading import PRECISION, delta_warning
 from dimfree.results.release import Release
 from dimfree.results.writing import check_target, write_file
 
@@ -102,17 +104,24 @@ def report_html(
     level = check_probability("level", level)
     about = {"data set": dataset, "purpose": purpose, "owner": owner}
     _check_texts({"title": title, "dataset": dataset, "purpose": purpose, "owner": owner}, command, rules)
-    from dimfree.report.charges import gathered
-    from dimfree.report.origin import PAPER, bibtex, code_of, fingerprint, versions
-
     rows = check_each("spending", spending, _spent, "a pair (what, how much)")
-    return _rendered(
+    from markupsafe import Markup
+
+    from dimfree.report.charges import gathered
+    from dimfree.report.charts import tradeoff_chart
+    from dimfree.report.tradeoff import Tradeoff, attacks
+
+    curve = Tradeoff.of(release.ledger)
+    return rendered(
         "release.html" if isinstance(release, Release) else "means.html",
         **_views(release, level, rules or {}),
         title=shown_name(title) if title else _title(release),
         guarantee=release.guarantee,
         about=[(what, shown_name(text, 1000)) for what, text in about.items() if text],
-        **_promised(release),
+        promised=attacks(release.guarantee, curve),
+        curve=curve,
+        curve_svg=None if curve is None else Markup(tradeoff_chart(curve, release.guarantee)),
+        warning=delta_warning(release),
         ledger=release.ledger,
         charges=gathered(release.ledger),
         spending=rows,
@@ -120,28 +129,33 @@ def report_html(
         code=code_of(release),
         versions=versions(),
         fingerprint=fingerprint(release),
-        paper=PAPER,
-        bibtex=bibtex(),
+        paper=words("PAPER"),
+        bibtex=rendered("bibtex.txt", version=dict(versions())["dimfree"]),
         confidence=f"{100 * level:g}%",
         written=(written or datetime.now(UTC).date()).isoformat(),
+        policy=POLICY,
+        precision=PRECISION,
+        colours={"ink": INK, "muted": MUTED, "grid": GRID, "pale": PALE, "verdicts": COLOURS},
     )
 
 
-def _promised(release: Release | Means) -> dict[str, Any]:
-    """What the promise means, by its two numbers and by everything that was charged."""
-    from markupsafe import Markup
+def fingerprint(release: Release | Means) -> str:
+    """SHA-256 of the release record as --json writes it: it shows that a page and a record belong together."""
+    return hashlib.sha256(release.to_json().encode("utf-8")).hexdigest()
 
-    from dimfree.report.charts import tradeoff_chart
-    from dimfree.report.promised import PRESENCE, by_charges, consequences
-    from dimfree.report.tradeoff import Tradeoff
-    from dimfree.results.reading import delta_warning
 
-    sentences, curve = consequences(release.guarantee), Tradeoff.of(release.ledger)
-    if curve is not None:
-        sentences.insert(2, by_charges(release.guarantee, curve))
-    drawn = None if curve is None else Markup(tradeoff_chart(curve, release.guarantee))
-    presence, warning = PRESENCE[release.guarantee.neighbours], delta_warning(release)
-    return {"promised": sentences, "curve": curve, "curve_svg": drawn, "presence": presence, "warning": warning}
+def code_of(release: Release | Means) -> str:
+    """A call that makes such a release. What the record does not contain is an ellipsis."""
+    first = release if isinstance(release, Release) else release.overall
+    known = first is not None and first.method in ("recentred", "stable", "soft", "basic")
+    return rendered(
+        "code.txt",
+        call="release_mean" if isinstance(release, Release) else "release_means",
+        guarantee=release.guarantee,
+        private_keys=isinstance(release, Means) and release.key_costs is not None,
+        known=shape_source(release) == "given" if isinstance(release, Means) else known,
+        method=first and first.method,
+    )
 
 
 def _check_texts(texts: Mapping[str, object], command: object, rules: object) -> None:
@@ -171,7 +185,7 @@ def _title(release: Release | Means) -> str:
 
 
 def _views(release: Release | Means, level: float, rules: Mapping[str, object]) -> dict[str, Any]:
-    from dimfree.report.view import view_of
+    from dimfree.report.context import view_of
 
     if isinstance(release, Release):
         return {"view": view_of(release, level, rules)}
@@ -192,23 +206,3 @@ def _views(release: Release | Means, level: float, rules: Mapping[str, object]) 
         "most_sections": MOST_SECTIONS,
         "most_pictured": MOST_PICTURED,
     }
-
-
-def _rendered(template: str, **values: Any) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    from dimfree.report.charges import spelt
-    from dimfree.report.numbers import number, power, with_code
-    from dimfree.results.reading import NAMES, PRECISION
-
-    environment = Environment(
-        loader=PackageLoader("dimfree.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "power": power, "spelt": spelt, "with_code": with_code}
-    colours = {"ink": INK, "muted": MUTED, "grid": GRID, "pale": PALE, "verdicts": COLOURS}
-    constants = {"policy": POLICY, "precision": PRECISION, "verdict_names": NAMES, "colours": colours}
-    return environment.get_template(template).render(**values, **constants)

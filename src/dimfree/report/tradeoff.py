@@ -1,4 +1,4 @@
-"""The trade-off curve of one release, from the profile of everything it was charged, and the closest Gaussian.
+"""What a guarantee means for one person, and the trade-off curve of one release with the closest Gaussian.
 
 Notation: a = false-positive rate, f(a) = the least false-negative rate of any test that tells two neighbouring tables
 apart. Every level epsilon with its delta(epsilon) bounds f from below, so a few levels are enough to be valid.
@@ -15,6 +15,7 @@ from scipy.special import ndtr, ndtri
 from dimfree._types import Floats
 from dimfree.accounting.discrete import reserve
 from dimfree.accounting.events import Costs, branches_profile
+from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.precision import compose
 from dimfree.accounting.profile import after_gaussians
 from dimfree.accounting.several_runs import AnyCosts, ComposedRuns, runs_of
@@ -22,6 +23,7 @@ from dimfree.accounting.several_runs import AnyCosts, ComposedRuns, runs_of
 CHORDS = 2000  # on one grid for all levels; any number is sound, more are tighter
 RATES = np.concatenate([np.geomspace(1e-4, 0.02, 25)[:-1], np.linspace(0.02, 1.0, 50)])
 
+FALSE_ALARM = 0.01
 FARTHEST = 600.0  # [loss] the exponential of a larger level would leave the range of floats
 MUS = np.geomspace(1e-3, 40.0, 2000)
 
@@ -92,3 +94,34 @@ def _closest(missed: Floats) -> tuple[float, float]:
     apart = np.array([np.abs(gaussian_missed(mu, RATES) - missed).max() for mu in MUS])
     nearest = int(apart.argmin())
     return float(MUS[nearest]), float(apart[nearest])
+
+
+def guessed_right(guarantee: Guarantee) -> float:
+    """The largest probability of a correct guess between two equally likely neighbours: (e^ε + δ)/(e^ε + 1)."""
+    return (1 + guarantee.delta * math.exp(-guarantee.epsilon)) / (1 + math.exp(-guarantee.epsilon))
+
+
+def detected(guarantee: Guarantee, false_alarm: float = FALSE_ALARM) -> float:
+    """The largest true-positive rate at this false-positive rate a: min(e^ε·a + δ, 1 - e^-ε·(1 - δ - a))."""
+    shrink = math.exp(-guarantee.epsilon)
+    directly = false_alarm / shrink + guarantee.delta if shrink else 1.0
+    return min(1.0, directly, 1 - shrink * max(0.0, 1 - guarantee.delta - false_alarm))
+
+
+def percent_up(share: float) -> str:
+    """Rounded up, so that no guarantee looks better than it is."""
+    return f"{min(100.0, math.ceil(share * 1000 - 1e-9) / 10):.1f} %"
+
+
+def attacks(guarantee: Guarantee, curve: Tradeoff | None) -> dict[str, str]:
+    """What an attacker who knows the rows of all other people can achieve at most, as percentages.
+
+    By the two numbers of the guarantee, and by everything that was charged, which is never worse.
+    """
+    guess, test = guessed_right(guarantee), detected(guarantee)
+    found = {"guess": percent_up(guess), "test": percent_up(test), "at": f"{100 * FALSE_ALARM:g} %"}
+    if curve is not None:
+        found["charged_guess"] = percent_up(min(curve.guessed_right, guess))
+        found["charged_test"] = percent_up(min(curve.detected(FALSE_ALARM), test))
+        found["apart"] = str(math.ceil(100 * curve.apart))
+    return found
