@@ -30,8 +30,8 @@ def column_rows(release: Release) -> Rows:
         ("noise / spread", spread_words(release)),
         ("objective", OBJECTIVES.get(objective, objective)),
         ("present", present_words(release)),
-        ("unresolved", unresolved_words(release)),
-        ("no interval", one_value_words(release)),
+        ("unresolved", _named(release, ~release.resolved, "resolved", UNRESOLVED) or "no column"),
+        ("no interval", _named(release, release.one_value, "one_value", NO_INTERVAL)),
         ("intervals", interval_note(release.error_model).rstrip(".")),
         ("reach", reach_words(release)),
     ]
@@ -62,21 +62,11 @@ def present_words(release: Release) -> str:
     return f"about {low:.0%} of the people have the column that fewest have ({name}), {high:.0%} the one that most have"
 
 
-def unresolved_words(release: Release, most: int = MOST_NAMED) -> str:
-    """The names of the columns whose spread is not known, and what that means."""
-    which = np.flatnonzero(~release.resolved)
-    return f"{_named(release, which, most, 'resolved')}: {UNRESOLVED}" if len(which) else "no column"
-
-
-def one_value_words(release: Release, most: int = MOST_NAMED) -> str:
-    """The names of the columns without an interval, and why; nothing where all have one."""
-    which = np.flatnonzero(release.one_value)
-    return f"{_named(release, which, most, 'one_value')}: {NO_INTERVAL}" if len(which) else ""
-
-
-def _named(release: Release, which: NDArray[np.intp], most: int, attribute: str) -> str:
-    more = f" and {len(which) - most} more (release.{attribute})" if len(which) > most else ""
-    return f"{', '.join(shown_names(release.columns, which[:most]))}{more}"
+def _named(release: Release, flags: NDArray[np.bool_], attribute: str, meaning: str) -> str:
+    """The names of the columns that are flagged, and what that means; nothing where none is."""
+    which = np.flatnonzero(flags)
+    more = f" and {len(which) - MOST_NAMED} more (release.{attribute})" if len(which) > MOST_NAMED else ""
+    return f"{', '.join(shown_names(release.columns, which[:MOST_NAMED]))}{more}: {meaning}" if len(which) else ""
 
 
 def reach_words(release: Release) -> str:

@@ -41,9 +41,10 @@ def strength_chart(reading: Reading) -> str:
         for rank in ranks
     ]
     far = reading.dimension > 200
+    title = "coordinates by strength, the strongest first" + (" (logarithmic)" if far else "")
     across = alt.X(
         "rank:Q",
-        title="coordinates by strength, the strongest first" + (" (logarithmic)" if far else ""),
+        title=title,
         scale=alt.Scale(type="log" if far else "linear", domain=[1, max(2, reading.dimension)], nice=False, padding=8),
         axis=alt.Axis(tickMinStep=1, grid=False, format=",d", tickCount=6),
     )

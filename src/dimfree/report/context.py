@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -15,13 +15,12 @@ from dimfree.programs.run import NO_SCALE, OUT_OF_RANGE, TOO_FEW, UNSTABLE
 from dimfree.release_groups import NO_SHAPE
 from dimfree.report.by_columns import column_rows, spread_words
 from dimfree.report.charts import mean_chart, ratio_chart, strength_chart, text_of_chart
-from dimfree.report.planned import Planned, planned_noise
-from dimfree.report.rendering import digits, number, spanned, words
-from dimfree.results.confidence_sets import NO_POPULATION, ConfidenceBall
+from dimfree.report.planned import planned_noise
+from dimfree.report.rendering import digits, spanned, words
 from dimfree.results.error_model import Reach
 from dimfree.results.names import shown_name, shown_names, with_noise_digits
 from dimfree.results.plot import MOST_DRAWN
-from dimfree.results.reading import NAMES, Places, Reading
+from dimfree.results.reading import NAMES, Reading
 from dimfree.results.release import Release
 
 MOST_ROWS, MOST_IN_ORDER = 60, 100  # coordinates in the table; so many are listed in their own order
@@ -35,113 +34,55 @@ REASONS = {
     NO_SHAPE: "no shape",
 }  # of refusals, as words.txt names their remedies
 
-_OWN_UNITS = "The columns differ in their units, so no distance over all of them is stated: each has its own interval."
 _SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
-@dataclass(frozen=True)
-class Row:
-    """One coordinate in the table."""
-
-    place: str
-    name: str
-    mean: str
-    interval: str
-    noise: str
-    strength: str
-    over_spread: str
-    verdict: str
-    counts_within: str  # from where to where an entry counts in full; empty where the release does not state it
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What was released, where a mean was."""
-
-    reading: Reading
-    rows: list[Row]
-    said_rows: str
-    said_drawn: str
-    mean_svg: Markup | None
-    strength_svg: Markup | None
-    ratio_svg: Markup | None
-    alternative: str  # a description of the pictures
-    noise: str
-    noise_length: float
-    within: str
-    parts: list[str]  # noise, sampling: one sentence each
-    lead: str
-    by_columns: list[tuple[str, str]]  # (what, words) of a release that read every column by itself
-    over_spread: str
-
-
-@dataclass(frozen=True)
-class View:
-    """One release: either `outcome`, or `steps` to take after a refusal."""
-
-    release: Release
-    outcome: Outcome | None
-    planned: Planned | str | None
-    steps: list[str]
-    method: str
-    parameters: list[tuple[str, str, str]]
+Context = dict[str, Any]  # what a template reads
 
 
 def view_of(
     release: Release, level: float, rules: Mapping[str, object], *, among: int = 1, pictures: bool = True
-) -> View:
-    """The view of one release; with `among` releases on one page each is shorter."""
+) -> Context:
+    """One release: its `outcome`, or `steps` to take after a refusal; `among` releases on one page are shorter."""
     refused = release.refused
-    return View(
-        release=release,
-        outcome=None if refused else _outcome(release, level, among, pictures),
-        planned=None if refused or among > 1 else planned_noise(release, rules),
-        steps=next_steps(release) if refused else [],
-        method=method_meaning(release),
-        parameters=parameter_rows(release),
-    )
+    return {
+        "release": release,
+        "outcome": None if refused else _outcome(release, level, among, pictures),
+        "planned": None if refused or among > 1 else planned_noise(release, rules),
+        "steps": next_steps(release) if refused else [],
+        "method": method_meaning(release),
+        "parameters": parameter_rows(release),
+    }
 
 
-def _outcome(release: Release, level: float, among: int, pictures: bool) -> Outcome:
+def _outcome(release: Release, level: float, among: int, pictures: bool) -> Context:
     reading = Reading.of(release, level)
-    listed, drawn = _listed(reading, among), reading.drawn_places(MOST_DRAWN if among == 1 else FEW_DRAWN)
+    most, in_order = (MOST_ROWS, MOST_IN_ORDER) if among == 1 else (FEW_ROWS, FEW_ROWS)
+    listed = np.arange(reading.dimension) if reading.dimension <= in_order else reading.foremost()[:most]
+    drawn = reading.drawn_places(MOST_DRAWN if among == 1 else FEW_DRAWN)
     ball = None if reading.mixed else release.confidence_ball(level)
     counted = reading.compared and reading.dimension > MOST_IN_ORDER  # too many to list them all
     lengths, names = release.noise_stddev, shown_names(release.columns, drawn)
-    return Outcome(
-        reading=reading,
-        rows=[_row(reading, release.reach, int(place), release.columns) for place in listed],
-        said_rows=_said(reading, len(listed), drawn=False),
-        said_drawn=_said(reading, len(drawn), drawn=True),
+    return {
+        "reading": reading,
+        "rows": [_row(reading, release.reach, int(place), release.columns) for place in listed],
+        "said_rows": _said(reading, len(listed), drawn=False),
+        "said_drawn": _said(reading, len(drawn), drawn=True),
         # Markup: drawn here, from numbers and from names that were escaped on the way in
-        mean_svg=Markup(mean_chart(reading, drawn, names)) if pictures else None,
+        "mean_svg": Markup(mean_chart(reading, drawn, names)) if pictures else None,
         # a few coordinates need no ranking: the first picture shows all of them
-        strength_svg=Markup(strength_chart(reading)) if pictures and among == 1 and reading.dimension > 4 else None,
-        ratio_svg=Markup(ratio_chart(reading)) if pictures and among == 1 and counted else None,
-        alternative=text_of_chart(reading),
-        noise=spanned(f"{lengths.min():.2g}", f"{lengths.max():.2g}"),
-        noise_length=float((lengths**2).sum() ** 0.5),
-        within=_OWN_UNITS if ball is None else _within(ball),
-        parts=[] if ball is None or math.isinf(ball.radius) else _SENTENCES.split(ball.statement())[1:],
-        lead=f"Noise: {spread_words(release)}" if reading.by_columns else reading.line,
-        by_columns=column_rows(release)[1:],
-        over_spread=_over_range(reading),
-    )
-
-
-def _within(ball: ConfidenceBall) -> str:
-    if math.isinf(ball.radius):
-        return NO_POPULATION
-    about = "the released mean"
-    return (
-        f"With {100 * ball.confidence:g}% confidence {ball.covers} lies within {number(ball.radius)} of {about}, in "
-        "Euclidean distance over all coordinates."
-    )
-
-
-def _listed(reading: Reading, among: int) -> Places:
-    most, in_order = (MOST_ROWS, MOST_IN_ORDER) if among == 1 else (FEW_ROWS, FEW_ROWS)
-    return np.arange(reading.dimension) if reading.dimension <= in_order else reading.foremost()[:most]
+        "strength_svg": Markup(strength_chart(reading)) if pictures and among == 1 and reading.dimension > 4 else None,
+        "ratio_svg": Markup(ratio_chart(reading)) if pictures and among == 1 and counted else None,
+        "alternative": text_of_chart(reading),
+        "noise": spanned(f"{lengths.min():.2g}", f"{lengths.max():.2g}"),
+        "noise_length": float((lengths**2).sum() ** 0.5),
+        "own_units": ball is None,
+        "ball": ball,
+        "parts": [] if ball is None or math.isinf(ball.radius) else _SENTENCES.split(ball.statement())[1:],
+        "lead": f"Noise: {spread_words(release)}" if reading.by_columns else reading.line,
+        "by_columns": column_rows(release)[1:],
+        "over_spread": _over_range(reading),
+    }
 
 
 def _said(reading: Reading, shown: int, *, drawn: bool) -> str:
@@ -153,19 +94,19 @@ def _said(reading: Reading, shown: int, *, drawn: bool) -> str:
     return f"{shown} of {reading.dimension} coordinates: {half if drawn else chosen}. The release holds all of them."
 
 
-def _row(reading: Reading, reach: Reach | None, place: int, columns: Sequence[str] | None) -> Row:
+def _row(reading: Reading, reach: Reach | None, place: int, columns: Sequence[str] | None) -> Context:
     noise, ratio = float(reading.noise[place]), float(reading.over_spread[place])
-    return Row(
-        place=str(place),
-        name=shown_names(columns, [place])[0],
-        mean=reading.mean_text(place),
-        interval=reading.interval_text(place),
-        noise=with_noise_digits(noise, noise),
-        strength=digits(float(reading.strength[place]), 3),
-        over_spread=f"{'≤ ' if reading.bounded else ''}{digits(ratio, 2)}" if math.isfinite(ratio) else "–",
-        verdict=NAMES[reading.verdicts[place]],
-        counts_within="" if reach is None else _counts_within(reach, place),
-    )
+    return {
+        "place": str(place),
+        "name": shown_names(columns, [place])[0],
+        "mean": reading.mean_text(place),
+        "interval": reading.interval_text(place),
+        "noise": with_noise_digits(noise, noise),
+        "strength": digits(float(reading.strength[place]), 3),
+        "over_spread": f"{'≤ ' if reading.bounded else ''}{digits(ratio, 2)}" if math.isfinite(ratio) else "–",
+        "verdict": NAMES[reading.verdicts[place]],
+        "counts_within": "" if reach is None else _counts_within(reach, place),
+    }
 
 
 def _counts_within(reach: Reach, place: int) -> str:

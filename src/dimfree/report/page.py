@@ -1,6 +1,7 @@
 """`dimfree.write_report`: a release, or the means of groups, as one self-contained HTML page."""
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
@@ -9,6 +10,7 @@ from dimfree._validate import check_each, check_probability, quoted
 from dimfree.data.endings import PathLike
 from dimfree.errors import InvalidParameter
 from dimfree.report.rendering import rendered, require_report, versions, words
+from dimfree.results.confidence_sets import NO_POPULATION
 from dimfree.results.grouped import Means, shape_source
 from dimfree.results.names import shown_name
 from dimfree.results.plot import COLOURS, GRID, INK, MUTED, PALE
@@ -18,6 +20,7 @@ from dimfree.results.writing import check_target, write_file
 
 ENDINGS = (".html",)
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+ABOUT = {"dataset": "data set", "purpose": "purpose", "owner": "owner"}
 MOST_PICTURED, MOST_SECTIONS = 24, 200  # groups with a picture; with a section of their own
 
 
@@ -64,18 +67,12 @@ def write_report(
     Returns
     -------
     None
-
-    Raises
-    ------
-    InvalidFile
-        If the page cannot be written, or exists and `force` is False.
-    InvalidParameter
-        If a parameter cannot be used.
+        If the page cannot be written, or exists and `force` is False, InvalidFile is raised.
     """
     check_report_place(path, force=force)
-    more: dict[str, Any] = {"title": title, "spending": spending, "command": command, "rules": rules}
-    more |= {"dataset": dataset, "purpose": purpose, "owner": owner}
-    write_file(path, report_html(release, level=level, **more), force=force)
+    about: dict[str, Any] = {"title": title, "dataset": dataset, "purpose": purpose, "owner": owner}
+    page = report_html(release, spending=spending, command=command, rules=rules, level=level, **about)
+    write_file(path, page, force=force)
 
 
 def check_report_place(path: PathLike, *, force: bool = False) -> None:
@@ -87,23 +84,19 @@ def check_report_place(path: PathLike, *, force: bool = False) -> None:
 def report_html(
     release: Release | Means,
     *,
-    title: str | None = None,
-    dataset: str | None = None,
-    purpose: str | None = None,
-    owner: str | None = None,
     spending: Sequence[tuple[str, str]] = (),
     command: str | None = None,
     rules: Mapping[str, object] | None = None,
     level: float = 0.95,
     written: date | None = None,
+    **about: str | None,
 ) -> str:
-    """The page as text. Post-processing of public values; every value is escaped."""
+    """The page as text, with the words that `write_report` takes. Every value is escaped."""
     require_report()
     if not isinstance(release, Release | Means):
         raise InvalidParameter(f"Expected release to be a Release or Means, got {quoted(release)}.")
     level = check_probability("level", level)
-    about = {"data set": dataset, "purpose": purpose, "owner": owner}
-    _check_texts({"title": title, "dataset": dataset, "purpose": purpose, "owner": owner}, command, rules)
+    _check_texts(about, command, rules)
     rows = check_each("spending", spending, _spent, "a pair (what, how much)")
     from markupsafe import Markup
 
@@ -115,9 +108,9 @@ def report_html(
     return rendered(
         "release.html" if isinstance(release, Release) else "means.html",
         **_views(release, level, rules or {}),
-        title=shown_name(title) if title else _title(release),
+        title=shown_name(about["title"]) if about.get("title") else _title(release),
         guarantee=release.guarantee,
-        about=[(what, shown_name(text, 1000)) for what, text in about.items() if text],
+        about=[(what, shown_name(text, 1000)) for name, what in ABOUT.items() if (text := about.get(name))],
         promised=attacks(release.guarantee, curve),
         curve=curve,
         curve_svg=None if curve is None else Markup(tradeoff_chart(curve, release.guarantee)),
@@ -134,6 +127,8 @@ def report_html(
         confidence=f"{100 * level:g}%",
         written=(written or datetime.now(UTC).date()).isoformat(),
         policy=POLICY,
+        infinity=math.inf,
+        no_population=NO_POPULATION,
         precision=PRECISION,
         colours={"ink": INK, "muted": MUTED, "grid": GRID, "pale": PALE, "verdicts": COLOURS},
     )
@@ -160,17 +155,13 @@ def code_of(release: Release | Means) -> str:
 
 def _check_texts(texts: Mapping[str, object], command: object, rules: object) -> None:
     for name, text in texts.items():
-        if not isinstance(text, str | None):
+        if not isinstance(text, str | None) or name not in ("title", *ABOUT):
             raise InvalidParameter(f"Expected {name} to be a text, got {quoted(text)}.")
-    if command is not None and not (isinstance(command, str) and _is_writable(command)):
+    # half of a pair of surrogates cannot be written as UTF-8
+    if not isinstance(command, str | None) or (command or "").encode("utf-8", "ignore").decode() != (command or ""):
         raise InvalidParameter(f"Expected command to be a text, got {quoted(command)}.")
     if not isinstance(rules, Mapping | None):
         raise InvalidParameter(f"Expected rules to map the names of options to values, got {quoted(rules)}.")
-
-
-def _is_writable(text: str) -> bool:
-    """Half of a pair of surrogates cannot be written as UTF-8."""
-    return text.encode("utf-8", "ignore").decode("utf-8") == text
 
 
 def _spent(_: str, pair: Any) -> tuple[str, str]:
@@ -195,14 +186,14 @@ def _views(release: Release | Means, level: float, rules: Mapping[str, object]) 
         for at, (key, each) in enumerate(release.items())
     ]
     overall = None if release.overall is None else view_of(release.overall, level, rules, among=among, pictures=False)
-    outcomes = [view.outcome for _, view in views if view.outcome]
+    outcomes = [view["outcome"] for _, view in views if view["outcome"]]
     return {
         "means": release,
         "views": views,
         "overall": overall,
         "shape_source": shape_source(release),
-        "longest": max((each.noise_length for each in outcomes), default=1.0),
-        "own_units": any(each.reading.mixed for each in outcomes),  # then no length over all columns says anything
+        "longest": max((each["noise_length"] for each in outcomes), default=1.0),
+        "own_units": any(each["own_units"] for each in outcomes),  # then no length over all columns says anything
         "most_sections": MOST_SECTIONS,
         "most_pictured": MOST_PICTURED,
     }

@@ -6,10 +6,10 @@ The number of records is the released or public one; the SDs of the columns are 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from dimfree._types import Floats
 from dimfree.accounting.several_runs import runs_of
 from dimfree.errors import InvalidParameter
 from dimfree.planning.predict import predict
@@ -49,29 +49,15 @@ def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | st
     if release.dimension > MOST_SIMULATED:
         return f"Beyond {MOST_SIMULATED} columns the simulation takes too long for a report; `dimfree plan` does it."
     spread = model.record_stddev if model.record_principal is None else np.sqrt(model.record_principal)
-    return _compared(release, spread, max(1, round(count)), rules)
-
-
-def _compared(release: Release, spread: Floats, count: int, rules: Mapping[str, object]) -> Planned | str:
+    spread = model.record_stddev if model.record_principal is None else np.sqrt(model.record_principal)
     own = runs_of(release.ledger)[-1].budget  # of one group: without the cost of the shared shape
-    options = {name: rules[name] for name in RULES if name in rules}
+    options: dict[str, Any] = {name: rules[name] for name in RULES if name in rules}
+    count, knowledge = max(1, round(count)), KNOWLEDGE[release.method]
     try:
-        question = Question(
-            count,
-            spread,
-            own,
-            release.guarantee.neighbours,
-            KNOWLEDGE[release.method],
-            **options,  # type: ignore[arg-type]
-        )
-        expected = predict(question)
+        expected = predict(Question(count, spread, own, release.guarantee.neighbours, knowledge, **options))
     except InvalidParameter:
         return "The released numbers lie outside the range of the plan."
     if not math.isfinite(expected.noise):
         return "By its public numbers the plan expected a refusal, but the release was not refused."
-    return Planned(expected.noise, expected.sampling, _length(release), count)
-
-
-def _length(release: Release) -> float:
-    """The root mean square length of the noise that was drawn: public, its law is known."""
-    return float(np.linalg.norm(release.noise_stddev))
+    actual = float(np.linalg.norm(release.noise_stddev))  # of the noise that was drawn: public, its law is known
+    return Planned(expected.noise, expected.sampling, actual, count)

@@ -33,7 +33,9 @@ def registry_json(
         purpose=purpose,
         owner=owner,
         written=written.isoformat(),
-        product=_product(release),
+        release=release,
+        one=isinstance(release, Release),
+        no_group=NO_GROUP,
         guarantee=release.guarantee,
         curve=Tradeoff.of(release.ledger),
         spent=release.ledger.delta(),
@@ -44,14 +46,3 @@ def registry_json(
         software=", ".join(f"{name} {version}" for name, version in versions()),
     )
     return json.dumps(json.loads(text), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _product(release: Release | Means) -> str:
-    if isinstance(release, Release):
-        return f"mean of {release.dimension} columns" + (", refused" if release.refused else "")
-    if not release:
-        return f"means of groups. {NO_GROUP}"
-    found = "" if release.key_costs is None else ", which were found under the same promise"
-    refused = f"; {len(release.refused)} of them were refused" if release.refused else ""
-    columns = next(iter(release.values())).dimension
-    return f"mean of {columns} columns in each of {len(release)} groups{found}{refused}"
