@@ -16,13 +16,14 @@ from dimfree.errors import InvalidParameter
 from dimfree.results.codec import Format
 from dimfree.results.confidence_sets import Target
 from dimfree.results.release import Release
+from dimfree.results.tables import Tabular
 
 FORMAT = Format("means", "means", 1, frozenset({"guarantee", "overall", "groups"}), frozenset({"key_costs"}))
 NO_GROUP = "No group had enough people to be named."
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Means(Mapping[Key, Release]):
+class Means(Tabular, Mapping[Key, Release]):
     """One release for each group: ``means["north"].mean``. Everything in it was released or is public.
 
     `release_means` returns one. It is a mapping from the name of a group to its `Release`.
@@ -119,31 +120,6 @@ class Means(Mapping[Key, Release]):
             f"{together}: {self.guarantee.statement()} "
             f"One person is in one group at most, and counts there with what belongs to that group.{found}"
         )
-
-    def to_frame(
-        self,
-        library: Literal["pandas", "polars", "pyarrow"] = "pandas",
-        *,
-        level: float = 0.95,
-        target: Target = "population",
-        simultaneous: bool = False,
-    ) -> Any:
-        """One table with a row for each group and coordinate: group, then the columns of `Release.to_frame`.
-
-        Groups that were refused are left out; if all were, RefusedRelease is raised.
-
-        Parameters
-        ----------
-        library, level, target, simultaneous : str, float, str, bool
-            As in `Release.to_frame`.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        """
-        from dimfree.results.tables import frame_of
-
-        return frame_of(self, library, level=level, target=target, simultaneous=simultaneous)
 
     def plot(self, *, level: float = 0.95, target: Target = "population") -> Any:
         """A picture of the means: a panel for each column, in it a row for each group.

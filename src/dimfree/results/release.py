@@ -5,25 +5,24 @@ single public numbers and texts only.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dimfree._types import Floats
-from dimfree._validate import check_choice, check_kind, quoted
-from dimfree.accounting.budget import Budget
+from dimfree._validate import check_kind, quoted
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs import AnyCosts, costs_from_dict
 from dimfree.errors import InvalidParameter, RefusedRelease
+from dimfree.results import release_fields
 from dimfree.results.codec import Format, checked_fields, declared, fields_from_json, fields_to_json, numbers, part
 from dimfree.results.confidence_sets import Target
 from dimfree.results.error_bars import ErrorBars
 from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
+from dimfree.results.tables import Tabular
 
 _REMEDY = (
     "Check release.refused before reading; more records, a larger budget or a covariance closer to the data "
@@ -31,59 +30,8 @@ _REMEDY = (
 )
 
 
-METHODS = ("auto", "columns", "recentred", "stable", "soft", "basic", "paper")
-BASELINES = ("clipped", "karwa-vadhan", "ball", "plan", "coinpress", "huang-liang-yi", "friendly-core")
-
-
-def _kept(name: str, value: Any, _: int) -> Any:
-    return value
-
-
-def _method(name: str, value: object, _: int) -> str:
-    return check_choice(name, value, METHODS + BASELINES)
-
-
-def _reason(_: str, value: object, __: int) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InvalidParameter("Expected the reason of a refusal to be a sentence.")
-    return value
-
-
-def _names(_: str, columns: object, dimension: int) -> tuple[str, ...]:
-    if not isinstance(columns, list | tuple) or not all(isinstance(name, str) for name in columns):
-        raise InvalidParameter("Expected columns to be a list or tuple of names.")
-    if len(columns) != dimension:
-        raise InvalidParameter(f"Expected {dimension} names in columns, one for each coordinate.")
-    return tuple(str(name) for name in columns)
-
-
-def _parameters(_: str, values: Mapping[str, Any], __: int) -> Mapping[str, float | int | str]:
-    return MappingProxyType({name: _plain(name, value) for name, value in values.items()})
-
-
-def _plain(name: object, value: object) -> float | int | str:
-    """One public number or word. Containers are refused: a per-record statistic would need one."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(name, str) or type(value) not in (int, float, str):
-        raise InvalidParameter(f"Expected parameters to map names to single numbers or words; see {quoted(name)}.")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidParameter(f"Expected the parameter {quoted(name)} to be finite.")
-    return value  # type: ignore[return-value]
-
-
-def _check_promise(guarantee: Guarantee, ledger: AnyCosts) -> None:
-    """The guarantee states the promise of the ledger, and the events of the ledger compose to at most that promise."""
-    if not isinstance(guarantee, Guarantee) or not isinstance(ledger, AnyCosts):
-        raise InvalidParameter("Expected guarantee to be a Guarantee and ledger to be a Ledger.")
-    stated = (Budget(guarantee.epsilon, guarantee.delta), guarantee.neighbours)
-    if stated != (ledger.budget, ledger.neighbours):
-        raise InvalidParameter("Expected the guarantee and the ledger to state the same promise.")
-    if not ledger.delta() <= guarantee.delta:
-        raise InvalidParameter("Expected a ledger that composes to at most the promise.")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Release(ErrorBars):
+class Release(ErrorBars, Tabular):
     """One release: a mean with the standard deviation of its noise, or a refusal with its public reason.
 
     Everything in it was released or is public, so it may be printed, stored and shared. `release_mean` returns one;
@@ -113,21 +61,21 @@ class Release(ErrorBars):
         How far from a released centre the records counted in full; None where the release does not state it.
     """
 
-    guarantee: Guarantee = field(metadata=declared(_kept, read=Guarantee.from_dict))
-    method: str = field(metadata=declared(_method))
-    dimension: int = field(metadata=declared(_kept))
-    columns: tuple[str, ...] | None = field(default=None, metadata=declared(_names))
-    parameters: Mapping[str, float | int | str] = field(metadata=declared(_parameters))
-    refusal: str | None = field(default=None, metadata=declared(_reason))
+    guarantee: Guarantee = field(metadata=declared(release_fields.kept, read=Guarantee.from_dict))
+    method: str = field(metadata=declared(release_fields.method))
+    dimension: int = field(metadata=declared(release_fields.kept))
+    columns: tuple[str, ...] | None = field(default=None, metadata=declared(release_fields.names))
+    parameters: Mapping[str, float | int | str] = field(metadata=declared(release_fields.parameters))
+    refusal: str | None = field(default=None, metadata=declared(release_fields.reason))
     _mean: Floats | None = field(default=None, metadata=numbers())
     _noise_stddev: Floats | None = field(default=None, metadata=numbers(above=0.0))
     error_model: ErrorModel = field(default_factory=ErrorModel, metadata=part(ErrorModel))
     shape: LearnedShape | None = field(default=None, metadata=part(LearnedShape))
     reach: Reach | None = field(default=None, metadata=part(Reach))
-    ledger: AnyCosts = field(metadata=declared(_kept, read=costs_from_dict))
+    ledger: AnyCosts = field(metadata=declared(release_fields.kept, read=costs_from_dict))
 
     def __post_init__(self) -> None:
-        _check_promise(self.guarantee, self.ledger)
+        release_fields.check_promise(self.guarantee, self.ledger)
         if type(self.dimension) is not int or self.dimension < 1:
             raise InvalidParameter(f"Expected dimension={quoted(self.dimension)} to be a whole number above 0.")
         for name, value in checked_fields(self, self.dimension).items():
@@ -242,35 +190,6 @@ class Release(ErrorBars):
 
     def _refuse(self, name: str) -> NoReturn:
         raise RefusedRelease(f"A refused release has no {name}. Reason: {self.refusal} {_REMEDY}")
-
-    def to_frame(
-        self,
-        library: Literal["pandas", "polars", "pyarrow"] = "pandas",
-        *,
-        level: float = 0.95,
-        target: Target = "population",
-        simultaneous: bool = False,
-    ) -> Any:
-        """A table with a row for each column of the data, as `mean.csv` holds it.
-
-        Its columns are name, mean, noise_stddev, ci_low and ci_high (from `confidence_interval`), ci_covers (the mean
-        that the interval is for), and noise_over_spread, which is missing where the spread was not learned; with
-        on_missing="column" also `present`. ci_low and ci_high are missing where there is no interval.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, default "pandas"
-            Which library's table to make.
-        level, target, simultaneous : float, str, bool
-            As in `confidence_interval`.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        """
-        from dimfree.results.tables import frame_of
-
-        return frame_of(self, library, level=level, target=target, simultaneous=simultaneous)
 
     def plot(
         self, kind: Literal["mean", "noise"] = "mean", *, level: float = 0.95, target: Target = "population"

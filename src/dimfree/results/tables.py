@@ -5,7 +5,7 @@ import io
 import re
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -87,6 +87,40 @@ def frame_of(release: "Release | Means", library: str, **intervals: Any) -> Any:
             f"{', '.join(LIBRARIES)}."
         ) from None
     return make(columns_of(release, **intervals))
+
+
+class Tabular:
+    """What has a table: a release, or the means of groups."""
+
+    __slots__ = ()
+
+    def to_frame(
+        self,
+        library: Literal["pandas", "polars", "pyarrow"] = "pandas",
+        *,
+        level: float = 0.95,
+        target: Target = "population",
+        simultaneous: bool = False,
+    ) -> Any:
+        """A table with a row for each column of the data, as `mean.csv` holds it; behind `group`, for each group.
+
+        Its columns are name, mean, noise_stddev, ci_low and ci_high (from `confidence_interval`), ci_covers (the mean
+        that the interval is for), and noise_over_spread, which is missing where the spread was not learned; with
+        on_missing="column" also `present`. ci_low and ci_high are missing where there is no interval. A refused release
+        raises RefusedRelease; of groups, those that were refused are left out.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, default "pandas"
+            Which library's table to make.
+        level, target, simultaneous : float, str, bool
+            As in `confidence_interval`.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        """
+        return frame_of(cast(Any, self), library, level=level, target=target, simultaneous=simultaneous)
 
 
 # ------------------------------------------------------------------------------------------------ files
