@@ -142,6 +142,8 @@ def test_what_fails_after_the_record_is_made_from_it(monkeypatch, folder):
     for name in ("m.csv", "m.npz", "m.svg"):
         assert CliRunner().invoke(app, ["report", "r.json", name]).exit_code == 0
     assert Path("m.csv").read_text() == mean_csv(Release.from_json(Path("r.json").read_text()))
+    assert CliRunner().invoke(app, ["report", "r.json", "half.csv", "--level", "0.5"]).exit_code == 0
+    assert Path("half.csv").read_text() != Path("m.csv").read_text()
     assert "unknown ending" in CliRunner().invoke(app, ["report", "r.json", "m.txt"]).stderr
 
 

@@ -102,7 +102,7 @@ def _content(page: Path, release: "Release | Means", level: float, about: dict[s
         return picture_bytes(release.plot(level=level), ending)
     from dimfree.results.tables import mean_bytes
 
-    return mean_bytes(page, release)
+    return mean_bytes(page, release, level)
 
 
 def _from_ledger(

@@ -134,12 +134,12 @@ def write_mean(path: PathLike, release: "Release | Means", *, force: bool = Fals
         write_file(path, mean_bytes(path, release), force=force)
 
 
-def mean_bytes(path: PathLike, release: "Release | Means") -> bytes:
+def mean_bytes(path: PathLike, release: "Release | Means", level: float = 0.95) -> bytes:
     """Return the table in the format that the ending of the path asks for; .npy holds the mean alone."""
     ending = known_ending(path, LONG_TABLES if isinstance(release, Mapping) else TABLES)
     if ending == ".csv":
-        return mean_csv(release).encode()
-    buffer, columns = io.BytesIO(), columns_of(release)
+        return mean_csv(release, level).encode()
+    buffer, columns = io.BytesIO(), columns_of(release, level=level)
     if ending == ".npy":
         np.save(buffer, np.array(columns["mean"]), allow_pickle=False)
     elif ending == ".npz":
@@ -152,9 +152,9 @@ def mean_bytes(path: PathLike, release: "Release | Means") -> bytes:
     return buffer.getvalue()
 
 
-def mean_csv(release: "Release | Means") -> str:
+def mean_csv(release: "Release | Means", level: float = 0.95) -> str:
     """Return the table as text; numbers read back bit for bit, and what is not known is an empty cell."""
-    columns = columns_of(release)
+    columns = columns_of(release, level=level)
     rows = [columns, *zip(*columns.values(), strict=True)]
     return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
 
