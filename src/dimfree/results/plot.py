@@ -134,7 +134,8 @@ def mean_picture(reading: Reading, places: Places, names: Sequence[str], labels:
 
     drawn = reading.in_spreads() if reading.mixed else reading
     scale = alt.Scale(zero=True, nice=True) if reading.mixed else _values_scale(reading, places)
-    title = "off the mean, in spreads of the column" if reading.mixed else _mean_title(scale)
+    title = "released mean" + (" (log. away from 0)" if scale.type == "symlog" else "")
+    title = "off the mean, in spreads of the column" if reading.mixed else title
     named = reading.dimension <= NAMED
     rows = [
         {
@@ -165,10 +166,12 @@ def noise_picture(reading: Reading, places: Places, names: Sequence[str]) -> Any
     ]
     spreads = reading.spread[[place for _, place in known]]
     low, high = float(spreads.min()) / 1.5, float(spreads.max()) * 1.5
-    across = alt.X(
-        "spread:Q", title="spread: standard deviation of one record (logarithmic)", scale=_log(), axis=_few()
-    )
-    up = alt.Y("noise:Q", title="standard deviation of the noise", scale=_log(), axis=_few())
+    how: dict[str, Any] = {
+        "scale": alt.Scale(type="log", nice=False, padding=16),
+        "axis": alt.Axis(tickCount=5, grid=False, format="~g"),
+    }
+    across = alt.X("spread:Q", title="spread: standard deviation of one record (logarithmic)", **how)
+    up = alt.Y("noise:Q", title="standard deviation of the noise", **how)
     lines = [
         alt.Chart(alt.InlineData(values=[{"spread": at, "noise": share * at} for at in (low, high)]))
         .mark_line(strokeDash=[5, 4], color=MUTED, strokeWidth=1.2)
@@ -229,18 +232,6 @@ def _told(reading: Reading, place: int, name: str) -> dict[str, str]:
     return {"name": name, "mean ± interval": mean, "noise / spread": over, "told": told}
 
 
-def _log() -> Any:
-    import altair as alt
-
-    return alt.Scale(type="log", nice=False, padding=16)
-
-
-def _few() -> Any:
-    import altair as alt
-
-    return alt.Axis(tickCount=5, grid=False, format="~g")
-
-
 def _values_scale(reading: Reading, places: Places) -> Any:
     """Linear, unless columns in very different units would hide each other."""
     import altair as alt
@@ -250,10 +241,6 @@ def _values_scale(reading: Reading, places: Places) -> Any:
     if widths.max() > _MIXED * shortest:
         return alt.Scale(type="symlog", constant=shortest, nice=False, padding=10)
     return alt.Scale(zero=False, nice=True)
-
-
-def _mean_title(scale: Any) -> str:
-    return "released mean" + (" (log. away from 0)" if scale.type == "symlog" else "")
 
 
 def _axis(scale: Any, rows: Rows, ticks: int) -> Any:
