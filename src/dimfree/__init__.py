@@ -1,7 +1,7 @@
 """dimfree: the mean of a high-dimensional data set under differential privacy, with noise that follows its shape.
 
 The packages. Each imports only those above it in this list (`tach.toml`):
-  errors, threads, progress   exceptions, threads, how far a pass is
+  errors, threads, progress, arguments   exceptions, threads, how far a pass is, the table of all arguments
   _validate    checks of parameters, and the texts of their errors
   options      the expert options
   accounting   budgets, guarantees, charged events, branches, and how charges compose

@@ -60,6 +60,7 @@ def release_mean(
     on_missing: OnMissing = "raise",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    bounds: Mapping[Any, tuple[float, float]] | None = None,
     ledger: Ledger | None = None,
     device: str | None = None,
     noise: Noise | None = None,
@@ -127,6 +128,9 @@ def release_mean(
     exclude : str or sequence of str, optional
         The names of columns to leave out, such as identifiers. A column that was not asked for and has the name of an
         identifier ("patient_id", "index") brings an `IdentifierWarning` before anything is spent.
+    bounds : mapping of names to (low, high), optional
+        Publicly known ends of columns, such as {"age": (0, 120)}, never computed from X: an entry beyond counts as the
+        bound, before anything else is done with it. A column without a name goes by its place. The release states them.
     ledger : Ledger, optional
         A persistent budget. It is charged before any noise is drawn. A refusal that public numbers alone decide, and
         an error about the table, cost nothing.
@@ -170,23 +174,7 @@ def release_mean(
     >>> release_mean(X, epsilon=1.0, delta=1e-6).dimension
     5
     """
-    request = Request.checked(
-        epsilon=epsilon,
-        delta=delta,
-        objective=objective,
-        covariance=covariance,
-        shape=shape,
-        basis=basis,
-        neighbours=neighbours,
-        unit=unit,
-        unit_rows=unit_rows,
-        on_missing=on_missing,
-        columns=columns,
-        exclude=exclude,
-        device=device,
-        noise=noise,
-        options=options,
-    )
+    request = Request.checked(**{name: value for name, value in locals().items() if name not in ("X", "ledger")})
     check_ledger(ledger)
     records, whose = open_records(X, request)
     if request.relation is Neighbours.REPLACE_ONE:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dimfree._types import Integers
@@ -62,6 +63,7 @@ def release_means(
     on_missing: OnMissing = "raise",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    bounds: Mapping[Any, tuple[float, float]] | None = None,
     ledger: Ledger | None = None,
     noise: Noise | None = None,
     options: Options = Options(),
@@ -115,6 +117,8 @@ def release_means(
         the whole budget.
     columns, exclude : str or sequence of str, optional
         Which columns, as in `release_mean`; `groups` and `unit` name columns beside them.
+    bounds : mapping of names to (low, high), optional
+        Publicly known ends of columns, as in `release_mean`.
     ledger : Ledger, optional
         A persistent budget, charged once for all groups before any noise is drawn.
     noise : Noise, optional
@@ -141,28 +145,17 @@ def release_means(
     InstallationError
         OpenDP or SciPy cannot be loaded, or the noise source does not work. Nothing is charged.
     """
+    of_groups = {"X", "groups", "keys", "ledger", "tell"}  # the other arguments are those of any release
+    asked = {name: value for name, value in locals().items() if name not in {*of_groups, "of_groups"}}
     listed = None if is_word(keys, "private") else check_group_keys(keys)
     if isinstance(shape, str):
         raise InvalidParameter(
             f"Expected shape={quoted(shape)} to be a Shape; leave it out to learn one from all groups."
         )
     _check_options(options, objective, on_missing)
-    given = covariance is not None or shape is not None
-    request = Request.checked(
-        epsilon=epsilon,
-        delta=delta,
-        objective=objective,
-        covariance=covariance,
-        shape=shape,
-        basis=None,
-        unit=unit,
-        unit_rows=unit_rows,
-        on_missing=on_missing,
-        columns=columns,
-        exclude=exclude,
-        noise=noise,
-        options=options if given else replace(options, scale="auto"),  # the first run learns all there is to learn
-    )
+    if covariance is None and shape is None:
+        asked["options"] = replace(options, scale="auto")  # the first run learns all there is to learn
+    request = Request.checked(**asked, basis=None)
     check_at_least("epsilon", request.budget.epsilon, 10 * SMALLEST_EPSILON)
     check_at_least("delta", request.budget.delta, 10 * SMALLEST_DELTA)
     check_ledger(ledger)
@@ -170,16 +163,17 @@ def release_means(
     with device_memory_unspoken(), memory_unspoken():
         records, labels, names, whose = _opened(X, groups, listed, request)
     plan = _Plan.of(request, options.scale, named=records.columns is not None, listed=listed is not None)
-    whole, budgets, overall, paid = plan.request, plan.budgets, None, None
+    with np.errstate(all="ignore"):  # where a program asks for errors, an underflow in a search for parts is none
+        whole, budgets, costs, overall, paid = plan.request, plan.budgets, plan.costs, None, None
     require_fine_noise(whole.budget, *budgets, *([] if plan.keys is None else [plan.keys]))
     bounds, columns = stated_bounds(records), records.columns
     believed = Beliefs.of(whole, records.dimension, columns)  # before anything is charged: all fits the columns
     if ledger is not None:
         listing = "private" if listed is None else [str(key) for key in listed]
         paid = Debit(ledger, whole, believed, whose, what="means of groups", keys=listing, scale=plan.scale, **bounds)
-        paid.charge(*plan.costs.runs)
+        paid.charge(*costs.runs)
     with device_memory_unspoken(), memory_unspoken():  # a text would tell how many people or keys there are
-        tables = PrivateGroups(records, labels, names, plan.costs, whole.noise)
+        tables = PrivateGroups(records, labels, names, costs, whole.noise)
         search = None if plan.keys is None else tables.search()
     by_entry, names = whole.on_missing == "column", tables.names
     shared = plan.learns_shape and len(names) > 0
@@ -196,7 +190,7 @@ def release_means(
     for place, name in enumerate(names):
         tell(f"group {place + 1}", place + shared, total)
         if overall is not None and overall.shape is None:
-            releases[name] = _without_shape(overall, plan.costs.group)
+            releases[name] = _without_shape(overall, costs.group)
             continue
         with device_memory_unspoken(), memory_unspoken():
             table = tables.group(place, believed.shape, by_entry=by_entry)
@@ -205,7 +199,7 @@ def release_means(
     said = {name: _under(promise, search, overall, release) for name, release in releases.items()}
     if paid is not None:
         paid.note(refused=all(release.refused for release in releases.values()))
-    nobody = None if search is None else _charged_anyway(promise, (search, *plan.costs.runs[1:]))
+    nobody = None if search is None else _charged_anyway(promise, (search, *costs.runs[1:]))
     return Means(promise, said, None if overall is None else with_terms(overall, whose), nobody)
 
 
@@ -299,41 +293,24 @@ def _opened(
     """One record for each person in some group, the group of each, all groups (PRIVATE unless they are listed), and
     what the guarantee says of one person."""
     table = selected(X, request.selection, (groups, request.unit))
-    records, labels, names, whose = _by_group(table, groups, listed, request)
-    if not isinstance(table, Records):  # whoever opened a file has warned
-        warn_of_identifiers(records.columns, request.selection, stacklevel=4)
-    return records, labels, names, whose
-
-
-def _by_group(
-    X: Any, groups: object, listed: tuple[Key, ...] | None, request: Request
-) -> tuple[Records, Integers, tuple[Key, ...], Mapping[str, Any]]:
-    """The same of a table whose columns are selected."""
-    table, labels, names = _split(X, groups, listed, request.on_missing)
-    read = partial(as_records, on_missing=request.on_missing, bounds=request.selection.bounds)
-    averaged = {"each_column": True} if request.on_missing == "column" else {}
-    if request.unit is None:
-        records, labels = members(read(table), labels)
-        require_valid(records, request.on_missing)  # before any noise is drawn
-        return records.where_it_lies(), labels, names, averaged
-    table, keys = split_unit(table, request.unit, request.on_missing)
-    rows = read(table)
-    people, labels = person_members(rows, labels, keys, request.unit_rows, request.on_missing)
-    require_valid(people, request.on_missing)  # a total may be beyond the range of floats
-    return (
-        people.where_it_lies().within(rows.bounds),
-        labels,
-        names,
-        {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows, **averaged},
-    )
-
-
-def _split(
-    X: object, groups: object, listed: tuple[Key, ...] | None, on_missing: str
-) -> tuple[Any, Integers, tuple[Key, ...]]:
     if listed is None:
-        return split_unlisted(X, groups, on_missing)
-    return *split_groups(X, groups, listed, on_missing), listed
+        rest, labels, names = split_unlisted(table, groups, request.on_missing)
+    else:
+        (rest, labels), names = split_groups(table, groups, listed, request.on_missing), listed
+    read = partial(as_records, on_missing=request.on_missing, bounds=request.selection.bounds)
+    whose: dict[str, Any] = {"each_column": True} if request.on_missing == "column" else {}
+    if request.unit is None:
+        rows = read(rest)
+        people, labels = members(rows, labels)
+    else:
+        rest, keys = split_unit(rest, request.unit, request.on_missing)
+        rows = read(rest)
+        people, labels = person_members(rows, labels, keys, request.unit_rows, request.on_missing)
+        whose |= {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows}
+    require_valid(people, request.on_missing)  # before any noise is drawn; a total may be beyond the range of floats
+    if not isinstance(table, Records):  # whoever opened a file has warned
+        warn_of_identifiers(people.columns, request.selection, stacklevel=4)
+    return people.where_it_lies().within(rows.bounds), labels, names, whose
 
 
 @lru_cache(maxsize=16)  # a search through calibrations: seconds

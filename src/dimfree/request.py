@@ -3,9 +3,10 @@
 A request is public except for the keys in `unit`, which are data: a request is never printed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple, get_args
 
 from numpy.typing import ArrayLike
@@ -28,6 +29,7 @@ from dimfree.accounting.budget import (
     warn_of_weak_guarantee,
 )
 from dimfree.accounting.events import has_fine_noise
+from dimfree.arguments import ARGUMENTS, MEAN, REQUIRED
 from dimfree.bases import check_basis
 from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.gpu.device import Place, device_memory_unspoken, place_of
@@ -44,6 +46,9 @@ Learned = Literal["auto"]  # the shape is learned from the records
 NeighboursName = Literal["add-remove", "replace-one"]
 OnMissing = Literal["raise", "drop", "column"]
 Objective = Literal["auto", "relative", "total"]
+
+_DEFAULTS = {name: row.default for name, row in ARGUMENTS.items() if MEAN in row.doors and row.default is not REQUIRED}
+_UNCHANGED = ("objective", "covariance", "shape", "basis", "unit", "unit_rows", "on_missing", "device")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,49 +74,32 @@ class Request:
     def checked(
         cls,
         *,
-        epsilon: float,
-        delta: float,
         options: Options,
-        objective: Objective = "auto",
-        neighbours: NeighboursName | Neighbours = "add-remove",
-        covariance: ArrayLike | None = None,
-        shape: Shape | str | None = None,
-        basis: object = AUTO,
-        unit: object = None,
-        unit_rows: int | None = None,
-        on_missing: OnMissing = "raise",
-        columns: Sequence[str] | None = None,
-        exclude: Sequence[str] | None = None,
-        device: str | None = None,
-        noise: Noise | None = None,
+        **given: Any,
     ) -> "Request":
-        """A request whose every parameter can be used, as far as the width of the table does not decide it.
+        """A request of arguments of `release_mean`, each usable as far as the width of the table does not decide it.
 
-        Raises InvalidParameter. No table is opened here; `Beliefs.of` checks what the width decides.
+        Raises InvalidParameter. No table is opened here; `Beliefs.of` checks what the width decides. What is left out
+        has the default of the table of arguments.
         """
-        budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours)
+        asked = SimpleNamespace(**{**_DEFAULTS, **given})
+        budget, relation = Budget(asked.epsilon, asked.delta), Neighbours.parse(asked.neighbours)
         check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
         check_at_least("delta", budget.delta, SMALLEST_DELTA)
         require_fine_noise(budget)
         check_kind("options", options, Options)
-        check_basis(basis)
-        check_choice("on_missing", on_missing, ON_MISSING)
-        check_unit_rows(unit, unit_rows)
+        check_basis(asked.basis)
+        check_choice("objective", asked.objective, get_args(Objective))
+        check_choice("on_missing", asked.on_missing, ON_MISSING)
+        check_unit_rows(asked.unit, asked.unit_rows)
         request = cls(
             budget=budget,
             relation=relation,
-            objective=check_choice("objective", objective, get_args(Objective)),
-            covariance=covariance,
-            shape=shape,
-            basis=basis,
-            unit=unit,
-            unit_rows=unit_rows,
-            on_missing=on_missing,
-            selection=Schema.checked(columns, exclude),
-            device=device,
-            place=place_of(device),
-            noise=opened(noise),
+            selection=Schema.checked(asked.columns, asked.exclude, bounds=asked.bounds),
+            place=place_of(asked.device),
+            noise=opened(asked.noise),
             options=options,
+            **{name: getattr(asked, name) for name in _UNCHANGED},
         )
         request._check_together()
         request.warn_of_weak_guarantee()

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import dimfree.release
 from dimfree import bases
 from dimfree.cli import app
-from dimfree.cli.basis import basis_rows
+from dimfree.cli.reading import basis_rows
 from dimfree.data.records import as_records
 from dimfree.kernel.rows import space
 from dimfree.noise import SeededNoise
@@ -26,7 +26,7 @@ def bases_asked(monkeypatch):
     asked, whole = [], dimfree.release.release_mean
 
     def released(X, **options):
-        asked.append(options.pop("basis", "nothing said"))
+        asked.append(options.pop("basis", None))
         return whole(X, **options)
 
     monkeypatch.setattr(dimfree.release, "release_mean", released)
@@ -68,7 +68,7 @@ def test_a_name_is_handed_on(folder, bases_asked, name):
 def test_where_nothing_is_said_the_default_of_the_library_holds(folder, bases_asked):
     run()
     run("--basis", "none")
-    assert bases_asked == ["nothing said", None]
+    assert bases_asked == ["auto", None]
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ BAD = {
         "swapped.csv` must name the columns of the records, in their order: column 1 is 'a'",
     ),
     "other names": (["--basis", "foreign.csv"], "foreign.csv` must name the columns of the records, in their order"),
-    "a known spread": (["--basis", "dct", "--covariance", "vector.npy"], "--basis without --covariance"),
-    "public records": (["--basis", "dct", "--shape-from", "axes.npy"], "--basis without --shape-from"),
-    "groups": (["--basis", "auto", "--group-by", "a", "--groups", "x.txt"], "--basis without --group-by"),
+    "a known spread": (["--basis", "dct", "--covariance", "vector.npy"], "--basis or --covariance, not both"),
+    "public records": (["--basis", "dct", "--shape-from", "axes.npy"], "--basis or --shape-from, not both"),
+    "groups": (["--basis", "dct", "--group-by", "a", "--groups", "x.txt"], "--basis or --group-by, not both"),
     "the output": (["--basis", "axes.npy", "--out", "axes.npy", "--force"], "to differ from --basis"),
 }
 

@@ -24,15 +24,6 @@ def card(*words) -> str:
     return " ".join(done.stderr.replace("│", " ").split())
 
 
-def test_card_leads_with_noise_over_spread_objective_unresolved_and_reach():
-    words = card("--epsilon", "4")
-    places = [words.index(what) for what in ("noise / spread", "objective", "unresolved", "reach", "promise")]
-    assert places == sorted(places)
-    assert "relative: every column's error is kept small" in words
-    assert "of the spread in half of the 2 columns whose spread was learned" in words
-    assert "each farther than" in words
-
-
 def test_unresolved_columns_are_named_as_they_are_and_cut_short():
     words = card("--epsilon", "4")
     assert "[red]none 0, [red]none 1" in words

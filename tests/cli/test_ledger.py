@@ -141,9 +141,3 @@ def test_a_folder_or_a_text_is_no_ledger(tmp_path: Path) -> None:
         done = runner.invoke(app, ["ledger", "show", str(path)])
         assert done.exit_code == 2
         assert str(path) in done.stderr
-
-
-@pytest.mark.parametrize("command", ["create", "show", "verify", "export"])
-def test_every_help_shows_an_example(command: str) -> None:
-    shown = runner.invoke(app, ["ledger", command, "--help"])
-    assert f"dimfree ledger {command} study.db" in shown.stdout

@@ -1,4 +1,4 @@
-"""`dimfree plan` as a stranger uses it: card, JSON, files, exit codes, and what is missing in the words of options."""
+"""`dimfree plan` and `dimfree tradeoff`: card or table, JSON, files, exit codes, and what is missing."""
 
 import inspect
 import json
@@ -13,19 +13,26 @@ from typer.testing import CliRunner
 from dimfree.cli import app
 from dimfree.data import read
 from dimfree.planning import plan as plan_module
+from dimfree.planning import tradeoff as tradeoff_module
+from dimfree.planning import tradeoff_chart
 from dimfree.planning.plan import plan
-from dimfree.results import writing
+from dimfree.planning.question import Prediction
+from dimfree.planning.tradeoff import Tradeoff
 
-ASKED = ("--n", "900", "--d", "6", "--spectrum", "S2", "--epsilon", "1", "--delta", "1e-6")
-PROMISE = ASKED[6:]
+GIVEN = {
+    "plan": {"n": "900", "d": "6", "spectrum": "S2", "epsilon": "1", "delta": "1e-6"},
+    "tradeoff": {"epsilon": "0.5,1,4", "delta": "1e-6", "n": "1000", "d": "6", "spectrum": "S2"},
+}
+COMMANDS = pytest.mark.parametrize("command", GIVEN)
+SETTINGS = ("--knowledge", "covariance", "--neighbours", "replace-one", "--outliers", 0.1)
+SETTINGS = (*SETTINGS, "--tails", "gaussian", "--failure-probability", 0.02)
 
 
-def invoke(*args):
-    return CliRunner().invoke(app, ["plan", *map(str, args)])
-
-
-def leftovers(folder, *expected):
-    return sorted(path.name for path in folder.iterdir() if path.name not in expected)
+def invoke(command, *args, **changed):
+    """The command with its usual options, some of them changed; None leaves one out."""
+    given = {f"--{name}": value for name, value in {**GIVEN[command], **changed}.items() if value is not None}
+    words = [str(word) for pair in given.items() for word in pair]
+    return CliRunner().invoke(app, [command, *words, *map(str, args)])
 
 
 @pytest.fixture(scope="module")
@@ -36,171 +43,185 @@ def real():
 
 @pytest.fixture
 def asked(real, monkeypatch):
-    """The real plan at once, whatever is asked; what was asked is kept."""
+    """The real plan at once; predictions of a tradeoff at once, refused below epsilon = 0.6. What was asked is kept."""
     calls = []
 
-    def stand_in(**given):
+    def planned(**given):
         calls.append(given)
         given["tell"]("trying n = 7", 3, 10)
         return real
 
-    monkeypatch.setattr(plan_module, "plan", stand_in)
+    def predicted(question, confidence=0.95):
+        calls.append(question)
+        noise, refused = 0.02 / question.budget.epsilon, question.budget.epsilon < 0.6
+        lengths = (question.sampling, noise, 0.0, math.hypot(question.sampling, noise), 1.0)
+        return Prediction(*lengths, refused)
+
+    monkeypatch.setattr(plan_module, "plan", planned)
+    monkeypatch.setattr(tradeoff_module, "predict", predicted)
     return calls
 
 
-# The card
+def stddevs_of(question):
+    """The standard deviations of a question, which a plan is given as its spectrum."""
+    return question["spectrum"] if isinstance(question, dict) else question.stddevs
 
 
-def test_the_card_says_the_key_figures(asked, real):
-    done = invoke(*ASKED)
+# What is shown
+
+
+def test_the_card_of_a_plan(asked, real):
+    done = invoke("plan")
     assert done.exit_code == 0, done.stderr
     card = dict(line.split("\t", 1) for line in reversed(done.stdout.splitlines()))
-    expected, course = real.prediction, real.course
+    expected, course, (trivial, limit) = real.prediction, real.course, real.limits
     assert card["error (found)"].startswith(
         f"{expected.error:.4g} (root mean square), within {expected.error_within:.4g}"
     )
     assert card["made of"].startswith(f"sampling {expected.sampling:.3g}, noise {expected.noise:.3g}, bias ")
-    assert card["method"] == f"{course.method}: {course.why}"
     assert str(course.smallest_count) in card["refused below"]
     assert f"{course.pass_probability:.4g}" in card["chance to pass"]
-    assert card["privacy"].startswith("free at this n")
-    assert all(purpose in card["budget"] for purpose, _ in course.shares)
-    trivial, limit = real.limits
     assert trivial.records < 1 < limit.records  # "needed n = 0.2" would say nothing
-    assert card["needed, by theorem"] == f"n = 29: {limit.theorem}"
     assert card["distance to the limit"] == f"n is {900 / limit.records:.3g} × that of {limit.theorem}"
-    assert "thm:" not in done.stdout
-    assert "warning" not in card
     assert expected.sampling == pytest.approx(math.sqrt(sum(1 / i**2 for i in range(1, 7)) / 900))
 
 
+def test_the_table_of_a_tradeoff_is_on_stdout_and_the_talk_on_stderr(asked):
+    done = invoke("tradeoff")
+    assert done.exit_code == 0, done.stderr
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert rows[0] == ["epsilon", "error", "sampling", "noise", "error / sampling"]
+    assert rows[1][:2] == ["0.5", "refused"]
+    sampling = math.sqrt(sum(1 / i**2 for i in range(1, 7)) / 1000)
+    wanted = [math.hypot(sampling, 0.02), sampling, 0.02]
+    assert [float(cell) for cell in rows[2][1:4]] == pytest.approx(wanted, rel=5e-3)
+    assert "S2, d = 6, n = 1000, delta = 1e-06, add-remove" in done.stderr
+    assert [question.budget.epsilon for question in asked] == [0.5, 1.0, 4.0]
+
+
 @pytest.mark.usefixtures("asked")
-def test_a_terminal_gets_a_card_and_a_bar(monkeypatch):
+@COMMANDS
+def test_a_terminal_gets_a_table(command, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    done = invoke(*ASKED)
+    done = invoke(command)
     assert done.exit_code == 0, done.stderr
-    assert "Plan: error" in done.stdout
-    assert "trying n = 7" in done.stderr or "predicting" in done.stderr
-    assert done.stdout.count("needed, by theorem") <= 1
+    assert {"plan": "Plan: error", "tradeoff": "What privacy costs"}[command] in done.stdout
 
 
 def test_a_plan_that_would_be_refused_is_still_a_plan(asked, real, monkeypatch):
     refused = replace(real.prediction, error=math.inf, noise=math.inf, refused=True, remark="Too few records.")
     monkeypatch.setattr(plan_module, "plan", lambda **_: replace(real, prediction=refused, needs=(), limits=()))
-    done = invoke(*ASKED)
+    done = invoke("plan")
     assert done.exit_code == 0
     assert "error (found)\tToo few records." in done.stdout
-    assert "distance to the limit" not in done.stdout
-    assert json.loads(invoke(*ASKED, "--json").stdout)["prediction"]["error"] is None
+    assert json.loads(invoke("plan", "--json").stdout)["prediction"]["error"] is None
+
+
+@COMMANDS
+def test_json_is_the_only_thing_on_stdout(asked, real, command):
+    done = invoke(command, "--json")
+    assert done.exit_code == 0, done.stderr
+    if command == "plan":
+        assert json.loads(done.stdout) == json.loads(real.to_json())
+    else:
+        found = Tradeoff.from_json(done.stdout)
+        assert [row.refused for row in found.rows] == [True, False, False]
+        assert 1 < found.knee < 4
 
 
 # What is asked
 
 
-def test_every_option_arrives(asked):
-    rules = (
-        "--objective",
-        "total",
-        "--knowledge",
-        "covariance",
-        "--neighbours",
-        "replace-one",
-        "--outliers",
-        0.1,
-        "--confidence",
-        0.9,
-    )
-    done = invoke(*ASKED, *rules, "--tails", "gaussian", "--failure-probability", 0.02)
-    assert done.exit_code == 0, done.stderr
-    (given,) = asked
+def test_every_option_arrives_at_a_plan(asked):
+    assert invoke("plan", *SETTINGS, "--objective", "total", "--confidence", 0.9).exit_code == 0
+    assert invoke("plan").exit_code == 0
+    given, plain = asked
+    told = {"objective": "total", "knowledge": "covariance", "neighbours": "replace-one", "outliers": 0.1}
+    told |= {"tails": "gaussian", "failure_probability": 0.02, "confidence": 0.9}
+    budget = {"n": 900, "d": 6, "spectrum": "S2", "epsilon": 1.0, "delta": 1e-6, "accuracy": None, "time_limit": 60.0}
     del given["tell"]
-    assert given == {
-        "n": 900,
-        "d": 6,
-        "spectrum": "S2",
-        "epsilon": 1.0,
-        "delta": 1e-6,
-        "accuracy": None,
-        "objective": "total",
-        "knowledge": "covariance",
-        "neighbours": "replace-one",
-        "outliers": 0.1,
-        "tails": "gaussian",
-        "failure_probability": 0.02,
-        "confidence": 0.9,
-        "time_limit": 60.0,
+    assert given == {**budget, **told}
+    defaults = {name: each.default for name, each in inspect.signature(plan).parameters.items()}
+    assert {name: plain[name] for name in (*told, "time_limit")} == {
+        name: defaults[name] for name in (*told, "time_limit")
     }
 
 
-def test_defaults_are_those_of_the_function(asked, real):
-    assert invoke(*ASKED).exit_code == 0
-    defaults = {name: each.default for name, each in inspect.signature(plan).parameters.items()}
-    for name in (
-        "objective",
-        "knowledge",
-        "neighbours",
-        "outliers",
-        "tails",
-        "failure_probability",
-        "confidence",
-        "time_limit",
-    ):
-        assert asked[0][name] == defaults[name]
-
-
-@pytest.mark.parametrize("name", ["spread.npy", "spread.csv"])
-def test_a_spectrum_from_a_file(asked, tmp_path, name):
-    np.save(tmp_path / "spread.npy", np.array([3.0, 4.0]))
-    (tmp_path / "spread.csv").write_text("3\n4\n")
-    done = invoke("--n", 900, "--spectrum-file", tmp_path / name, *PROMISE)
+def test_every_option_arrives_at_a_tradeoff(asked):
+    done = invoke("tradeoff", *SETTINGS, n="1000,2000", epsilon="1")
     assert done.exit_code == 0, done.stderr
-    assert asked[0]["spectrum"].tolist() == [3.0, 4.0]
+    assert [question.count for question in asked] == [1000, 2000]
+    first = asked[0]
+    assert (first.knowledge, str(first.relation), first.outliers) == ("covariance", "replace-one", 0.1)
+    assert (first.tails, first.failure_probability, first.budget.delta) == ("gaussian", 0.02, 1e-6)
+    assert done.stdout.startswith("n\terror")
 
 
-def test_like_a_public_table(asked, tmp_path):
+@COMMANDS
+def test_standard_deviations_from_a_file(asked, folder, command):
+    np.save("spread.npy", np.array([3.0, 4.0]))
+    (folder / "spread.csv").write_text("age,income\n3,4\n")
+    np.save("square.npy", np.eye(2))
+    for name in ("spread.npy", "spread.csv"):
+        done = invoke(command, d=None, spectrum=None, **{"spectrum-file": name})
+        assert done.exit_code == 0, done.stderr
+        assert stddevs_of(asked[-1]).tolist() == [3.0, 4.0]
+    done = invoke(command, d=None, spectrum=None, **{"spectrum-file": "square.npy"})
+    assert done.exit_code == 2
+    assert "one standard deviation for each column" in done.stderr
+    done = invoke("plan", n=None, d=None, spectrum=None, **{"spectrum-file": "spread.npy"})
+    assert "--n and --accuracy: give one" in done.stderr  # the file gives d
+
+
+@COMMANDS
+def test_like_a_public_table(asked, folder, command, monkeypatch):
     X = np.random.default_rng(3).normal(5.0, [1.0, 2.0, 3.0], size=(90, 3))
-    np.save(tmp_path / "digits.npy", X)
-    done = invoke("--n", 900, "--like", tmp_path / "digits.npy", "--public", *PROMISE)
+    np.save("digits.npy", X)
+    done = invoke(command, "--public", d=None, spectrum=None, like="digits.npy")
     assert done.exit_code == 0, done.stderr
-    assert asked[0]["spectrum"] == pytest.approx(X.std(axis=0), rel=0.02)
-
-
-def test_a_table_not_declared_public_is_not_even_opened(asked, tmp_path, monkeypatch):
+    assert stddevs_of(asked.pop()) == pytest.approx(X.std(axis=0), rel=0.02)
+    asked.clear()
     monkeypatch.setattr(read, "read_table", lambda *_: pytest.fail("opened"))
-    done = invoke("--n", 900, "--like", tmp_path / "digits.npy", *PROMISE)
+    done = invoke(command, d=None, spectrum=None, like="digits.npy")
     assert done.exit_code == 2
     assert "Say --public" in done.stderr
     assert asked == []
 
 
-# JSON and files
+# Files
 
 
-def test_json_is_the_plan(asked, real):
-    done = invoke(*ASKED, "--json")
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(("command", "name"), [("plan", "a.json"), ("tradeoff", "a.JSON"), ("tradeoff", "a.md")])
+def test_the_numbers_are_written(folder, real, command, name):
+    done = invoke(command, "-o", name)
     assert done.exit_code == 0, done.stderr
-    assert done.stderr == ""
-    assert json.loads(done.stdout) == json.loads(real.to_json())
+    written = (folder / name).read_text()
+    if command == "plan":
+        assert written == real.to_json()
+    else:
+        assert "| 0.5 | refused |" in written if name == "a.md" else len(Tradeoff.from_json(written).rows) == 3
+    assert [path.name for path in folder.iterdir()] == [name]
 
 
-def test_json_is_written(asked, real, tmp_path):
-    done = invoke(*ASKED, "-o", tmp_path / "plan.json")
+@pytest.mark.usefixtures("asked")
+def test_the_chart_shows_the_table(folder):
+    done = invoke("tradeoff", "--chart", "found.vega.json", "--json")
     assert done.exit_code == 0, done.stderr
-    assert (tmp_path / "plan.json").read_text() == real.to_json()
-    assert "error (found)" in done.stdout
-    assert leftovers(tmp_path, "plan.json") == []
+    drawn = json.loads((folder / "found.vega.json").read_text())
+    assert tradeoff_chart.figures(Tradeoff.from_json(done.stdout)) in drawn["datasets"].values()
 
 
-def test_nothing_is_overwritten_without_force(asked, tmp_path):
-    mine = tmp_path / "mine.json"
+@pytest.mark.parametrize(("command", "option"), [("plan", "--out"), ("tradeoff", "--out"), ("tradeoff", "--chart")])
+def test_nothing_is_overwritten_without_force(asked, folder, command, option):
+    mine = folder / "mine.json"
     mine.write_text("mine")
-    done = invoke(*ASKED, "--out", mine)
+    done = invoke(command, option, mine)
     assert done.exit_code == 2
     assert "--force" in done.stderr
-    assert asked == []
-    assert mine.read_text() == "mine"
-    assert invoke(*ASKED, "--out", mine, "--force").exit_code == 0
+    assert (mine.read_text(), asked) == ("mine", [])
+    assert invoke(command, option, mine, "--force").exit_code == 0
     assert mine.read_text() != "mine"
 
 
@@ -209,109 +230,117 @@ def interrupt(*_, **__):
 
 
 @pytest.mark.usefixtures("asked")
-@pytest.mark.parametrize(("where", "name"), [(plan_module, "plan"), (writing.os, "fsync")], ids=["running", "writing"])
-def test_an_interrupt_leaves_nothing_behind(tmp_path, where, name, monkeypatch):
+@pytest.mark.parametrize(
+    ("command", "where", "name"),
+    [
+        ("plan", plan_module, "plan"),
+        ("tradeoff", tradeoff_module, "predict"),
+        ("tradeoff", tradeoff_chart, "chart_bytes"),
+    ],
+)
+def test_an_interrupt_leaves_nothing_behind(folder, command, where, name, monkeypatch):
     monkeypatch.setattr(where, name, interrupt)
-    done = invoke(*ASKED, "-o", tmp_path / "plan.json")
+    done = invoke(command, "-o", "found.json", *(["--chart", "found.svg"] if command == "tradeoff" else []))
     assert done.exit_code == 130
     assert "half-written" in done.stderr
-    assert leftovers(tmp_path) == []
+    assert list(folder.iterdir()) == []
 
 
 # Bad input
 
 
 @pytest.mark.parametrize(
-    ("args", "words"),
+    ("command", "args", "words"),
     [
-        (("--spectrum", "S1", *PROMISE), "--n and --d and --accuracy: give two of them"),
-        (("--n", "9", "--d", "6", "--spectrum", "S1", "--delta", "1e-6"), "--epsilon and --accuracy: give one of them"),
-        (("--n", "9", "--d", "6", "--objective", "total", *PROMISE), "--spectrum NAME"),
-        ((*ASKED, "--accuracy", "0.1"), "to be left out"),
-        ((*ASKED, "--spectrum-file", "spread.npy"), "--spectrum and --spectrum-file"),
-        ((*ASKED, "--public"), "--like FILE with --public"),
-        ((*ASKED, "--out", "plan.txt"), "plan.txt"),
+        ("plan", {"n": None, "d": None}, "--n and --d and --accuracy: give two of them"),
+        ("plan", {"epsilon": None}, "--epsilon and --accuracy: give one of them"),
+        ("plan", {"spectrum": None, "objective": "total"}, "--spectrum NAME"),
+        ("plan", {"accuracy": "0.1"}, "to be left out"),
+        ("plan", {"out": "plan.txt"}, "plan.txt"),
+        ("plan", {"confidence": "1"}, "`confidence` must"),
+        ("tradeoff", {"epsilon": "one"}, "--epsilon 'one'"),
+        ("tradeoff", {"epsilon": "1,"}, "--epsilon '1,'"),
+        ("tradeoff", {"n": "10.5"}, "--n '10.5'"),
+        ("tradeoff", {"epsilon": "1"}, "several values for --n or for --epsilon"),
+        ("tradeoff", {"n": "10,20"}, "only one of --n and --epsilon"),
+        ("tradeoff", {"epsilon": "1,1"}, "every value once"),
+        ("tradeoff", {"epsilon": "1,-1"}, "every entry of it a finite number above 0"),
+        ("tradeoff", {"d": None, "objective": "total"}, "--d"),
+        ("tradeoff", {"spectrum": None, "objective": "total"}, "--spectrum"),
+        ("tradeoff", {"out": "found.txt"}, "found.txt"),
+        ("tradeoff", {"chart": "found.pdf"}, "found.pdf"),
+        ("tradeoff", {"chart": "a.json", "out": "a.json"}, "--out"),
+        *(
+            (command, args, words)
+            for command in GIVEN
+            for args, words in (
+                ({"d": "0"}, "`d` must"),
+                ({"n": "-3"}, "`n` must"),
+                ({"delta": "2"}, "`delta` must"),
+                ({"spectrum": "S7"}, "spectrum='S7'"),
+                ({"spectrum-file": "spread.npy"}, "--spectrum and --spectrum-file"),
+                ({"knowledge": "all"}, "`knowledge` must"),
+                ({"neighbours": "cousins"}, "`neighbours` must"),
+                ({"outliers": "0.9"}, "`outliers` must"),
+                ({"tails": "thin"}, "`tails` must"),
+            )
+        ),
     ],
 )
-def test_what_is_missing_or_too_much_is_said_in_options(asked, args, words):
-    done = invoke(*args)
+def test_bad_input_is_one_sentence_and_exit_2(folder, command, args, words, monkeypatch):
+    if command == "tradeoff":
+        monkeypatch.setattr(tradeoff_module, "predict", lambda *_: pytest.fail("predicted in vain"))
+    done = invoke(command, **args)
     assert done.exit_code == 2
     assert words in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert done.stdout == ""
+
+
+@COMMANDS
+def test_a_public_table_has_to_be_named(asked, command):
+    done = invoke(command, "--public")
+    assert done.exit_code == 2
+    assert "--like FILE with --public" in done.stderr
+    assert invoke(command, delta=None).exit_code == 2  # the budget has no default
     assert asked == []
 
 
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (("--spectrum", "S7"), "spectrum='S7'"),
-        (("--d", "0"), "`d` must"),
-        (("--n", "-3"), "`n` must"),
-        (("--epsilon", "0"), "`epsilon` must"),
-        (("--delta", "2"), "`delta` must"),
-        (("--knowledge", "all"), "`knowledge` must"),
-        (("--neighbours", "cousins"), "`neighbours` must"),
-        (("--confidence", "1"), "`confidence` must"),
-        (("--outliers", "0.9"), "`outliers` must"),
-        (("--tails", "thin"), "`tails` must"),
-    ],
-)
-def test_a_bad_value_is_one_sentence_and_exit_2(args, words):
-    done = invoke(*ASKED, *args)
-    assert done.exit_code == 2
-    assert words in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert done.stdout == ""
-
-
-def test_a_file_that_gives_d_does_not_ask_for_it(asked, tmp_path):
-    np.save(tmp_path / "spread.npy", np.ones(3))
-    done = invoke("--spectrum-file", tmp_path / "spread.npy", *PROMISE)
-    assert done.exit_code == 2
-    assert "--n and --accuracy: give one" in done.stderr
-    assert invoke("--n", 9, "--d", 5, "--spectrum-file", tmp_path / "spread.npy", *PROMISE).exit_code == 0
-    assert asked[0]["d"] == 5  # a contradiction is the plan's to find
-
-
-def test_a_contradiction_of_d_and_a_file(tmp_path):
-    np.save(tmp_path / "spread.npy", np.ones(3))
-    done = invoke("--n", 9, "--d", 5, "--spectrum-file", tmp_path / "spread.npy", *PROMISE)
+def test_a_contradiction_of_d_and_a_file(folder):
+    np.save("spread.npy", np.ones(3))
+    done = invoke("plan", d=5, spectrum=None, **{"spectrum-file": "spread.npy"})
     assert done.exit_code == 2
     assert "`spectrum` must have one entry per column, 5 in all" in done.stderr
 
 
-def test_the_budget_has_no_default():
-    assert invoke("--n", 9, "--d", 6, "--spectrum", "S1", "--epsilon", 1).exit_code == 2
+@pytest.mark.usefixtures("asked")
+def test_without_altair_the_remedy_is_said_first(monkeypatch):
+    monkeypatch.setattr(tradeoff_chart.importlib.util, "find_spec", lambda name: None)
+    done = invoke("tradeoff", "--chart", "found.svg")
+    assert done.exit_code == 2
+    assert "pip install 'altair>=" in " ".join(done.stderr.split())
 
 
 # The real thing
 
 
-def examples():
-    """The commands in the help, lines joined."""
-    shown = [line.strip() for line in invoke("--help").stdout.splitlines()]
-    starts = [i for i, line in enumerate(shown) if line.startswith("dimfree plan ")]
-    return [shlex.split(" ".join(shown[i : i + 2]).replace("\\ ", ""))[2:] for i in starts]
+def test_the_examples_of_the_help_run(folder):
+    def example(command, at=0):
+        shown = [line.strip() for line in CliRunner().invoke(app, [command, "--help"]).stdout.splitlines()]
+        start = [i for i, line in enumerate(shown) if line.startswith(f"dimfree {command} ")][at]
+        return shlex.split(" ".join(shown[start : start + 2]).replace("\\ ", ""))[1:]
 
-
-def test_the_examples_of_the_help_run():
-    first, second, third = examples()
-    card = invoke(*first).stdout
-    assert card.startswith("error (found)\t0.05")
-    done = invoke(*second, "--json")
-    assert done.exit_code == 0, done.stderr
-    found = json.loads(done.stdout)
+    assert CliRunner().invoke(app, example("plan")).stdout.startswith("error (found)\t0.05")
+    found = json.loads(CliRunner().invoke(app, [*example("plan", 1), "--json"]).stdout)
     assert found["solved_for"] == "n"
     assert 0.09 < found["accuracy"] <= 0.1
     assert found["n"] > 1000  # ‖σ‖₂²/0.1² records without privacy
-    words = invoke(*third).stdout
+    words = CliRunner().invoke(app, example("plan", 2)).stdout
     assert words.startswith("records n (found)\t")
-    assert "of each column's standard deviation" in words
     assert "20 (any units)" in words
-
-
-def test_plan_and_tradeoff_are_listed():
-    shown = CliRunner().invoke(app, ["--help"]).stdout
-    assert "plan " in shown
-    assert "tradeoff " in shown
+    done = CliRunner().invoke(app, example("tradeoff"))
+    assert done.exit_code == 0, done.stderr
+    errors = [float(line.split("\t")[1]) for line in done.stdout.splitlines()[1:]]
+    assert errors == sorted(errors, reverse=True)
+    assert "Privacy is free from epsilon = " in done.stderr
+    assert (folder / "cost.svg").read_text().startswith("<svg")

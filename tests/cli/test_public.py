@@ -66,11 +66,6 @@ def test_where_one_of_the_two_has_no_names_columns_go_by_position(unnamed):
     assert json.loads(Path("r.json").read_text())["mean"] == expected
 
 
-def test_without_public_records_the_card_says_nothing_of_them():
-    np.save("spread.npy", np.ones(12))
-    assert "public shape" not in run("--covariance", "spread.npy").stderr
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -78,7 +73,7 @@ def test_without_public_records_the_card_says_nothing_of_them():
         (["--shape-from", "public.csv", "--shape", "auto"], "--shape-from or --shape, not both"),
         (["--shape-from", "public.csv", "--group-by", "item_0"], "--shape-from or --group-by, not both"),
         (["--shape-from", "../data.csv"], "does not exist"),
-        (["--shape-from", "./data.csv"], "public records, never DATA itself"),
+        (["--shape-from", "./data.csv"], "never DATA itself"),
         (["--shape-from", "public.csv", "-o", "public.csv", "--force"], "differ from --shape-from"),
     ],
 )

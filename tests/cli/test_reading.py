@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import dimfree.cli.reading as reading_module
 from dimfree.cli import app
-from dimfree.cli.bounds import bounds_rows
+from dimfree.cli.reading import bounds_rows
 from dimfree.data.bounds import Bounds
 from dimfree.data.read import open_table
 from dimfree.data.schema import Schema
@@ -116,14 +116,14 @@ def test_a_terminal_is_asked(monkeypatch):
     for answer in (True, False):
         monkeypatch.setattr(reading_module.typer, "confirm", lambda *_, answer=answer, **__: answer)
         monkeypatch.setattr(reading_module.typer, "echo", lambda *_, **__: None)
-        table = reading_module.DataOptions.of("people.csv", None, yes=False)
+        table = reading_module.Data("people.csv", None, False, Schema())
         if answer:
             table.confirm(suspicious)
         else:
             with pytest.raises(reading_module.InvalidParameter, match="Nothing was spent"):
                 table.confirm(suspicious)
         table.confirm(plain)
-        reading_module.DataOptions.of("people.csv", None, yes=True).confirm(suspicious)
+        reading_module.Data("people.csv", None, True, Schema()).confirm(suspicious)
 
 
 # ------------------------------------------------------------------------------------------------ weak guarantees

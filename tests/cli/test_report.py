@@ -160,11 +160,6 @@ def test_a_purpose_needs_no_ledger_and_a_data_set_does():
     assert "--ledger FILE and --dataset NAME" in forgotten
 
 
-def test_every_page_has_its_date_at_the_top():
-    mean("-o", "mean.csv", "--report", "page.html")
-    assert "<dt>date</dt>" in Path("page.html").read_text(encoding="utf-8").partition("The released mean")[0]
-
-
 def test_a_registry_entry_is_checked_before_the_page_is_written():
     Path("release.json").write_text(released([1.0, 2.0]).to_json(), encoding="utf-8")
     for words, said in ((["--registry", "page.html"], "ending"), (["--registry", "release.json"], "already exists")):

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dimfree import Ledger, Release
-from dimfree.cli import app, output, rescue
+from dimfree.cli import app, output
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.results import writing
 from dimfree.results.grouped import Means
@@ -212,7 +212,7 @@ def test_neither_disk_nor_standard_output(monkeypatch, folder):
     """The folder for temporary files, and in the end standard error."""
     broken_stdout(monkeypatch)
     (folder / "spare").mkdir()
-    monkeypatch.setattr(rescue.tempfile, "gettempdir", lambda: str(folder / "spare"))
+    monkeypatch.setattr(output.tempfile, "gettempdir", lambda: str(folder / "spare"))
     whole = writing.write_file
 
     def write_file(path, text):

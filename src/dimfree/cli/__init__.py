@@ -13,17 +13,14 @@ from typing import Annotated, ParamSpec
 import typer
 
 from dimfree import __version__
-from dimfree.cli.audit import audit
-from dimfree.cli.compose import compose
 from dimfree.cli.course import Course, begun
-from dimfree.cli.doctor import doctor
-from dimfree.cli.flags import PlainCommand, PlainGroup
+from dimfree.cli.doctor import audit, doctor
 from dimfree.cli.ledger import create, export, show, verify
 from dimfree.cli.mean import mean
-from dimfree.cli.plan import plan
-from dimfree.cli.report import report
-from dimfree.cli.rescue import Rescued
-from dimfree.cli.tradeoff import tradeoff
+from dimfree.cli.options import PlainCommand, PlainGroup
+from dimfree.cli.output import Rescued
+from dimfree.cli.plan import plan, tradeoff
+from dimfree.cli.report import compose, report
 from dimfree.errors import DimfreeError
 
 MISTAKE, BAD_INPUT, UNWRITTEN, INTERRUPTED = 1, 2, 4, 130
@@ -74,17 +71,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # they print local variables, and those are records
     rich_markup_mode="rich",
 )
-app.command(cls=PlainCommand, no_args_is_help=True)(guarded(mean))
-app.command(cls=PlainCommand, no_args_is_help=True)(guarded(plan))
-app.command(cls=PlainCommand, no_args_is_help=True)(guarded(tradeoff))
-app.command(cls=PlainCommand, no_args_is_help=True)(guarded(compose))
-app.command(cls=PlainCommand, no_args_is_help=True)(guarded(report))
-app.command(cls=PlainCommand)(guarded(audit))
-app.command(cls=PlainCommand)(guarded(doctor))
-
 ledger = typer.Typer(cls=PlainGroup, no_args_is_help=True, help="Keep a budget for a data set across releases.")
-for book_command in (create, show, verify, export):
-    ledger.command(cls=PlainCommand, no_args_is_help=True)(guarded(book_command))
+for group, commands in ((app, (mean, plan, tradeoff, compose, report)), (ledger, (create, show, verify, export))):
+    for command in commands:
+        group.command(cls=PlainCommand, no_args_is_help=True)(guarded(command))
+for command in (audit, doctor):
+    app.command(cls=PlainCommand)(guarded(command))
 app.add_typer(ledger, name="ledger")
 
 

@@ -1,14 +1,15 @@
-"""How far the command that runs has come, for the sentence with which it ends when it fails or is stopped."""
+"""How far the command that runs has come, and what Ctrl-C, SIGTERM and SIGHUP do to it."""
 
-from collections.abc import Iterator
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType
 
-from dimfree.cli.signals import handled
-
 STDOUT = "standard output"
+_STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Stopped(KeyboardInterrupt):
@@ -41,22 +42,20 @@ class Course:
         self.writing = ""
 
     def interrupted(self) -> str:
+        """The sentence about an interrupt, with the outputs that are there and what was charged."""
         if not self.spends:
             return "Interrupted; no file is half-written."
-        return f"Interrupted; {self._outputs()} {self._charges()}"
+        begun = [f"{self.writing} may be written"] if self.writing not in ("", *self.written) else []
+        if self.writing == STDOUT:
+            begun = ["part of the mean may be out on standard output"]
+        done = [f"written: {', '.join(self.written)}"] if self.written else []
+        return f"Interrupted; {'; '.join(begun + done) or 'no mean is out'}. {self._charges()}"
 
     def failed(self, sentence: str) -> str:
         """The sentence about a failure, and what was charged or written before it."""
         after = [f"Written: {', '.join(self.written)}."] if self.written else []
         after += [self._charges()] if self.charged else []
         return " ".join([sentence, *after])
-
-    def _outputs(self) -> str:
-        begun = [f"{self.writing} may be written"] if self.writing not in ("", *self.written) else []
-        if self.writing == STDOUT:
-            begun = ["part of the mean may be out on standard output"]
-        done = [f"written: {', '.join(self.written)}"] if self.written else []
-        return f"{'; '.join(begun + done) or 'no mean is out'}."
 
     def _charges(self) -> str:
         return f"Charged to the ledger and spent: {self.charged}." if self.charged else "No ledger was charged."
@@ -75,7 +74,7 @@ def begun(course: Course) -> Iterator[None]:
     """A command; Ctrl-C, SIGTERM and SIGHUP stop it in the same way."""
     before = _course.set(course)
     try:
-        with handled(_stop):
+        with _handled(_stop):
             yield
     finally:
         _course.reset(before)
@@ -83,3 +82,35 @@ def begun(course: Course) -> Iterator[None]:
 
 def _stop(number: int, _: FrameType | None) -> None:
     raise Stopped(number)
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Stopping signals go to the handler in here. One that is ignored, as under nohup, stays ignored.
+
+    Python handles signals in the main thread only, so nothing changes in another thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _STOPPING}
+    taken = [number for number in _STOPPING if before[number] not in (signal.SIG_IGN, None)]
+    try:
+        for number in taken:
+            signal.signal(number, handler)
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+
+
+@contextmanager
+def undivided() -> Iterator[None]:
+    """A stopping signal that comes in here is delivered when the block has ended, done or failed. Keep it short."""
+    came: list[int] = []
+    try:
+        with _handled(lambda number, _: came.append(number)):
+            yield
+    finally:
+        if came:
+            signal.raise_signal(came[0])

@@ -1,23 +1,24 @@
-"""`dimfree doctor`: check this installation."""
+"""`dimfree doctor`: check this installation. `dimfree audit`: attack the public calls. No data are read."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dimfree.arguments import Argument
+from dimfree.cli.options import FORCE, JSON, flag, takes
+
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from dimfree.audit.doctor import Finding
 
-UNFIT = 1
-_STYLES = {"fine": "green", "missing": "yellow", "bad": "bold red"}
+FOUND = 1  # the exit code: something is bad, or a claim is violated
+_STYLES = {"fine": "green", "missing": "yellow", "bad": "bold red", "violated": "bold red", "held": ""}
 
 
-def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
-) -> None:
+@takes("json", json=JSON)
+def doctor(asked: Any) -> None:
     """Check this installation: versions, entropy, arithmetic and samplers.
 
     No data are read. Floating-point flags are checked after everything that
@@ -37,49 +38,102 @@ def doctor(
     Exit code 0: fit for release. 1: something is bad.
     """
     from dimfree import __version__
-    from dimfree.audit.doctor import checkup, is_healthy, to_json
+    from dimfree.audit.doctor import checkup, is_healthy, summarize, to_json
+    from dimfree.cli.progress import working
 
-    findings = _run(checkup())
-    if json:
+    with working("checking …"):
+        findings = list(checkup())
+    if asked.json:
         typer.echo(to_json(findings, __version__), nl=False)
     else:
-        _show(findings)
+        lines = ["\t".join((f.verdict, f.topic, f.check, f.found, f.remedy)).rstrip() for f in findings]
+        _show(_checkup(findings), lines, summarize(findings))
     if not is_healthy(findings):
-        raise typer.Exit(UNFIT)
+        raise typer.Exit(FOUND)
 
 
-def _run(checks: "Iterator[Finding]") -> "list[Finding]":
-    """Collect all findings; on a terminal, show that checks are running."""
+@takes(
+    "call epsilon budget jobs report names force",
+    call=Argument("", "Only checks with this in the name; --list shows the names.", str),
+    epsilon=Argument(1.0, "The epsilon that the attacked calls claim, from 0.1 to 10.", float),
+    budget=Argument(600, "Time for attacks; invariants take a minute.", float, metavar="SECONDS"),
+    jobs=Argument(1, "Processes that share the checks.", int),
+    report=Argument(None, "Also write the table to a .html, .json or .md file.", Path | None),
+    names=flag("Print the names of all checks and exit.", name="--list"),
+    force=FORCE,
+)
+def audit(asked: Any) -> None:
+    """Attack the releases of this installation; compare claims and findings.
+
+    No data are read: the tables are worst cases made up by the audit. The
+    public calls release on neighboring tables with the real noise; samples
+    and canaries bound epsilon from below. Invariants are charges that cover
+    the noise, releases that depend on neither order nor storage, and texts
+    that show no record. More time finds more; "no time" means that a check
+    had too little to find anything.
+
+    Example: half an hour, everything, with a report to keep.
+
+      dimfree audit --jobs 2 --budget 1600 --report audit.html
+
+    Example: the calls whose name contains these words.
+
+      dimfree audit --call "known covariance" --budget 60
+
+    Exit code 0: nothing found. 1: a claim is violated. 2: bad input.
+    """
+    from dimfree import __version__
+    from dimfree._validate import check_between, check_count, check_positive
+    from dimfree.audit.run import COLUMNS, WRITERS, cells, checks, summarize
+    from dimfree.audit.run import audit as rows_of
+    from dimfree.cli.progress import working
+    from dimfree.errors import InvalidParameter
+    from dimfree.results.writing import check_target, write_file
+
+    epsilon = check_between("epsilon", asked.epsilon, 0.1, 10)
+    known = dict.fromkeys(check.name for check in checks(epsilon))
+    if asked.names:
+        typer.echo("\n".join(known))
+        return
+    check_positive("budget", asked.budget)
+    check_count("jobs", asked.jobs)
+    if asked.report is not None:
+        check_target(asked.report, force=asked.force, endings=tuple(WRITERS))
+    if not any(asked.call in name for name in known):
+        raise InvalidParameter(f"Expected call={asked.call!r} to be part of a name: see dimfree audit --list.")
+    with working("auditing") as bar:
+        rows = list(rows_of(asked.budget, epsilon, part=asked.call, jobs=asked.jobs, report=bar.stage))
+    table = _table(COLUMNS, ((row.verdict, cells(row)) for row in rows), "Audit", other="dim")
+    _show(table, ["\t".join(line) for line in (COLUMNS, *map(cells, rows))], summarize(rows))
+    if asked.report is not None:
+        write_file(asked.report, WRITERS[asked.report.suffix.lower()](rows, __version__), force=asked.force)
+    if any(row.verdict == "violated" for row in rows):
+        raise typer.Exit(FOUND)
+
+
+def _show(table: Any, lines: Sequence[str], summary: str) -> None:
+    """Print the table to stdout, drawn on a terminal, and the summary to stderr."""
     from rich.console import Console
-
-    with Console(stderr=True).status("checking …"):
-        return list(checks)
-
-
-def _show(findings: "list[Finding]") -> None:
-    """Print the table to stdout and the summary to stderr."""
-    from rich.console import Console
-
-    from dimfree.audit.doctor import summarize
 
     console = Console()
     if console.is_terminal:
-        console.print(_table(findings))
+        console.print(table)
     else:
-        typer.echo("\n".join("\t".join((f.verdict, f.topic, f.check, f.found, f.remedy)).rstrip() for f in findings))
-    Console(stderr=True).print(summarize(findings), highlight=False, markup=False)
+        typer.echo("\n".join(lines))
+    Console(stderr=True).print(summary, highlight=False, markup=False)
 
 
-def _table(findings: "list[Finding]") -> "Table":
+def _table(header: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]], title: str, other: str) -> Any:
+    """Draw rows of text in the style of their verdicts."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("", "what", "found", "remedy", title="Checkup", title_justify="left", title_style="bold")
-    topic = None
-    for finding in findings:
-        if finding.topic != topic:
-            table.add_section()
-            topic = finding.topic
-        mark = Text(finding.verdict, style=_STYLES[finding.verdict])
-        table.add_row(mark, Text(finding.check), Text(finding.found), Text(finding.remedy))
+    table = Table(*header, title=title, title_justify="left")
+    for verdict, texts in rows:
+        table.add_row(*map(Text, texts), style=_STYLES.get(verdict, other))
     return table
+
+
+def _checkup(findings: "Sequence[Finding]") -> Any:
+    rows = ((f.verdict, (f.verdict, f.topic, f.check, f.found, f.remedy)) for f in findings)
+    return _table(("", "topic", "what", "found", "remedy"), rows, "Checkup", other="")

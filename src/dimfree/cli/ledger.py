@@ -2,15 +2,18 @@
 
 import csv
 import io
-import json as json_text
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dimfree.arguments import REQUIRED, Argument
+from dimfree.cli.course import current, undivided
+from dimfree.cli.options import FORCE, JSON, takes
 from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -20,21 +23,20 @@ if TYPE_CHECKING:
 
 WRONG = 1  # the exit code of a ledger that is damaged or was changed
 
-File = Annotated[Path, typer.Argument(metavar="LEDGER", help="The SQLite file that holds the ledgers.")]
-Dataset = Annotated[str, typer.Option(help="Which data set, as it was named when its ledger was opened.")]
+DATASET = Argument(REQUIRED, "Which data set, as it was named when its ledger was opened.", str)
+FILE = Argument(REQUIRED, "The SQLite file that holds the ledgers.", Path, metavar="LEDGER", positional=True)
 
 
-def create(
-    ledger: File,
-    dataset: Annotated[str, typer.Option(help="A name for the data set: one ledger for the same people.")],
-    epsilon: Annotated[float, typer.Option(help="Total privacy loss of all releases together; it never changes.")],
-    delta: Annotated[float, typer.Option(help="Slack in that promise, of all releases together.")],
-    neighbours: Annotated[str, typer.Option(help="add-remove or replace-one, for every release.")] = "add-remove",
-    unit: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="The column that says whose each row is; without it a row is a person."),
-    ] = None,
-) -> None:
+@takes(
+    "ledger dataset epsilon delta neighbours unit",
+    ledger=FILE,
+    dataset=Argument(REQUIRED, "A name for the data set: one ledger for the same people.", str),
+    epsilon=Argument(REQUIRED, "Total privacy loss of all releases together; it never changes.", float),
+    delta=Argument(REQUIRED, "Total delta of all releases together.", float),
+    neighbours=Argument("add-remove", "add-remove or replace-one, for every release.", str),
+    unit=Argument(None, "The column with the privacy unit; without it a row is a person.", metavar="COLUMN"),
+)
+def create(asked: Any) -> None:
     """Open the ledger of a data set: a total that all its releases share.
 
     Example: two releases about the same patients, and no more than agreed.
@@ -54,18 +56,22 @@ def create(
     from dimfree.accounting.budget import Neighbours
     from dimfree.ledger.ledger import Ledger, datasets_in
 
-    if ledger.exists() and ledger.stat().st_size and dataset in datasets_in(ledger):
+    path, dataset, relation = asked.ledger, asked.dataset, Neighbours.parse(asked.neighbours)
+    if path.exists() and path.stat().st_size and dataset in datasets_in(path):
         raise InvalidParameter(f"There is a ledger of dataset={dataset!r} already, and a total never changes.")
-    found = Ledger(ledger, dataset, epsilon=epsilon, delta=delta, neighbours=Neighbours.parse(neighbours), unit=unit)
+    total = {"epsilon": asked.epsilon, "delta": asked.delta, "neighbours": relation, "unit": asked.unit}
+    found = Ledger(path, dataset, **total)
     typer.echo(found.statement(), err=True)
     typer.echo(found.head)
 
 
-def show(
-    ledger: File,
-    dataset: Annotated[str | None, typer.Option(help="Which data set; without it all of them, in short.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
-) -> None:
+@takes(
+    "ledger dataset json",
+    ledger=FILE,
+    dataset=Argument(None, "Which data set; without it all of them, in short."),
+    json=JSON,
+)
+def show(asked: Any) -> None:
     """Show the privacy loss that is spent, and the largest next epsilon.
 
     Example: every charge of one data set, with the epsilon spent by then.
@@ -78,21 +84,24 @@ def show(
     """
     from dimfree.ledger.ledger import Ledger, datasets_in
 
-    opened = [Ledger(ledger, name) for name in ([dataset] if dataset else datasets_in(ledger))]
-    if json:
-        typer.echo(json_text.dumps([_summary(found) for found in opened], indent=2))
+    names = [asked.dataset] if asked.dataset else datasets_in(asked.ledger)
+    opened = [Ledger(asked.ledger, name) for name in names]
+    if asked.json:
+        typer.echo(json.dumps([_summary(found) for found in opened], indent=2))
         return
     for found in opened:
         typer.echo(f"{found.statement()} Head: {found.head}")
-        if dataset:
+        if asked.dataset:
             _print_table(found)
 
 
-def verify(
-    ledger: File,
-    dataset: Dataset,
-    head: Annotated[str | None, typer.Option(help="A digest that was kept elsewhere: it must still be there.")] = None,
-) -> None:
+@takes(
+    "ledger dataset head",
+    ledger=FILE,
+    dataset=DATASET,
+    head=Argument(None, "A digest that was kept elsewhere: it must still be there."),
+)
+def verify(asked: Any) -> None:
     """Check every entry of a ledger, its sums and the file; say what is wrong.
 
     Example: against the digest that was noted after the last release.
@@ -107,21 +116,23 @@ def verify(
     """
     from dimfree.ledger.ledger import Ledger, verified
 
-    problems = verified(ledger, dataset, head)
+    problems = verified(asked.ledger, asked.dataset, asked.head)
     for problem in problems:
         typer.echo(problem, err=True)
     if problems:
         raise typer.Exit(WRONG)
     typer.echo("Every entry is in its place, and the sums are within the total.", err=True)
-    typer.echo(Ledger(ledger, dataset).head)
+    typer.echo(Ledger(asked.ledger, asked.dataset).head)
 
 
-def export(
-    ledger: File,
-    dataset: Dataset,
-    out: Annotated[str, typer.Option("--out", "-o", help=".json or .csv file; - prints JSON.")] = "-",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-) -> None:
+@takes(
+    "ledger dataset out force",
+    ledger=FILE,
+    dataset=DATASET,
+    out=Argument("-", ".json or .csv file; - prints JSON.", str, flags=("--out", "-o")),
+    force=FORCE,
+)
+def export(asked: Any) -> None:
     """Write every entry of a ledger as JSON or CSV, digests included.
 
     Example: for the privacy officer's files.
@@ -134,16 +145,17 @@ def export(
     from dimfree.results.tables import STDOUT
     from dimfree.results.writing import check_target, write_file
 
+    out = asked.out
     if out != STDOUT:
-        check_target(out, force=force, endings=(".json", ".csv"))
-        if Path(out).resolve() == ledger.resolve():
+        check_target(out, force=asked.force, endings=(".json", ".csv"))
+        if Path(out).resolve() == asked.ledger.resolve():
             raise InvalidParameter(f"Expected --out={out!r} to differ from LEDGER.")
-    entries = Ledger(ledger, dataset).entries()
+    entries = Ledger(asked.ledger, asked.dataset).entries()
     text = _csv(entries) if out.lower().endswith(".csv") else _json(entries)
     if out == STDOUT:
         sys.stdout.write(text)
     else:
-        write_file(out, text, force=force)
+        write_file(out, text, force=asked.force)
 
 
 def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "Ledger | None":
@@ -155,9 +167,21 @@ def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> 
         return None
     if path is None or dataset is None:
         raise InvalidParameter("Expected --ledger FILE and --dataset NAME together: the file and whose ledger in it.")
-    from dimfree.cli.charging import ToldLedger
+    from dimfree.ledger.ledger import Charged, Ledger
+    from dimfree.ledger.spending import Charge
 
-    return ToldLedger(path, dataset, purpose=purpose or "")
+    class ReportingLedger(Ledger):
+        """A ledger whose debits are reported to the command: no signal comes between a debit and its report."""
+
+        def charge(self, charge: Charge, **said: Any) -> Charged:
+            charge.prepare()  # takes long, so it may be stopped
+            with undivided():
+                charged = super().charge(charge, **said)
+                budget, entry = charge.budget, f"entry {charged.number} of {self.dataset!r} in {str(self.path)!r}"
+                current().charged = f"epsilon={budget.epsilon!r} and delta={budget.delta!r}, {entry}"
+            return charged
+
+    return ReportingLedger(path, dataset, purpose=purpose or "")
 
 
 def ledger_words(found: "Ledger | None") -> dict[str, str | None]:
@@ -206,8 +230,8 @@ def _print_table(found: "Ledger") -> None:
 
 
 def _json(entries: "Sequence[Entry]") -> str:
-    rows = [{**vars(entry), "body": entry.content, "sums": json_text.loads(entry.sums)} for entry in entries]
-    return json_text.dumps(rows, indent=1) + "\n"
+    rows = [{**vars(entry), "body": entry.content, "sums": json.loads(entry.sums)} for entry in entries]
+    return json.dumps(rows, indent=1) + "\n"
 
 
 def _csv(entries: "Sequence[Entry]") -> str:

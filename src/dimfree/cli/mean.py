@@ -1,69 +1,44 @@
-"""`dimfree mean`: its options, and what can fail before a file is opened; then `mean_one` or `mean_groups`."""
+"""`dimfree mean`: a table in a file becomes a released mean in another, or one for each group."""
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dimfree.cli import options
-from dimfree.cli.basis import check_basis_option
 from dimfree.cli.course import current
-from dimfree.cli.ledger import open_ledger
-from dimfree.cli.mean_groups import GroupTask, check_group_options, release_groups
-from dimfree.cli.mean_one import MeanTask, release_one
-from dimfree.cli.output import Places
-from dimfree.cli.public import check_public
-from dimfree.cli.reading import DataOptions, confirmed
+from dimfree.cli.ledger import ledger_rows, ledger_words, open_ledger
+from dimfree.cli.options import takes
+from dimfree.cli.output import Places, show_card
+from dimfree.cli.reading import Data, basis_file, basis_rows, check_knowledge, confirmed
 from dimfree.cli.report import command_text, page_words
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
+if TYPE_CHECKING:
+    from dimfree.data.people.labels import Key
+    from dimfree.results.grouped import Means
+    from dimfree.results.release import Release
+
+REFUSED = 3  # the exit code
+
+_SHAPES = {
+    "all groups": "privately estimated once from all groups, within the budget",
+    "each group": "the SD of every column is privately estimated in each group",
+    "given": "given",
+}
 
 
-def mean(
-    context: typer.Context,
-    data: options.Data,
-    epsilon: options.Epsilon,
-    delta: options.MeanDelta,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    schema: options.Schema = None,
-    format: options.Format = None,  # noqa: A002 - the name of the flag
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    yes: options.Yes = False,
-    objective: options.Objective = "auto",
-    covariance: options.Covariance = None,
-    shape_from: options.ShapeFrom = None,
-    shape: options.LearnedShape = None,
-    basis: options.BasisName = None,
-    window: options.Window = (1e-6, 1e6),
-    unit: options.Unit = None,
-    unit_rows: options.UnitRows = None,
-    group_by: options.GroupBy = None,
-    groups: options.Groups = None,
-    private_groups: options.PrivateGroups = False,
-    ledger: options.LedgerFile = None,
-    dataset: options.Dataset = None,
-    purpose: options.Purpose = None,
-    neighbours: options.Neighbours = "add-remove",
-    failure_probability: options.FailureProbability = 0.01,
-    outliers: options.Outliers = 0.03,
-    tails: options.Tails = "heavy",
-    scale: options.Scale = "auto",
-    on_missing: options.OnMissing = "raise",
-    scheduler: options.Scheduler = None,
-    device: options.Device = None,
-    out: options.MeanOut = "-",
-    json: options.RecordJson = None,
-    report: options.Report = None,
-    title: options.Title = None,
-    owner: options.Owner = None,
-    force: options.Force = False,
-) -> None:
+@takes(
+    "data epsilon delta columns exclude bounds schema format delimiter decimal encoding yes objective covariance "
+    "shape_from shape basis window unit unit_rows group_by groups private_groups ledger dataset purpose neighbours "
+    "failure_probability outliers tails scale on_missing scheduler device out json report title owner force"
+)
+def mean(asked: Any) -> None:
     """Release the mean of a table under differential privacy.
 
     The budget is the total for this release; releases about the same people
@@ -127,106 +102,133 @@ def mean(
     4: an output could not be written; the budget is spent, and the release
     record is in a file that is named; dimfree report makes the others from it.
     """
+    from dimfree.cli.progress import working
+    from dimfree.options import Options
+
     current().spends = True
-    _check_promise(data, epsilon, delta, unit, unit_rows)
-    told = _confirm_guarantee(epsilon, delta, yes)
-    _check_device(device)
-    table = DataOptions.of(
-        data,
-        schema,
-        yes,
-        columns=columns,
-        exclude=exclude,
-        format=format,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-    )
-    scales = "scales in --schema" if table.scales else None
-    others = {"--covariance": covariance, "--group-by": group_by, "--schema with scales": scales}
-    check_public(shape_from, table.path, {**others, "--shape": shape})
-    basis_path = check_basis_option(basis, table.path, {**others, "--shape-from": shape_from})
-    if scales and covariance is not None:
-        raise InvalidParameter("Expected --covariance or scales in --schema, not both. Drop one of them.")
-    _check_scheduler(scheduler, {"--unit": unit, "--group-by": group_by})
-    expert = options.expert_options(
-        scale=scale,
-        tails=tails,
-        outliers=outliers,
-        window=window,
-        failure_probability=failure_probability,
-    )
-    charged = open_ledger(ledger, dataset, purpose)
-    places, command = Places(out, json, report, force), command_text(context)
-    about = page_words(report, title=title, owner=owner, purpose=purpose if ledger is None else None)
-    given: dict[str, Any] = {
-        **({} if charged is None else {"ledger": charged}),
-        "epsilon": epsilon,
-        "delta": delta,
-        "objective": objective,
-        "unit_rows": unit_rows,
-        "on_missing": on_missing,
-        "options": expert,
-    }
-    if group_by is not None or groups is not None or private_groups:
-        elsewhere = {"--neighbours": neighbours, "--shape": shape}
-        elsewhere |= {"--device": device}
-        group_by, groups = check_group_options(group_by, groups, unit, elsewhere, private=private_groups)
-        with _showing_warnings(told):
-            release_groups(GroupTask(table, group_by, groups, unit, covariance, places, command, ledger, about), given)
-        return
-    task = MeanTask(
-        table=table,
-        unit=unit,
-        scheduler=scheduler,
-        covariance=covariance,
-        shape_from=shape_from,
-        shape=shape,
-        basis=basis,
-        basis_path=basis_path,
-        ledger=ledger,
-        places=places,
-        command=command,
-        about=about,
-    )
-    with _showing_warnings(told):
-        release_one(task, {**given, "neighbours": neighbours, "device": device})
+    warned = _check_budget(asked)
+    data = Data.of(asked)
+    check_knowledge(asked, data)
+    names = [field.name for field in fields(Options) if hasattr(asked, field.name)]
+    options = Options(**{name: getattr(asked, name) for name in names})
+    ledger = open_ledger(asked.ledger, asked.dataset, asked.purpose)
+    places, command = Places(asked.out, asked.json, asked.report, asked.force), command_text(asked.context)
+    purpose = asked.purpose if ledger is None else None
+    about: dict[str, Any] = page_words(asked.report, title=asked.title, owner=asked.owner, purpose=purpose)
+    same = ("epsilon", "delta", "objective", "unit_rows", "on_missing")
+    given = {**{name: getattr(asked, name) for name in same}, "options": options, "ledger": ledger}
+    grouped = asked.group_by is not None or asked.groups is not None or asked.private_groups
+    keys = _group_names(asked) if grouped else None
+    _check_places(asked, places, grouped)
+    with _showing_warnings(warned), working("Reading") as bar, _workers(asked.scheduler) as workers:
+        from dimfree.data.people.keys import open_keys
+
+        columns = tuple(name for name in (asked.group_by, asked.unit) if name is not None)
+        table = data.read(columns, workers)
+        known = data.knowledge(asked, table.records)
+        given["unit"] = None if asked.unit is None else open_keys(table.keys[-1], asked.unit, asked.on_missing)
+        with bar.hidden():
+            data.confirm(table)
+        bar.stage("Releasing")
+        if grouped:
+            from dimfree.release_groups import release_means
+
+            given |= {"covariance": known["covariance"], "groups": table.keys[0], "keys": keys, "tell": bar.steps}
+            found: Release | Means = release_means(table.records, **given)
+            rows, title, released = _group_card(found)
+        else:
+            from dimfree.release import release_mean
+
+            given |= {**known, "neighbours": asked.neighbours, "device": asked.device}
+            found = release_mean(table.records, **given)
+            released, rows = not found.refused, [*_card(found)]
+            rows += basis_rows(known["basis"], table.records, found)
+            title = "Released" if released else "Refused"
+        if asked.shape_from is not None:
+            rows.append(("public shape", _gain(asked.shape_from, known["shape"])))
+        spending = list(ledger_rows(ledger))
+        bar.stage("Writing")
+        about |= {"command": command, "rules": vars(options), "spending": spending, **ledger_words(ledger)}
+        places.write(found, released, partial(_page, found, about))
+    show_card(title, [*rows, *places.rows(released), *spending, *data.rows(table)], found.guarantee.private)
+    if not released:
+        raise typer.Exit(REFUSED)
 
 
-def _check_promise(data: str, epsilon: float, delta: float, unit: str | None, unit_rows: int | None) -> None:
-    """Whatever can fail without the data fails before it is read."""
-    from dimfree.accounting.budget import Budget
+def _check_budget(asked: Any) -> list[str]:
+    """Whatever can fail without the data fails before it is read; warn of a weak guarantee, and return the warnings.
+
+    On a terminal the user is asked about it, unless --yes is given.
+    """
+    from dimfree.accounting.budget import Budget, weak_guarantee
     from dimfree.request import check_unit_rows
 
-    Budget(epsilon, delta)
-    check_unit_rows(unit, unit_rows)
-    if unit == "":
-        raise InvalidParameter(f"Expected --unit to name a column of {data!r}, got an empty name.")
-
-
-def _confirm_guarantee(epsilon: float, delta: float, yes: bool) -> list[str]:
-    """Print the warnings about a weak guarantee, before anything is read; ask on a terminal, unless --yes is given."""
-    from dimfree.accounting.budget import weak_guarantee
-
-    found = weak_guarantee(epsilon, delta)
+    Budget(asked.epsilon, asked.delta)
+    check_unit_rows(asked.unit, asked.unit_rows)
+    if asked.unit == "":
+        raise InvalidParameter(f"Expected --unit to name a column of {asked.data!r}, got an empty name.")
+    found = weak_guarantee(asked.epsilon, asked.delta)
     for sentence in found:
         typer.echo(f"Warning: {sentence}", err=True)
-    if found and not yes and not confirmed("Release with this guarantee anyway?"):
+    if found and not asked.yes and not confirmed("Release with this guarantee anyway?"):
         raise InvalidParameter("No budget was charged: choose a smaller --epsilon or --delta.")
+    if asked.device is not None:
+        from dimfree.data.gpu.device import place_of
+
+        place_of(asked.device)  # a GPU that is not there is missed before the table is read
     return found
 
 
+def _group_names(asked: Any) -> "tuple[Key, ...] | str":
+    """The public names of the groups, or "private"; arguments that groups do not have are refused."""
+    from dimfree.arguments import ARGUMENTS, MEANS
+    from dimfree.data.people.labels import check_group_keys
+    from dimfree.data.read_public import read_group_keys
+
+    if not asked.group_by or asked.private_groups == (asked.groups is not None):
+        raise InvalidParameter(
+            "Expected --group-by COLUMN and --groups FILE together: the column and its public names; or --group-by "
+            "COLUMN --private-groups, to find large groups within the budget."
+        )
+    if asked.group_by == asked.unit:
+        raise InvalidParameter(f"Expected --group-by and --unit to name two columns, got {asked.unit!r} for both.")
+    for name in ("neighbours", "device", "shape"):
+        row, value = ARGUMENTS[name], getattr(asked, name)
+        if value not in (row.default, "auto") and (MEANS not in row.doors or name == "shape"):
+            raise InvalidParameter(f"--{name} {value} cannot be used with --group-by: leave it out.")
+    if asked.groups is None:
+        return "private"
+    names = read_group_keys(asked.groups)
+    check_group_keys(names)
+    return names
+
+
+def _check_places(asked: Any, places: Places, grouped: bool) -> None:
+    """Outputs that could not be written are an error before anything is read."""
+    from dimfree.results.tables import LONG_TABLES
+
+    if grouped and Path(asked.out).suffix.lower() in (".npy", ".npz"):
+        raise InvalidParameter(
+            f"Expected --out {asked.out!r} to end in {' or '.join(LONG_TABLES)} with --group-by: the table names "
+            "groups and columns beside the numbers."
+        )
+    inputs = {"DATA": Path(asked.data), "--basis": basis_file(asked.basis)}
+    for name in ("covariance", "groups", "shape_from", "ledger"):
+        inputs[f"--{name.replace('_', '-')}"] = getattr(asked, name)
+    places.check(inputs, LONG_TABLES if grouped else None)
+
+
 @contextmanager
-def _showing_warnings(told: Collection[str]) -> Iterator[None]:
-    """Print the warnings about a weak guarantee that come before the charge, but for those that were printed."""
+def _showing_warnings(before: Collection[str]) -> Iterator[None]:
+    """Print warnings about a weak guarantee that come before the charge, but for those that were printed."""
     from dimfree.accounting.budget import WeakGuaranteeWarning
 
-    before = warnings.showwarning
+    showing = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if not issubclass(category, WeakGuaranteeWarning):
-            before(message, category, *where, **more)
-        elif str(message) not in told:
+            showing(message, category, *where, **more)
+        elif str(message) not in before:
             typer.echo(f"Warning: {message}", err=True)
 
     with warnings.catch_warnings():
@@ -235,17 +237,83 @@ def _showing_warnings(told: Collection[str]) -> Iterator[None]:
         yield
 
 
-def _check_device(device: str | None) -> None:
-    """A GPU that is not there is missed before the table is read."""
-    if device is not None:
-        from dimfree.data.gpu.device import place_of
+def _workers(scheduler: str | None) -> Any:
+    """How many threads of a cluster do the work in here; 0: it is done in this process."""
+    if scheduler is None:
+        return nullcontext(0)
+    from dimfree.data.cluster.scheduler import connected
 
-        place_of(device)
+    return connected(scheduler)
 
 
-def _check_scheduler(scheduler: str | None, others: Mapping[str, str | None]) -> None:
-    for name, column in others.items():
-        if scheduler is not None and column is not None:
-            raise InvalidParameter(
-                f"--scheduler cannot be used with {name}: rows are put together by their column on one machine."
-            )
+def _page(found: "Release | Means", about: dict[str, Any]) -> str:
+    from dimfree.report.page import report_html
+
+    return report_html(found, **about)
+
+
+def _gain(path: Path, shape: Any) -> str:
+    return (
+        f"{path}: {shape.gain():.3g} times less noise than spherical, {shape.rotated_gain():.3g} times less than from "
+        "the variances alone, by public rows left out"
+    )
+
+
+def _card(release: "Release") -> Iterator[tuple[str, str]]:
+    from dimfree.report.by_columns import column_rows
+    from dimfree.report.charges import gathered
+    from dimfree.results.confidence_sets import interval_note
+    from dimfree.results.reading import delta_warning, noise_line
+
+    yield from column_rows(release)
+    yield "promise", release.guarantee.statement()
+    if warning := delta_warning(release):
+        yield "warning", warning
+    yield "estimates", release.guarantee.estimates
+    yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
+    by_columns = release.reach is not None
+    charges = gathered(release.ledger) if by_columns else release.ledger.summary_rows()
+    yield "charged", "\n".join(f"{what}: {how}, {cost}" for what, how, cost in charges)
+    if release.refusal is not None:
+        yield "reason", release.refusal
+        return
+    yield "method", release.method
+    if not by_columns:  # else units differ, and no range says anything
+        yield "noise", f"{_noise_range([release])} per coordinate, {release.dimension} coordinate(s)"
+    yield "against spread", noise_line([release])
+    if not by_columns:  # else among the rows of the columns
+        yield "intervals", interval_note(release.error_model)
+
+
+def _group_card(means: Any) -> tuple[list[tuple[str, str]], str, bool]:
+    """The rows of the card, its title, and whether any group was released."""
+    from dimfree.results.confidence_sets import interval_note
+    from dimfree.results.grouped import NO_GROUP, shape_source
+    from dimfree.results.names import shown_name
+    from dimfree.results.reading import delta_warning, noise_line
+
+    done, reasons = [release for release in means.values() if not release.refused], dict[str, list[str]]()
+    for key in means.refused:  # keys are public, but may be any text that the table holds
+        reasons.setdefault(str(means[key].refusal), []).append(shown_name(key))
+    rows = [("promise", means.statement())]
+    if warning := delta_warning(means):
+        rows.append(("warning", warning))
+    rows.append(("estimates", f"{means.guarantee.estimates}, in each group"))
+    rows.append(("shape", _SHAPES[shape_source(means)]))
+    rows.append(("groups", f"{len(done)} released, {len(means.refused)} refused" if means else NO_GROUP))
+    rows += [("refused", f"{', '.join(keys)}: {reason}") for reason, keys in reasons.items()]
+    if means.overall is not None and means.overall.refusal is not None:
+        rows.append(("reason", means.overall.refusal))
+    if done:
+        if not any(release.parameters.get("objective") == "relative" for release in done):  # else units differ
+            rows.append(("noise", f"{_noise_range(done)}, {done[0].dimension} coordinate(s) in each group"))
+        rows.append(("against spread", f"over all groups, {noise_line(done)}"))
+        rows.append(("intervals", " ".join(dict.fromkeys(interval_note(release.error_model) for release in done))))
+    title = "Released in part" if done and means.refused else "Released" if done else "Refused"
+    return rows, title, bool(done)
+
+
+def _noise_range(done: "list[Release]") -> str:
+    low = min(release.noise_stddev.min() for release in done)
+    high = max(release.noise_stddev.max() for release in done)
+    return f"standard deviation {low:.4g} to {high:.4g}"

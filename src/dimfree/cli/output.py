@@ -1,21 +1,26 @@
-"""Where a release goes: places are checked before anything is spent; the record is written first."""
+"""Where a release goes: places are checked before anything is spent; the record is written first, and never lost."""
 
+import os
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from dimfree.cli.course import STDOUT, current
-from dimfree.cli.rescue import rescue
-from dimfree.errors import InvalidParameter
+from dimfree.errors import DimfreeError, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
     from dimfree.results.grouped import Means
     from dimfree.results.release import Release
 
-REFUSED = 3  # the exit code
+
+class Rescued(DimfreeError):
+    """An output could not be written; the release is made, and the message says where its record is."""
 
 
 @dataclass(frozen=True)
@@ -60,45 +65,75 @@ class Places:
             require_report()
 
     def write(self, release: "Release | Means", released: bool, page: Callable[[], str]) -> None:
-        """The record first, since `dimfree report` makes the others from it; where nothing was released, no mean.
+        """The record first, since `dimfree report` makes the others from it; if nothing was released, no mean.
 
         The release is paid for: if an output cannot be written, the error names the record.
         """
         from dimfree.results.tables import mean_bytes, write_mean
-        from dimfree.results.writing import write_file
 
-        course, recorded = current(), None
+        recorded = None
         try:
             if self.json is not None:
-                with course.output(str(self.json)):
-                    write_file(self.json, release.to_json(), force=self.force)
+                self._write(self.json, release.to_json())
                 recorded = self.json
             if released and not self.prints:
-                content = mean_bytes(self.out, release)
-                with course.output(self.out):
-                    write_file(self.out, content, force=self.force)
+                self._write(Path(self.out), mean_bytes(self.out, release))
             if self.report is not None:
-                content = page().encode()
-                with course.output(str(self.report)):
-                    write_file(self.report, content, force=self.force)
+                self._write(self.report, page())
             if released and self.prints:
-                with course.output(STDOUT):
+                with current().output(STDOUT):
                     write_mean("-", release)
         except Exception as error:  # noqa: BLE001 - whatever it is, a release that is paid for is not lost
-            rescue(release, error, recorded)
+            _rescue(release, error, recorded)
+
+    def _write(self, path: Path, content: str | bytes) -> None:
+        from dimfree.results.writing import write_file
+
+        with current().output(str(path)):
+            write_file(path, content, force=self.force)
 
     def rows(self, released: bool) -> Iterator[tuple[str, str]]:
         """Where everything is, for a card."""
-        if not released:
-            yield "mean", "not written"
-        else:
-            yield "mean", "standard output" if self.prints else self.out
+        yield "mean", "not written" if not released else STDOUT if self.prints else self.out
         if self.json is not None:
             yield "record", str(self.json)
+        if self.report is not None:
+            yield "report", str(self.report)
+
+
+def _rescue(release: "Release | Means", error: Exception, record: Path | None) -> NoReturn:
+    """Put the record somewhere unless it is written, then say where, why, and what is spent."""
+    with suppress(OSError, ValueError, AttributeError):  # no descriptor where stdout is captured, closed or none
+        try:
+            sys.stdout.flush()
+        except OSError:  # it takes nothing more: the interpreter would complain when it flushes on the way out
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    where = f"in {str(record)!r}" if record else _filed(release.to_json())
+    if os.environ.get("DIMFREE_TRACEBACK") and not isinstance(error, DimfreeError):
+        raise error
+    reason = str(error) if isinstance(error, DimfreeError) else f"The outputs failed ({type(error).__name__})."
+    budget = f"epsilon={release.guarantee.epsilon!r} and delta={release.guarantee.delta!r}"
+    raise Rescued(
+        f"{reason} The release is made all the same, with {budget}. Its record (JSON) is {where}: keep it; `dimfree "
+        "report` makes the mean and the report from it."
+    ) from None
+
+
+def _filed(text: str) -> str:
+    """In a new file of the current folder, or of the folder for temporary files; at last, on standard error."""
+    from dimfree.results.writing import write_file
+
+    for folder in (Path.cwd, lambda: Path(tempfile.gettempdir())):
+        with suppress(OSError, DimfreeError):
+            path = folder() / f"dimfree-rescue-{os.getpid()}-{time.time_ns()}.json"
+            write_file(path, text)
+            return f"in {str(path)!r}"
+    sys.stderr.write(text)
+    return "above, on standard error"
 
 
 def show_card(title: str, rows: Iterable[tuple[str, str]], private: bool) -> None:
-    """Talk, hence stderr."""
+    """Print rows of names and texts to stderr."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -1,56 +1,49 @@
-"""`dimfree plan`: find the number of records, the privacy budget or the error; no data are read."""
+"""`dimfree plan` and `dimfree tradeoff`: errors to expect, records and privacy budget to choose; no data are read."""
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from dimfree.cli import asked, options
-from dimfree.errors import InvalidParameter
+from dimfree.arguments import ARGUMENTS, BUDGET, OUTPUT, RECORDS, REQUIRED, Argument
+from dimfree.cli.options import PLANNED, takes
+from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from rich.table import Table
+    import numpy as np
+    from numpy.typing import NDArray
 
     from dimfree.planning.plan import Plan
+    from dimfree.planning.tradeoff import Tradeoff
+
+Value = TypeVar("Value")
 
 _UNKNOWNS = ("n", "d", "epsilon", "accuracy")
 _FOUND = {"n": "records to collect", "d": "columns to ask for", "epsilon": "epsilon to agree on", "accuracy": "error"}
+_SHARED = ("delta", "d", "objective", "knowledge", "neighbours", "outliers", "tails", "failure_probability")
+_RECORDS = "n d spectrum spectrum_file like public"
+_SETTINGS = "objective knowledge neighbours outliers tails failure_probability"
 
 
-def plan(
-    delta: options.PlanDelta,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Total privacy loss you agree to.", rich_help_panel=options.PROMISE)
-    ] = None,
-    n: Annotated[int | None, typer.Option("--n", "-n", help="Records.", rich_help_panel=options.RECORDS)] = None,
-    d: options.Dimension = None,
-    spectrum: options.Spectrum = None,
-    spectrum_file: options.SpectrumFile = None,
-    like: options.Like = None,
-    public: options.Public = False,
-    accuracy: Annotated[
+@takes(
+    f"delta epsilon {_RECORDS} accuracy confidence {_SETTINGS} time_limit json out force",
+    **PLANNED,
+    epsilon=replace(ARGUMENTS["epsilon"], default=None, kind=float | None, panel=BUDGET),
+    n=Argument(None, "Records.", int | None, RECORDS, flags=("--n", "-n")),
+    accuracy=Argument(
+        None,
+        "Error (RMS) to reach: over the columns, each in its own SD; with --objective total, Euclidean, in the "
+        "records' units.",
         float | None,
-        typer.Option(
-            help="Error (RMS) to reach: over the columns, in each one's standard deviation; with --objective total, "
-            "Euclidean, in the records' units."
-        ),
-    ] = None,
-    confidence: Annotated[float, typer.Option(help="With which the error is also stated.")] = 0.95,
-    objective: options.PlanObjective = "auto",
-    knowledge: options.Knowledge = "nothing",
-    neighbours: options.Neighbours = "add-remove",
-    outliers: options.Outliers = 0.03,
-    tails: options.Tails = "heavy",
-    failure_probability: options.FailureProbability = 0.01,
-    time_limit: Annotated[float, typer.Option(help="Seconds after which a search for n, d or epsilon stops.")] = 60.0,
-    json: options.PrintJson = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Also write JSON to a .json file.", rich_help_panel=options.OUTPUT),
-    ] = None,
-    force: options.Force = False,
-) -> None:
+    ),
+    confidence=Argument(0.95, "Probability with which the error is also stated.", float),
+    time_limit=Argument(60.0, "Seconds after which a search for n, d or epsilon stops.", float),
+    out=Argument(None, "Also write JSON to a .json file.", Path | None, OUTPUT, flags=("--out", "-o")),
+)
+def plan(asked: Any) -> None:
     """Plan a release before there are data: records, privacy and error.
 
     Give all but one of --n, --d, --epsilon and --accuracy; the missing one is
@@ -73,41 +66,117 @@ def plan(
 
     Exit code 0: planned, even where a release would be refused. 2: bad input.
     """
-    if out is not None:
+    from dimfree.cli.progress import working
+
+    if asked.out is not None:
         from dimfree.results.writing import check_target
 
-        check_target(out, force=force, endings=(".json",))
-    about = asked.spread(spectrum, spectrum_file, like, public)
-    columns = d if about is None or isinstance(about, str) else len(about)
-    if asked.needs_spread(about, objective, knowledge):
+        check_target(asked.out, force=asked.force, endings=(".json",))
+    spectrum = _spectrum(asked)
+    if _lacks_spectrum(asked, spectrum):
         raise InvalidParameter("Expected --spectrum NAME as well, or --spectrum-file FILE, or --like FILE --public.")
-    _check_enough({"n": n, "d": columns, "epsilon": epsilon, "accuracy": accuracy})
-    found = _run(
-        {
-            "n": n,
-            "d": d,
-            "spectrum": about,
-            "epsilon": epsilon,
-            "delta": delta,
-            "accuracy": accuracy,
-            "objective": objective,
-            "knowledge": knowledge,
-            "neighbours": neighbours,
-            "outliers": outliers,
-            "tails": tails,
-            "failure_probability": failure_probability,
-            "confidence": confidence,
-            "time_limit": time_limit,
-        }
-    )
-    if out is not None:
+    columns = asked.d if spectrum is None or isinstance(spectrum, str) else len(spectrum)
+    _require_one_unknown({**vars(asked), "d": columns})
+    given = {name: getattr(asked, name) for name in (*_SHARED, "n", "epsilon", "accuracy", "confidence", "time_limit")}
+    with working("predicting") as bar:
+        from dimfree.planning.plan import plan as planned
+
+        found = planned(**given, spectrum=spectrum, tell=bar.steps)
+    if asked.out is not None:
         from dimfree.results.writing import write_file
 
-        write_file(out, found.to_json(), force=force)
-    _show(found, json)
+        write_file(asked.out, found.to_json(), force=asked.force)
+    _show(found, asked.json, lambda: _card(found), _lines(found))
 
 
-def _check_enough(given: dict[str, Any]) -> None:
+@takes(
+    f"epsilon delta {_RECORDS} {_SETTINGS} chart json out force",
+    **PLANNED,
+    epsilon=Argument(REQUIRED, "Total privacy loss; several, as in 0.1,0.5,1, are the axis.", str, BUDGET),
+    n=Argument(REQUIRED, "Records; or several of them are the axis.", str, RECORDS, flags=("--n", "-n")),
+    chart=Argument(None, "Draw it: .svg, .png, .html or (Vega-Lite) .json.", Path | None, OUTPUT),
+    out=Argument(None, "Write the numbers: .json or .md.", Path | None, OUTPUT, flags=("--out", "-o")),
+)
+def tradeoff(asked: Any) -> None:
+    """Show what privacy costs: predicted error against epsilon, or against n.
+
+    No data are read. Exactly one of --epsilon and --n has several values:
+    the axis. Next to the error of the private mean is the sampling error,
+    which the plain mean has as well; from the knee on the two are within
+    10 %, and privacy is free.
+
+    Example: how small can epsilon be, with 4000 records of 100 columns?
+
+      dimfree tradeoff --n 4000 --d 100 --spectrum S1 \\
+          --epsilon 0.5,1,2 --delta 1e-6 --chart cost.svg
+
+    Exit code 0: shown. 2: bad input.
+    """
+    from dimfree.cli.progress import working
+
+    _check_places(asked.chart, asked.out, asked.force)
+    spectrum = _spectrum(asked)
+    if _lacks_spectrum(asked, spectrum) or (not hasattr(spectrum, "shape") and asked.d is None):
+        raise InvalidParameter(
+            "Expected --spectrum NAME together with --d, or --spectrum-file FILE, or --like FILE with --public."
+        )
+    axes: dict[str, Any] = {"epsilon": _several("epsilon", asked.epsilon, float), "n": _several("n", asked.n, int)}
+    axis = sum(isinstance(values, list) for values in axes.values())
+    if axis == 0:
+        raise InvalidParameter("Expected several values for --n or for --epsilon, as in --epsilon 0.1,0.5,1: the axis.")
+    if axis == 2:
+        raise InvalidParameter("Expected several values for only one of --n and --epsilon: the axis.")
+    with working("predicting") as bar:
+        from dimfree.planning.tradeoff import tradeoff as curve
+
+        given = {name: getattr(asked, name) for name in _SHARED}
+        found = curve(**given, **axes, spectrum=spectrum, tell=bar.steps)
+    _write(found, asked)
+    _show(found, asked.json, lambda: _drawn(found), (found.header(), *found.cells()))
+    for line in (found.conditions(), found.verdict()):
+        typer.echo(line, err=True)
+
+
+def _spectrum(asked: Any) -> "str | NDArray[np.float64] | None":
+    """A spectrum by its name, the standard deviations of a file, or None. Opens no table not declared public."""
+    options = ("spectrum", "spectrum_file", "like")
+    several = [f"--{name.replace('_', '-')}" for name in options if getattr(asked, name) is not None]
+    if len(several) > 1:
+        raise InvalidParameter(f"Expected one option for the SDs of the records, got {' and '.join(several)}.")
+    if asked.public and asked.like is None:
+        raise InvalidParameter("Expected --like FILE with --public, which declares that table public.")
+    if asked.spectrum_file is not None:
+        from dimfree.data.read_public import read_covariance
+
+        stddevs = read_covariance(asked.spectrum_file)
+        if stddevs.ndim != 1:
+            raise InvalidFile(
+                f"{asked.spectrum_file} cannot be used: expected one standard deviation for each column, in one row or "
+                "one column."
+            )
+        return stddevs
+    if asked.like is None:
+        return str(asked.spectrum) if asked.spectrum is not None else None
+    if not asked.public:
+        raise InvalidParameter(
+            "A plan uses the exact SDs of the table behind --like and shows figures that follow from it, which "
+            "protects nobody in it. Say --public if everybody may see that table; otherwise describe the SDs by "
+            "--spectrum, or by numbers that are public anyway in --spectrum-file."
+        )
+    from dimfree.data.read import read_table
+    from dimfree.planning.spectra import stddevs_of_public
+
+    return stddevs_of_public(read_table(asked.like))
+
+
+def _lacks_spectrum(asked: Any, spectrum: object) -> bool:
+    """Whether the standard deviations have to be given and are not."""
+    from dimfree.planning.question import planned_objective
+
+    return spectrum is None and planned_objective(asked.objective, asked.knowledge, spectrum) == "total"
+
+
+def _require_one_unknown(given: dict[str, Any]) -> None:
     """One figure is left out, no more and no less; in the words of the command line."""
     every, missing = [f"--{name}" for name in _UNKNOWNS], [f"--{name}" for name in _UNKNOWNS if given[name] is None]
     if not missing:
@@ -119,34 +188,64 @@ def _check_enough(given: dict[str, Any]) -> None:
         )
 
 
-def _run(given: dict[str, Any]) -> "Plan":
-    from dimfree.planning.plan import plan as planned
+def _several(name: str, text: str, kind: Callable[[str], Value]) -> Value | list[Value]:
+    """One value, or a list where commas are."""
+    try:
+        values = [kind(part.strip()) for part in text.split(",")]
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise InvalidParameter(f"Expected --{name} {text!r} to be {what}, or several with commas between.") from None
+    return values if len(values) > 1 else values[0]
 
-    with asked.predicting() as tell:
-        return planned(**given, tell=tell)
+
+def _check_places(chart: Path | None, out: Path | None, force: bool) -> None:
+    """Whatever can fail at the end fails here."""
+    from dimfree.planning.tradeoff_chart import ENDINGS, require_altair
+    from dimfree.results.writing import check_target
+
+    if chart is not None:
+        require_altair()
+        check_target(chart, force=force, endings=ENDINGS)
+    if out is not None:
+        check_target(out, force=force, endings=(".json", ".md"))
+    if chart is not None and out is not None and chart.resolve() == out.resolve():
+        raise InvalidParameter(f"Expected --chart={str(chart)!r} to differ from --out.")
 
 
-def _show(found: "Plan", json: bool) -> None:
-    """The card, or the JSON, is the product: stdout."""
+def _write(found: "Tradeoff", asked: Any) -> None:
+    """The numbers, then the picture, which is drawn before either is written."""
+    from dimfree.planning.tradeoff_chart import chart_bytes
+    from dimfree.results.writing import write_file
+
+    picture = asked.chart and chart_bytes(found, asked.chart.suffix.lower())
+    if asked.out is not None:
+        text = found.to_json() if asked.out.suffix.lower() == ".json" else found.to_markdown()
+        write_file(asked.out, text, force=asked.force)
+    if asked.chart is not None:
+        write_file(asked.chart, picture, force=asked.force)
+
+
+def _show(found: "Plan | Tradeoff", json: bool, drawn: Callable[[], Any], lines: Iterable[Sequence[str]]) -> None:
+    """The table, or the JSON, is the product: stdout."""
     from rich.console import Console
 
     console = Console()
     if json:
         typer.echo(found.to_json(), nl=False)
     elif console.is_terminal:
-        console.print(_card(found))
+        console.print(drawn())
     else:
-        typer.echo("\n".join("\t".join(cells) for cells in _lines(found)))
+        typer.echo("\n".join("\t".join(cells) for cells in lines))
 
 
-def _lines(found: "Plan") -> "list[tuple[str, str]]":
+def _lines(found: "Plan") -> list[tuple[str, str]]:
     """Return the rows of the plan, and its distance from the limits."""
     lines = list(found.rows())
     far = [f"{found.n / limit.records:.3g} × that of {limit.theorem}" for limit in found.limits if limit.records > 1]
     return [*lines, ("distance to the limit", f"n is {', '.join(far)}")] if far else lines
 
 
-def _card(found: "Plan") -> "Table":
+def _card(found: "Plan") -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -158,3 +257,17 @@ def _card(found: "Plan") -> "Table":
         card.add_row(Text("" if name == last else name, style="cyan"), Text(text))
         last = name
     return card
+
+
+def _drawn(found: "Tradeoff") -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    relative = "error over the columns, each in its own SD"
+    what = relative if found.objective == "relative" else "Euclidean error"
+    table = Table(title=f"What privacy costs: RMS {what}, predicted", title_justify="left")
+    for name in found.header():
+        table.add_column(name, justify="right")
+    for row, cells in zip(found.rows, found.cells(), strict=True):
+        table.add_row(*map(Text, cells), style="dim" if row.refused else "")
+    return table

@@ -1,17 +1,17 @@
-"""`dimfree report`: a page, the table or a picture of a release from its record, as `dimfree mean` writes them."""
+"""`dimfree report`: a page, the table or a plot of a release from its record; `dimfree compose`: several records."""
 
+import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import typer
 
-from dimfree.cli.compose import read_record
+from dimfree.arguments import REQUIRED, Argument
 from dimfree.cli.ledger import ledger_rows
-from dimfree.cli.progress import working
-from dimfree.errors import InvalidParameter
+from dimfree.cli.options import FORCE, JSON, RECORD, takes
+from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
@@ -21,42 +21,40 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".png")
 
 
-def report(
-    record: Annotated[
-        Path, typer.Argument(metavar="RECORD", help="A release record, as dimfree mean --json writes it.")
-    ],
-    page: Annotated[
+@takes(
+    "record page title dataset purpose owner ledger registry level force",
+    record=Argument(REQUIRED, f"A {RECORD}", Path, metavar="RECORD", positional=True),
+    page=Argument(
+        REQUIRED,
+        "An .html page; or the mean: .csv, .parquet, .npy, .npz; a plot: .svg, .png.",
         Path,
-        typer.Argument(
-            metavar="PAGE", help="An .html page; or the mean: .csv, .parquet, .npy, .npz; a plot: .svg, .png."
-        ),
-    ],
-    title: Annotated[str | None, typer.Option(help="What to call it, instead of how many columns it has.")] = None,
-    dataset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which data set it is about; with --ledger, whose ledger in it.")
-    ] = None,
-    purpose: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What it is for; by itself what the ledger says of it.")
-    ] = None,
-    owner: Annotated[str | None, typer.Option(metavar="TEXT", help="Who answers for the data.")] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Show what is left in this ledger, too; nothing is charged.")
-    ] = None,
-    registry: Annotated[
+        metavar="PAGE",
+        positional=True,
+    ),
+    title=Argument(None, "Its title; by default the number of columns."),
+    dataset=Argument(None, "The data set; with --ledger, the one whose ledger it is.", metavar="NAME"),
+    purpose=Argument(None, "What the release is for; by default the purpose in the ledger.", metavar="TEXT"),
+    owner=Argument(None, "Who is responsible for the data.", metavar="TEXT"),
+    ledger=Argument(
+        None, "Show the remaining budget of this ledger, too; nothing is charged.", Path | None, None, "FILE"
+    ),
+    registry=Argument(
+        None,
+        "Also write an entry for a registry of deployments to a .json file. Nothing is sent.",
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write an entry for a registry of deployments to a .json file. Nothing is sent."
-        ),
-    ] = None,
-    level: Annotated[float, typer.Option(help="Of the confidence intervals.")] = 0.95,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
-) -> None:
+        None,
+        "FILE",
+    ),
+    level=Argument(0.95, "Of the confidence intervals.", float),
+    force=FORCE,
+)
+def report(asked: Any) -> None:
     """Write a page about a release, for a privacy officer and an analyst.
 
-    One file that needs no network: what was promised in plain words and in
+    One file that needs no network: the guarantee in plain words and in
     symbols, what was spent, the mean with error bars, which columns stand
-    out from the noise, the plan beside it, how to reproduce and cite it,
-    and lines to sign on.
+    out from the noise, the plan, how to reproduce and cite it, and lines
+    to sign on.
     A refusal gets a page, too, with what to do next. Nothing is spent.
 
     By its ending, PAGE may also be the table of the mean or a plot of it:
@@ -71,22 +69,90 @@ def report(
 
     Exit code 0: written. 2: bad input.
     """
-    release = read_record(record)
-    _check_page(page, record, force)
-    about: dict[str, Any] = {"title": title, "dataset": dataset, "purpose": purpose, "owner": owner}
-    spending: list[tuple[str, str]] = []
-    if ledger is not None:
-        spending, about["purpose"] = _from_ledger(ledger, dataset, purpose, release)
-    if registry is not None:
-        _check_registry(registry, record, page, force)
-    with working("Writing the report"):
-        from dimfree.results.writing import write_file
+    from dimfree.cli.progress import working
+    from dimfree.results.writing import write_file
 
-        write_file(page, _content(page, release, level, {**about, "spending": spending}), force=force)
-        typer.echo(f"Written: {page}", err=True)
-        if registry is not None:
-            write_file(registry, _registry_text(release, about), force=force)
-            typer.echo(f"Written: {registry}", err=True)
+    release = read_record(asked.record)
+    _check_places(asked)
+    about = {name: getattr(asked, name) for name in ("title", "dataset", "purpose", "owner")}
+    spending: list[tuple[str, str]] = []
+    if asked.ledger is not None:
+        spending, about["purpose"] = _from_ledger(asked, release)
+    with working("Writing the report"):
+        content = _content(asked.page, release, asked.level, {**about, "spending": spending})
+        write_file(asked.page, content, force=asked.force)
+        typer.echo(f"Written: {asked.page}", err=True)
+        if asked.registry is not None:
+            from datetime import UTC, datetime
+
+            from dimfree.report.registry import registry_json
+
+            entry = registry_json(release, **about, written=datetime.now(UTC).date())
+            write_file(asked.registry, entry, force=asked.force)
+            typer.echo(f"Written: {asked.registry}", err=True)
+
+
+@takes(
+    "records delta json",
+    records=Argument(
+        REQUIRED,
+        "Release records, as dimfree mean --json writes them.",
+        list[Path],
+        metavar="RECORD...",
+        positional=True,
+    ),
+    delta=Argument(REQUIRED, "The delta that you accept for all of them together.", float),
+    json=JSON,
+)
+def compose(asked: Any) -> None:
+    """State the guarantee of several releases about the same people.
+
+    That is less than their epsilons added up. Refused releases count, too:
+    their budget is spent. Means of groups count as one. No table is read.
+
+    Example: two looks at the same patients.
+
+      dimfree compose first.json second.json --delta 2e-6
+
+    Budgets must have been chosen without looking at earlier outputs.
+    """
+    from dimfree.results.composed import compose as composed
+
+    together = composed([read_record(path) for path in asked.records])
+    typer.echo(json.dumps(together.to_dict(asked.delta), indent=2) if asked.json else together.statement(asked.delta))
+
+
+def read_record(path: Path) -> "Release | Means":
+    """Read a release record; an error names the file."""
+    from dimfree.results.grouped import Means
+    from dimfree.results.release import Release
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        return Means.from_json(text) if '"means"' in text[:40] else Release.from_json(text)
+    except (OSError, UnicodeDecodeError):
+        raise InvalidFile(f"{str(path)!r} cannot be read: pass a record that dimfree mean --json wrote.") from None
+    except InvalidFile as error:
+        raise InvalidFile(f"{str(path)!r}: {error}") from None
+
+
+def _check_places(asked: Any) -> None:
+    """Whatever can stop a report stops it here."""
+    from dimfree.data.endings import TABLES
+    from dimfree.report.page import check_report_place
+    from dimfree.results.writing import check_target
+
+    page, record, registry = asked.page, asked.record, asked.registry
+    if page.suffix.lower() in (*TABLES, *PICTURES):
+        check_target(page, force=asked.force, endings=(*TABLES, *PICTURES))
+    else:
+        check_report_place(page, force=asked.force)
+    if record.resolve() == page.resolve():
+        raise InvalidParameter(f"Expected the report {str(page)!r} to differ from RECORD.")
+    if registry is not None:
+        check_target(registry, force=asked.force, endings=(".json",))
+        if registry.resolve() in (record.resolve(), page.resolve()):
+            raise InvalidParameter(f"Expected --registry={str(registry)!r} to differ from RECORD and PAGE.")
 
 
 def _content(page: Path, release: "Release | Means", level: float, about: dict[str, Any]) -> str | bytes:
@@ -105,77 +171,30 @@ def _content(page: Path, release: "Release | Means", level: float, about: dict[s
     return mean_bytes(page, release, level)
 
 
-def _from_ledger(
-    path: Path, dataset: str | None, purpose: str | None, release: "Release | Means"
-) -> tuple[list[tuple[str, str]], str | None]:
-    """The state of the ledger, and the purpose of the one debit with this promise; as given where none or several."""
-    if dataset is None:
+def _from_ledger(asked: Any, release: "Release | Means") -> tuple[list[tuple[str, str]], str | None]:
+    """The state of the ledger, and the purpose: as given, or of the one debit with this guarantee."""
+    if asked.dataset is None:
         raise InvalidParameter("Expected --dataset NAME with --ledger: whose ledger in the file.")
     from dimfree.ledger.chain import DEBIT
     from dimfree.ledger.ledger import Ledger
 
-    found, promise = Ledger(path, dataset), (release.guarantee.epsilon, release.guarantee.delta)
-    said = [entry.content for entry in found.entries() if entry.event == DEBIT]
-    alike = [debit["purpose"] for debit in said if (debit["epsilon"], debit["delta"]) == promise]
-    known = alike[0] if len(alike) == 1 else None
-    return list(ledger_rows(found)), purpose or known
+    found, promise = Ledger(asked.ledger, asked.dataset), (release.guarantee.epsilon, release.guarantee.delta)
+    debits = [entry.content for entry in found.entries() if entry.event == DEBIT]
+    alike = [debit["purpose"] for debit in debits if (debit["epsilon"], debit["delta"]) == promise]
+    return list(ledger_rows(found)), asked.purpose or (alike[0] if len(alike) == 1 else None)
 
 
-def _check_registry(registry: Path, record: Path, page: Path, force: bool) -> None:
-    from dimfree.results.writing import check_target
-
-    check_target(registry, force=force, endings=(".json",))
-    if registry.resolve() in (record.resolve(), page.resolve()):
-        raise InvalidParameter(f"Expected --registry={str(registry)!r} to differ from RECORD and PAGE.")
-
-
-def _registry_text(release: "Release | Means", about: dict[str, Any]) -> str:
-    from datetime import UTC, datetime
-
-    from dimfree.report.registry import registry_json
-
-    return registry_json(release, **about, written=datetime.now(UTC).date())
-
-
-def _check_page(page: Path, record: Path, force: bool) -> None:
-    """Whatever can stop a report stops it here."""
-    from dimfree.data.endings import TABLES
-    from dimfree.report.page import check_report_place
-    from dimfree.results.writing import check_target
-
-    if page.suffix.lower() in (*TABLES, *PICTURES):
-        check_target(page, force=force, endings=(*TABLES, *PICTURES))
-    else:
-        check_report_place(page, force=force)
-    if record.resolve() == page.resolve():
-        raise InvalidParameter(f"Expected the report {str(page)!r} to differ from RECORD.")
-
-
-def page_text(release: "Release | Means", **known: Any) -> str:
-    """The page of a release, with the command, the rules and the spending as `report_html` takes them."""
-    from dimfree.report.page import report_html
-
-    with working("Writing the report"):
-        return report_html(release, **known)
-
-
-def page_words(page: Path | None, **words: str | None) -> dict[str, str]:
-    """What was said for the top of a page; an error where there is no page to say it on."""
-    said = {name: text for name, text in words.items() if text is not None}
-    if said and page is None:
-        ledger = ", or --ledger FILE and --dataset NAME to write it beside a charge" if "purpose" in said else ""
-        raise InvalidParameter(f"Expected --report PAGE with --{' and --'.join(said)}: the page that says it{ledger}.")
-    return said
-
-
-def page_place(page: Path | None) -> Iterator[tuple[str, str]]:
-    """Where the page is, for a card."""
-    if page is not None:
-        yield "report", str(page)
+def page_words(page: Path | None, **words: str | None) -> dict[str, Any]:
+    """What was given for the top of a page; an error if there is no page to write it on."""
+    given = {name: text for name, text in words.items() if text is not None}
+    if given and page is None:
+        ledger = ", or --ledger FILE and --dataset NAME to write it in the entry" if "purpose" in given else ""
+        raise InvalidParameter(f"Expected --report PAGE with --{' and --'.join(given)}: it is shown there{ledger}.")
+    return given
 
 
 def command_text(context: typer.Context) -> str:
-    """The command that runs, as it was typed but for folders: they say nothing to a reader, and may name people.
+    """The command that runs, as it was typed but for folders: they tell a reader nothing, and may name people.
 
     One flag a line, so that no page breaks a flag in two.
     """

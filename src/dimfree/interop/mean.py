@@ -50,8 +50,8 @@ class PrivateMean(BaseEstimator):
     ----------
     epsilon, delta, objective, covariance, shape, basis, neighbours, on_missing, unit_rows, device, ledger, noise
         As in `release_mean`.
-    columns, exclude
-        Which columns of X, as in `release_mean`; attributes and later tables have these columns.
+    columns, exclude, bounds
+        Which columns of X and their public ends, as in `release_mean`; attributes and later tables have these columns.
     core_sample, scale, tails, outliers, window, failure_probability
         As in `Options`.
     unit : str, optional
@@ -99,31 +99,12 @@ class PrivateMean(BaseEstimator):
         unit_rows: Any = None,
         columns: Any = None,
         exclude: Any = None,
+        bounds: Any = None,
         device: Any = None,
         ledger: Any = None,
         noise: Any = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.objective = objective
-        self.covariance = covariance
-        self.shape = shape
-        self.basis = basis
-        self.neighbours = neighbours
-        self.failure_probability = failure_probability
-        self.on_missing = on_missing
-        self.outliers = outliers
-        self.tails = tails
-        self.scale = scale
-        self.core_sample = core_sample
-        self.window = window
-        self.unit = unit
-        self.unit_rows = unit_rows
-        self.columns = columns
-        self.exclude = exclude
-        self.device = device
-        self.ledger = ledger
-        self.noise = noise
+        store_parameters(self, locals())
 
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
         """Release the mean of the rows of X; a refusal is a warning (`RefusalWarning`).
@@ -141,7 +122,7 @@ class PrivateMean(BaseEstimator):
         -------
         self
         """
-        selection = Schema.checked(self.columns, self.exclude)
+        selection = Schema.checked(self.columns, self.exclude, bounds=self.bounds)
         table, whose = self._persons(open_table(selected(X, selection, (self.unit, unit)), self.on_missing), unit)
         check_schema(self, table)  # names and width only, before any budget is spent
         given = {**self.get_params(deep=False), "unit": whose, **_once_more(table, selection, self.unit)}
@@ -176,9 +157,20 @@ class PrivateMean(BaseEstimator):
         return tags
 
 
-def _once_more(table: Any, selection: Schema, unit: object) -> dict[str, list[str] | None]:
-    """The choice of columns for a table that was chosen already; that of a file is settled, and has warned."""
-    return {"columns": None, "exclude": None} if isinstance(table, Records) else selection.once_more(unit)
+def _once_more(table: Any, schema: Schema, unit: object) -> dict[str, Any]:
+    """What remains to be chosen from a table that was chosen already; that of a file is settled, and has warned."""
+    if isinstance(table, Records):
+        return {"columns": None, "exclude": None, "bounds": None}
+    chosen = schema.once_more(unit)
+    kept, left = chosen["columns"], {*schema.exclude, unit}
+    ends = {name: each for name, each in schema.bounds.ends.items() if name not in left and name in (kept or (name,))}
+    return {**chosen, "bounds": ends or None}
+
+
+def store_parameters(estimator: BaseEstimator, given: dict[str, Any]) -> None:
+    """Store every parameter under its name, as scikit-learn asks of a constructor; `given` is its `locals()`."""
+    for name in estimator._get_param_names():
+        setattr(estimator, name, given[name])
 
 
 def check_schema(estimator: Any, table: Any, *, reset: bool = True) -> None:

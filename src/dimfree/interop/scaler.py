@@ -14,7 +14,7 @@ from dimfree.data.records import Records, plain_table
 from dimfree.data.schema import Schema
 from dimfree.data.select import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table, takes_gaps
+from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table, store_parameters, takes_gaps
 from dimfree.options import Options
 from dimfree.results.release import Release
 from dimfree.shapes import as_shape
@@ -81,20 +81,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         ledger: Any = None,
         noise: Any = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.with_mean = with_mean
-        self.with_std = with_std
-        self.objective = objective
-        self.covariance = covariance
-        self.shape = shape
-        self.neighbours = neighbours
-        self.failure_probability = failure_probability
-        self.on_missing = on_missing
-        self.outliers = outliers
-        self.window = window
-        self.ledger = ledger
-        self.noise = noise
+        store_parameters(self, locals())
 
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
         """Release the mean of the rows of X, once.

@@ -208,7 +208,7 @@ def _simulated_run(question: Question, draw: int = 0, sign: int = 1) -> tuple[Re
     request = Request.checked(
         epsilon=question.budget.epsilon,
         delta=question.budget.delta,
-        objective=question.objective,  # type: ignore[arg-type]
+        objective=question.objective,
         neighbours=question.relation,
         covariance=None if question.knowledge == "nothing" else question.stddevs**2,
         noise=SeededNoise(0),  # for its checks alone: the table has its own
