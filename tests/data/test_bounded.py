@@ -6,6 +6,7 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,9 +17,11 @@ import dimfree
 from dimfree.data import read as read_module
 from dimfree.data.bounds import Bounds
 from dimfree.data.people.keys import open_keys
+from dimfree.data.people.person_records import split_unit
 from dimfree.data.read import open_table
-from dimfree.data.records import Records
+from dimfree.data.records import Records, as_records
 from dimfree.data.schema import Schema
+from dimfree.data.select import selected
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.noise import SeededNoise
 
@@ -187,3 +190,88 @@ def test_sparse_rows(tmp_path, table):
 def test_what_are_no_bounds(bounds):
     with pytest.raises(InvalidParameter, match="Expected bounds"):
         read_module.read_table("nowhere.csv", bounds=bounds)
+
+
+# ------------------------------------------------------------------------------------------------ tables in memory
+
+HELD = {"a": (0, 10), "c": (-1, 3.5)}
+PLACES = {0: (0, 10), 2: (-1, 3.5)}
+ENTRIES = np.array([[1.0, 200, 3], [12, -5, 4], [0, 50, -7], [np.nan, 1, np.inf], [-0.5, 2, 0]])
+CLIPPED = np.array([[1.0, 200, 3], [10, -5, 3.5], [0, 50, -1], [np.nan, 1, np.inf], [0, 2, 0]])
+
+
+def in_dask(frame):
+    return needs("dask.dataframe").from_pandas(frame, npartitions=2)
+
+
+def in_anndata(frame):
+    """A stand-in of the same name: tables are told apart by it."""
+    parts = {"X": sparse.csr_array(frame.to_numpy()), "isbacked": False, "var_names": list(frame.columns)}
+    return type("AnnData", (), {**parts, "__module__": "anndata"})()
+
+
+IN_MEMORY = {
+    "pandas": (lambda frame: frame, HELD),
+    "polars": (lambda frame: needs("polars").from_pandas(frame), HELD),
+    "polars, lazily": (lambda frame: needs("polars").from_pandas(frame).lazy(), HELD),
+    "arrow": (pa.Table.from_pandas, HELD),
+    "arrow stream": (lambda frame: pa.Table.from_pandas(frame).to_reader(), HELD),
+    "dask": (in_dask, HELD),
+    "anndata": (in_anndata, HELD),
+    "array": (lambda frame: frame.to_numpy(), PLACES),
+    "list": (lambda frame: frame.to_numpy().tolist(), PLACES),
+    "sparse": (lambda frame: sparse.csr_array(frame.to_numpy()), PLACES),
+    "records": (lambda frame: as_records(frame, on_missing="drop"), HELD),
+}
+
+
+def opened(X, bounds, **choice):
+    schema = Schema.checked(bounds=bounds, **choice)
+    return as_records(selected(X, schema), on_missing="drop", bounds=schema.bounds)
+
+
+@pytest.mark.parametrize("kind", IN_MEMORY)
+def test_a_table_in_memory_is_clipped_as_it_is_read(kind):
+    make, bounds = IN_MEMORY[kind]
+    frame = pd.DataFrame(ENTRIES, columns=["a", "b", "c"])
+    before = frame.copy()
+    records = opened(make(frame), bounds)
+    np.testing.assert_array_equal(rows_of(records), CLIPPED)
+    some = np.array([False, True, True, False, True])
+    for part in (records.chosen(some), records.held(some, 4)):
+        np.testing.assert_array_equal(rows_of(part), CLIPPED[some])
+        assert part.bounds == records.bounds == Bounds({name: tuple(map(float, ends)) for name, ends in bounds.items()})
+    pd.testing.assert_frame_equal(frame, before)  # the caller's table is never written to
+
+
+def test_bounds_of_columns_of_a_frame_that_are_not_coordinates_change_nothing():
+    frame = pd.DataFrame(ENTRIES, columns=["a", "b", "c"])
+    assert opened(frame, HELD, exclude=["c"]).bounds == Bounds({"a": (0.0, 10.0)})
+    assert opened(frame, {"c": (0, 1)}, exclude=["c"]).bounds is None
+    rest, _ = split_unit(selected(frame, Schema.checked(bounds=HELD), ("b",)), "b")
+    np.testing.assert_array_equal(rows_of(as_records(rest, on_missing="drop", bounds=Bounds(HELD))), CLIPPED[:, [0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("X", "bounds", "words"),
+    [
+        (pd.DataFrame(ENTRIES, columns=["age", "b", "c"]), {"agee": (0, 1)}, "Did you mean 'age'"),
+        (pd.DataFrame(ENTRIES, columns=["age", "b", "c"]), {0: (0, 1)}, "no column"),
+        (ENTRIES, {"age": (0, 1)}, "bounds go by name"),
+        (ENTRIES, {3: (0, 1)}, "places from 0 to 2"),
+        (sparse.csr_array(ENTRIES), {0: (1, 2)}, "exclude 0"),
+    ],
+)
+def test_bounds_that_do_not_fit_a_table_in_memory(X, bounds, words):
+    with pytest.raises(InvalidParameter, match=words):
+        opened(X, bounds)
+
+
+def test_two_declarations_hold_together(tmp_path, table):
+    path = store(tmp_path / "t.csv", table[:99])
+    once = read_module.read_table(path, bounds={"first": (2.1, 9), "fourth": (99.5, 1e9)})
+    twice = once.select(Schema.checked(bounds={"first": (0, 4)}))
+    np.testing.assert_array_equal(rows_of(twice), by_hand(table[:99]))
+    assert twice.bounds == Bounds({name: (float(low), float(high)) for name, (low, high) in BOUNDS.items()})
+    with pytest.raises(InvalidParameter, match="low below high"):
+        once.select(Schema.checked(bounds={"first": (0, 1)}))
