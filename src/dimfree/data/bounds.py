@@ -101,7 +101,6 @@ class Limits:
         Rows are an array, a CSR array or DeviceRows, and come back as such, in float64.
         """
         if sparse.issparse(rows):
-            self.require_zero()
             low, high = np.full(rows.shape[1], -np.inf), np.full(rows.shape[1], np.inf)
             low[self.places], high[self.places] = self.low, self.high
             values, column = np.array(rows.data, dtype=np.float64), rows.indices

@@ -75,13 +75,14 @@ def read_table(
         The names of the columns to read, in any order; the table keeps its own. Others are not read.
     exclude : str or sequence of str, optional
         The names of columns to leave out, such as identifiers.
-    bounds : mapping of str to (float, float), optional
+    bounds : mapping of str or int to (float, float), optional
         For columns by name the lowest and the highest number that an entry counts as, such as {"age": (0, 120)}: an
         entry beyond them counts as the bound, and the mean is that of the entries so held. They must be public
         knowledge, never computed from the records; then nothing more is spent. An entry that is missing or not finite
         stays missing. With `unit`, rows are held before those of a person are averaged. Bounds for a column that is not
         read say nothing; for a name that the file does not have they are an error. A release states them
-        (`parameters["bounds"]`). For dense tables with named columns.
+        (`parameters["bounds"]`). Columns without names go by place, as in {0: (0, 120)}. Those of a sparse table must
+        contain 0.
     format : str, optional
         "csv", "parquet" and so on, where the ending does not say it. Standard input is "csv" unless it is given.
     delimiter : str, optional

@@ -3,7 +3,7 @@
 No error, repr or pickle shows a value of the table or its number of rows.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
@@ -104,20 +104,15 @@ class Records:
 
     def clipped(self, bounds: Bounds) -> "Records":
         """The table with each entry beyond public bounds at the bound: a copy, or for a stream, block by block."""
-        names: Sequence[str | int] = range(self.dimension) if self._columns is None else self._columns
-        limits = bounds.limits(self._columns, self.dimension)
+        limits = bounds.limits(self._columns, self.dimension) if bounds.ends else None
         if limits is None:
             return self
-        both = (self._bounds or Bounds()).within(bounds).among(names)
-        records = self.within(both)
-        if not self.streams:
-            records._source = limits.clip(self._source)
-            records._copy = records._source if isinstance(records._source, DeviceRows) else None
-            return records
-        records._limits = both.limits(self._columns, self.dimension)
         if self.is_sparse:
             limits.require_zero()
-        return records
+        both = (self._bounds or Bounds()).within(bounds)
+        records = self._like(self._source if self.streams else limits.clip(self._source), self._place)
+        records._limits = both.limits(self._columns, self.dimension) if self.streams else None
+        return records.within(both.among(range(self.dimension) if self._columns is None else self._columns))
 
     def where_it_lies(self) -> "Records":
         """A tensor on a GPU is worked on there, whatever else is."""

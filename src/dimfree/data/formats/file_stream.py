@@ -150,15 +150,12 @@ class StoredFile:
     def require_same(self) -> None:
         """An error if the file has changed since it was opened."""
         with reading(self.path):
-            self._require_seal()
+            if _seal(self.path) != self._seal:
+                raise InvalidFile(CHANGED)
 
     def require_seal_of(self, file: BinaryIO) -> None:
         """An error if an open file is another one than that which was opened first, or has changed."""
         if _of(os.fstat(file.fileno())) != self._seal:
-            raise InvalidFile(CHANGED)
-
-    def _require_seal(self) -> None:
-        if _seal(self.path) != self._seal:
             raise InvalidFile(CHANGED)
 
 
@@ -198,20 +195,16 @@ class FileStream(StoredFile, Stream):
         """Blocks that are the rows from `first` to `last`, or an error."""
         read = first
         for block in blocks:
-            read += len(block)
-            self._check(block, read)
+            if (read := read + len(block)) > last:
+                raise InvalidFile(CHANGED)
+            if block.ndim != 2 or block.shape[1] != self.shape[1]:
+                raise InvalidFile("a part of it has other columns than the rest, expected the same columns everywhere.")
+            if block.dtype != self.dtype:
+                raise InvalidFile("a part of it holds numbers of another type than the rest, expected one everywhere.")
             yield block
             del block  # it may be a view of a larger block
         if read != last:
             raise InvalidFile(CHANGED)
-
-    def _check(self, block: NDArray[Any], read: int) -> None:
-        if read > self.shape[0]:
-            raise InvalidFile(CHANGED)
-        if block.ndim != 2 or block.shape[1] != self.shape[1]:
-            raise InvalidFile("a part of it has other columns than the rest, expected the same columns everywhere.")
-        if block.dtype != self.dtype:
-            raise InvalidFile("a part of it holds numbers of another type than the rest, expected one type everywhere.")
 
 
 CHANGED = "it has changed since it was opened; nothing was released. Leave it alone until the release is written."
@@ -224,17 +217,11 @@ def _seal(path: FilePath) -> tuple[int, int, int, int]:
     stat = path.stat()
     if not path.is_dir():
         return _of(stat)
-    within = [(name, inner.st_size, inner.st_mtime_ns) for name, inner in _files_within(path)]
+    files = [os.path.join(place, name) for place, _, names in os.walk(path) for name in names]
+    within = [(os.path.relpath(file, path), (found := os.stat(file)).st_size, found.st_mtime_ns) for file in files]
     digest = sha256(repr((stat.st_mtime_ns, sorted(within))).encode()).digest()
     return stat.st_dev, stat.st_ino, len(within), int.from_bytes(digest[:8])
 
 
 def _of(stat: os.stat_result) -> tuple[int, int, int, int]:
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
-def _files_within(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    for place, _, names in os.walk(folder):
-        for name in names:
-            file = os.path.join(place, name)
-            yield os.path.relpath(file, folder), os.stat(file)
