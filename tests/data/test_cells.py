@@ -14,7 +14,7 @@ import pytest
 from streams import needs
 
 from dimfree.data import read as read_module
-from dimfree.data.formats import cells
+from dimfree.data.formats import cells, delimited
 from dimfree.data.locate import shown
 from dimfree.data.read import open_table, read_table
 from dimfree.data.schema import Schema
@@ -237,7 +237,7 @@ def test_standard_input_that_cannot_be_used(monkeypatch):
 @pytest.mark.parametrize("cell", ["3", '"3"'])
 def test_a_pipe_is_read_once(tmp_path, monkeypatch, cell):
     """As of <(command) in a shell: what one reader has taken, another cannot read."""
-    monkeypatch.setattr(cells, "WORTH", 0)
+    monkeypatch.setattr(delimited, "WORTH", 0)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(f"a,b\n1,{cell}\n2,4\n",), daemon=True)
     writer.start()

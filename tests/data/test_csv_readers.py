@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dimfree.data.formats import cells
-from dimfree.data.formats.cells import CsvStream
+from dimfree.data.formats import cells, delimited
+from dimfree.data.formats.delimited import CsvStream
 from dimfree.data.formats.file_stream import File
 from dimfree.data.read import open_table
 from dimfree.data.schema import Schema
@@ -103,8 +103,8 @@ def read(tmp_path, monkeypatch):
     def reading(content, plain, part=2**24, **how):
         path = tmp_path / "t.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        monkeypatch.setattr(cells, "WORTH", 0 if plain else 2**60)
-        monkeypatch.setattr(cells, "PART_SIZE", part)
+        monkeypatch.setattr(delimited, "WORTH", 0 if plain else 2**60)
+        monkeypatch.setattr(delimited, "PART_SIZE", part)
         try:
             records, keys, _ = open_table(path, Schema(**how))
         except InvalidFile as error:
@@ -182,8 +182,8 @@ def test_arbitrary_bytes(read, content, encoding):
 
 def test_a_plain_file_is_read_by_arrow(tmp_path, monkeypatch):
     """Else the tests above would compare one reader with itself."""
-    monkeypatch.setattr(cells, "WORTH", 0)
-    monkeypatch.setattr(cells, "_rows", None)
+    monkeypatch.setattr(delimited, "WORTH", 0)
+    monkeypatch.setattr(delimited, "_rows", None)
     (tmp_path / "t.csv").write_text('"a","b"\r\n1,2\r\nNA, 4e2\r\nTrue,\r\n')
     stream = CsvStream(File(tmp_path / "t.csv", ending=".csv", most_bytes=2**20))
     np.testing.assert_array_equal(stream.whole(), [[1, 2], [np.nan, 400], [1, np.nan]])
@@ -201,17 +201,17 @@ def test_without_pyarrow(read, monkeypatch):
     content = "a,b\n1,2\n3,4\n"
     expected = read(content, plain=True)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setattr(cells, "find_spec", lambda package: None)
+    monkeypatch.setattr(delimited, "find_spec", lambda package: None)
     assert read(content, plain=True) == expected
 
 
 def test_a_large_file_is_read_again_on_every_pass(tmp_path, monkeypatch):
     table = np.random.default_rng(0).standard_normal((50, 3))
     (tmp_path / "t.csv").write_text("a,b,c\n" + "".join(",".join(map(repr, row)) + "\n" for row in table.tolist()))
-    monkeypatch.setattr(cells, "PART_SIZE", 200)
+    monkeypatch.setattr(delimited, "PART_SIZE", 200)
     monkeypatch.setattr(cells, "PART_ENTRIES", 9)
     for worth in (0, 2**60):
-        monkeypatch.setattr(cells, "WORTH", worth)
+        monkeypatch.setattr(delimited, "WORTH", worth)
         stream = CsvStream(File(tmp_path / "t.csv", ending=".csv", most_bytes=100))
         assert stream._kept is None
         for rows in (1, 7, 1000):

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import dimfree
 from dimfree.cli import app
 from dimfree.data import read as read_module
-from dimfree.data.formats.cells import CsvStream
+from dimfree.data.formats.delimited import CsvStream
 from dimfree.data.formats.file_stream import File, FileStream, rows_at_once
 from dimfree.data.formats.npy import NpyStream
 from dimfree.data.read_public import read_covariance
@@ -57,42 +57,6 @@ def test_a_truncated_file(tmp_path, table, ending, share):
     path = shortened(store(tmp_path / f"t{ending}", table), share)
     message = refusal_of(lambda: release(read_module.read_table(path)))
     assert message.startswith(str(path))
-
-
-@pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
-@pytest.mark.parametrize("text", ['a,b\n1,2\n3,"4', '1,2\n3,"4', 'a\n1\n"', '"a', 'a,b\n1,2\n3,"4\n'])
-def test_csv_cut_inside_quotes(tmp_path, monkeypatch, large, text):
-    monkeypatch.setattr(read_module, "LARGE", large)
-    (tmp_path / "t.csv").write_text(text)
-    assert "closed in the same line" in refusal_of(read_module.read_table, tmp_path / "t.csv")
-
-
-@pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (f"a,b\n{SECRET},1\n" * 1 + f"{SECRET}\n", "differ in their number of cells"),
-        (f"a,b\n1,2\n1,x{SECRET}\n", "column 'b'"),
-        (f'a,b\n1,"{SECRET}\n1,2\n', "closed in the same line"),
-        ("", "it is empty"),
-    ],
-)
-def test_csv_says_the_same_streamed_or_loaded(tmp_path, monkeypatch, large, text, words):
-    monkeypatch.setattr(read_module, "LARGE", large)
-    (tmp_path / "t.csv").write_text(text)
-    assert words in refusal_of(read_module.read_table, tmp_path / "t.csv")
-
-
-@pytest.mark.parametrize("text", ["1,2\n3,4\n", "a,b\n1,2\n3,4", '\ufeffa,b\r\n"1",2\r\n3,4\r\n'])
-def test_csv_dialect_of_a_stream(tmp_path, text):
-    (tmp_path / "t.csv").write_text(text, newline="")
-    records = read_module.read_table(tmp_path / "t.csv")
-    np.testing.assert_array_equal(np.concatenate([block for block, _ in records.blocks(1)]), [[1, 2], [3, 4]])
-
-
-def test_in_one_column_a_blank_line_is_a_record(tmp_path):
-    (tmp_path / "t.csv").write_text("a\n1\n\n3\n")
-    assert read_module.read_table(tmp_path / "t.csv").count == 3
 
 
 @pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".arrow", ".h5ad"])

@@ -115,13 +115,6 @@ def test_pandas_keeps_names_and_treats_missing_as_invalid():
     np.testing.assert_array_equal(table_of(records), [[1, 1, 4, 0.5], [np.nan] * 4, [np.nan] * 4])
 
 
-def test_pandas_subclasses_count_as_data_frames():
-    class Frame(pd.DataFrame):
-        pass
-
-    assert open_records(Frame({"a": [1.0]})).columns == ("a",)
-
-
 def test_arrow_tables_keep_names_and_treat_null_as_invalid():
     table = pa.table({"a": pa.array([1, None]), "b": [True, False], "c": pa.array([1, 2], pa.decimal128(5, 2))})
     for source in (table, table.to_batches()[0]):

@@ -14,8 +14,9 @@ from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.convert import Source
 from dimfree.data.endings import NAMED, TEXTS, PathLike
 from dimfree.data.formats.arrow_ipc import IpcStream
-from dimfree.data.formats.cells import CsvStream, JsonlStream, XlsxStream
+from dimfree.data.formats.cells import JsonlStream, XlsxStream
 from dimfree.data.formats.chunked import ZarrStream, open_h5ad
+from dimfree.data.formats.delimited import CsvStream
 from dimfree.data.formats.file_stream import CHANGED, File, FilePath, Held, StoredFile, reading
 from dimfree.data.formats.npy import NpyStream, read_npy, read_npz
 from dimfree.data.formats.parquet import ParquetStream

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dimfree._validate import check_same_columns
 from dimfree.data.endings import TABLES, PathLike, known_ending, require_pyarrow
-from dimfree.data.formats.cells import CsvStream
+from dimfree.data.formats.delimited import CsvStream
 from dimfree.data.formats.file_stream import File
 from dimfree.data.formats.npy import read_npy, read_npz
 from dimfree.data.formats.parquet import opened

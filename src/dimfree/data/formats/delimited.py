@@ -1,0 +1,149 @@
+"""Numbers between delimiters (.csv, .tsv, also .gz), below a line of names or without one."""
+
+import csv
+import re
+from collections.abc import Iterator
+from importlib.util import find_spec
+from io import TextIOWrapper
+from itertools import chain, repeat
+
+import numpy as np
+
+from dimfree.data.boundary import attempt
+from dimfree.data.entries import NO_KEY, key_of, text_floats
+from dimfree.data.formats.cells import BLANK, RAGGED, Cells, CellStream, Head, Part, header
+from dimfree.data.formats.file_stream import content, decoding
+from dimfree.errors import DimfreeError, InvalidFile
+from dimfree.progress import heard
+
+WORTH = 2**20  # characters of a file from which on loading Arrow pays
+PART_SIZE = 2**25  # characters read at a time
+_BLOCK_BYTES = 2**20  # of a part, for one thread of Arrow; a line must fit into it
+_COLUMN_BYTES = 2**10  # of a block, at least, for each column: some fifty lines, since a block has its cost
+_MISSING = sorted({form for word in NO_KEY for form in (word, word.upper(), word.title())})
+_BLANK_LINES = re.compile(r"(?:\r*\n)*(?:\r+\Z)?")
+_OTHERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}  # delimiters that are common, as they are typed
+_BROKEN = (
+    "its cells contain line breaks, or quotes that are not closed in the same line; expected one line per record, with "
+    "a line feed or CRLF at its end. Write line breaks as spaces; in pandas X.replace(r'[\\r\\n]+', ' ', regex=True)."
+)
+
+
+class CsvStream(CellStream):
+    """Private: the rows of a .csv or .tsv, below a line of names or without one.
+
+    Each line is split separately: quotes that it leaves open are an error, so that no cell reaches into the next line,
+    which is another record. Blank lines before a line of names are skipped; every other blank line is a record without
+    entries. Arrow splits a part of the file without quotes, to the same cells.
+    """
+
+    def _pieces(self) -> Iterator[Part]:
+        schema, ending = self._schema, self._file.ending
+        delimiter = schema.between_cells(ending)
+        with content(self.path, ending) as (file, read, size), decoding(schema.encoding):
+            text = TextIOWrapper(file, schema.reader_encoding, newline="\n")  # closes the file when it is deleted
+            bodies = iter(lambda: _with_line_feeds(text.read(PART_SIZE) + text.readline()), "")
+            before, body = 0, ""
+            for body in bodies:
+                blank = _BLANK_LINES.match(body)[0]  # type: ignore[index]  # it fits an empty text
+                before, body = before + blank.count("\n") + blank.endswith("\r"), body[len(blank) :]
+                if body:
+                    break
+            if not body and not before:
+                raise InvalidFile("it is empty, expected a line of names or lines of numbers.")
+            line, _, rest = body.partition("\n")
+            first = _split(line, delimiter)
+            other = _other_delimiter(first, delimiter)
+            try:
+                self._head = head = Head.of(header(first, schema), len(first), schema)
+            except DimfreeError as error:
+                raise (InvalidFile(other) if other else error) from None
+            if other and schema.delimiter is None and schema.decimal == "," and head.names and "," in line:
+                raise InvalidFile(other)  # 1,2 would be read as 1.2 below "age,income"
+            by_arrow = len(body) >= WORTH and find_spec("pyarrow") is not None
+            try:
+                if head.names is None:
+                    yield from head.parts(repeat(BLANK * head.width, before))
+                for each in chain([rest if head.names else body], bodies):
+                    part = attempt(lambda: _by_arrow(each, head, delimiter)) if by_arrow else None  # noqa: B023 - now
+                    for found in [part] if part else head.parts(_rows(each, delimiter, head.width)):
+                        heard(read(), size)
+                        yield found
+            except InvalidFile as error:
+                raise InvalidFile(other or str(error)) from None
+
+
+def _with_line_feeds(body: str) -> str:
+    return body.replace("\r\n", "\n") if "\r" in body else body
+
+
+def _other_delimiter(cells: Cells, delimiter: str) -> str | None:
+    """Return what to try where a first line of one cell has signs in it that stand between cells elsewhere."""
+    sign = next((sign for sign in _OTHERS if len(cells) == 1 and sign in cells[0] and sign != delimiter), None)
+    return sign and (
+        f"its first line is a single cell for the delimiter {delimiter!r}: if cells stand between other signs, pass "
+        f"delimiter= (--delimiter {_OTHERS[sign]})."
+    )
+
+
+def _rows(body: str, delimiter: str, width: int) -> Iterator[Cells]:
+    """The cells of every record, as many as there are columns."""
+    for line in body.removesuffix("\n").split("\n") if body else ():
+        cells = _split(line, delimiter)
+        if len(cells) != width:
+            if cells != BLANK:
+                raise InvalidFile(RAGGED)
+            cells = BLANK * width
+        yield cells
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    """The cells of one line: a function of this line alone."""
+    line = line.rstrip("\r")
+    if '"' not in line and "\r" not in line:
+        return line.split(delimiter)
+    if "\r" in line:
+        raise InvalidFile(_BROKEN)
+    reader = csv.reader((line, ""), delimiter=delimiter)
+    cells = next(reader)
+    if reader.line_num > 1:  # it went on to look for a closing quote
+        raise InvalidFile(_BROKEN)
+    return cells
+
+
+def _by_arrow(body: str, head: Head, delimiter: str) -> Part | None:
+    """The same by Arrow's reader, every column declared as text; None where it may cut lines or cells elsewhere."""
+    import pyarrow
+    from pyarrow import csv as arrow
+
+    if body.startswith("\ufeff") or any(sign in body for sign in '"\r\0'):  # Arrow skips a byte order mark
+        return None
+    names = [str(place) for place in range(head.width)]
+    table = arrow.read_csv(
+        pyarrow.BufferReader(body.encode()),
+        arrow.ReadOptions(column_names=names, block_size=max(_BLOCK_BYTES, _COLUMN_BYTES * head.width)),
+        arrow.ParseOptions(
+            delimiter=delimiter,
+            quote_char=False,
+            double_quote=False,
+            escape_char=False,
+            newlines_in_values=False,
+            ignore_empty_lines=False,
+        ),
+        arrow.ConvertOptions(
+            column_types=dict.fromkeys(names, pyarrow.string()),
+            include_columns=[names[place] for place in (*head.rest, *head.apart)],
+            null_values=_MISSING,
+            strings_can_be_null=True,
+        ),
+    )
+    width = len(head.rest)
+    found = [text_floats(column, head.decimal) for column in table.columns[:width]]
+    if any(column is None for column in found):
+        return None  # the error is the caller's to raise
+    keys = [[key_of(cell) for cell in column.to_pylist()] for column in table.columns[width:]]
+    values, start = np.empty((table.num_rows, width)), 0
+    for batch in pyarrow.table(found, names[:width]).to_batches():
+        values[start : start + batch.num_rows] = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+        start += batch.num_rows
+    return values, keys
