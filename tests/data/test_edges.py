@@ -115,7 +115,7 @@ def test_strict_floating_point_settings_of_the_caller_do_not_end_a_run():
 
 
 def test_too_many_columns_for_the_grid_of_the_noise_are_named():
-    with pytest.raises(InvalidParameter, match="at most 30000 columns"):
+    with pytest.raises(InvalidParameter, match="t most 30000 columns"):
         release_mean(sparse.csr_array((5, 30001)), epsilon=0.001, delta=1e-6, noise=SeededNoise(1))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import TypeAlias
 
+from dimfree.data.boundary import boundary
 from dimfree.data.formats.file_stream import require
 from dimfree.errors import InvalidFile
 
@@ -15,6 +16,8 @@ TEXTS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")  # of numbers between delimiters
 CELLS = (*TEXTS, ".jsonl", ".jsonl.gz", ".xlsx")  # of files without declared types
 NAMED = (*CELLS, ".parquet", ".arrow", ".feather")  # of tables whose columns have names
 SOURCES = (*TABLES, *(ending for ending in NAMED if ending not in TABLES), ".zarr", ".h5ad")  # of records
+
+_BROKEN = ".parquet needs pyarrow, which cannot be loaded ({kind}): install it anew."
 
 
 def ending_of(name: str) -> str:
@@ -34,8 +37,5 @@ def known_ending(path: PathLike, endings: Sequence[str]) -> str:
 def require_pyarrow() -> None:
     """Import pyarrow before any budget is spent, so that a broken installation shows in time."""
     require("pyarrow", ".parquet", "files")
-    try:
+    with boundary(lambda error: InvalidFile(_BROKEN.format(kind=type(error).__name__))):
         importlib.import_module("pyarrow.parquet")
-    except Exception as error:  # noqa: BLE001 - whatever a broken package raises
-        kind = type(error).__name__
-        raise InvalidFile(f".parquet needs pyarrow, which cannot be loaded ({kind}): install it anew.") from None
