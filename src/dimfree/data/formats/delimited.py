@@ -17,7 +17,7 @@ from dimfree.errors import DimfreeError, InvalidFile
 from dimfree.progress import heard
 
 WORTH = 2**20  # characters of a file from which on loading Arrow pays
-PART_SIZE = 2**25  # characters read at a time
+PART_SIZE = 2**23  # characters read at a time
 _BLOCK_BYTES = 2**20  # of a part, for one thread of Arrow; a line must fit into it
 _COLUMN_BYTES = 2**10  # of a block, at least, for each column: some fifty lines, since a block has its cost
 _MISSING = sorted({form for word in NO_KEY for form in (word, word.upper(), word.title())})
