@@ -1,5 +1,7 @@
 """Files for the tests of sources: the same table in every format, and a stream that remembers what was read."""
 
+import gzip
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,4 +90,48 @@ def store_h5ad(path: Path, table, names=NAMES) -> Path:
         var = file.create_group("var")
         var.attrs["_index"] = "gene"
         var.create_dataset("gene", data=list(names), dtype=h5py.string_dtype())
+    return path
+
+
+def write_frame(folder: Path, frame, kind: str) -> Path | str:
+    """A pandas frame as a file of this ending, as "parts", as the "pattern" of parts, or at an "address"."""
+    path = folder / f"t{kind}"
+    text = frame.to_csv(index=False, sep="\t" if kind == ".tsv" else ",")
+    match kind:
+        case ".csv" | ".tsv":
+            path.write_text(text)
+        case ".csv.gz":
+            path.write_bytes(gzip.compress(text.encode()))
+        case ".jsonl":
+            path.write_text("".join(json.dumps(row, default=str) + "\n" for row in frame.to_dict("records")))
+        case ".xlsx":
+            needs("openpyxl")
+            frame.to_excel(path, index=False)
+        case ".parquet":
+            frame.to_parquet(path, index=False, row_group_size=100)
+        case ".arrow" | ".feather":
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            with pa.ipc.new_file(path, table.schema) as file:
+                file.write_table(table)
+        case "parts" | "pattern":
+            path = folder / "out"
+            path.mkdir()
+            for at in range(3):
+                some = frame[at * len(frame) // 3 : (at + 1) * len(frame) // 3]
+                some.to_parquet(path / f"part-{at}.parquet", index=False)
+            (path / "_SUCCESS").write_text("")
+            return path / "part-*.parquet" if kind == "pattern" else path
+        case "address":
+            with needs("fsspec").open("memory://bucket/table.csv", "wb") as file:
+                file.write(text.encode())
+            return "memory://bucket/table.csv"
+    return path
+
+
+def write_sheet(path: Path, rows) -> Path:
+    """A workbook whose first sheet has these rows."""
+    book = needs("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
     return path

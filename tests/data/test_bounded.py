@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
-from streams import NAMES, lists, needs, store, store_h5ad, wide
+from streams import NAMES, lists, needs, store, store_h5ad, wide, write_sheet
 
 import dimfree
 from dimfree.data import read as read_module
@@ -52,10 +52,7 @@ def stored(folder, table, ending):
         case ".jsonl":
             path.write_text("\n".join(json.dumps(dict(zip(NAMES, row, strict=True))) for row in table.tolist()))
         case ".xlsx":
-            book = needs("openpyxl").Workbook()
-            for row in [NAMES, *table.tolist()]:
-                book.active.append(row)
-            book.save(path)
+            write_sheet(path, [NAMES, *table.tolist()])
         case "parts":
             path.mkdir()
             for at, rows in enumerate(np.array_split(table, 3)):

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from streams import needs
+from streams import needs, write_sheet
 
 from dimfree.data import read as read_module
 from dimfree.data.formats import cells, delimited
@@ -102,21 +102,15 @@ def test_the_first_line_of_a_jsonl_decides_no_more_than_any_other(tmp_path):
 # ------------------------------------------------------------------------------------------------ .xlsx
 
 
-def sheet(path, rows):
-    book = needs("openpyxl").Workbook()
-    for row in rows:
-        book.active.append(row)
-    book.save(path)
-    return path
-
-
 def test_xlsx(tmp_path):
     rows = [["a", "b", None], [1, 2.5], [], [True, "3"], [None, 0.1], [None, None, None]]
-    records = read_table(sheet(tmp_path / "t.xlsx", rows))
+    records = read_table(write_sheet(tmp_path / "t.xlsx", rows))
     assert records.columns == ("a", "b")
     blank = [np.nan, np.nan]
     np.testing.assert_array_equal(records._source, [[1, 2.5], blank, [1, 3], [np.nan, 0.1], blank])
-    np.testing.assert_array_equal(read_table(sheet(tmp_path / "n.xlsx", [[1, 2], [3, 4]]))._source, [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(
+        read_table(write_sheet(tmp_path / "n.xlsx", [[1, 2], [3, 4]]))._source, [[1, 2], [3, 4]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +123,7 @@ def test_xlsx(tmp_path):
     ],
 )
 def test_bad_xlsx(tmp_path, rows, words):
-    assert words in refusal_of(sheet(tmp_path / "t.xlsx", rows))
+    assert words in refusal_of(write_sheet(tmp_path / "t.xlsx", rows))
 
 
 def test_what_is_no_workbook(tmp_path):

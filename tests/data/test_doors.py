@@ -1,6 +1,5 @@
 """Every argument through every door: a table of `read_table`, the path itself and a frame give the same release."""
 
-import gzip
 import io
 import json
 import pickle
@@ -8,9 +7,8 @@ import sys
 import warnings
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from streams import needs
+from streams import needs, write_frame
 
 import dimfree
 from dimfree import InvalidFile, InvalidParameter, PrivateMean, PrivateStandardScaler, SeededNoise
@@ -40,57 +38,7 @@ def visits() -> pandas.DataFrame:
     return frame
 
 
-def text(frame, delimiter=","):
-    return frame.to_csv(index=False, sep=delimiter)
-
-
-def lines(frame):
-    return "".join(json.dumps(row) + "\n" for row in frame.to_dict("records"))
-
-
-def parts(folder, frame):
-    folder.mkdir()
-    for at in range(3):
-        frame[at * 800 : (at + 1) * 800].to_parquet(folder / f"part-{at}.parquet", index=False)
-    return folder
-
-
-def remote(frame):
-    with needs("fsspec").open("memory://bucket/doors.csv", "wb") as file:
-        file.write(text(frame).encode())
-    return "memory://bucket/doors.csv"
-
-
-def saved(path, write):
-    write(path)
-    return path
-
-
-def ipc(path, frame):
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    with pa.ipc.new_file(path, table.schema) as file:
-        file.write_table(table)
-
-
-PATHS = {
-    ".csv": lambda folder, frame: saved(folder / "t.csv", lambda path: path.write_text(text(frame))),
-    ".csv.gz": lambda folder, frame: saved(
-        folder / "t.csv.gz", lambda path: path.write_bytes(gzip.compress(text(frame).encode()))
-    ),
-    ".tsv": lambda folder, frame: saved(folder / "t.tsv", lambda path: path.write_text(text(frame, "\t"))),
-    ".jsonl": lambda folder, frame: saved(folder / "t.jsonl", lambda path: path.write_text(lines(frame))),
-    ".xlsx": lambda folder, frame: saved(
-        folder / "t.xlsx", lambda path: (needs("openpyxl"), frame.to_excel(path, index=False))
-    ),
-    ".parquet": lambda folder, frame: saved(
-        folder / "t.parquet", lambda path: frame.to_parquet(path, index=False, row_group_size=100)
-    ),
-    ".arrow": lambda folder, frame: saved(folder / "t.arrow", lambda path: ipc(path, frame)),
-    ".feather": lambda folder, frame: saved(folder / "t.feather", lambda path: ipc(path, frame)),
-    "parts": lambda folder, frame: parts(folder / "out", frame),
-    "pattern": lambda folder, frame: parts(folder / "out", frame) / "part-*.parquet",
-    "address": lambda folder, frame: remote(frame),
-}
+KINDS = (".csv", ".csv.gz", ".tsv", ".jsonl", ".xlsx", ".parquet", ".arrow", ".feather", "parts", "pattern", "address")
 ARGUMENTS = {
     "unit": {"unit": "person"},
     "unit and rows": {"unit": "person", "unit_rows": 1},
@@ -139,9 +87,9 @@ def size(request, monkeypatch):
         yield {"workers": 2}
 
 
-@pytest.mark.parametrize("kind", PATHS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_argument_of_a_table_that_was_read(tmp_path, visits, expected, kind):
-    path = PATHS[kind](tmp_path, visits)
+    path = write_frame(tmp_path, visits, kind)
     table = dimfree.read_table(path, exclude=TEXTS)
     assert {name: released(table, **how) for name, how in ARGUMENTS.items()} == expected
     few = dimfree.read_table(path, columns=["age", "score"])
@@ -152,21 +100,21 @@ def test_every_argument_of_a_table_that_was_read(tmp_path, visits, expected, kin
 @pytest.mark.parametrize("kind", [".csv", ".parquet", ".arrow", "parts"])
 @pytest.mark.parametrize("name", ["columns and unit", "groups and unit"])
 def test_also_of_a_large_table_and_on_workers(tmp_path, visits, expected, kind, name, size):
-    table = dimfree.read_table(PATHS[kind](tmp_path, visits), exclude=TEXTS, **size)
+    table = dimfree.read_table(write_frame(tmp_path, visits, kind), exclude=TEXTS, **size)
     assert table.streams
     assert released(table, **ARGUMENTS[name]) == expected[name]
 
 
-@pytest.mark.parametrize("kind", PATHS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_argument_of_a_path(tmp_path, visits, expected, kind):
-    path = PATHS[kind](tmp_path, visits)
+    path = write_frame(tmp_path, visits, kind)
     assert {name: released(path, **without_text(how)) for name, how in ARGUMENTS.items()} == expected
     assert released(str(path), **without_text(ARGUMENTS["unit by text"])) == expected["unit by text"]
 
 
 def test_standard_input_is_read_once(visits, expected, monkeypatch):
     def piped():
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text(visits).encode())))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(visits.to_csv(index=False).encode())))
         return "-"
 
     table = dimfree.read_table(piped(), exclude=TEXTS)
@@ -178,7 +126,7 @@ def test_standard_input_is_read_once(visits, expected, monkeypatch):
 def test_what_was_said_to_read_table_still_holds(tmp_path, visits, kind):
     """The dialect, the bounds and the choice of columns come first; an argument chooses among what they leave."""
     bounds = {"age": (35.0, 45.0), "income": (29000.0, 30000.0)}
-    path, how = PATHS[kind](tmp_path, visits), {}
+    path, how = write_frame(tmp_path, visits, kind), {}
     if kind == ".csv":
         path.write_text(visits.to_csv(index=False, sep=";", decimal=","))
         how = {"decimal": ","}
@@ -198,12 +146,12 @@ def test_what_was_said_to_read_table_still_holds(tmp_path, visits, kind):
 
 @pytest.mark.parametrize("kind", [".csv", ".parquet", "parts"])
 def test_a_file_that_changes_between_the_reads_is_an_error(tmp_path, visits, kind):
-    path = PATHS[kind](tmp_path, visits)
+    path = write_frame(tmp_path, visits, kind)
     table = dimfree.read_table(path, exclude=TEXTS)
     if kind == "parts":
         visits[:800].to_parquet(path / "part-3.parquet", index=False)
     else:
-        path = PATHS[kind](tmp_path, visits[:2000])
+        path = write_frame(tmp_path, visits[:2000], kind)
     assert json.loads(released(table))["mean"] is not None  # what was read is still there
     for how in ARGUMENTS.values():
         with pytest.raises(InvalidFile, match="has changed since it was opened"):
@@ -234,10 +182,10 @@ def test_a_file_that_changes_before_its_keys_are_read_is_an_error(tmp_path, visi
 
 
 def test_an_error_charges_nothing(tmp_path, visits):
-    path = PATHS[".csv"](tmp_path, visits)
+    path = write_frame(tmp_path, visits, ".csv")
     ledger = dimfree.Ledger(tmp_path / "study.db", "people", epsilon=8, delta=1e-4)
     table = dimfree.read_table(path, exclude=TEXTS)
-    path.write_text(text(visits[:100]))
+    path.write_text(visits[:100].to_csv(index=False))
     with pytest.raises(InvalidFile, match="has changed"):
         dimfree.release_mean(table, **BUDGET, unit="person", ledger=ledger)
     assert [entry.event for entry in ledger.entries()] == ["opened"]
@@ -261,7 +209,7 @@ def test_a_file_without_names(tmp_path, visits, ending):
 
 
 def test_keys_go_beside_a_table_that_was_chosen(tmp_path, visits, expected):
-    path = PATHS[".csv"](tmp_path, visits)
+    path = write_frame(tmp_path, visits, ".csv")
     table = dimfree.read_table(path, exclude=TEXTS)
     keys = visits["person"].tolist()
     found, named = (json.loads(each) for each in (released(table, unit=keys, exclude=["person"]), expected["unit"]))
@@ -274,7 +222,7 @@ def test_keys_go_beside_a_table_that_was_chosen(tmp_path, visits, expected):
 @pytest.mark.parametrize("kind", [".csv", ".parquet", "parts"])
 @pytest.mark.parametrize("name", [name for name, how in ARGUMENTS.items() if "groups" not in how])
 def test_private_mean_of_a_file(tmp_path, visits, expected, kind, name):
-    path, how = PATHS[kind](tmp_path, visits), ARGUMENTS[name]
+    path, how = write_frame(tmp_path, visits, kind), ARGUMENTS[name]
     table = dimfree.read_table(path, exclude=TEXTS)
     doors = [(table, how), (str(path), without_text(how)), (path, without_text(how))]
     for X, own in doors:
@@ -296,7 +244,7 @@ def test_private_mean_of_a_file_without_names(tmp_path, visits):
 
 
 def test_private_mean_of_a_file_with_keys_by_name_in_fit(tmp_path, visits, expected):
-    path = PATHS[".csv"](tmp_path, visits)
+    path = write_frame(tmp_path, visits, ".csv")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
         fitted = PrivateMean(**BUDGET, exclude="ward", noise=SeededNoise(5)).fit(path, unit="code")
@@ -357,7 +305,7 @@ def test_identifiers_are_warned_of_once_and_here(tmp_path, visits):
 
 
 def test_a_table_shows_and_gives_away_nothing(tmp_path, visits):
-    path = PATHS[".csv"](tmp_path, visits)
+    path = write_frame(tmp_path, visits, ".csv")
     table = dimfree.read_table(path, exclude=TEXTS).select(Schema(), ("person",))
     assert repr(table) == "<Records: dimension=3>"
     with pytest.raises(TypeError, match="private"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from streams import needs
+from streams import needs, write_sheet
 
 from dimfree.data import read as read_module
 from dimfree.data.formats import delimited
@@ -25,14 +25,6 @@ in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 def written(path, content):
     content = content if isinstance(content, bytes) else content.encode()
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return path
-
-
-def sheet(path, rows):
-    book = needs("openpyxl").Workbook()
-    for row in rows:
-        book.active.append(row)
-    book.save(path)
     return path
 
 
@@ -107,10 +99,10 @@ def test_a_blank_line_of_a_jsonl_is_a_record(tmp_path, rows_of, ending):
 def test_an_empty_row_of_a_sheet_is_a_record(tmp_path, rows_of):
     rows = [["a", "b"], [], [1, 2], [None, None], [3, 4], [], [5, None], [None, None]]
     expected = [[NAN] * 2, [1, 2], [NAN] * 2, [3, 4], [NAN] * 2, [5, NAN], [NAN] * 2]
-    np.testing.assert_array_equal(rows_of(sheet(tmp_path / "t.xlsx", rows)), expected)
-    nameless = sheet(tmp_path / "n.xlsx", [[None], [], [1], [None]])
+    np.testing.assert_array_equal(rows_of(write_sheet(tmp_path / "t.xlsx", rows)), expected)
+    nameless = write_sheet(tmp_path / "n.xlsx", [[None], [], [1], [None]])
     np.testing.assert_array_equal(rows_of(nameless), [[NAN], [NAN], [1], [NAN]])
-    np.testing.assert_array_equal(rows_of(sheet(tmp_path / "h.xlsx", [[None], [], ["a"], [1]])), [[1]])
+    np.testing.assert_array_equal(rows_of(write_sheet(tmp_path / "h.xlsx", [[None], [], ["a"], [1]])), [[1]])
 
 
 def test_rows_below_the_size_that_a_sheet_states_are_read(tmp_path, rows_of, monkeypatch):
@@ -118,7 +110,7 @@ def test_rows_below_the_size_that_a_sheet_states_are_read(tmp_path, rows_of, mon
     worksheet = needs("openpyxl").worksheet.worksheet.Worksheet
     with monkeypatch.context() as patch:
         patch.setattr(worksheet, "calculate_dimension", lambda sheet: "A1:A1")
-        path = sheet(tmp_path / "t.xlsx", [["a", "b"], [1, 2], [3, 4]])
+        path = write_sheet(tmp_path / "t.xlsx", [["a", "b"], [1, 2], [3, 4]])
     np.testing.assert_array_equal(rows_of(path), [[1, 2], [3, 4]])
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from streams import needs
+from streams import needs, write_frame
 
 import dimfree
 from dimfree.data import read as read_module
@@ -102,29 +102,11 @@ def test_the_same_words_whether_cells_are_missing_or_not():
 # ------------------------------------------------------------------------------------------------ files
 
 
-def written(folder, ending):
-    table = arrow().to_pandas()
-    path = folder / f"t{ending}"
-    if ending in (".csv", ".tsv"):
-        table.to_csv(path, index=False, sep="," if ending == ".csv" else "\t")
-    elif ending == ".jsonl":
-        table.assign(born=table["born"].astype(str)).to_json(path, orient="records", lines=True)
-    elif ending == ".xlsx":
-        needs("openpyxl")
-        table.to_excel(path, index=False)
-    elif ending == ".parquet":
-        pq.write_table(arrow(), path)
-    else:
-        with pa.ipc.new_file(path, arrow().schema) as file:
-            file.write_table(arrow())
-    return path
-
-
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".xlsx"])
 def test_a_file_of_cells_names_all_columns_in_one_error(tmp_path, monkeypatch, ending, large):
     monkeypatch.setattr(read_module, "LARGE", large)
-    path = written(tmp_path, ending)
+    path = write_frame(tmp_path, arrow().to_pandas(), ending)
     text = error_of(lambda: dimfree.read_table(path))
     assert "exclude=['sex', 'born', 'ward']" in text
     assert "on_missing='column'" in text
@@ -134,7 +116,7 @@ def test_a_file_of_cells_names_all_columns_in_one_error(tmp_path, monkeypatch, e
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 def test_a_file_with_declared_types_names_all_columns_in_one_error(tmp_path, ending):
-    path = written(tmp_path, ending)
+    path = write_frame(tmp_path, arrow().to_pandas(), ending)
     text = error_of(lambda: dimfree.read_table(path))
     assert "exclude=['born', 'ward']" in text
     assert "Stored as text: 'sex';" in text
