@@ -39,7 +39,8 @@ def release_known(run: Run) -> Release:
     if schedule is None:
         return run.refused(TOO_FEW, "stable", session.costs(), count=size.count)
     everyone = session.take(schedule.branch)
-    rate = _early_rate(schedule, size)
+    unseen = schedule.early < 1 and len(schedule.stage_mus) < 2  # no stage looks at the early sample
+    rate = size.rate if unseen else schedule.early
     early, chosen = early_sample(everyone, size, rate)
     pairs = chosen.pairs(size.capacity(size.rate))
     scale = _scale(run, schedule, size, pairs)
@@ -104,12 +105,6 @@ def choose_schedule(run: Run, calibration: Calibration, size: Size) -> Schedule 
 def level_of(run: Run, size: Size, mu: float) -> float:
     """The share of honest records that a stage leaves unclipped."""
     return clip_level(size.count, run.budget.epsilon, Moments.of(run.spectrum).effective_rank, mu**2)
-
-
-def _early_rate(schedule: Schedule, size: Size) -> float:
-    """Of the early sample; where no stage looks at it, no larger than the core's."""
-    alone = schedule.early < 1 and len(schedule.stage_mus) < 2
-    return size.rate if alone else schedule.early
 
 
 def _scale(run: Run, schedule: Schedule, size: Size, pairs: Pairs) -> LearnedScale:

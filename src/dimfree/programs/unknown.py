@@ -21,8 +21,8 @@ from dimfree.programs.choose.core import (
     Size,
     StableChoice,
     core_alone,
-    least_floor,
     of_use,
+    smallest_of_use,
     with_enough_records,
 )
 from dimfree.programs.choose.ring import few_for_columns, plan_core
@@ -189,13 +189,7 @@ def _by_rule(branch: Tested, size: Size, failure: float, outliers: float) -> Sta
 
 @lru_cache(maxsize=64)
 def _smallest(branch: Tested, outliers: float) -> StableChoice | None:
-    """The core with the smallest n_0 that leaves one of use (P14)."""
-
-    def at(floor: int) -> StableChoice | None:
-        return _ruled(branch, floor, floor + N_LOW, outliers)
-
-    floor = least_floor(branch.ladder.length, lambda n: of_use(at(n)))
-    return None if floor is None else at(floor)
+    return smallest_of_use(branch.ladder.length, lambda floor: _ruled(branch, floor, floor + N_LOW, outliers))
 
 
 def _ruled(branch: Tested, floor: int | None, count: int, outliers: float) -> StableChoice | None:

@@ -178,15 +178,15 @@ def of_use(choice: StableChoice | None) -> bool:
     return choice is not None and choice.sensitivity <= c.MOST_SENSITIVE_CORE
 
 
-def least_floor(steps: int, fits: Callable[[int], bool]) -> int | None:
-    """N_K: the smallest n_0 that fits, above the steps of the ladder; None: none does (P14)."""
+def smallest_of_use(steps: int, at: Callable[[int], StableChoice | None]) -> StableChoice | None:
+    """The core of use with the smallest n_0 above the steps of the ladder, N_K; None: there is none (P14)."""
     low, high = steps, c.LARGEST_FLOOR * steps
-    if not fits(high):
+    if not of_use(at(high)):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
+        low, high = (low, middle) if of_use(at(middle)) else (middle, high)
+    return at(high)
 
 
 @dataclass(frozen=True)
@@ -221,14 +221,12 @@ def _best_stable(branch: Tested, size: Size, failure: float, model: HonestModel)
 def _smallest(
     branch: Tested, failure: float, outliers: float, factor: float, radii: "ref[FriendRadii]"
 ) -> StableChoice | None:
-    """The core with the smallest n_0 that leaves one of use (P14)."""
     steps = branch.ladder.length
 
     def at(floor: int) -> StableChoice | None:
         return _searched(branch, _Counts.above(floor, steps, outliers), failure, outliers, factor, radii)
 
-    floor = least_floor(steps, lambda n: of_use(at(n)))
-    return None if floor is None else at(floor)
+    return smallest_of_use(steps, at)
 
 
 @lru_cache(maxsize=2048)  # public numbers; a weak reference, so that the cache keeps no simulation alive

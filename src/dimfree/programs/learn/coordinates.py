@@ -33,9 +33,11 @@ def learn_coordinates(state: State) -> State:
         return learn(state)
     state = _choose(recentre(state))
     chosen = state.choices["basis"]
-    if chosen == OWN:
-        return _own_axes(state)
-    return {DCT: _cosine, LEARNED: _learned, SPHERICAL: _spherical}[str(chosen)](state)
+    if chosen == DCT:
+        return last_round(first_round(state.move_to(Cosine(state.setting.view.dimension))))
+    if chosen == SPHERICAL:
+        return last_stages(_equal_variances(state))
+    return _own_axes(state) if chosen == OWN else _learned(state)
 
 
 def _choose(state: State) -> State:
@@ -72,18 +74,10 @@ def _own_axes(state: State) -> State:
     return last_stages(state) if moved else last_round(state)
 
 
-def _cosine(state: State) -> State:
-    return last_round(first_round(state.move_to(Cosine(state.setting.view.dimension))))
-
-
 def _learned(state: State) -> State:
     state = _equal_variances(state)
     state, moved = _directions(state, np.ones_like(state.stddev))
     return last_stages(state if moved else state.choose(basis=SPHERICAL))
-
-
-def _spherical(state: State) -> State:
-    return last_stages(_equal_variances(state))
 
 
 def _equal_variances(state: State) -> State:

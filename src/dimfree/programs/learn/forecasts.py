@@ -124,13 +124,9 @@ def _rate(setting: StageSetting) -> float:
     return min(1.0, enough / max(setting.count, 1.0))
 
 
-def _noise(found: Released[float]) -> float:
-    return c.PESSIMISM * found.stddev
-
-
 def _low(found: Released[float]) -> float:
-    return found.value - _noise(found)
+    return found.value - c.PESSIMISM * found.stddev
 
 
 def _high(found: Released[float]) -> float:
-    return found.value + _noise(found)
+    return found.value + c.PESSIMISM * found.stddev
