@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -100,44 +101,26 @@ def test_counts_near_the_end_of_the_integers_do_not_wrap():
 # ---- what cannot be asked
 
 
-@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, "1", 1e-12])
-def test_epsilon_is_checked(epsilon):
-    for ask in (stable_histogram, heaviest_cell):
-        with pytest.raises(InvalidParameter, match="epsilon"):
-            ask([1], epsilon, 0.1, noise=RecordingNoise())
-    with pytest.raises(InvalidParameter, match="epsilon"):
-        sparse_vector(np.array([1]), 1, 1, epsilon, 0.1, noise=RecordingNoise())
+COMMON = {"epsilon": [0, -1.0, math.nan, math.inf, "1", 1e-12], "delta": [0, 1, -0.1, 1.5, math.nan]}
+OWN = {"most": [0, -1, 1.5, True, "2"], "threshold": [math.nan, math.inf, None]}
+CASES = [(name, value) for name, values in (COMMON | OWN).items() for value in values]
 
 
-@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, math.nan])
-def test_delta_is_checked(delta):
-    with pytest.raises(InvalidParameter, match="delta"):
-        stable_histogram([1], 1.0, delta, noise=RecordingNoise())
-    with pytest.raises(InvalidParameter, match="delta"):
-        sparse_vector(np.array([1]), 1, 1, 1.0, delta, noise=RecordingNoise())
-
-
-@pytest.mark.parametrize("most", [0, -1, 1.5, True, "2"])
-def test_the_most_positive_answers_are_checked(most):
-    with pytest.raises(InvalidParameter, match="most"):
-        sparse_vector(np.array([1, 2, 3]), 1, most, 1.0, 0.1, noise=RecordingNoise())
-
-
-@pytest.mark.parametrize("threshold", [math.nan, math.inf, None])
-def test_thresholds_are_checked(threshold):
-    with pytest.raises(InvalidParameter, match="threshold"):
-        sparse_vector(np.array([1]), threshold, 1, 1.0, 0.1, noise=RecordingNoise())
+@pytest.mark.parametrize(("name", "value"), CASES)
+def test_each_number_is_checked_before_anything_is_drawn(name, value):
+    noise, numbers = RecordingNoise(), {"epsilon": 1.0, "delta": 0.1}
+    calls = [partial(sparse_vector, np.array([1, 2, 3]), **{"threshold": 1, "most": 1} | numbers)]
+    calls += [partial(ask, [1], **numbers) for ask in (stable_histogram, heaviest_cell) if name in COMMON]
+    for call in calls:
+        with pytest.raises(InvalidParameter, match=name):
+            call(noise=noise, **{name: value})
+    assert noise.asked == []
 
 
 @pytest.mark.parametrize("queries", [np.array([1.5, 2.5]), np.array([[1, 2]]), np.array([True, False]), np.array(3)])
 def test_integers_are_asked_for_without_naming_one(queries):
-    with pytest.raises(InvalidParameter, match="64-bit integers") as error:
-        sparse_vector(queries, 1, 1, 1.0, 0.1, noise=RecordingNoise())
-    assert "2.5" not in str(error.value)
-
-
-def test_nothing_is_drawn_for_what_cannot_be_asked():
     noise = RecordingNoise()
-    with pytest.raises(InvalidParameter):
-        sparse_vector(np.array([1.5]), 1, 1, 1.0, 0.1, noise=noise)
+    with pytest.raises(InvalidParameter, match="64-bit integers") as error:
+        sparse_vector(queries, 1, 1, 1.0, 0.1, noise=noise)
+    assert "2.5" not in str(error.value)
     assert noise.asked == []
