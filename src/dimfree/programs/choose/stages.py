@@ -132,13 +132,14 @@ def _best(
 ) -> Schedule | None:
     spectrum = np.frombuffer(eigenvalues)
     sizes = _block_sizes(spectrum) if blocks else [len(spectrum)]
-    candidates = [
-        _try(core, spectrum, size, count, level, relation, stages, ratio, share, early)
-        for core in cores
+    rows = [
+        _try(cores, spectrum, size, count, level, relation, stages, ratio, share, early)
         for stages in range(most + 1)
         for ratio in ((c.STAGE_RATIOS if early >= 1 else c.EARLY_RATIOS) if stages > 1 else (1.0,))
         for size in (sizes if stages else sizes[-1:])
+        if cores
     ]
+    candidates = [schedule for of_one_core in zip(*rows, strict=True) for schedule in of_one_core]
     least = min((schedule.error for schedule in candidates), default=0.0)
     enough = good_enough(least, float(np.square(spectrum).sum()) / max(count, 1.0))
     return min(
@@ -154,7 +155,7 @@ def _block_sizes(spectrum: Floats) -> list[int]:
 
 
 def _try(
-    core: StableChoice,
+    cores: tuple[StableChoice, ...],
     spectrum: Floats,
     size: int,
     count: float,
@@ -164,16 +165,17 @@ def _try(
     ratio: float,
     look_share: float,
     early: float,
-) -> Schedule:
-    """The best share for the core, all else fixed: the recursion V <- 1/(1/V + 1/N) for every share at once."""
-    total = core.branch.mu**2 * (1 - 1e-9)
+) -> list[Schedule]:
+    """The best share for each core, all else fixed: V <- 1/(1/V + 1/N) for every core and share at once."""
+    totals = [core.branch.mu**2 * (1 - 1e-9) for core in cores]
     shares = c.SCHEDULE_CORE_SHARES if stages else np.ones(1)
     look = look_share if stages else 0.0
-    rest = total * (1 - shares - look)
+    rest = np.array(totals)[:, None] * (1 - shares - look)
     weights = ratio ** np.arange(stages)
     weights = weights / weights.sum() if stages else weights
     moments, moves = Moments.of(spectrum[:size]), 1 if relation is Neighbours.ADD_REMOVE else 2
-    first = (core.radius * core.sensitivity) ** 2 / (total * shares)
+    squares = np.array([(core.radius * core.sensitivity) ** 2 for core in cores])
+    first = squares[:, None] / (np.array(totals)[:, None] * shares)
     variance, precisions = first, [1 / first]
     seen = np.append(np.full(max(stages - 1, 0), early * count), count)  # records, by each stage
     for weight, records in zip(weights, seen, strict=False):
@@ -183,15 +185,16 @@ def _try(
     counted = np.array(precisions)
     counted[: len(counted) - 1 if early < 1 else max(1, len(counted) - c.COUNTED_STAGES) if look else 0] = 0.0
     error = moments.first / counted.sum(axis=0) + first * float(spectrum[size:].sum())
-    best = int(np.argmin(error))
-    mus = tuple(float(math.sqrt(rest[best] * weight)) for weight in weights)
-    return Schedule(
-        core,
-        math.sqrt(total * shares[best]),
-        mus,
-        math.sqrt(total * look),
-        tuple(float(each) for each in counted[:, best] / counted[:, best].sum()),
-        size,
-        float(error[best]),
-        early,
-    )
+    return [
+        Schedule(
+            core,
+            math.sqrt(total * shares[best]),
+            tuple(float(math.sqrt(rest[place, best] * weight)) for weight in weights),
+            math.sqrt(total * look),
+            tuple(float(each) for each in counted[:, place, best] / counted[:, place, best].sum()),
+            size,
+            float(error[place, best]),
+            early,
+        )
+        for place, (core, total, best) in enumerate(zip(cores, totals, error.argmin(axis=1).tolist(), strict=True))
+    ]
