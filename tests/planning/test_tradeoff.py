@@ -104,11 +104,6 @@ def test_the_knee_between_rows(ratios, knee):
     assert knee_of(rows_of(*ratios)) == (None if knee is None else pytest.approx(knee))
 
 
-def test_a_knee_at_equal_errors_would_be_another(monkeypatch):
-    monkeypatch.setattr(tradeoff_module, "FREE", 1.3)
-    assert knee_of(rows_of(FREE * 8, FREE / 8)) < math.sqrt(10) * 0.99
-
-
 # The real predictions
 
 
@@ -223,13 +218,6 @@ def test_the_picture_shows_the_rows_and_the_knee(found):
     assert private == {row.at: row.error for row in found.rows if not row.refused}
     assert sampling == {row.at: row.sampling for row in found.rows}
     assert [each[0]["at"] for each in knees] == [found.knee] * 2
-
-
-def test_scales_are_logarithmic_and_the_sampling_error_is_dashed(found):
-    line = found.chart().to_dict()["layer"][-1]["encoding"]
-    assert line["x"]["scale"]["type"] == line["y"]["scale"]["type"] == "log"
-    dashes = line["strokeDash"]["scale"]
-    assert dict(zip(dashes["domain"], dashes["range"], strict=True)) == {PRIVATE: [1, 0], SAMPLING: [6, 4]}
 
 
 @pytest.mark.usefixtures("closed_form")
