@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from dimfree._types import Floats
 from dimfree._validate import check_probability
-from dimfree.accounting.budget import Budget
+from dimfree.accounting.budget import CHANGED_RECORDS, Budget
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import Costs, OnlyGaussian, Tested
@@ -42,8 +42,9 @@ TOO_FEW_COLUMNS = "Too few records for objective='relative' with so many columns
 REFUSED = "refused"
 UNUSED = "tests and unused"
 _MAX_SEARCHED = 2**40  # records
-_MAX_PAIRS, _COLUMNS_PER_PREDICTION = 12, 2_000  # pairs of runs; one pair is enough for so many columns
+_MAX_PAIRS, _COLUMNS_PER_PREDICTION = 24, 2_000  # pairs of runs; one pair is enough for so many columns
 _ENOUGH_PAIRS, _STANDARD_ERROR = 4, 0.1  # of the mean square error, relative: no more pairs are run below it
+_FEW = 100.0  # records times precision: below it noise varies much between releases, and all pairs are run
 _METHODS = {
     "columns": "There are enough records to estimate the center and the SD of every column separately, without a test.",
     "auto": "Without prior knowledge, scale, center and variances are estimated inside the budget.",
@@ -153,13 +154,14 @@ def simulated(question: Question, most: int = _MAX_PAIRS) -> Simulated:
     refused = partial(Simulated, np.zeros(question.dimension), 0.0, REFUSED, ())
     if not _suffices(question, question.count, question.count):
         return refused(TOO_FEW_COLUMNS if question.objective == "relative" else TOO_FEW)
+    few = question.count * whole_mu(question.budget) < _FEW * CHANGED_RECORDS[question.relation]
     fewest = 1 if question.dimension > _COLUMNS_PER_PREDICTION else 2
     pairs, errors = list[_Pair](), list[float]()
     for draw in range(min(most, int(np.clip(_COLUMNS_PER_PREDICTION // question.dimension, fewest, _MAX_PAIRS)))):
         pairs.append(_pair(question, draw))
         errors += [pairs[-1].error] if pairs[-1].refusal is None else []
         enough = _STANDARD_ERROR * math.sqrt(len(errors)) * float(np.mean(errors)) if errors else 0.0
-        if len(errors) >= _ENOUGH_PAIRS and np.std(errors, ddof=1) < enough:
+        if not few and len(errors) >= _ENOUGH_PAIRS and np.std(errors, ddof=1) < enough:
             break
     if 2 * len(errors) <= len(pairs):
         return refused(next(pair.refusal for pair in pairs if pair.refusal is not None))
