@@ -2,7 +2,7 @@
 
     python -m benchmarks.all --budget MINUTES [--jobs J] [--keep FOLDER] [--data FOLDER] [--only PAGE ...]
 
-Each benchmark gets its share of the minutes that are left (registry.py), so that what one does not use goes to the
+Each benchmark gets its share of the minutes that are left, so that what one does not use goes to the
 next. Cells of the same code that are kept cost nothing: a second call continues the first.
 """
 
@@ -11,15 +11,48 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import index
-from benchmarks.registry import BENCHES, KEEP, Bench
+
+KEEP = Path(".bench-cells")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A benchmark with `--budget`, `--jobs`, `--keep`; its part of the minutes of a whole run, and the draws there."""
+
+    page: str
+    share: float
+    draws: tuple[str, ...] = ()
+    needs_data: bool = False
+
+    @property
+    def module(self) -> str:
+        return "benchmarks.figures" if self.page == "figures" else f"benchmarks.accuracy.{self.page}"
+
+
+# The most informative first: what README quotes, then what has bars, then what shows a claim of the paper.
+BENCHES: dict[str, Bench] = {
+    bench.page: bench
+    for bench in (
+        Bench("ordinary", 8.0, ("--draws", "20")),
+        Bench("field", 4.0, ("--trials", "12")),
+        Bench("few", 3.0),
+        Bench("coverage", 1.5, ("--draws", "60")),
+        Bench("planned", 1.5, ("--draws", "20")),
+        Bench("unknown", 3.0, ("--draws", "8")),
+        Bench("known", 3.0, ("--draws", "8")),
+        Bench("figures", 2.0, ("--only", "d,b")),
+        Bench("real", 2.0, needs_data=True),
+    )
+}
 
 
 def commands(bench: Bench, minutes: float, options: argparse.Namespace) -> list[str]:
     given = ["--budget", f"{minutes:.1f}", "--jobs", str(options.jobs), "--keep", str(options.keep)]
-    given += ["--data", str(options.data)] if bench.needs else []
+    given += ["--data", str(options.data)] if bench.needs_data else []
     return [sys.executable, "-m", bench.module, *bench.draws, *given]
 
 
@@ -47,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, help="folder with the real tables; without it they are left out")
     parser.add_argument("--only", nargs="+", choices=list(BENCHES), default=list(BENCHES), metavar="PAGE")
     options = parser.parse_args(arguments)
-    chosen = [BENCHES[name] for name in BENCHES if name in options.only and (options.data or not BENCHES[name].needs)]
+    chosen = [each for each in BENCHES.values() if each.page in options.only and (options.data or not each.needs_data)]
     failed = run(chosen, options)
     index.main([])
     if failed:

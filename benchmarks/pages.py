@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy.resolving import Verdict
-from benchmarks.record import ROOT, read_numbers
-from benchmarks.registry import RESULTS
+from benchmarks.record import RESULTS, ROOT, read_numbers
 
 FOLDER = ROOT / RESULTS
 READERS = ("README.md", "docs/*.md")  # decisions tell of their own time
 INDEX = "index"
-NOT_MEASURED_HERE = (INDEX,)  # made of the others
 MARK = re.compile(r"<!-- (old )?figures: (\w+) -->")  # before a passage; old: of an earlier version, which it says
 SOURCE = re.compile(r"From `python -m [^`]*`: \[[^\]]*\]\((?:\.\./)*benchmarks/results/(\w+)\.md\)")  # after a table
 

@@ -18,6 +18,7 @@ import dimfree
 
 FORMAT = 1
 ROOT = Path(__file__).resolve().parents[1]
+RESULTS = Path("benchmarks/results")
 
 
 @cache

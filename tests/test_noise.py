@@ -12,8 +12,7 @@ from stats import distribution_fits, sampling
 
 import dimfree.noise
 from dimfree.errors import NoiseMisuse
-from dimfree.noise import SeededNoise, SystemNoise, opened
-from dimfree.simulation import public_simulation
+from dimfree.noise import SeededNoise, SystemNoise
 
 DRAWS = [
     pytest.param(lambda noise: noise.gaussian(3.0, 2), id="gaussian"),
@@ -39,10 +38,6 @@ def in_child(action) -> str:
     os.waitpid(child, 0)
     with os.fdopen(reader) as pipe:
         return pipe.read()
-
-
-def test_where_no_noise_is_given_it_is_the_systems():
-    assert type(opened(None)) is SystemNoise
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -165,13 +160,6 @@ def test_draws_are_shared_out_whole(monkeypatch, size, threads):
     assert max(shares) - min(shares) <= 1
 
 
-def test_no_noise_of_size_zero():
-    for noise in (SystemNoise(), SeededNoise(0)):
-        assert noise.gaussian(5.0, 0).shape == (0,)
-        assert noise.laplace(5.0, 0).shape == (0,)
-        assert noise.below(5, 0).shape == (0,)
-
-
 def test_system_noise_does_not_listen_to_seeds():
     """Equal with probability below 2^-500 if the entropy is the system's."""
     drawn = []
@@ -190,27 +178,6 @@ def test_seeded_noise_repeats_itself_and_nothing_else(seed):
 
     assert draws(SeededNoise(seed)) == draws(SeededNoise(seed))
     assert draws(SeededNoise(seed)) != draws(SeededNoise(seed + 1))
-
-
-def test_seeded_noise_leaves_the_global_generator_alone():
-    np.random.seed(3)  # noqa: NPY002
-    expected = np.random.random()  # noqa: NPY002
-    np.random.seed(3)  # noqa: NPY002
-    SeededNoise(3).gaussian(1.0, 10)
-    public_simulation().random()
-    assert np.random.random() == expected  # noqa: NPY002
-
-
-def test_the_public_simulation_is_the_same_for_everybody():
-    assert public_simulation().random() == public_simulation().random()
-
-
-def test_recording_noise_remembers():
-    noise = RecordingNoise(heads=False)
-    assert noise.gaussian(2.5, 3).tolist() == [0, 0, 0]
-    assert noise.coin(1, 4) is False
-    assert noise.below(9, 2).tolist() == [0, 0]
-    assert noise.asked == [("gaussian", 2.5, 3), ("coin", 1, 4), ("below", 9, 2)]
 
 
 # ---- Laplace noise

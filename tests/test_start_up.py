@@ -2,9 +2,6 @@
 
 import subprocess
 import sys
-import typing
-
-import dimfree
 
 _SCRIPT = """
 import sys, time
@@ -72,7 +69,3 @@ print(time.process_time() - time.thread_time() - others)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 0.01
-
-
-def test_the_types_of_the_front_door_can_be_looked_up():
-    assert "ledger" in typing.get_type_hints(dimfree.release_mean)

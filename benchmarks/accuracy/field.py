@@ -8,7 +8,7 @@ that ours is given and something else. If each is given something that the other
 
 import argparse
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -159,8 +159,8 @@ def report(result: Result) -> list[str]:
         if cells := [cell for cell in result["cells"] if cell["neighbours"] == relation]:
             for ours in OURS:
                 lines += [f"## {relation}: {ours.name}, given {ours.told}", "", *_against(ours, cells), ""]
-            lines += [f"## {relation}: all errors", "", *_wide(cells, _error), ""]
-    return [*lines, "## Seconds of one release", "", *_wide(result["cells"], _seconds)]
+            lines += [f"## {relation}: all errors", "", *_wide(cells), ""]
+    return lines[:-1]
 
 
 def _knowledge() -> list[str]:
@@ -198,9 +198,9 @@ def _place(cell: Result) -> list[str]:
     return [str(cell[key]) for key in _PLACE]
 
 
-def _wide(cells: Sequence[Result], show: Callable[[Score], str]) -> list[str]:
+def _wide(cells: Sequence[Result]) -> list[str]:
     header = [*_HEADER, *(contestant.name for contestant in CONTESTANTS)]
-    return table(header, [[*_place(cell), *map(show, scores_in(cell).values())] for cell in cells])
+    return table(header, [[*_place(cell), *map(_error, scores_in(cell).values())] for cell in cells])
 
 
 def _error(score: Score) -> str:
@@ -208,10 +208,6 @@ def _error(score: Score) -> str:
         return score.words
     low, _, high = score.quartiles
     return f"{score.words} [{low:.3g}, {high:.3g}]"
-
-
-def _seconds(score: Score) -> str:
-    return "" if score.remark else f"{score.seconds:.2g}"
 
 
 COURSE = Course("field", MODULE, cells, measure, verdicts, report, "The field")

@@ -63,31 +63,6 @@ def column_epsilon(epsilon: float, delta: float, columns: int) -> float:
 
 
 @dataclass(frozen=True)
-class OpenDPMean:
-    """OpenDP's mean of a column between bounds with Laplace noise, the number of records public; column by column."""
-
-    times: float
-
-    @property
-    def name(self) -> str:
-        return f"OpenDP, bounds × {self.times:g}"
-
-    def error(self, X: Floats, epsilon: float, delta: float, _: Generator) -> Floats:
-        """Its noise is its own, and exact: it takes no seed."""
-        share = column_epsilon(epsilon, delta, X.shape[1])
-        return np.array([self._column(column, share) for column in X.T]) - X.mean(axis=0)
-
-    def _column(self, column: Floats, epsilon: float) -> float:
-        import opendp.prelude as dp
-
-        dp.enable_features("contrib")
-        domain = dp.vector_domain(dp.atom_domain(bounds=bounds_of(column, self.times), nan=False), size=len(column))
-        mean = (domain, dp.symmetric_distance()) >> dp.t.then_mean()
-        scale = mean.map(2) / epsilon * (1 + 1e-9)  # 2: one record for another, as their number is public
-        return float((mean >> dp.m.then_laplace(scale))(column.tolist()))
-
-
-@dataclass(frozen=True)
 class DiffprivlibMean:
     """diffprivlib's mean of a column between bounds, which cuts its noise off at the bounds; column by column."""
 
@@ -112,18 +87,17 @@ def bounds_of(column: Floats, times: float) -> tuple[float, float]:
     return (low + high) / 2 - half, (low + high) / 2 + half
 
 
-def _libraries() -> list[OpenDPMean | DiffprivlibMean]:
-    """Those at hand: OpenDP comes with dimfree, diffprivlib with the extra `peers`."""
-    found: list[OpenDPMean | DiffprivlibMean] = [OpenDPMean(times) for times in WIDENED]
+def _libraries() -> list[DiffprivlibMean]:
+    """Return diffprivlib's means if it is installed (the extra `peers`)."""
     try:
         importlib.import_module("diffprivlib.tools")
     except ImportError:  # not there, or it does not go with the scikit-learn that is
-        return found
-    return [*found, *(DiffprivlibMean(times) for times in WIDENED)]
+        return []
+    return [DiffprivlibMean(times) for times in WIDENED]
 
 
 WIDENED = (1, 2, 10)
-AnyPeer = Peer | OpenDPMean | DiffprivlibMean
+AnyPeer = Peer | DiffprivlibMean
 PEERS: dict[str, AnyPeer] = {
     peer.name: peer
     for peer in (

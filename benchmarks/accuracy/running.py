@@ -16,17 +16,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol
 
-from benchmarks.record import FORMAT, ROOT, code_digest, provenance, provenance_lines, write_results
-from benchmarks.registry import RESULTS
+from benchmarks.record import FORMAT, RESULTS, code_digest, provenance, provenance_lines, write_results
 
 DELTA = 1e-6
 SEED = 20250101
 FULL = 20  # draws of a small cell in a full run
-COSTS = ROOT / "benchmarks/costs.json"  # page: cell: [seconds of a processor, draws], as last measured
 _PATHS = ("--out", "--keep", "--data")
 
 Result = dict[str, Any]
-Costs = dict[str, list[float]]
 
 
 class Work(Protocol):
@@ -38,9 +35,8 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Way:
-    """How a benchmark is run: its page, processes, where cells are kept, and the minutes it may take."""
+    """How a benchmark is run: processes, where cells are kept, and the minutes after which no cell is begun."""
 
-    page: str
     jobs: int = 1
     keep: Path | None = None
     minutes: float | None = None  # None: unlimited
@@ -85,7 +81,7 @@ class Course:
         options = parser.parse_args(given)
         options.draws = options.draws or (self.quick if options.quick else self.draws)
         chosen = [cell for cell in self.cells(options) if re.search(options.cells, cell.name)]
-        way = Way(self.page, options.jobs, options.keep, options.budget)
+        way = Way(options.jobs, options.keep, options.budget)
         done = measure_cells(partial(self.measure, options.seed), chosen, way, options.seed)
         result = {"run": provenance(self.module, without_paths(given), options.seed), **done.as_dict()}
         result["verdicts"] = self.verdicts(done.cells)
@@ -98,7 +94,7 @@ def add_options(parser: argparse.ArgumentParser, page: str) -> None:
     """Add the options that all benchmarks share."""
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    budget = "begin no cell that, by its last cost, would end later; cells that were kept cost nothing"
+    budget = "begin no cell later; cells that were kept cost nothing"
     parser.add_argument("--budget", type=float, metavar="MINUTES", help=budget)
     parser.add_argument("--keep", type=Path, help="folder for finished cells, so that a run can be continued")
     parser.add_argument("--out", type=Path, help=f"folder for {page}.json.gz and {page}.md ({RESULTS})")
@@ -124,13 +120,12 @@ def measure_cells(measure: Callable[[Any], Result], cells: Sequence[Work], way: 
     found = {place: json.loads(path.read_text()) for place, path in enumerate(paths) if path and path.exists()}
     waiting = [place for place in range(len(cells)) if place not in found]
     end = math.inf if way.minutes is None else time.monotonic() + 60 * way.minutes
-    costs = known_costs(way.page)
     with _workers(way.jobs) as submit:
         running: dict[Future[Result], int] = {}
         while waiting or running:
             while waiting and len(running) < way.jobs:
                 place = waiting.pop(0)
-                if time.monotonic() + expected_seconds(cells[place], costs, cells) < end:
+                if time.monotonic() < end:
                     running[submit(_timed, measure, cells[place])] = place
             ended, _ = wait(running, return_when=FIRST_COMPLETED) if running else (set(), None)
             for future in ended:
@@ -179,41 +174,6 @@ def _keep(path: Path | None, result: Result) -> Result:
     return found
 
 
-# --- Costs: a plan for the next run, not a measurement of speed
-
-
-def known_costs(page: str) -> Costs:
-    costs: dict[str, Costs] = json.loads(COSTS.read_text()) if COSTS.exists() else {}
-    return costs.get(page, {})
-
-
-def expected_seconds(cell: Any, costs: Costs, others: Sequence[Any] = ()) -> float:
-    """Return the last cost of the cell; else that of the known cell nearest in size, in proportion; else zero."""
-    near = cell if cell.name in costs else None
-    if near is None and _entries(cell):
-        sized = [other for other in others if other.name in costs and _entries(other)]
-        near = min(sized, key=lambda other: abs(math.log(_entries(other) / _entries(cell))), default=None)
-    if near is None:
-        return 0.0
-    seconds, draws = costs[near.name]
-    larger = 1.0 if near is cell else _entries(cell) / _entries(near)
-    return seconds / draws * getattr(cell, "draws", 1) * larger
-
-
-def _entries(cell: Any) -> float:
-    """Return the entries of the largest table that a cell draws; 0 if it does not state them."""
-    return float(getattr(cell, "entries", 0) or getattr(cell, "count", 0) * getattr(cell, "dimension", 0))
-
-
-def remember_costs(page: str, cells: Sequence[Result]) -> None:
-    """Store what these cells took, in addition to what is known of others."""
-    costs = json.loads(COSTS.read_text()) if COSTS.exists() else {}
-    now = {cell["name"]: [round(cell["cpu_seconds"], 2), cell.get("draws") or 1] for cell in cells}
-    costs[page] = dict(sorted({**costs.get(page, {}), **now}.items()))
-    text = json.dumps(dict(sorted(costs.items())), indent=1, ensure_ascii=False)
-    COSTS.write_text(re.sub(r"\[\s+(\S+),\s+(\S+)\s+\]", r"[\1, \2]", text) + "\n")  # a cell a line
-
-
 # --- Pages
 
 
@@ -223,8 +183,6 @@ def publish(page: str, result: Result, lines: Sequence[str], out: Path | None, *
     folder = out or (RESULTS if whole else None)
     if folder:
         write_results(folder, page, result, lines)
-    if folder == RESULTS:
-        remember_costs(page, result["cells"])
 
 
 def spent_lines(result: Result) -> list[str]:

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import compare, index
-from benchmarks.accuracy import census, clipping, coverage, few, field, gaussian_page, known, ordinary, real, unknown
+from benchmarks import compare
+from benchmarks.accuracy import census, clipping, coverage, field, gaussian_page, ordinary, real
 from benchmarks.accuracy.gaussian import Oracle
-from benchmarks.accuracy.resolving import MET, MISSED, OPEN, UNTRIED
+from benchmarks.accuracy.resolving import MET, MISSED, OPEN
+from benchmarks.all import BENCHES
 from benchmarks.record import read_numbers
-from benchmarks.registry import BENCHES
 
 from dimfree import SeededNoise, release_mean
 from dimfree.accounting.precision import largest_mu
@@ -78,32 +78,6 @@ def test_bars_on_errors(factor, state, results):
     assert states(gaussian_page.judge_bars([cell], [bar])) == {str(bar): state}
 
 
-@pytest.mark.parametrize(("chance", "state"), [(1.0, MET), (0.5, MISSED)])
-def test_bars_on_answers(chance, state, results):
-    cell = gaussian_cell("unknown", results, "passing")
-    cell |= {"draws": 2000, "chances": {"auto": [chance] * 2000}}
-    bar = gaussian_page.Bar("auto", "pass", 0.99, sections=("passing",))
-    assert states(gaussian_page.judge_bars([cell], [bar])) == {str(bar): state}
-
-
-def test_growth_with_the_dimension(results):
-    cells = []
-    for dimension, error in ((100, 1.0), (100_000, 2.0)):
-        row = {"draws": {"error": [error] * 10}, "refusals": 0}
-        cells.append({"section": "dimension", "dimension": dimension, "estimators": {"recentred": row}})
-    assert gaussian_page.judge_dimension(cells)["state"] == MISSED
-    cells[1]["estimators"]["recentred"]["draws"]["error"] = [1.1] * 10
-    assert gaussian_page.judge_dimension(cells)["state"] == MET
-
-
-def test_stated_noise_is_judged_on_both_sides(results):
-    cell = gaussian_cell("few", results, "accuracy")
-    (row,) = cell["estimators"].values()
-    for ratio, state in ((1.0, MET), (1.3, MISSED), (0.7, MISSED)):
-        row["draws"]["found_over_stated"] = [ratio] * 20
-        assert few.verdicts([cell])[-1]["state"] == state
-
-
 def test_field_counts_rivals_by_what_they_are_given(results):
     cell = copy.deepcopy(results["field"][0]["cells"][0])
     scores = {score["name"]: score for score in cell["scores"]}
@@ -159,14 +133,7 @@ def test_real_tables_are_judged_by_error_and_bias():
         assert states(real.verdicts([{**cell, "auto": {**auto, **change}}]))[target] == MISSED
 
 
-def test_every_target_of_the_index_finds_its_verdicts():
-    courses = {each.COURSE.page: each.COURSE for each in (known, unknown, few, field, ordinary, coverage, real)}
-    for target in (target for targets in index.LISTS.values() for target in targets):
-        if target.page in courses:
-            asked = courses[target.page].verdicts([])
-            assert {each["state"] for each in asked} == {UNTRIED}
-            found = [each["target"] for each in asked]
-            assert all(any(each.startswith(words) for each in found) for words in target.begins), target
+def test_a_whole_run_knows_every_benchmark():
     for bench in BENCHES.values():
         assert importlib.util.find_spec(bench.module)
 

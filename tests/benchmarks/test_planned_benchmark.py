@@ -1,7 +1,5 @@
 """benchmarks.accuracy.planned: plans are judged by releases on both sides, and a page can be read again."""
 
-import math
-from argparse import Namespace
 from dataclasses import replace
 
 import pytest
@@ -33,10 +31,6 @@ def test_few_draws_resolve_nothing():
     assert found["told nothing, total: error within 15 % of the planned one"] == OPEN
 
 
-def test_skewed_records_have_no_verdict():
-    assert states(measured(2.0, data="exponential")) == {}
-
-
 @pytest.mark.parametrize(
     ("place", "route"),
     [
@@ -58,21 +52,6 @@ def test_answers_are_counted_over_all_cells(refused, state):
 @pytest.mark.parametrize(("ratio", "word"), [(1.1, "optimistic"), (0.9, "cautious"), (1.0, "")])
 def test_a_plan_leans_where_the_whole_interval_does(ratio, word):
     assert planned_report.leaning(planned_report.ratio(measured(ratio), "error")) == word
-
-
-def test_where_plan_predicts_a_refusal_there_is_no_ratio():
-    cell = measured(1.0)
-    cell["predicted"] |= {"error": math.inf, "noise": math.inf}
-    assert planned_report.ratio(cell, "error") is None
-    assert states(cell) == {"share of answers at least the planned one less 0.01": OPEN}
-
-
-def test_cells_have_names_of_their_own_and_the_first_have_every_route():
-    every = planned.cells(Namespace(draws=20, quick=False))
-    assert len({cell.name for cell in every}) == len(every)
-    assert {(cell.knowledge, cell.objective) for cell in every[:12]} == {
-        ("nothing", "relative"), ("nothing", "total"), ("covariance", "total")
-    }  # fmt: skip
 
 
 def test_a_page_is_measured_and_read_again(tmp_path, monkeypatch):

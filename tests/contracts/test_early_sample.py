@@ -94,21 +94,6 @@ def test_a_device_gives_the_same_release(table, in_memory, way):
         assert released(records.on(place), way) == in_memory[way]
 
 
-def test_stages_before_the_last_see_the_sample():
-    """Of a known covariance: the last stage alone counts, and it alone sees all records."""
-    spreads = np.geomspace(1, 0.2, 24)
-    table = np.random.default_rng(1).standard_normal((900, 24)) * spreads + 0.3
-    given = {"epsilon": 3.0, "delta": 1e-2, "covariance": spreads**2, "core_sample": 250}
-    stream = RecordedStream(table, most=97)
-    with early_samples(400):
-        found = [release_mean(X, **with_options(**given), noise=SeededNoise(3)) for X in (table, Records(stream, None))]
-    assert found[0].parameters["stages"] == 2
-    assert found[0].to_json() == found[1].to_json()
-    assert stream.passes == 4
-    whole = release_mean(table, **with_options(**given), noise=SeededNoise(3))
-    assert not np.array_equal(found[0].mean, whole.mean)
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_the_answer_is_the_mean_of_all_records(table, in_memory, way):
     """Up to the stated noise, beside which the mean of half of the records lies far away (P21)."""
@@ -117,23 +102,6 @@ def test_the_answer_is_the_mean_of_all_records(table, in_memory, way):
     half = np.sqrt(VARIANCES * (1 / EARLY - 1 / ROWS)) / noise
     assert np.sqrt(np.mean(off**2)) < 2
     assert np.sqrt(np.mean(half**2)) > 4
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_missing_entries_of_a_sample_are_those_of_its_records(table, neighbours):
-    """Each column over the records that have it: the same wherever the records lie, and not that of all records."""
-    holes = np.where(np.random.default_rng(4).random(table.shape) < 0.05, np.nan, table)
-    given = {"epsilon": 6.0, "delta": 1e-6, "on_missing": "column", "neighbours": neighbours}
-
-    def found(X, early=EARLY):
-        with early_samples(early):
-            return release_mean(X, **with_options(**given, core_sample=500), noise=SeededNoise(5))
-
-    here = found(holes)
-    for there in (Records(RecordedStream(holes, most=97), None), sparse.csr_array(holes)):
-        assert found(there).to_json() == here.to_json()
-    assert found(needs("dask.array").from_array(holes, chunks=(350, 3))).to_json() == here.to_json()
-    assert not np.array_equal(found(holes, early=10 * ROWS).mean, here.mean)
 
 
 @pytest.mark.parametrize("way", ["drop", "column"])
@@ -175,13 +143,6 @@ def test_what_is_held_cannot_be_written_to(table):
 # ------------------------------------------------------------------------------------------------ the public rule
 
 
-@pytest.mark.parametrize("stddev", [None, 30.0])
-def test_few_records_are_all_looked_at(stddev):
-    small = Size(constants.EARLY_WORTH * constants.EARLY_LEAST - 1, stddev, 4096)
-    assert early_rate(small, 100.0, 3) == 1
-    assert early_rate(Size(small.count + 1, stddev, 4096), 100.0, 3) == 1 / constants.EARLY_WORTH
-
-
 def test_a_sample_is_strong_enough_and_not_larger():
     size, precision = Size(1e8, 30.0, 4096), 1e-4
     number = early_rate(size, precision, 10) * size.count
@@ -189,28 +150,10 @@ def test_a_sample_is_strong_enough_and_not_larger():
     assert 0.9999 * constants.EARLY_STRENGTH <= found < 1.001 * constants.EARLY_STRENGTH
 
 
-def test_a_sample_is_larger_where_few_records_have_a_column():
-    size = Size(1e6, 30.0, 4096)
-    assert early_rate(size, 100.0, 3, present=0.5) == 2 * early_rate(size, 100.0, 3)
-    assert early_rate(size, 100.0, 3, present=0.01) == 1
-
-
 def test_a_sample_that_memory_has_no_space_for_is_not_drawn():
     columns = constants.EARLY_BYTES // 8 // constants.EARLY_LEAST
     assert early_rate(Size(1e9, 30.0, 4096), 1e6, columns) < 1
     assert early_rate(Size(1e9, 30.0, 4096), 1e6, columns + 1) == 1
-
-
-def test_early_shares_are_at_their_least_from_this_strength_on():
-    """So a sample makes no early release dearer than it is with all records."""
-    squared = constants.EARLY_STRENGTH**2
-    for wanted, shares in (
-        (constants.LOOK_STRENGTH**2, constants.LOOK_SHARES),
-        (constants.COLUMN_SCORE_STRENGTH, constants.COLUMN_SCORE_SHARES),
-        (constants.VARIANCE_PRECISION, constants.VARIANCE_SHARES),
-        (constants.RECENTRE_PRECISION, constants.RECENTRE_SHARES),
-    ):
-        assert wanted / squared <= shares[0]
 
 
 def test_the_number_of_a_sample_is_as_uncertain_as_its_coins():

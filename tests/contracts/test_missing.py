@@ -1,23 +1,17 @@
 """on_missing="column": what it estimates, what it says, where it is refused, and that every door leads to the same."""
 
-import json
 import warnings
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from recording import RecordingNoise
 from scipy import sparse
-from sessions import standing_view
 
 from dimfree import PrivateMean, PrivateStandardScaler, Release, SeededNoise, read_table, release_means
 from dimfree import release_mean as release
-from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
-from dimfree.programs.columns.missing import count_missing, missing_norm
-from dimfree.programs.columns.state import ColumnState
-from dimfree.programs.learn.state import StageSetting
+from dimfree.programs.columns.missing import missing_norm
 from dimfree.programs.run import BY_COLUMN, DROPPED
 
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
@@ -81,24 +75,6 @@ def test_a_column_of_those_who_miss_all_others_is_covered():
     assert hit >= 28
 
 
-def test_what_a_clipped_count_may_have_lost_is_in_the_error_bars():
-    """With fewer records such people count less than they should; the error of the share is then in the deviation."""
-    X = of_two_studies(3000, 30, 1)
-    setting = StageSetting(
-        standing_view(as_records(X, on_missing="column"), noise=RecordingNoise(), by_entry=True), 3000.0
-    )
-    state = count_missing(ColumnState.at_start(setting, 0.4, relative=True))
-    assert abs(state.present[0] - np.isfinite(X[:, 0]).mean()) < 2 * state.present_stddev[0]
-
-
-def test_error_bars_about_the_population_divide_by_those_who_have_it():
-    found = by_column(table(), objective="relative")
-    model, box = found.error_model, found.confidence_box(simultaneous=False)
-    assert np.allclose(
-        box.parts.sampling, model.record_stddev * np.sqrt(model.widening / model.records / found.present)
-    )
-
-
 def test_a_release_survives_its_file_and_its_table_has_the_shares():
     found = by_column(pd.DataFrame(table(), columns=NAMES))
     again = Release.from_json(found.to_json())
@@ -108,13 +84,6 @@ def test_a_release_survives_its_file_and_its_table_has_the_shares():
     assert again.guarantee.each_column
     with pytest.raises(ValueError, match="read-only"):
         found.present[0] = 1.0
-
-
-def test_without_it_nothing_of_this_is_stated():
-    found = release(table(share=0.0)[:, [0, 2]], **BUDGET, on_missing="drop", noise=SeededNoise(0))
-    assert found.present is None
-    assert "present" not in json.loads(found.to_json())["error_model"]
-    assert "present" not in found.to_frame().columns
 
 
 # ------------------------------------------------------------------------------------------------ refusals
@@ -190,27 +159,12 @@ def test_an_entry_that_is_no_finite_number_is_missing_in_every_format(tmp_path, 
     assert by_column(in_csv(X, tmp_path, empty)).to_json() == said
 
 
-def test_whole_numbers_with_nulls_are_read_as_without():
-    X = np.where(np.random.default_rng(0).random((900, 2)) < 0.1, np.nan, np.arange(1800.0).reshape(900, 2) % 17)
-    whole = pd.DataFrame(X, columns=["a", "b"])
-    said = by_column(whole).to_json()
-    assert by_column(whole.astype("Int64")).to_json() == said
-    arrow = pa.table({name: pa.array(whole[name], pa.int32(), from_pandas=True) for name in whole})
-    assert by_column(arrow).to_json() == said
-
-
 def test_arrays_sparse_tables_lists_and_dask_give_the_same_bits():
     da = pytest.importorskip("dask.array", reason="Dask is not installed")
     X = table(600)
     said = by_column(X).to_json()
     for other in (sparse.csr_array(X), X.tolist(), np.ma.masked_invalid(X), da.from_array(X, chunks=(97, 5))):
         assert by_column(other).to_json() == said
-
-
-def test_a_missing_entry_in_a_sparse_table_is_stored_and_a_zero_is_not():
-    X = np.where(np.random.default_rng(1).random((900, 3)) < 0.6, 0.0, 2.0)
-    X[::9, 1] = np.nan
-    assert by_column(sparse.csr_array(X)).to_json() == by_column(X).to_json()
 
 
 # -------------------------------------------------------------------------------------------- persons, groups, others
@@ -253,18 +207,6 @@ def test_scikit_learn_takes_it():
     turned = scaled.transform(X)
     assert np.array_equal(np.isnan(turned), np.isnan(X))
     assert np.abs(np.nanstd(turned, axis=0) - 1).max() < 0.5
-
-
-@pytest.mark.parametrize("estimator", [PrivateMean, PrivateStandardScaler])
-@pytest.mark.parametrize("on_missing", ["drop", "column"])
-def test_one_entry_does_not_decide_which_names_are_judged(estimator, on_missing):
-    """A word makes objects of its column; the other name alone, sodium, could be an empty cell of a record."""
-    frame = pd.DataFrame(table(share=0.0)[:, [0, 2]], columns=["age", "Na"])
-    odd = frame.astype({"age": object})
-    odd.loc[0, "age"] = "unknown"
-    for X in (frame, odd):
-        fitted = estimator(on_missing=on_missing, noise=SeededNoise(0), **BUDGET).fit(X)
-        assert fitted.feature_names_in_.tolist() == ["age", "Na"]
 
 
 def test_the_norm_of_missing_entries_follows_their_released_share():

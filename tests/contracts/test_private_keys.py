@@ -69,15 +69,6 @@ def test_large_groups_are_named_in_the_order_of_their_names(frame, way):
     assert "How many groups are not named is not told." in means.statement()
 
 
-def test_page_and_entry_say_how_groups_were_found(frame):
-    means = release(frame)
-    page, entry = report_html(means), registry_json(means, written=date(2026, 1, 1))
-    assert "secret" not in page + entry
-    assert "keys=&#34;private&#34;" in page
-    assert "One row for each group that was found." in page
-    assert "in each of 2 groups, which were found under the same promise" in entry
-
-
 def test_every_release_is_charged_the_search_and_no_more_than_promised(frame, way):
     means = release(frame, **way)
     for each in means.values():
@@ -109,26 +100,6 @@ def test_a_forged_search_is_not_read(frame):
         Means.from_json(json.dumps(document))
 
 
-def test_the_rest_is_a_release_of_the_named_groups(frame):
-    """With the noise of the search taken away, the runs are those of a list of names with what is left."""
-    means = release(frame, shape=Isotropic(1.0), noise=RecordingNoise())
-    (*_, own) = means.key_costs.runs
-    listed = release_means(
-        frame,
-        **with_options(
-            groups="region",
-            keys=["north", "south"],
-            epsilon=own.budget.epsilon,
-            delta=own.budget.delta,
-            failure_probability=1e-6,
-            shape=Isotropic(1.0),
-            noise=RecordingNoise(),
-        ),
-    )
-    for name in listed:
-        assert np.array_equal(listed[name].mean, means[name].mean)
-
-
 def test_nothing_is_named_and_all_is_charged(frame, way):
     few = frame[frame["region"].isin(["secret-161803", "secret-271828"])]
     none, some = release(few, **way), release(frame, **way)
@@ -145,11 +116,6 @@ def test_nothing_is_named_and_all_is_charged(frame, way):
     assert "No group had enough" in registry_json(none, written=date(2026, 1, 1))
     with pytest.raises(RefusedRelease):
         none.to_frame()
-
-
-def test_an_empty_table_has_no_group():
-    none = release(np.zeros((0, 2)), groups=[], objective="relative")
-    assert list(none) == []
 
 
 def test_a_ledger_is_charged_before_and_the_same_whatever_is_found(frame, tmp_path):
@@ -239,18 +205,6 @@ def test_a_person_whose_total_is_no_float_is_refused_before_the_ledger_is_charge
         with pytest.raises(InvalidRecords, match="finite"):
             release_means(frame, ledger=ledger, **given)
         assert ledger.account().debits == 0
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 30.0])
-def test_a_tiny_delta_is_kept_to_the_last_bit(frame, epsilon):
-    means = release(frame, epsilon=epsilon, delta=1e-11, shape=Isotropic(1.0))
-    assert means.ledger.delta() <= 1e-11
-
-
-@pytest.mark.parametrize("keys", ["Private", "public", "", None, 3, ("private", 3)])
-def test_another_word_is_an_error(frame, keys):
-    with pytest.raises(InvalidParameter, match="keys"):
-        release_means(frame, groups="region", keys=keys, epsilon=1.0, delta=1e-6)
 
 
 def test_a_search_that_breaks_the_promise_is_refused(frame):

@@ -55,39 +55,6 @@ def test_a_sample_for_the_core(table, relation, core_sample):
     assert_equal_twins(np.concatenate([table, table + 0.0]), neighbours=relation, core_sample=core_sample)
 
 
-def test_stored_zeros_and_other_formats(table):
-    stored = sparse.csr_array(table)
-    stored.data[::3] = 0.0
-    thinned = stored.toarray()
-    for form in (stored, stored.tocsc(), stored.tocoo()):
-        assert_equal_twins(thinned, form)
-
-
-@both_relations
-@pytest.mark.parametrize("scale", [1e-9, 1e9])
-def test_other_units(table, relation, scale):
-    window = (1e-6 * scale, 1e6 * scale)
-    assert_equal_twins(table * scale, neighbours=relation, window=window)
-
-
-@both_relations
-def test_a_single_column(rng, relation):
-    X = rng.normal(1.0, 1.0, (COUNT, 1)) * (rng.random((COUNT, 1)) < 0.5)
-    assert_equal_twins(X, neighbours=relation)
-
-
-@both_relations
-@pytest.mark.parametrize("X", [np.zeros((0, 4)), np.zeros((1, 4)), np.full((3, 4), np.nan)])
-def test_tables_too_small_to_say_anything(X, relation):
-    assert_equal_twins(X, refused=True, neighbours=relation, on_missing="drop")
-
-
-@pytest.mark.parametrize("X", [np.zeros((COUNT, 3)), np.full((COUNT, 3), np.nan), np.full((COUNT, 3), 1.7e308)])
-def test_tables_that_say_nothing(X):
-    found, expected = twins(X, on_missing="drop")
-    assert found.to_json() == expected.to_json()  # every number in full
-
-
 SHAPES = {
     "isotropic": Isotropic(3.0),
     "diagonal": Diagonal(np.geomspace(9, 0.01, DIMENSION)),

@@ -41,10 +41,6 @@ def shown(words: list[str]) -> str:
     return CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(dimfree.cli.app, words).output
 
 
-def test_the_tree_is_complete():
-    assert {("mean",), ("plan",), ("audit",), ("doctor",)} <= set(COMMANDS)
-
-
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_help_shows_an_example_of_itself(path):
     text = COMMANDS[path].help or ""
@@ -73,11 +69,6 @@ def test_an_example_that_is_wrong_is_found(broken):
     words = examples(f"Example:\n\n  {broken}\n")[0]
     with pytest.raises(Exception, match=r"(?i)no such option|missing parameter|missing option"):
         parsed(words)
-
-
-def test_examples_are_read_as_a_shell_reads_them():
-    text = 'Say dimfree ledger so.\n\n  dimfree audit --call "per column" \\\n      --budget 60 > out.txt\n'
-    assert examples(text) == [["audit", "--call", "per column", "--budget", "60"]]
 
 
 def run(words, folder, monkeypatch):

@@ -1,23 +1,19 @@
 """The table of record numbers in docs/choosing.md is what the code asks for."""
 
-import inspect
 import math
 import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from recording import RecordingNoise
 
 from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian
-from dimfree.errors import InvalidParameter
 from dimfree.planning.plan import plan
 from dimfree.planning.predict import course
 from dimfree.planning.question import Question
-from dimfree.planning.tradeoff import tradeoff
 from dimfree.programs.choose.constants import LEAST_STRENGTH
 from dimfree.programs.choose.sample import strength
 from dimfree.programs.columns.run import records_needed
@@ -38,22 +34,6 @@ def least_records(columns: int, epsilon: float, failure: float = Options().failu
 def test_the_page_tells_how_many_records_are_needed(row):
     columns, *told = map(int, row)
     assert told == [least_records(columns, epsilon) for epsilon in (1.0, 4.0)]
-
-
-def test_every_row_is_found():
-    assert [int(row[0]) for row in ROWS] == [5, 20, 100, 500]
-
-
-def test_the_words_around_it_are_those_of_the_constants():
-    assert f"n at least {LEAST_STRENGTH:g}·√(d/P)" in PAGE
-
-
-def test_a_table_with_names_is_read_by_columns_wherever_that_is_not_refused():
-    few = math.ceil(1.1 * least_records(30, 1.0))
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(few, 30)) * 10.0 ** np.arange(-15, 15))
-    frame.columns = [f"column {place}" for place in range(30)]
-    release = release_mean(frame, epsilon=1.0, delta=DELTA, noise=SeededNoise(0))
-    assert release.parameters["objective"] == "relative"
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))
@@ -83,24 +63,6 @@ def test_the_epsilon_that_a_refusal_names_would_do(columns):
     refusal = release_mean(np.zeros((150, columns)), epsilon=0.05, **asked).refusal
     epsilon = float(re.search(r"an epsilon of about ([\d.]+\d)", refusal)[1])
     assert least_records(columns, epsilon * 1.01) <= 150 < least_records(columns, epsilon / 1.02)
-
-
-def test_mean_and_plan_have_one_default():
-    defaults = {inspect.signature(door).parameters["objective"].default for door in (release_mean, plan, tradeoff)}
-    assert defaults == {"auto"}
-
-
-@pytest.mark.parametrize(
-    ("given", "planned"),
-    [({}, "relative"), ({"spectrum": "S1"}, "total"), ({"spectrum": "S1", "objective": "relative"}, "relative")],
-)
-def test_auto_plans_named_columns_unless_their_spread_is_given(given, planned):
-    assert plan(n=2000, d=4, epsilon=1.0, delta=DELTA, **given).objective == planned
-
-
-def test_a_known_covariance_is_planned_for_the_total_error():
-    with pytest.raises(InvalidParameter, match="spectrum"):
-        plan(n=2000, d=4, epsilon=1.0, delta=DELTA, knowledge="covariance")
 
 
 def test_one_record_fewer_is_refused():

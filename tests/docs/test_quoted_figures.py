@@ -5,14 +5,11 @@ A passage quotes a page if a mark stands before it, `<!-- figures: field -->`, o
 and the passage's section has to say so.
 """
 
-import math
 import re
 from pathlib import Path
 
 import pytest
 from benchmarks.pages import FOLDER, MARK, READERS, SOURCE, quoted_in
-from benchmarks.record import read_numbers
-from benchmarks.trials import score_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = [path for pattern in READERS for path in sorted(ROOT.glob(pattern))]
@@ -91,64 +88,3 @@ def test_the_marks_are_read():
 
 
 # The tables of the field and of ordinary tables, cell by cell
-
-
-def quoted_rows(page: str) -> list[list[str]]:
-    """Rows of measured errors in a page: a spectrum, two whole numbers, then the figures; bold type aside."""
-    text = (ROOT / page).read_text(encoding="utf-8").replace("**", "")
-    found = re.findall(r"^\| (S\d \| \d+ \| \d+ \| .+) \|$", text, re.MULTILINE)
-    return [row.split(" | ") for row in found]
-
-
-def measured_field() -> dict[tuple[str, int, int], dict[str, str]]:
-    """Every cell of the stored field, add/remove: what each estimator's median error reads as."""
-    return {
-        (cell["spectrum"], cell["dimension"], cell["count"]): {
-            score["name"]: score_of(score).words for score in cell["scores"]
-        }
-        for cell in read_numbers(FOLDER / "field.json.gz")["cells"]
-        if cell["neighbours"] == "add-remove"
-    }
-
-
-OWN = ("empirical mean", "oracle floor", "dimfree", "dimfree known")
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/peers.md"])
-def test_figures_of_the_field_are_those_of_their_cells(page):
-    """Sample mean, floor, ours told nothing and told σ, the nearest peer, and in the longer table PLAN."""
-    cells, rows = measured_field(), quoted_rows(page)
-    assert len(rows) == 10
-    for spectrum, dimension, count, mean, floor, ours, known, nearest, *plan in rows:
-        figures = cells[spectrum, int(dimension), int(count)]
-        assert [mean, floor, ours, known] == [figures[name] for name in OWN]
-        peers = {name: figures[name] for name in figures if name not in OWN}
-        assert min(map(error_of, peers.values())) == error_of(nearest.rsplit(" ", 1)[1])
-        assert not plan or plan == [figures["PLAN"]]
-
-
-def error_of(words: str) -> float:
-    """Infinite where an estimator refused."""
-    return math.inf if words.startswith("refused") else float(words.split()[0])
-
-
-NUMBER = r"([\d.]+)"
-ROW = re.compile(
-    rf"^\| ([a-z][\w, ]*) \| (\d+) × (\d+) \| {NUMBER} \| \*\*{NUMBER}\*\* \| {NUMBER} \| {NUMBER} \|$", re.MULTILINE
-)
-QUOTED = ("relative", "Laplace, bounds × 2", "Gaussian, bounds × 2")
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/peers.md"])
-def test_figures_of_ordinary_tables_are_those_of_their_cells(page):
-    cells = {
-        (cell["world"], cell["epsilon"]): cell
-        for cell in read_numbers(FOLDER / "ordinary.json.gz")["cells"]
-        if cell["section"] == "table"
-    }
-    rows = ROW.findall((ROOT / page).read_text(encoding="utf-8"))
-    assert len(rows) == 6
-    for world, count, dimension, epsilon, *figures in rows:
-        cell = cells[world, float(epsilon)]
-        assert (cell["count"], cell["dimension"]) == (int(count), int(dimension))
-        assert figures == [f"{cell['estimators'][name]['z']:.3g}" for name in QUOTED]

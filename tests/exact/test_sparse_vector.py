@@ -107,6 +107,11 @@ def test_counts_with_the_noise_of_the_threshold_are_rejected():
     assert largest_loss(3, 0, 1, 2.0, 2.0) > 2 / 2.0
 
 
+def test_a_threshold_drawn_once_and_never_spent_is_rejected():
+    """One draw for any number of positive answers, at the price of one stretch."""
+    assert largest_loss(6, 0, 6, 2.0, 4.0, redrawn=False) > 2 / 2.0
+
+
 @pytest.mark.parametrize(("epsilon", "delta", "most"), [(1.0, 0.05, 1), (2.0, 0.2, 2), (0.5, 0.3, 2), (12.0, 0.05, 2)])
 def test_the_whole_is_within_its_budget(epsilon, delta, most):
     scale = sparse_scale(most, epsilon, delta)

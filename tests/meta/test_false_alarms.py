@@ -1,7 +1,6 @@
 """The whole suite fails by bad luck at most once in a thousand runs, and the helpers of sampling tests can say no."""
 
 import ast
-import math
 import re
 from pathlib import Path
 
@@ -47,14 +46,6 @@ def test_distribution_helper_sees_a_gap_on_either_side_of_an_atom():
     assert distribution_fits(atom, lambda values: (values >= 0) * 1.0, 1e-6)
     assert not distribution_fits(atom, lambda values: np.where(values >= 0, 1.0, 0.5), 1e-6)
     assert not distribution_fits(atom, lambda values: np.where(values >= 0, 0.5, 0.0), 1e-6)
-
-
-def test_distribution_helper_uses_the_whole_band():
-    """A gap just inside the band is accepted, just outside rejected: the declared rate is the rate used."""
-    band = math.sqrt(math.log(2 / 1e-6) / (2 * 1000))
-    atom = np.zeros(1000, dtype=np.int64)
-    assert distribution_fits(atom, lambda values: np.where(values >= 0, 1.0, band * 0.999), 1e-6)
-    assert not distribution_fits(atom, lambda values: np.where(values >= 0, 1.0, band * 1.001), 1e-6)
 
 
 def test_frequency_helper_rejects_exactly_the_declared_tails():

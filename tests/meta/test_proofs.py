@@ -111,13 +111,3 @@ def test_other_definitions_only_have_to_exist(project):
 )
 def test_broken_pages_are_reported(project, file, old, new, problem):
     assert any(problem in line for line in rewrite(project, file, old, new))
-
-
-def test_the_command_reports_and_accepts(project, monkeypatch, capsys):
-    monkeypatch.setattr(proofs, "ROOT", project)
-    monkeypatch.setattr(proofs.problems, "__defaults__", (project,))
-    rewrite(project, CODE, "LIMIT / n", "LIMIT / (n + 1)")
-    assert proofs.main([]) == 1
-    assert "changed since" in capsys.readouterr().out
-    assert proofs.main(["--accept", *PAGES]) == 0
-    assert proofs.main([]) == 0

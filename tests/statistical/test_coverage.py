@@ -138,19 +138,3 @@ def test_a_set_that_forgets_a_part_is_caught(cell, drawn, broken):
     assert not covers(held(pairs, 0.95)[0], len(pairs), 0.95, RATE)
     boxes = sum(release.confidence_box(0.5).contains(mean) for release, mean in pairs)
     assert broken is halved or not covers(boxes, len(pairs), 0.5, RATE)
-
-
-def variances(release):
-    parts = release.confidence_box(0.5).parts
-    return parts.noise**2, parts.sampling**2
-
-
-@sampling(RATE)
-def test_noise_and_sampling_add_up_to_the_error(cell, drawn):
-    """Symmetric records: clipping moves nothing, so the two other parts are the mean squared error."""
-    errors = np.array([np.sum((release.mean - mean) ** 2) for release, mean in drawn])
-    model = np.array([np.sum(noise) + np.sum(spread) for noise, spread in (variances(release) for release, _ in drawn)])
-    spread = 5 * errors.std() / np.sqrt(len(errors))
-    allowed = 0.5 if cell.knowledge == "nothing" else 0.1  # learned variances may be off by as much
-    assert abs(errors.mean() - model.mean()) <= spread + allowed * model.mean()
-    assert not abs(errors.mean() - 3 * model.mean()) <= spread + allowed * model.mean()

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from flat_options import with_options
 from privacy.asked import Asked, branches_with_test, opened
-from recording import RecordingNoise
 from scipy.special import bdtrc
 from scipy.stats import chi2
 from stats import sampling
@@ -97,43 +96,6 @@ def test_the_map_of_the_stable_core(rng, relation, strangers):
     assert np.allclose(found.value, [float(m) * radius / RADIUS for m in exact], rtol=0, atol=1e-6 * found.stddev)
 
 
-def charged_draws(asked, events):
-    """How many scalars each event drew, in order: every draw must belong to the event whose turn it is."""
-    draws = [scale for kind, scale, size in asked if kind == "gaussian" for _ in range(size)]
-    counted = []
-    for event in events:
-        drawn = 0
-        while draws and draws[0] == event.stddev and drawn < event.dimension:
-            draws.pop(0)
-            drawn += 1
-        counted.append(drawn)
-    assert draws == [], "drawn, but not in the ledger"
-    return counted
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_the_order_with_stages(table, relation):
-    """Count, bit, then means and sums; whatever is drawn is in the ledger, in order, a search as one event."""
-    noise = RecordingNoise()
-    found = release(table, noise, neighbours=relation)
-    before = len(found.ledger.before)
-    kinds = [kind for kind, *_ in noise.asked]
-    assert kinds[: before + 1] == ["gaussian"] * before + ["coin"]
-    assert set(kinds[before + 1 :]) == {"gaussian"}
-    events = (*found.ledger.before, *found.ledger.after)
-    for event, drawn in zip(events, charged_draws(noise.asked, events), strict=True):
-        assert 0 < drawn <= event.dimension
-        assert drawn == event.dimension or event.purpose == "clipping radius"  # a search may end early
-
-
-def test_the_account_of_draws_notices_one_that_is_missing(table):
-    noise = RecordingNoise()
-    found = release(table, noise)
-    noise.gaussian(noise.asked[-1][1], 1)
-    with pytest.raises(AssertionError, match="not in the ledger"):
-        charged_draws(noise.asked, (*found.ledger.before, *found.ledger.after))
-
-
 # The sample: noise_stddev is the truth
 
 WAYS = {"known": {}, "gaussian tails": {"tails": "gaussian"}, "replace-one": {"neighbours": "replace-one"}}
@@ -168,12 +130,6 @@ def refusals_fit(refusals, trials, probability, false_alarm):
     return refusals == 0 or bdtrc(refusals - 1, trials, probability) > false_alarm
 
 
-def test_the_judge_of_refusals_has_two_sides():
-    assert refusals_fit(4, 300, FAILURE, 1e-6)
-    assert refusals_fit(12, 300, FAILURE, 1e-6)
-    assert not refusals_fit(24, 300, FAILURE, 1e-6)  # a pass probability of 0.92
-
-
 @pytest.mark.slow
 @sampling(1e-6)
 @pytest.mark.parametrize("tails", ["gaussian", "heavy"])
@@ -188,19 +144,3 @@ def test_honest_data_passes(rng, way, tails, count, dimension):
         for _ in range(trials)
     )
     assert refusals_fit(refused, trials, FAILURE, 1e-6)
-
-
-@pytest.mark.slow
-@sampling(1e-6)
-def test_the_mean_is_not_biased(rng):
-    """Honest, skew-free data through every way: the error is noise and sampling, nothing else."""
-    noise = SystemNoise()
-    for way in WAYS.values():
-        found = []
-        for _ in range(60):
-            one = release(rng.normal(size=(COUNT, 10)), noise, **way)
-            if not one.refused:
-                found.append(one.mean / np.hypot(one.noise_stddev, 1 / math.sqrt(COUNT)))
-        errors = np.concatenate(found)
-        assert abs(errors.mean()) * math.sqrt(errors.size) < 5.5
-        assert 0.8 < errors.std() < 1.25

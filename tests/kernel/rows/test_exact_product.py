@@ -36,6 +36,17 @@ def rng():
     return np.random.default_rng(42)
 
 
+def depends_on_the_batch(product, rows, matrix):
+    whole = product(rows, matrix)
+    return not all(same_bits(product(rows[i : i + 1].copy(), matrix), whole[i : i + 1]) for i in range(len(rows)))
+
+
+def test_single_rows_equal_the_batch_where_the_plain_product_does_not(rng):
+    rows, matrix = spread(rng, (37, 211)), spread(rng, (211, 53))
+    assert depends_on_the_batch(np.matmul, rows, matrix)  # the check can fail
+    assert not depends_on_the_batch(recordwise_product, rows, matrix)
+
+
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (5, 1), (1, 7), (64, 64), (1000, 3), (3, 1000), (5000, 2)])
 def test_order_layout_and_blocks_change_nothing(rng, monkeypatch, d, k):
     rows, matrix = spread(rng, (23, d)), spread(rng, (d, k))
