@@ -101,6 +101,7 @@ def unread_view(relation=ADD):
 ASKING = {
     "valid count": lambda v, mu: v.valid_count(mu),
     "clipped sum": lambda v, mu: v.clipped_sum(BALL, mu, "p"),
+    "shell sum": lambda v, mu: v.shell_sum(BALL, BALL.radius / 2, mu),
     "scores": lambda v, mu: v.scores(SCORING, 1.0, mu),
     "clipped scores": lambda v, mu: v.clipped_scores(SCORING, 0.5, 60.0, EDGES, 3, mu),
     "histograms": lambda v, mu: v.histograms(Magnitudes(), np.arange(3), mu, "p"),

@@ -77,6 +77,8 @@ QUERIES: dict[str, Query] = {
     "clipped sum": lambda s, v: v.clipped_sum(ball(v), MU, "p"),
     "capped sum": lambda s, v: v.clipped_sum(ball(v, 0.4), MU, "p"),
     "block of a sum": lambda s, v: v.clipped_sum(Ball(np.zeros(v.dimension), 1.0, 0.5, np.array([0])), MU, "p"),
+    "shell sum": lambda s, v: v.shell_sum(ball(v), 0.6, MU),
+    "thin shell sum": lambda s, v: v.shell_sum(ball(v), 0.998, MU),
     "scores": lambda s, v: v.scores(scoring(v), 1.0, MU),
     "clipped scores": lambda s, v: v.clipped_scores(scoring(v), 0.5, 3.0, EDGES, len(EDGES), MU),
     "missing": lambda s, v: v.missing(MU),
@@ -290,7 +292,11 @@ class Halved:
         return self.noise.gaussian(stddev / 2, size)
 
 
-def rounded_to_nearest(steps: np.ndarray, squares: np.ndarray) -> np.ndarray:
+def whole_vectors(right: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    return lambda squares, inner=0: right(squares)
+
+
+def rounded_to_nearest(steps: np.ndarray, squares: np.ndarray, _: int = 0) -> np.ndarray:
     """The length is looked at before the last rounding."""
     outside = squares > float(BALL) ** 2
     steps[outside] = np.rint(steps[outside] * (BALL / np.sqrt(squares[outside]))[:, None])
@@ -345,6 +351,11 @@ OWN_LINE = ("outer products", "second count")  # charged on lines of their own
 MUTANTS: dict[str, tuple[str, Mutant]] = {  # what is wrong -> the query that shows it
     **{f"0.7 of what moves: {name}": (name, understated(0.7)) for name in QUERIES if name not in OWN_LINE},
     "sum charged as an arrival": ("clipped sum", as_arrivals(views, "CHANGED_RECORDS")),
+    "shell charged as an arrival": ("shell sum", as_arrivals(views, "CHANGED_RECORDS")),
+    "shell keeps what lies within": (
+        "shell sum",
+        made(clip, "_shrinkage", lambda right: lambda squares, _: right(squares)),
+    ),
     "lengths charged as an arrival": ("lengths", as_arrivals(views, "CHANGED_RECORDS")),
     "histogram charged as an arrival": ("soft histogram", as_arrivals(views, "CHANGED_RECORDS")),
     "scores charged as an arrival": ("scores", as_arrivals(views, "SCORE_SENSITIVITY")),
@@ -359,7 +370,7 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {  # what is wrong -> the query that sh
     "half the noise": ("clipped sum", made(Session, "_release", halved)),
     "noise that is not charged": ("second count", instead(Session, "_charge", uncharged)),
     "clipped to nearest": ("clipped sum", instead(clip, "_shortened", rounded_to_nearest)),
-    "not clipped": ("capped sum", instead(clip, "_shortened", lambda steps, _: steps)),
+    "not clipped": ("capped sum", instead(clip, "_shortened", lambda steps, *_: steps)),
     "scores with a sign": ("scores", made(Scoring, "scores", signed)),
     "missing entries not clipped": ("missing by column", instead(views, "clipped_missing", without_clipping)),
     "weights of two whole cells": ("soft histogram", made(soft_histogram, "_NEXT", whole_weights)),

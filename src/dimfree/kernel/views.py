@@ -163,6 +163,15 @@ class View(Sealed):
         moves, step = BALL * self._changed, ball.radius / BALL
         return self._session._release_finely(partial(clipped_sum, self._space, ball), size, moves, step, mu, purpose)
 
+    def shell_sum(self, ball: Ball, inner: float, mu: float) -> Released[Floats]:
+        """Release Σ clip_R - clip_ρ, what clipping at a smaller radius ρ cuts off: it moves by R - ρ, or twice (P8)."""
+        self._needs_all()
+        ball, part = checked_ball(ball, self.dimension), finite("inner", inner) / ball.radius
+        steps = int(within("inner", part, 2.0**-10, 1 - 2.0**-10) * BALL)
+        size = self.dimension if ball.block is None else len(ball.block)
+        moves, statistic = (BALL - steps) * self._changed, partial(clipped_sum, self._space, ball, steps)
+        return self._session._release_finely(statistic, size, moves, ball.radius / BALL, mu, "shell of the ball")
+
     def scores(self, scoring: Scoring, unit: float, mu: float) -> Released[Floats]:
         """Release Σ of clipped non-negative scores: it moves by their norm, or √2 of it (P10)."""
         self._needs_all()

@@ -138,10 +138,24 @@ def assert_alike(rows, radius, entrywise):
     stored, steps = SparseRows(sparse.csr_array(rows)), held(entrywise(rows, slice(None), radius / BALL))
     whole = clipped(steps, BALL).reshape(rows.shape).sum(axis=0).tolist()
     assert clipped_total(rows, radius, entrywise).tolist() == clipped_total(stored, radius, entrywise).tolist() == whole
+    for inner in (1, BALL // 3, BALL - 1):
+        shell = clipped_total(rows, radius, entrywise, inner).tolist()
+        assert clipped_total(stored, radius, entrywise, inner).tolist() == shell == shells(steps, inner)
     for found in (squares, norms):
         assert found(stored, radius, entrywise).tobytes() == found(rows, radius, entrywise).tobytes()
     outside = np.array(squares_one_by_one(steps)) > BALL**2
     assert are_outside(stored, radius, entrywise).tolist() == outside.tolist()
+
+
+def shells(steps, inner):
+    """The sum of what lies between `inner` and the ball, row by row; no row is longer than that."""
+    total = np.zeros(steps.shape[1])
+    for row, squared in zip(steps, squares_one_by_one(steps), strict=True):
+        length = np.sqrt(float(squared))
+        part = np.trunc(row * ((min(length, BALL) - inner) / max(length, 1) * (1 - 2.0**-40))) * (squared > inner**2)
+        assert sum(int(each) ** 2 for each in part) <= (BALL - inner) ** 2
+        total += part
+    return total.tolist()
 
 
 def held(steps):

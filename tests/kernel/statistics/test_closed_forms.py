@@ -72,6 +72,13 @@ def test_a_capped_entry_leaves_the_other_columns_of_its_record_alone():
     assert clipped_sum(space_of(rows), Ball(np.zeros(2), 1.0, 10.0))[1] * step == pytest.approx(0.25, rel=0.01)
 
 
+def test_a_shell_is_what_a_smaller_radius_cuts_off(rng):
+    space = space_of(rng.normal(size=(40, 3)) * np.geomspace(0.05, 0.2, 40)[:, None], 3)
+    outer, small = (clipped_sum(space, Ball(np.full(3, 0.3), 1.0, radius)) * radius for radius in (1.0, 0.25))
+    shell = clipped_sum(space, Ball(np.full(3, 0.3), 1.0, 1.0), BALL // 4)
+    assert (shell / BALL).tolist() == pytest.approx(((outer - small) / BALL).tolist(), abs=1e-4)
+
+
 # ---- scores
 
 

@@ -16,6 +16,7 @@ from dimfree.data.gpu.device import Place
 from dimfree.data.records import as_records
 from dimfree.kernel.rows.bases.cosine import Cosine
 from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, length_counts
 from dimfree.kernel.statistics.counts import clipped_missing, number_missing
@@ -77,6 +78,7 @@ BY_ENTRY: dict[str, Statistic] = {  # of rows whose entries may be missing, too
     "missing by column": lambda s: s.summed(partial(clipped_missing, 1.3), s.dimension),
     "clipped sum": lambda s: clipped_sum(s, Ball(*centered(s.dimension), 1.5)),
     "capped sum": lambda s: clipped_sum(s, Ball(*centered(s.dimension), 1.5, cap=0.7)),
+    "shell sum": lambda s: clipped_sum(s, Ball(*centered(s.dimension), 1.5), BALL // 3),
     "block of a sum": lambda s: clipped_sum(s, Ball(*centered(s.dimension), 0.5, np.array([s.dimension - 1]))),
     "scores": lambda s: total_scores(s, Scoring(*centered(s.dimension), 2.0), 0.7),
     "lengths": lambda s: length_counts(s, Ball(*centered(s.dimension), 1.0), EDGES),

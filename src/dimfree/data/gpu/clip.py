@@ -9,13 +9,13 @@ from dimfree.data.blocks import ALL, Entrywise
 from dimfree.data.gpu.rows import DeviceRows, Tensor, here, namespace, parts, rooted
 
 
-def total(rows: DeviceRows, step: float, entrywise: Entrywise, ball: int, cap: int) -> Integers:
-    """The sum of all rows, mapped entry by entry, then clipped to a norm of `ball` steps."""
+def total(rows: DeviceRows, step: float, entrywise: Entrywise, shell: tuple[int, int], cap: int) -> Integers:
+    """The sum of all rows, mapped entry by entry, then clipped: what lies between two lengths in steps."""
     torch = namespace(rows.tensor)
     sums = torch.zeros(rows.shape[1], dtype=torch.float64, device=rows.tensor.device)
     for part in parts(rows):
         steps, squared = _steps_and_squares(entrywise(rows.tensor[part], ALL, step), cap)
-        sums += _shortened(steps, squared, ball).sum(0)  # whole numbers below 2^53: exact in any order
+        sums += _shortened(steps, squared, *shell).sum(0)  # whole numbers below 2^53: exact in any order
     return here(sums.to(torch.int64))
 
 
@@ -45,13 +45,16 @@ def _exact_squares(held: Tensor, cap: int) -> Tensor:
     return high.to(torch.float64) * 2.0**half + low.to(torch.float64)
 
 
-def _shortened(steps: Tensor, squared: Tensor, ball: int) -> Tensor:
-    """Rows outside the ball are shortened, by the factor of `clip`; a row within is times one, and whole already."""
+def _shortened(steps: Tensor, squared: Tensor, inner: int, ball: int) -> Tensor:
+    """Rows outside the ball, or beyond `inner`, are shortened by the factor of `clip`.
+
+    A row within the ball is times one, and whole already; a row within `inner` is times zero.
+    """
     torch = namespace(steps)
-    outside = squared > float(ball) ** 2
-    if not outside.any():
+    outside = squared > float(inner or ball) ** 2
+    if not inner and not outside.any():
         return steps
     length = rooted(torch.where(outside, squared, float(ball) ** 2))
-    shrink = torch.full_like(length, float(ball)).div_(length)  # tensor by tensor: a true division
-    shrink = torch.where(outside, shrink * (1 - 2.0**-40), 1.0)
+    shrink = length.clamp(max=float(ball)).sub_(inner).div_(length)  # tensor by tensor: a true division
+    shrink = torch.where(outside, shrink * (1 - 2.0**-40), 0.0 if inner else 1.0)
     return steps.mul_(shrink[:, None]).trunc_()

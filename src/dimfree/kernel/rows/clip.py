@@ -26,13 +26,16 @@ def as_they_are(values: Floats, columns: Columns, step: float) -> Floats:
         return values * (1 / np.float64(step))
 
 
-def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> Integers:
-    """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL."""
+def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are, inner: int = 0) -> Integers:
+    """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL.
+
+    `inner`, in steps below BALL: of each clipped row only what lies beyond that length, at most BALL - inner steps.
+    """
     if isinstance(rows, SparseRows):
-        return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise))
+        return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise), inner)
     if isinstance(rows, DeviceRows):
-        return device_clip.total(rows, radius / BALL, entrywise, BALL, _CAP)
-    return _column_sums(_shortened(*_steps_and_squares(entrywise(rows, ALL, radius / BALL))))
+        return device_clip.total(rows, radius / BALL, entrywise, (inner, BALL), _CAP)
+    return _column_sums(_shortened(*_steps_and_squares(entrywise(rows, ALL, radius / BALL)), inner))
 
 
 def are_outside(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> np.ndarray:
@@ -54,13 +57,14 @@ def squares(rows: Rows, step: float, entrywise: Entrywise = as_they_are) -> Floa
     return _steps_and_squares(entrywise(rows, ALL, step))[1]
 
 
-def _shortened(steps: Floats, squares: Floats) -> Floats:
-    """Overwrites the rows outside the ball."""
-    outside = np.flatnonzero(squares > float(BALL) ** 2)
-    if len(outside):
-        some = steps[outside]
-        some *= _shrinkage(squares[outside])[:, None]
-        steps[outside] = np.trunc(some, out=some)
+def _shortened(steps: Floats, squares: Floats, inner: int = 0) -> Floats:
+    """Overwrites the rows outside the ball; with `inner` rows within it become zero, and all others shorter."""
+    outside = np.flatnonzero(squares > float(inner or BALL) ** 2)
+    some = steps[outside]
+    some *= _shrinkage(squares[outside], inner)[:, None]
+    steps[outside] = np.trunc(some, out=some)
+    if inner:
+        steps[squares <= float(inner) ** 2] = 0.0
     return steps
 
 
@@ -73,8 +77,10 @@ def _column_sums(steps: Floats) -> Integers:
     return (sums + steps[whole:].sum(axis=0)).astype(np.int64)
 
 
-def _shrinkage(squares: Floats) -> Floats:
-    return BALL / np.sqrt(squares) * (1 - 2.0**-40)  # the margin covers the rounding of root and product
+def _shrinkage(squares: Floats, inner: int = 0) -> Floats:
+    """The part of each length that is left; the margin covers the rounding of root, quotient and product."""
+    lengths = np.sqrt(squares)
+    return (np.minimum(lengths, BALL) - inner) / lengths * (1 - 2.0**-40)
 
 
 def exact_squares(steps: Floats) -> Floats:
@@ -131,16 +137,16 @@ def _sparse_squares(rows: SparseRows, values: Floats, base: Floats) -> Floats:
     return np.asarray(high * 2.0**_HALF + low)
 
 
-def _sparse_total(rows: SparseRows, values: Floats, base: Floats) -> Integers:
+def _sparse_total(rows: SparseRows, values: Floats, base: Floats, inner: int) -> Integers:
     """As many times `base` as there are rows, each shortened as its row is, and what the stored entries differ by."""
     squares = _sparse_squares(rows, values, base)
-    outside = squares > float(BALL) ** 2
-    shrink = np.ones(len(rows))
-    shrink[outside] = _shrinkage(squares[outside])
+    outside = squares > float(inner or BALL) ** 2
+    shrink = np.full(len(rows), 0.0 if inner else 1.0)
+    shrink[outside] = _shrinkage(squares[outside], inner)
     factors = rows.spread(shrink)
     gained = np.trunc(values * factors) - np.trunc(base[rows.columns] * factors)
     total = np.bincount(rows.columns, gained, minlength=len(base)).astype(np.int64)
-    inside = len(rows) - int(outside.sum())
+    inside = 0 if inner else len(rows) - int(outside.sum())
     return total + inside * base.astype(np.int64) + _shrunk_total(base, shrink[outside])
 
 

@@ -62,14 +62,17 @@ class Ball(Centred):
         return coordinates if self.block is None or not coordinates.ndim else coordinates[self.block]
 
 
-def clipped_sum(space: Space, ball: Ball) -> Integers:
-    """Σ clip((y - c)/scale) in steps of radius / BALL. Private. Exact, in any order of blocks."""
+def clipped_sum(space: Space, ball: Ball, inner: int = 0) -> Integers:
+    """Σ clip((y - c)/scale) in steps of radius / BALL. Private. Exact, in any order of blocks.
+
+    `inner`, in steps: of each clipped offset only what lies beyond that length.
+    """
     size = space.dimension if ball.block is None else len(ball.block)
-    return space.summed(partial(_clipped_total, ball.before(space.units)), size)
+    return space.summed(partial(_clipped_total, ball.before(space.units), inner), size)
 
 
-def _clipped_total(ball: Ball, rows: Rows) -> Integers:
-    return clipped_total(ball.seen(rows), ball.radius, ball.offsets)
+def _clipped_total(ball: Ball, inner: int, rows: Rows) -> Integers:
+    return clipped_total(ball.seen(rows), ball.radius, ball.offsets, inner)
 
 
 @during("lengths of the records")
