@@ -381,23 +381,3 @@ def test_there_is_no_default_budget(table):
         release_mean(table, shape=Isotropic(1.0))
     with pytest.raises(TypeError):
         release_mean(table, 1.0, 1e-6, shape=Isotropic(1.0))
-
-
-BAD_TABLES = {
-    "a vector": np.zeros(5),
-    "a number": 3.0,
-    "a cube": np.zeros((2, 3, 4)),
-    "no columns": np.zeros((5, 0)),
-    "words": np.array([["a", "b"], ["c", "d"]]),
-    "objects": np.array([[object(), 1], [2, 3]], dtype=object),
-    "complex numbers": np.zeros((4, 3), dtype=complex),
-    "ragged lists": [[1.0, 2.0], [3.0]],
-    "nothing": None,
-    "a frame with a column of words": pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}),
-}
-
-
-@pytest.mark.parametrize("bad", BAD_TABLES.values(), ids=BAD_TABLES.keys())
-def test_a_bad_table_is_an_error(bad):
-    with pytest.raises(InvalidRecords):
-        release(bad, {}, noise=NoDraws())
