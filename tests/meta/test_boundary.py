@@ -1,4 +1,4 @@
-"""Programs stay outside the kernel: they import its public names alone, and touch no name that begins with an underscore.
+"""Programs import the kernel's public names alone, and touch no name that begins with an underscore.
 
 What tach cannot see. `SECURITY.md` asks the same of a third party's program.
 """
