@@ -10,7 +10,6 @@ from flat_options import with_options
 from recording import RecordingNoise
 from sklearn.base import clone
 
-from dimfree.data.people.keys import open_keys
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SeededNoise
@@ -61,15 +60,6 @@ def test_noise_is_asked_for_as_if_the_table_had_one_row_for_each_person(frame, u
     release(records, noise=noises[1])
     assert noises[0].asked == noises[1].asked
     assert len(noises[0].asked) > 2
-
-
-def test_a_column_and_its_keys_give_the_same_release(frame):
-    rows = frame[["age", "income"]]
-    named = release(frame, unit="who")
-    by_list, by_array = (release(rows, unit=keys(frame["who"])) for keys in (list, np.array))
-    assert by_list == by_array == release(rows, unit=open_keys(frame["who"]))
-    assert np.array_equal(named.mean, by_list.mean)
-    assert (named.guarantee.unit_column, by_list.guarantee.unit_column) == ("who", None)
 
 
 def test_the_promise_says_who_and_what(frame):

@@ -103,10 +103,6 @@ def test_a_fixed_sample_is_a_uniform_subset_of_positions(size):
     assert len(set(found.values())) == 1
 
 
-def test_ties_in_the_draws_do_not_change_the_size():
-    assert fixed_samples(6, (4,), Scripted((5, 5, 5, 5, 5, 5)))[0].sum() == 4
-
-
 def test_a_fixed_size_under_add_remove_is_a_replacement():
     """The broken twin: however the draws are coupled, a sample with the newcomer lacks someone whom X' would keep."""
     larger = {frozenset(subset) for subset in combinations(NAMES, 3)}

@@ -193,7 +193,7 @@ def test_the_bound_survives_a_search_with_unstable_records(seed, relation):
     """Larger tables, where B - 2 > 0 records change their weight: the second term of the bound is at work."""
     rng = np.random.default_rng(seed)
     found = []
-    for _ in range(1500):
+    for _ in range(700):
         n, width = int(rng.integers(7, 13)), int(rng.integers(1, 3))
         table = random_table(rng, n, width)
         other = table[:-1] if relation is ADD else (*table[:-1], random_table(rng, 1, width)[0])
@@ -201,5 +201,5 @@ def test_the_bound_survives_a_search_with_unstable_records(seed, relation):
         for budget in (3, 4, 5):
             if (ratio := excess(table, other, share, budget, relation)) is not None:
                 found.append(ratio)
-    assert len(found) > 200
+    assert len(found) > 100
     assert 0.3 < max(found) <= 1

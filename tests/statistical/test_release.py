@@ -99,7 +99,7 @@ def test_the_map_of_the_stable_core(rng, relation, strangers):
 # The sample: noise_stddev is the truth
 
 WAYS = {"known": {}, "gaussian tails": {"tails": "gaussian"}, "replace-one": {"neighbours": "replace-one"}}
-WIDE, TRIALS = 25, 24
+WIDE, TRIALS = 40, 15
 
 
 def noise_fits(errors, stddevs, false_alarm):

@@ -1,6 +1,5 @@
 """Public bases: orthonormal, undone exactly, their diagonals exact, and a rotated record has its own bits alone."""
 
-import math
 import pickle
 import tracemalloc
 from functools import partial
@@ -67,14 +66,6 @@ def test_no_variance_is_lost_beside_one_that_is_huge(dimension):
     assert Cosine(dimension).diagonal(variances).min() >= 0.9e-12
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 5, 64])
-def test_the_cosine_transform_is_that_of_the_textbooks(dimension):
-    k, i = np.arange(dimension)[:, None], np.arange(dimension)
-    wanted = math.sqrt(2 / dimension) * np.cos(math.pi * k * (2 * i + 1) / (2 * dimension))
-    wanted[0] /= math.sqrt(2)
-    assert matrix_of(Cosine(dimension)) == pytest.approx(wanted)
-
-
 # ---- a record's bits are its own
 
 
@@ -121,13 +112,6 @@ class Batched(Given):
 def test_an_ordinary_product_would_be_noticed(rng):
     with np.errstate(all="ignore"):
         assert depends_on_others(Batched(orthonormal(101)), wild(rng, 90, 101), rng)
-
-
-@every
-def test_what_is_pickled_is_small(name):
-    basis = MAKERS[name](64)
-    basis.rotated(np.ones((1, 64)))
-    assert len(pickle.dumps(basis)) < 8 * 64 * 64 + 2000
 
 
 # ---- rotated rows in pieces

@@ -12,7 +12,6 @@ from dimfree.programs.choose.core import Size
 COUNT, COLUMNS = 1500, 400  # several tiles of the table of distances, and a band of doubt that a far record could widen
 ESTIMATORS = {
     "auto": {"basis": None},
-    "known": {"covariance": np.ones(COLUMNS)},
     "scale": {"covariance": np.ones(COLUMNS), "options": Options(scale="learn")},
 }
 
@@ -25,7 +24,6 @@ def neighbours():
         alone[0] = far
         yield np.concatenate([table[:7], alone[None], table[8:]])
     yield np.concatenate([table[:7], np.full((1, COLUMNS), np.nan), table[8:]])
-    yield np.concatenate([table[:7], table[-1:], table[8:]])
     yield table
 
 
