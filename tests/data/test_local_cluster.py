@@ -355,7 +355,7 @@ def test_options_that_need_one_machine(tmp_path):
         cli.app, ["mean", "t.csv", "--epsilon", "1", "--delta", "1e-6", "--unit", "who", "--scheduler", "tcp://x:1"]
     )
     assert result.exit_code == 2
-    assert "--scheduler cannot be used with --unit" in " ".join(result.output.split())
+    assert "--scheduler or --unit, not both" in " ".join(result.output.split())
 
 
 def test_without_workers_nobody_waits_for_ever(table, monkeypatch):
