@@ -84,8 +84,8 @@ if TYPE_CHECKING:
     from dimfree.results.release import Release as Release
     from dimfree.shapes.dense import Dense as Dense
     from dimfree.shapes.diagonal import Diagonal as Diagonal
+    from dimfree.shapes.diagonal import Isotropic as Isotropic
     from dimfree.shapes.from_public import shape_from as shape_from
-    from dimfree.shapes.isotropic import Isotropic as Isotropic
     from dimfree.shapes.low_rank import LowRank as LowRank
 
 __version__ = "0.1.0"
@@ -128,7 +128,7 @@ _MODULES = {
     "write_report": "report.page",
     "Dense": "shapes.dense",
     "Diagonal": "shapes.diagonal",
-    "Isotropic": "shapes.isotropic",
+    "Isotropic": "shapes.diagonal",
     "LowRank": "shapes.low_rank",
 }
 

@@ -1,5 +1,6 @@
-"""Diagonal: one variance per column."""
+"""Diagonal and Isotropic: one variance per column, and the same variance in every direction."""
 
+import math
 from functools import cached_property, partial
 
 import numpy as np
@@ -52,3 +53,46 @@ class Diagonal(Shape):
 
     def _covariance_diagonal(self, dimension: int) -> Floats:
         return self.variances.copy()
+
+
+class Isotropic(Shape):
+    """The covariance scale**2 * I: the same spread in every direction, for records of any width.
+
+    Parameters
+    ----------
+    scale : float
+        Publicly known standard deviation of a record in every direction, above 0.
+
+    Examples
+    --------
+    >>> from dimfree import Isotropic
+    >>> Isotropic(2.0).trace_root(3)
+    6.0
+    """
+
+    scale: float
+
+    def __init__(self, scale: float) -> None:
+        super().__init__(scale=_validate.check_positive("scale", scale))
+
+    @property
+    def dimension(self) -> None:
+        return None
+
+    def _rescaling(self) -> Rescaling:
+        return partial(divided, np.float64(math.sqrt(self.scale)))
+
+    def _restored(self, vector: Floats) -> Floats:
+        return vector * math.sqrt(self.scale)
+
+    def _root_diagonal(self, dimension: int) -> Floats:
+        return np.full(dimension, self.scale)
+
+    def _spectrum(self, dimension: int) -> Floats:
+        return np.full(dimension, self.scale)
+
+    def _covariance_diagonal(self, dimension: int) -> Floats:
+        return np.full(dimension, self.scale**2)
+
+    def __repr__(self) -> str:
+        return f"Isotropic(scale={self.scale!r})"

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from dimfree import _validate
 from dimfree.shapes.base import Shape
 from dimfree.shapes.dense import Dense
-from dimfree.shapes.diagonal import Diagonal
-from dimfree.shapes.isotropic import Isotropic
+from dimfree.shapes.diagonal import Diagonal, Isotropic
 from dimfree.shapes.low_rank import LowRank
 
 SHAPES = (Diagonal, Isotropic, Dense, LowRank)
