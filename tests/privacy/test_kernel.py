@@ -11,8 +11,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from privacy.asked import BUDGET, Asked, branches_with_test, gaussian_branches, opened, space_of
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Gaussian, OnlyGaussian
-from dimfree.accounting.precision import compose
+from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.events import Gaussian, OnlyGaussian, Tested
+from dimfree.accounting.ladder import shortest_ladder
+from dimfree.accounting.precision import compose, largest_mu
 from dimfree.kernel import KernelError, NoisyCounts, PrivateTable, Session
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import ChargedNoise
@@ -59,6 +61,22 @@ def test_branches_that_exceed_the_budget_are_refused(relation):
     with pytest.raises(KernelError, match="exceed the budget"):
         table(relation).open(louder)
     table(relation).open(gaussian_branches(relation))
+
+
+def test_branches_that_the_released_count_chooses_from_are_charged_together():
+    """Each of two fits alone, tight at the budget; under add-remove the count could choose the worse one (P9)."""
+    most, tight = largest_mu(1.0, 1e-2), largest_mu(1.0, 0.99e-2)
+    before = most / 4
+    tested_mu = math.sqrt((most / 1.3) ** 2 - before**2)
+    tested = Tested(shortest_ladder(1.0, 0.99e-2, before, tested_mu, 0.01), tested_mu)
+    untested = OnlyGaussian(math.sqrt(tight**2 - before**2))
+
+    def opened_with(*branches: Tested, last: OnlyGaussian | None) -> Session:
+        return table(ADD, budget=Budget(1.0, 1e-2)).open(Calibration(1 / before, branches, untested=last))
+
+    opened_with(tested, last=None), opened_with(last=untested)
+    with pytest.raises(KernelError, match="exceed the budget"):
+        opened_with(tested, last=untested)
 
 
 def test_the_count_is_released_under_add_remove_and_only_there():
