@@ -37,7 +37,7 @@ every_spectrum = pytest.mark.parametrize("spectrum", SPECTRA.values(), ids=SPECT
 def test_a_schedule_spends_its_branch_and_no_more(spectrum, relation, looked, blocks):
     core = core_of()
     chosen = best_schedule([core], spectrum, 4000.0, 0.95, relation, blocks=blocks, looked=looked)
-    spent = chosen.core_mu**2 + sum(mu**2 for mu in chosen.stage_mus) + chosen.look_mu**2
+    spent = chosen.core_mu**2 + sum(mu**2 for mu in (*chosen.stage_mus, chosen.look_mu, chosen.shell_mu))
     assert core.branch.mu**2 * (1 - 1e-6) < spent < core.branch.mu**2
     assert (chosen.look_mu > 0) == (looked and len(chosen.stage_mus) > 0)
     assert 1 <= chosen.block <= len(spectrum)

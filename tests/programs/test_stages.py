@@ -272,7 +272,7 @@ def test_a_stage_forgets_the_centre_it_clipped_around(seed):
     rows = np.random.default_rng(seed).normal(size=(3000, 3))
     core = knowledge((np.full(3, 0.1), np.full(3, 0.01)))
     honest = Honest(np.full(3, 9.0), np.ones(3), False, 100.0)  # a ball that clips nobody
-    schedule = Schedule(None, 1.0, (0.3, 0.6), 0.0, (0.0, 0.2, 0.8), 3, 0.0)
+    schedule = Schedule(None, 1.0, (0.3, 0.6), 0.0, 0.0, (0.0, 0.2, 0.8), 3, 0.0)
     found, *_ = run_schedule(setting_of(rows, 3000.0, noise=_Loud()), core, schedule, honest, 0.95)
     for output in found.outputs[1:]:
         assert output.value - rows.mean(axis=0) == pytest.approx(2 * np.sqrt(output.variance), abs=5e-4)

@@ -288,6 +288,17 @@ UNSEEN_BIAS = 2 * OUTER_BIAS_MOST
 # [signal-to-noise ratio; part of LENGTH_FARTHEST] It has an interval from this ratio on, below this clipping radius.
 LONE_STRENGTH, LONE_RADIUS = 110.0, 0.9
 
+# --- The shell between the median length and the radius (learn/shell.py) ---------------------------------------------
+
+# [share of the answer's precision, for weights Σw/√Σw² of 1; most] For the measured shell.
+SHELL_SHARE, SHELL_MOST = 1.0, 0.1
+# [share of the squared error] The least that clipping half of the records could save.
+SHELL_GAIN = 0.1
+# [deviations] Of the noise of a squared bias, on the unfavorable side.
+SHELL_DEVIATIONS = 1.64
+# [number] Candidates for the radius.
+SHELL_RADII = 25
+
 # --- Error bars about the population (learn/population.py) ------------------------------------------------------------
 
 # [probability] With which numbers of records far out, and their excess, stay below what the error bars count.

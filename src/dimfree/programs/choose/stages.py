@@ -53,6 +53,7 @@ class Schedule:
     core_mu: float
     stage_mus: tuple[float, ...]
     look_mu: float  # for the look at the records' lengths; 0: none
+    shell_mu: float  # for the shell between their median and the radius; 0: none
     weights: tuple[float, ...]  # of the core and each stage in the answer: predicted precisions; they sum to 1
     block: int  # how many of the largest coordinates are recentred
     error: float  # predicted squared error in the original space, noise only
@@ -74,6 +75,16 @@ def look_share(widest: float) -> float:
     `widest` is Σσ over the largest σ: as many coordinates as wide as the widest one would have all of the spread.
     """
     return float(np.clip(c.LENGTH_LOOK / math.sqrt(widest), *c.LENGTH_LOOK_SHARES))
+
+
+def shell_share(weights: Floats) -> float:
+    """Of the precision, for the shell: the noise of a squared bias stays far below what a smaller radius saves.
+
+    `weights`: what a squared error in each coordinate counts. The squared length of a shell has noise √(2Σw²)(R - ρ)²/p
+    at a share p, and (R² - ρ²)Σw is saved: their ratio falls with Σw/√Σw². 0 where that would take too large a share.
+    """
+    share = c.SHELL_SHARE * float(np.linalg.norm(weights)) / float(weights.sum())
+    return share if share <= c.SHELL_MOST else 0.0
 
 
 def clip_level(count: float, epsilon: float, rank: float, precision: float) -> float:
@@ -170,7 +181,8 @@ def _try(
     totals = [core.branch.mu**2 * (1 - 1e-9) for core in cores]
     shares = c.SCHEDULE_CORE_SHARES if stages else np.ones(1)
     look = look_share if stages else 0.0
-    rest = np.array(totals)[:, None] * (1 - shares - look)
+    shell = shell_share(spectrum[:size]) * (1 - look) if look else 0.0
+    rest = np.array(totals)[:, None] * (1 - shares - look - shell)
     weights = ratio ** np.arange(stages)
     weights = weights / weights.sum() if stages else weights
     moments, moves = Moments.of(spectrum[:size]), 1 if relation is Neighbours.ADD_REMOVE else 2
@@ -191,6 +203,7 @@ def _try(
             math.sqrt(total * shares[best]),
             tuple(float(math.sqrt(rest[place, best] * weight)) for weight in weights),
             math.sqrt(total * look),
+            math.sqrt(total * shell),
             tuple(float(each) for each in counted[:, place, best] / counted[:, place, best].sum()),
             size,
             float(error[place, best]),

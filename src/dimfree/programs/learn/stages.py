@@ -17,11 +17,12 @@ from dimfree.programs.choose.constants import (
     STAGE_RATIOS,
     WIDE_REACH,
 )
-from dimfree.programs.choose.stages import Moments, Schedule, good_enough
+from dimfree.programs.choose.stages import Moments, Schedule, good_enough, shell_share
 from dimfree.programs.learn.knowledge import Knowledge, Output
 from dimfree.programs.learn.population import Lengths
 from dimfree.programs.learn.radius import look_precision, looked_radius, noisy_lengths
 from dimfree.programs.learn.scale import answers, crossing, geometric_grid
+from dimfree.programs.learn.shell import Verified, verified_radius
 from dimfree.programs.learn.state import StageSetting, State
 from dimfree.programs.learn.tail import LengthCounts, Tail, bias_in_bars
 from dimfree.progress import during
@@ -67,7 +68,7 @@ def run_schedule(
     moments, block = Moments.of(honest.spectrum[: schedule.block]), honest.largest(schedule.block)
     ball: Ball | None = None
     ratio: float | None = None  # of the radius to the model's
-    bias = 0.0
+    bias, boost = 0.0, 1.0
     for index, (mu, weight) in enumerate(zip(schedule.stage_mus, schedule.weights[1:], strict=True)):
         centre, variance = known.combined()
         spread = float((variance if block is None else variance[block]).mean())
@@ -79,25 +80,39 @@ def run_schedule(
             farthest = honest.farthest + math.sqrt(float(variance.sum()))
             expected = replace(ball, radius=math.sqrt(moments.first + moments.size * spread))
             seen = noisy_lengths(setting, expected, moments.effective_rank, schedule.look_mu, farthest=farthest)
-            radius, bias = schedule_radius(seen.value, setting, schedule, honest)
+            tail, radius, bias = schedule_radius(seen.value, setting, schedule, honest)
+            found = _verified(setting, replace(ball, radius=radius), tail, schedule, honest)
+            if found is None:
+                boost = math.sqrt(1 + schedule.shell_mu**2 / schedule.counted_precision)
+            else:
+                radius, bias = found.radius, math.hypot(bias, found.bias)
             ratio = radius / ball.radius
         ball = replace(ball, radius=(ratio or 1.0) * ball.radius)
-        known = stage(setting, known, ball, mu, f"stage {index + 1}", weight)
+        known = stage(setting, known, ball, boost * mu, f"stage {index + 1}", weight)
     return known, ball, bias
+
+
+def _verified(setting: StageSetting, ball: Ball, tail: Tail, schedule: Schedule, honest: Honest) -> Verified | None:
+    """The smaller radius that a shell allows; None, at no cost, where none is planned or worth its precision."""
+    if not schedule.shell_mu:
+        return None
+    weights = honest.coordinates if ball.block is None else honest.coordinates[ball.block]
+    sampling, answer = setting.count * float((weights**2).sum()), math.sqrt(schedule.counted_precision)
+    return verified_radius(setting, ball, tail, weights, schedule.shell_mu, answer, sampling)
 
 
 def schedule_radius(
     seen: LengthCounts, setting: StageSetting, schedule: Schedule, honest: Honest
-) -> tuple[float, float]:
-    """The clipping radius of the stages of a schedule that count, about the centre that lengths were seen from; and the
-    bias that error bars allow for."""
+) -> tuple[Tail, float, float]:
+    """The tail of the lengths; the clipping radius of the stages that count, about the center that lengths were seen
+    from; and the bias that intervals allow for."""
     spectrum, mu = honest.spectrum[: schedule.block], math.sqrt(schedule.counted_precision) / setting.moves
     moments = Moments.of(spectrum)
     wide = WIDE_REACH * math.sqrt(moments.first / moments.size * setting.count) * mu
     predicted, widest = math.sqrt(moments.first), moments.first / float(spectrum[0])
     tail = Tail.fitted(seen, moments.effective_rank, predicted)
     radius = looked_radius(tail, mu, widest, wide)
-    return radius, bias_in_bars(tail, radius, widest, mu)
+    return tail, radius, bias_in_bars(tail, radius, widest, mu)
 
 
 def run_stages(state: State, share: float, most: int = MOST_STAGES, *, spherical: bool = False) -> State:
@@ -118,14 +133,38 @@ def last_stages(state: State) -> State:
     """
     most, state = (MOST_STAGES, state) if state.setting.whole is None else (1, _settled(state).on_all())
     look = look_precision(state.widest, state.precision, state.left, few=state.few)
-    plan = plan_stages(state, state.left - look, most, answer=True)
+    shell = 0.0 if state.few else shell_share(expected_ball_weights(state)) * (state.left - look)
+    plan = plan_stages(state, state.left - look - shell, most, answer=True)
     counted = sum(planned.mu**2 for planned in plan if planned.weight)
     ratio: float | None = None
+    boost = 1.0  # of the stages that count, by what a shell that is not worth it leaves
     for planned in plan:
         if planned.weight and ratio is None:
             state, ratio = _few_look(state, look) if state.few else _look(state, look, counted)
-        state = _run_stage(state, planned.mu, ratio or 1.0, planned.weight)
+            if shell:
+                state, ratio, spent = _verify(state, shell, counted, ratio)
+                boost = math.sqrt(1 + (shell - spent) / counted)
+        state = _run_stage(state, boost * planned.mu, ratio or 1.0, planned.weight)
     return state
+
+
+def expected_ball_weights(state: State) -> Floats:
+    """What a squared error counts in each coordinate of the ball: its squared scale."""
+    return np.asarray(state.seen(np.asarray(expected_ball(state).scale)) ** 2)
+
+
+def _verify(state: State, precision: float, counted: float, ratio: float) -> tuple[State, float, float]:
+    """The same ratio, or a smaller one that the shell of the ball allows; and the precision that it took."""
+    assert state.lengths is not None
+    setting, seen = state.setting, state.lengths
+    weights = np.asarray(state.seen(np.asarray(seen.ball.scale)) ** 2)
+    sampling = (state.sampling_error * setting.count) ** 2
+    found = verified_radius(setting, seen.ball, seen.tail, weights, math.sqrt(precision), math.sqrt(counted), sampling)
+    if found is None:
+        return state, ratio, 0.0
+    lengths = replace(seen, ball=replace(seen.ball, radius=found.radius), bias=math.hypot(seen.bias, found.bias))
+    state = replace(state, left=state.left - precision, lengths=lengths)
+    return state, ratio * found.radius / seen.ball.radius, precision
 
 
 def _settled(state: State) -> State:
