@@ -17,33 +17,25 @@ def calls(monkeypatch):
     return made
 
 
-def test_without_a_nanny_nothing_is_asked(monkeypatch, calls):
+@pytest.mark.parametrize("nanny", [False, True])
+def test_without_a_nanny_or_a_library_nothing_is_asked(monkeypatch, calls, nanny):
     monkeypatch.delenv(worker_memory.TRIMMED, raising=False)
+    if nanny:
+        monkeypatch.setenv(worker_memory.TRIMMED, "65536")
+        monkeypatch.setattr(worker_memory, "_mallopt", lambda: None)
     with worker_memory.freed_memory_kept() as quiet:
-        assert quiet
+        assert quiet == (not nanny)
     assert calls == []
 
 
 @pytest.mark.parametrize(("said", "restored"), [("65536", 65536), ("0", 0), ("²", 2**17), ("9" * 30, 2**25)])
 def test_what_a_nanny_said_holds_again_afterwards(monkeypatch, calls, said, restored):
     monkeypatch.setenv(worker_memory.TRIMMED, said)
-    with pytest.raises(KeyError):
-        _work_that_fails(calls)
-    assert calls[2:] == [(-1, restored), (-3, 2**17)]
-
-
-def _work_that_fails(calls):
-    with worker_memory.freed_memory_kept() as quiet:
+    with pytest.raises(KeyError), worker_memory.freed_memory_kept() as quiet:
         assert quiet
         assert calls == [(-1, 2**25), (-3, 2**25)]
         raise KeyError
-
-
-def test_where_nobody_can_be_asked_that_is_told(monkeypatch):
-    monkeypatch.setenv(worker_memory.TRIMMED, "65536")
-    monkeypatch.setattr(worker_memory, "_mallopt", lambda: None)
-    with worker_memory.freed_memory_kept() as quiet:
-        assert not quiet
+    assert calls[2:] == [(-1, restored), (-3, 2**17)]
 
 
 def test_the_real_library_takes_the_numbers_or_is_not_there():

@@ -21,7 +21,6 @@ BLOCK_ENTRIES = 2**24  # of a table that lies there, worked on at a time
 COPIED_ENTRIES = 2**21  # of one that is copied over block by block: a few are on their way at once
 _ROOM = 0.5  # of the free memory, for a table that is copied over once and for all
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo one are spread evenly, and every bit of them is used
-_EMULATION = "CUBLAS_EMULATE_DOUBLE_PRECISION"
 
 
 @dataclass(frozen=True)
@@ -128,8 +127,8 @@ def device_memory_unspoken() -> Iterator[None]:
 
 def require_same_bits(place: Place) -> None:
     """An error unless the device rounds as NumPy does; friend counts also need products that are not emulated."""
-    if os.environ.get(_EMULATION, "0") not in ("", "0"):
-        raise reject_device(place.name, f"the environment variable {_EMULATION} makes products inexact: unset it")
+    if os.environ.get(name := "CUBLAS_EMULATE_DOUBLE_PRECISION", "0") not in ("", "0"):
+        raise reject_device(place.name, f"the environment variable {name} makes products inexact: unset it")
     if not _has_same_bits(place):
         raise reject_device(place.name, "its arithmetic differs from NumPy's in the last bit: use 'cpu'")
 

@@ -25,8 +25,8 @@ def namespace(values: Any) -> Any:
 
 
 def beside(values: Any, public: NDArray[Any]) -> Any:
-    """Public numbers where the values are."""
-    return public if isinstance(values, np.ndarray) else _uploaded(public, values.device)
+    """Public numbers where the values are: there a copy, so that no tensor shares memory that is read-only."""
+    return public if isinstance(values, np.ndarray) else namespace(values).tensor(public, device=values.device)
 
 
 def rooted(values: Any) -> Any:
@@ -37,12 +37,6 @@ def rooted(values: Any) -> Any:
         np.sqrt(array, out=array)
         return values
     return values.sqrt_()
-
-
-def _uploaded(public: Any, device: Any) -> Tensor:
-    import torch
-
-    return torch.tensor(public, device=device)  # a copy, so that no tensor shares memory that is read-only
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,13 +56,11 @@ class DeviceRows:
 
     def __getitem__(self, key: Any) -> "DeviceRows":
         """Some rows (a slice, a mask, positions), or `[:, columns]`: always a table again."""
-        if isinstance(key, tuple):
-            return DeviceRows(self.tensor.index_select(1, _uploaded(np.asarray(key[1]), self.tensor.device)))
         if isinstance(key, slice):
             return DeviceRows(self.tensor[key])
-        which = np.asarray(key)
+        axis, which = (1, np.asarray(key[1])) if isinstance(key, tuple) else (0, np.asarray(key))
         places = np.flatnonzero(which) if which.dtype == np.bool_ else which
-        return DeviceRows(self.tensor.index_select(0, _uploaded(places, self.tensor.device)))
+        return DeviceRows(self.tensor.index_select(axis, beside(self.tensor, places)))
 
     def toarray(self) -> NDArray[Any]:
         """A copy in the machine's own memory."""
@@ -94,7 +86,7 @@ class DeviceRows:
 
     def over(self, units: NDArray[np.float64], most: float) -> "DeviceRows":
         """Quotients by a public number for each column, held within ±most."""
-        return DeviceRows((self.tensor / _uploaded(units, self.tensor.device)).clamp_(-most, most))
+        return DeviceRows((self.tensor / beside(self.tensor, units)).clamp_(-most, most))
 
     def to_steps(self, step: float, edge: float) -> "DeviceRows":
         """Whole numbers of steps, held within ±edge; no number becomes zero.
@@ -102,7 +94,7 @@ class DeviceRows:
         By a tensor: PyTorch would divide by a plain number as by its reciprocal, which is not the same.
         """
         torch = namespace(self.tensor)
-        steps = self.tensor / _uploaded(np.array([step], dtype=np.float64), self.tensor.device)
+        steps = self.tensor / beside(self.tensor, np.array([step], dtype=np.float64))
         steps = steps.round_().clamp_(-edge, edge)
         return DeviceRows(steps.masked_fill_(steps.isnan(), 0.0).to(torch.int64))
 
@@ -112,7 +104,7 @@ class DeviceRows:
 
     def __rmatmul__(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of whole numbers: PyTorch has no matrix product for them on a GPU."""
-        torch, factors = namespace(self.tensor), _uploaded(weights, self.tensor.device)
+        torch, factors = namespace(self.tensor), beside(self.tensor, weights)
         total = torch.zeros(self.shape[1], dtype=torch.int64, device=self.tensor.device)
         for part in parts(self):
             total += (factors[part, None] * self.tensor[part]).sum(0)
