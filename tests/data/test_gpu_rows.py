@@ -313,7 +313,7 @@ def test_whole_releases(people, monkeypatch, options):
 
 def test_a_device_that_adds_wrongly_would_be_noticed(people, monkeypatch):
     plain = released(people, **RELEASES["known"])
-    monkeypatch.setattr("dimfree.data.gpu.clip._shortened", lambda steps, squared, ball: steps + 1)
+    monkeypatch.setattr("dimfree.data.gpu.clip._shortened", lambda steps, *_: steps + 1)
     assert released(as_records(people).on(HERE), **RELEASES["known"]) != plain
 
 
