@@ -28,10 +28,11 @@ from dimfree.kernel import views as views
 from dimfree.kernel.rows import clip
 from dimfree.kernel.rows.bases.cosine import Cosine
 from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import ChargedNoise
 from dimfree.kernel.statistics import soft_histogram
 from dimfree.kernel.statistics import unit_vectors as directions
-from dimfree.kernel.statistics.clipped_sum import Ball
+from dimfree.kernel.statistics.clipped_sum import Ball, votes
 from dimfree.kernel.statistics.scores import Scoring
 from dimfree.kernel.statistics.secret_ring import pair_scoring
 from dimfree.kernel.statistics.soft_histogram import STEP, Magnitudes, Offsets
@@ -84,6 +85,7 @@ QUERIES: dict[str, Query] = {
     "missing": lambda s, v: v.missing(MU),
     "missing by column": lambda s, v: v.missing_by_column(1.7, MU),
     "lengths": lambda s, v: v.lengths(ball(v), EDGES, MU),
+    "votes": lambda s, v: v.votes(ball(v), EDGES, MU),
     "within": lambda s, v: v.within(ball(v), EDGES, len(EDGES), MU),
     "soft histogram": lambda s, v: v.histograms(offsets(v), all_columns(v), MU, "p"),
     "magnitudes": lambda s, v: v.histograms(Magnitudes(), all_columns(v), MU, "p"),
@@ -331,6 +333,11 @@ def without_clipping(norm: float, rows: np.ndarray) -> np.ndarray:
     return (np.isnan(rows).sum(axis=0) * (BALL / norm)).astype(np.int64)
 
 
+def votes_of_all(space: Space, ball: Ball, levels: np.ndarray) -> np.ndarray:
+    alone = [replace(ball, scale=np.where(np.arange(space.dimension) == j, 1.0, 1e300)) for j in range(space.dimension)]
+    return sum(votes(space, each, levels) for each in alone)
+
+
 def signed(right: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     def wrong(self, unit, values, columns, step=1.0):
         return np.copysign(right(self, unit, values, columns, step), values)
@@ -357,6 +364,8 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {  # what is wrong -> the query that sh
         made(clip, "_shrinkage", lambda right: lambda squares, _: right(squares)),
     ),
     "lengths charged as an arrival": ("lengths", as_arrivals(views, "CHANGED_RECORDS")),
+    "votes charged as an arrival": ("votes", as_arrivals(views, "CHANGED_RECORDS")),
+    "a vote in every column": ("votes", instead(views, "votes", votes_of_all)),
     "histogram charged as an arrival": ("soft histogram", as_arrivals(views, "CHANGED_RECORDS")),
     "scores charged as an arrival": ("scores", as_arrivals(views, "SCORE_SENSITIVITY")),
     "missing charged as an arrival": ("missing by column", as_arrivals(views, "SCORE_SENSITIVITY")),

@@ -36,7 +36,7 @@ from dimfree.kernel.rows.bases.basis import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import Session
-from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, length_counts
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, length_counts, votes
 from dimfree.kernel.statistics.counts import clipped_missing, number_missing, number_of
 from dimfree.kernel.statistics.distances import pair_distances
 from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
@@ -222,6 +222,15 @@ class View(Sealed):
         moves = math.sqrt(self._changed) * _ROUNDING
         statistic = partial(length_counts, self._space, ball, edges)
         return self._session._release_finely(statistic, len(edges) + 1, moves, 1.0, mu, "lengths of the records")
+
+    def votes(self, ball: Ball, levels: Floats, mu: float) -> Released[Floats]:
+        """Release which column, side and level the largest entry of a record is in: one cell, so 1, or √2 (P23)."""
+        self._needs_all()
+        ball, levels = checked_ball(replace(ball, block=None), self.dimension), rising("levels", levels)
+        statistic, size = partial(votes, self._space, ball, levels), self.dimension * 2 * len(levels)
+        moves = math.sqrt(self._changed) * _ROUNDING
+        found = self._session._release_finely(statistic, size, moves, 1.0, mu, "far entries of the columns")
+        return Released(found.value.reshape(self.dimension, 2, len(levels)), found.event)
 
     def within(self, ball: Ball, edges: Floats, answers: int, mu: float) -> NoisyCounts:
         """Return noisy answers: the number of records no longer than an edge, which moves by one (P20)."""

@@ -104,6 +104,7 @@ class Run:
             present=answer.present,
             one_value=answer.one_value,
             clipping=answer.bias,
+            hidden=answer.hidden,
             **asdict(answer.population),
         )
         return Release.released(

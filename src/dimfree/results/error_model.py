@@ -35,7 +35,9 @@ class ErrorModel(Declared):
     columns without an interval, because records may lie farther out than was measured; None: no such column.
     `clipping` is how far records drawn in to the reach have likely moved the mean from that of the records as they are,
     at most, in standard deviations of the noise, all coordinates together; error bars allow for it like for that much
-    more noise. `unmeasured`: some records may lie farther out than was measured; they count at the edge of what was.
+    more noise. `hidden` is how far that may have moved each column, in its own units; the interval of a column allows
+    for it like for a standard deviation more; None: nowhere. `unmeasured`: some records may lie farther out than was
+    measured; they count at the edge of what was.
     """
 
     noise_principal: Floats | None = field(default=None, metadata=numbers())  # None: the coordinates are principal
@@ -48,6 +50,7 @@ class ErrorModel(Declared):
     one_value: NDArray[np.bool_] | None = field(default=None, metadata=declared(flags, late=True))
     clipping: float = field(default=0.0, metadata=number(0.0, 1e100))
     unmeasured: bool = field(default=False, metadata=declared(_flag, late=True))
+    hidden: Floats | None = field(default=None, metadata=numbers(least=0.0, late=True))
 
     @property
     def covers_population(self) -> bool:

@@ -18,7 +18,7 @@ from dimfree.kernel.rows.bases.cosine import Cosine
 from dimfree.kernel.rows.bases.learned import LearnedAxes
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, length_counts
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, length_counts, votes
 from dimfree.kernel.statistics.counts import clipped_missing, number_missing
 from dimfree.kernel.statistics.distances import pair_distances
 from dimfree.kernel.statistics.scores import Scoring, lengths_of, total_scores
@@ -82,6 +82,7 @@ BY_ENTRY: dict[str, Statistic] = {  # of rows whose entries may be missing, too
     "block of a sum": lambda s: clipped_sum(s, Ball(*centered(s.dimension), 0.5, np.array([s.dimension - 1]))),
     "scores": lambda s: total_scores(s, Scoring(*centered(s.dimension), 2.0), 0.7),
     "lengths": lambda s: length_counts(s, Ball(*centered(s.dimension), 1.0), EDGES),
+    "votes": lambda s: votes(s, Ball(*centered(s.dimension), 1.0), EDGES),
     "histograms": histograms,
 }
 STATISTICS: dict[str, Statistic] = {**BY_ENTRY, "clipped scores": of_clipped, "directions": directions}

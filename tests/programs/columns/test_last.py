@@ -39,14 +39,14 @@ def before_lengths(name, noise=None, relation="add-remove", **given):
 
 @weighed
 @pytest.mark.parametrize("name", TABLES)
-def test_the_radius_lies_between_the_expected_length_and_the_last_edge(name, relative):
+def test_the_radius_lies_between_the_nearest_lengths_and_the_last_edge(name, relative):
     for noise in (None, SeededNoise(0), SeededNoise(1), SeededNoise(2)):
         state = before_lengths(name, noise, relative=relative)
         length, rank = state.length, state.rank
         state, tail = look_at_lengths(state)
         assert tail.last_edge == pytest.approx(length * length_edges(rank)[-1])
         _, answer = last_mean(state, tail)
-        assert length <= answer.ball.radius <= tail.last_edge
+        assert 0.2 * length <= answer.ball.radius <= tail.last_edge
 
 
 @both
@@ -122,4 +122,4 @@ def test_ones_are_within_reach_where_only_zeros_were_seen(relative):
     state = learned(at_start(rows, 150.0, SeededNoise(4), relative=relative))
     assert state.unseen.all()
     state, tail = look_at_lengths(state)
-    assert clipping_radius(state, tail) >= 1 / state.scale[0]
+    assert clipping_radius(state, tail)[0] >= 1 / state.scale[0]

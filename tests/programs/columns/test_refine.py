@@ -1,21 +1,15 @@
 """A better centre and better spreads: what they cost, what they find, what they leave alone."""
 
 import numpy as np
-import pytest
-from column_states import at_start, events_of
+from column_states import at_start
 
 from dimfree import SeededNoise
-from dimfree.programs.choose.constants import (
-    HELD_STDDEV,
-    RARE_STDDEV,
-    TAIL_SCORE_SHARE,
-)
+from dimfree.programs.choose.constants import HELD_STDDEV, RARE_STDDEV
 from dimfree.programs.columns.opening import learn_columns
-from dimfree.programs.columns.refine import measure_spreads, recentre, widen_tails
+from dimfree.programs.columns.refine import measure_spreads, recentre
 from dimfree.programs.columns.run import learned
 
 COUNT, EACH = 3000, 8
-both = pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 
 
 def table(seed):
@@ -40,10 +34,13 @@ def test_spreads_are_learned_within_a_factor_at_strength_100():
 
 
 def test_spreads_are_learned_closer_where_precision_is_high_or_noise_is_zero():
-    assert np.array([factors(seed, SeededNoise(seed), 1000.0) for seed in range(5)]).max() < 1.5
+    """Exponential columns may get a larger scale of their own."""
+    off = np.array([factors(seed, SeededNoise(seed), 1000.0) for seed in range(5)])
+    assert off[:, :EACH].max() < 1.2
+    assert off.max() < 5
     exact = factors(0, None)
     assert exact[:EACH].max() < 1.1
-    assert exact.max() < 1.6
+    assert exact.max() < 5
 
 
 def test_a_centre_at_the_mode_is_moved_towards_the_mean():
@@ -75,25 +72,3 @@ def test_scores_raise_a_spread_that_was_too_small():
     state = measure_spreads(opened)
     assert (opened.stddev < 0.8 * rows.std(axis=0)).all()
     assert (state.stddev > opened.stddev).all()
-
-
-def tailed(strength, noise, relation="add-remove", columns=8):
-    """Normal columns, the first with a long tail; before and after `widen_tails`."""
-    rng = np.random.default_rng(7)
-    rows = rng.normal(size=(COUNT, columns))
-    rows[:, 0] = rng.lognormal(size=COUNT)
-    before = measure_spreads(learn_columns(at_start(rows, strength, noise, relation)))
-    return before, widen_tails(before)
-
-
-@both
-def test_a_column_with_a_long_tail_is_widened_and_hardly_any_other(relation):
-    grown = []
-    for seed in range(5):
-        before, after = tailed(300.0, SeededNoise(seed), relation)
-        grown.append(after.stddev / before.stddev)
-        assert events_of(after)[-1].purpose == "variances"
-        assert after.left == pytest.approx(before.left - TAIL_SCORE_SHARE * before.precision)
-    assert (np.array(grown)[:, 0] > 1.4).all()
-    assert np.median(np.array(grown)[:, 1:]) == 1.0
-    assert np.array(grown)[:, 1:].max() < 1.4

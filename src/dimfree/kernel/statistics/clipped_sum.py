@@ -1,8 +1,9 @@
-"""Records clipped around a public center and summed (P8), and the histogram of their lengths about it (P20).
+"""Records clipped around a public center and summed (P8), their lengths about it (P20), their farthest entries (P23).
 
 A clipped record is in the ball, so one record moves the sum by a radius, two under replace-one. A length is in one
-cell, so one record moves one count by one: 1, √2 under replace-one; the number of records up to an edge by one.
-Proofs: proofs/statistics/clipped_sum.md, proofs/statistics/length_histogram.md.
+cell, so one record moves one count by one: 1, √2 under replace-one; the number of records up to an edge by one. So is
+a vote, for the column, side and level of the largest entry.
+Proofs: proofs/statistics/clipped_sum.md, proofs/statistics/length_histogram.md, proofs/statistics/votes.md.
 """
 
 import math
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.data.blocks import Columns, Rows
+from dimfree.data.blocks import ALL, Columns, Rows, densely
 from dimfree.data.gpu.rows import namespace
 from dimfree.kernel.rows.clip import clipped_total, norms
 from dimfree.kernel.rows.space import Space
@@ -84,3 +85,19 @@ def length_counts(space: Space, ball: Ball, edges: Floats) -> Integers:
 def _counts_of(ball: Ball, edges: Floats, rows: Rows) -> Integers:
     lengths = norms(ball.seen(rows), float(edges[-1]), ball.offsets)
     return np.bincount(np.searchsorted(edges, lengths, side="left"), minlength=len(edges) + 1).astype(np.int64)
+
+
+@during("far entries of the columns")
+def votes(space: Space, ball: Ball, levels: Floats) -> Integers:
+    """How many valid records have their largest |(x - c)/s| in each column, below or above c, from one level up to the
+    next: (columns, 2, levels) as one row. Private; a record below the first level is in none."""
+    return space.summed(partial(_votes_of, ball.before(space.units), levels), space.dimension * 2 * len(levels))
+
+
+def _votes_of(ball: Ball, levels: Floats, rows: Rows) -> Integers:
+    offsets = np.nan_to_num(ball.offsets(densely(rows), ALL), nan=0.0)  # what is no number, or missing, is not far
+    column = np.abs(offsets).argmax(axis=1)
+    largest = np.take_along_axis(offsets, column[:, None], axis=1)[:, 0]
+    passed = np.searchsorted(levels, np.abs(largest), side="right")
+    cells = (column * 2 + (largest > 0)) * len(levels) + passed - 1
+    return np.bincount(cells[passed > 0], minlength=offsets.shape[1] * 2 * len(levels)).astype(np.int64)

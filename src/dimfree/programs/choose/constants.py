@@ -246,10 +246,9 @@ LENGTH_READ_LEAST = 2.0
 LENGTH_NEAREST = 0.2
 # [predicted length / sqrt(rank)] Last edge: how far out one column alone may take a record.
 LENGTH_FARTHEST = 48.0
-# The next, and at least LENGTH_FARTHEST of the largest spread: with 32 of it instead of 48, intervals of columns that
-# are mostly zeros cover less often, and outliers are seen less often.
-# [predicted length] By columns, how far one entry counts: spreads of some columns may be learned far too small.
-ENTRY_LENGTHS = 4.0
+# [predicted length; largest spread] By columns, how far one entry counts, the larger of the two: one column whose
+# spread was learned far too small does not draw the radius out. Settled by the census: 48 spreads or 20 cost more.
+ENTRY_LENGTHS, ENTRY_SPREADS = 4.0, 12.0
 # [predicted length] Least last edge: spreads of columns that are mostly zeros may be learned far too small.
 LENGTH_FARTHEST_LEAST = 12.0
 # [logarithm of a length / sqrt(rank)] Width of a cell at the predicted length: part of the spread of lengths.
@@ -282,11 +281,12 @@ OUTER_LEVEL = 0.75
 MOST_BEYOND = 0.975
 # [deviations of the noise; power of the rank; most] Target bias of clipping at the outer radius.
 OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
+# [share of the excess] By columns: how far records that are drawn in move the mean, as they do not all point one way.
+COHERENCE = 0.8
+# [last edge; number] Radii among which the one of the least expected loss is taken.
+LEAST_RADIUS, RADII = 0.003, 300
 # [deviations of the noise] Clipping bias that intervals allow for if the tail is not seen: twice the largest target.
 UNSEEN_BIAS = 2 * OUTER_BIAS_MOST
-# A single column whose tail is not seen: else intervals of skewed laws, 0/1 columns and far groups cover in .3 to .8.
-# [signal-to-noise ratio; part of LENGTH_FARTHEST] It has an interval from this ratio on, below this clipping radius.
-LONE_STRENGTH, LONE_RADIUS = 110.0, 0.9
 
 # --- The shell between the median length and the radius (learn/shell.py) ---------------------------------------------
 
@@ -329,6 +329,8 @@ SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048
 
 # --- Every column by itself (columns/) --------------------------------------------------------------------------------
 
+# [n̂·√(P/d)] Beyond it, the looks at the columns cost less: their share of P falls with its inverse.
+EASY_STRENGTH = 100.0
 # [n̂·√(P/d)] Below the first the route is refused; below the second no centre is improved, and no tails are looked for.
 LEAST_STRENGTH, RECENTRE_STRENGTH = 20.0, 50.0
 # [standard deviations of n̂] Fewer records cannot be told from none: they are refused.
@@ -344,7 +346,7 @@ MISSING_COUNTS_SHARE = 1 / 32
 # [share of records] Noise of the share of each column up to which more of a record's missing entries count in full.
 MISSING_COUNTS_ERROR = 0.01
 # [n̂·√(P/d); share of P: least and most] One look at all columns: a ninth of the records stands one deviation out.
-LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.015, 0.08)
+LOOK_STRENGTH, LOOK_SHARES = 9.0, (0.005, 0.08)
 # [share of P] All looks closer than the first one, together.
 CLOSER_SHARE = 0.20
 # [looks] At the columns, at most, however little they cost: each is a pass over the records; usual tables need 20.
@@ -393,8 +395,26 @@ MIDDLE_RADIUS, MIDDLE_SHARE, MIDDLE_BIAS = 1.5, 0.05, 0.1
 COLUMN_SCORE_STRENGTH, COLUMN_SCORE_SHARES = 60.0, (0.01, 0.10)
 # [1/noise] The unit of these scores: a typical score, one over the unit, stands eight deviations above its noise.
 SCORED_TYPICAL = 0.12
-# [share of P; √d spreads²] The scores of large entries: their unit leaves a usual record of d columns far below norm 1.
-TAIL_SCORE_SHARE, TAIL_SCORE_UNIT = 0.04, 16.0
+# [share of P; spreads] The votes for far entries, and their levels.
+VOTES_SHARE, VOTE_LEVELS = 0.05, np.array([4, 6, 9, 14, 22, 40, 80, 200, 600, 2e3, 1e4, 1e5])
+# [share of what the lengths say is cut off] That an interval allows for in any one column.
+HIDDEN_PART = 0.1
+# [share of the records; prior probability] Groups at one level, beside the bank.
+GROUP_SHARES, GROUP_PRIOR = (0.01, 0.02, 0.045, 0.09, 0.2, 0.3), 0.02
+# [share of a cell] How far a law of the bank may be wrong.
+LAW_ERROR = 0.3
+# [log loss] A smaller gain is not worth a scale of its own.
+TAIL_WORTH = 0.7
+# [rounds of votes] At most: another one only if the last has widened a column.
+MOST_WIDENINGS = 2
+# [√d spreads; factor] Candidates for the radius of usual columns, and for a column's own scale.
+USUAL_RADII = 1.1 * 1.2 ** np.arange(10)
+TAIL_FACTORS = np.exp(np.append(np.arange(0, 2.5, 0.15), np.arange(2.5, 11, 0.3)))
+# [share of the records; probability] A column of which more may lie beyond its cap, with at least this probability, is
+# not resolved where records stand out beyond all lengths that were looked at.
+CUT_SHARE, CUT_DOUBT = 0.003, 0.05
+# [last edge] A clipping radius beyond this part of it shows that records lie farther out than lengths were looked at.
+MEASURED = 0.9
 # [σ known before] A release of scores lowers no spread below this: rare large entries score little.
 HELD_STDDEV = 0.5
 

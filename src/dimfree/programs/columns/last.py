@@ -12,10 +12,12 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.kernel import HELD, Ball
-from dimfree.programs.choose.constants import WIDE_REACH
+from dimfree.programs.choose.constants import HIDDEN_PART, MEASURED, MOST_BEYOND
 from dimfree.programs.columns.state import ColumnState
-from dimfree.programs.learn.radius import look_precision, noisy_lengths, widened
-from dimfree.programs.learn.tail import Tail, bias_in_bars, outer_radius
+from dimfree.programs.columns.tails import hidden
+from dimfree.programs.learn.population import Lengths, some_unmeasured
+from dimfree.programs.learn.radius import look_precision, noisy_lengths
+from dimfree.programs.learn.tail import Tail, radius_of_least_loss
 from dimfree.progress import during
 from dimfree.results.error_model import Reach
 
@@ -29,6 +31,7 @@ class Answer:
     ball: Ball
     beyond: float | None  # how many records may lie outside the ball, or beyond its cap in some column
     bias: float  # of clipping, in deviations of the noise
+    hidden: Floats  # of clipping, in each column
 
     def reach(self) -> Reach:
         """How far from the centre records counted in full."""
@@ -51,21 +54,37 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
     """The mean of all records, each entry held within the cap, then clipped at the radius that the tail suggests, with
     everything that is left (P8)."""
     setting, scale = state.setting, state.scale
-    ball = Ball(state.centre, scale, clipping_radius(state, tail), cap=state.cap)
+    radius, bias = clipping_radius(state, tail)
+    ball = Ball(state.centre, scale, radius, cap=state.cap)
     share = state.left / state.precision
     state, total = state.release(share, lambda mu: setting.view.clipped_sum(ball, mu, "mean"))
     offset = total.value / state.counts
     noise = np.hypot(total.stddev, offset * state.count_stddevs) / state.counts  # of sum, and of n̂
     mean = state.centre + offset * scale
     variance = (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2  # and of its last bit
-    bias = bias_in_bars(tail, ball.radius, state.widest, total.event.mu / setting.moves)
-    return state, Answer(mean, variance, ball, tail.most_beyond(min(ball.radius, ball.cap)), bias)
+    hidden = taken_in_bars(state, tail, radius, np.sqrt(variance))
+    return state, Answer(mean, variance, ball, tail.most_beyond(min(ball.radius, ball.cap)), bias, hidden)
 
 
-def clipping_radius(state: ColumnState, tail: Tail) -> float:
-    """R: by the tail; at least the expected length; ones are within reach where only zeros were seen: indicators;
-    a little wider where the noise stays far below the sampling error, as no tail is a guide to rare large records."""
+def taken_in_bars(state: ColumnState, tail: Tail, radius: float, noise: Floats) -> Floats:
+    """What the interval of each column allows for: by its own votes, at most all that the lengths say is cut off, and a
+    part of that, as a record votes for one column alone. Lengths beyond the last edge say no more than votes."""
+    most = float(tail.excess(np.array([radius]), MOST_BEYOND)[0]) / state.counts * state.scale
+    own = hidden(state, radius, noise)
+    told = tail.told and not are_cut(state, tail, radius)
+    return np.hypot(np.minimum(own, most) if told else own, HIDDEN_PART * most)
+
+
+def are_cut(state: ColumnState, tail: Tail, radius: float) -> bool:
+    """Whether it is not known how far some records lie out: they stand out there, or the radius goes so far."""
+    ball = Ball(state.centre, state.scale, radius, cap=state.cap)
+    return some_unmeasured(Lengths(tail, ball)) or radius >= MEASURED * tail.last_edge
+
+
+def clipping_radius(state: ColumnState, tail: Tail) -> tuple[float, float]:
+    """(R, bias in deviations of the noise): of the least expected loss; ones are within reach where only zeros were
+    seen: indicators."""
     mu = math.sqrt(state.left) / state.setting.moves
-    wide = WIDE_REACH * math.sqrt(state.setting.count) * mu * state.longest
     ones = float((1 / state.scale[state.unseen]).max(initial=0.0))
-    return widened(max(outer_radius(tail, state.widest, mu), state.length, ones), wide, tail)
+    radius, bias = radius_of_least_loss(tail, state.widest, mu)
+    return max(radius, ones), bias

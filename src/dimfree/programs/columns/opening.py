@@ -36,7 +36,7 @@ from dimfree.programs.choose.constants import (
     UNCERTAIN_LOG_VARIANCE,
     VALID_COUNT_SHARE,
 )
-from dimfree.programs.columns.reading import Places, read_magnitudes, read_places
+from dimfree.programs.columns.reading import Places, Seen, read_magnitudes, read_places
 from dimfree.programs.columns.state import ColumnState
 from dimfree.progress import during
 
@@ -87,12 +87,13 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
     the entries that are seen far beyond the bulk, 0 where none are.
 
     Columns in doubt, and those that show hardly anything but zeros, are looked at again, with the most that a look may
-    cost: they are few. It ends when a share of P is spent. Looks count by their precision.
+    cost: they are few. It ends when a share of P is spent. Looks count by their precision. A far group enters only if
+    it was looked at twice, and if leaving it out would likely cost more than what it adds to the noise if it is none.
     """
     d, share = state.setting.view.dimension, look_share(state)
     which, magnitudes, far = np.arange(d), np.zeros(d), np.zeros(d)
     total, weight = np.zeros((d, Magnitudes.cells)), np.zeros(d)
-    least = state.left - MAGNITUDE_SHARE * state.precision
+    least, suspected = state.left - MAGNITUDE_SHARE * state.precision, np.zeros(d, dtype=np.bool_)
     for look in range(1, MOST_MAGNITUDE_LOOKS + 1):
         part = share * len(which) / d
         if not len(which) or state.left - part * state.precision < least:
@@ -101,12 +102,24 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
         total[which] += counts / noise[:, None] ** 2
         weight[which] += 1 / noise**2
         seen = read_magnitudes(total[which] / weight[which, None], 1 / np.sqrt(weight[which]), state.miscount[which])
-        group = seen.far_magnitude * np.sqrt(seen.far_share)
-        magnitudes[which], far[which] = seen.magnitude, np.where(seen.far_odds >= FAR_ODDS, group, 0.0)
-        doubtful = (seen.far_odds > DOUBTFUL_ODDS) & (seen.far_odds < FAR_ODDS)
+        group, odds = seen.far_magnitude * np.sqrt(seen.far_share), seen.far_odds - _false_alarm(state, seen)
+        believed = (odds >= FAR_ODDS) & suspected[which]
+        magnitudes[which], far[which] = seen.magnitude, np.where(believed, group, 0.0)
+        doubtful = (seen.far_odds > DOUBTFUL_ODDS) & ~believed
+        suspected[which] = doubtful
         which = which[(seen.sureness < SURE_MAGNITUDE) | doubtful | ((seen.magnitude == 0) & (look == 1))]
         share = LOOK_SHARES[1]
     return state, magnitudes, far
+
+
+def _false_alarm(state: ColumnState, seen: Seen) -> Floats:
+    """The logarithm of what a far group costs if it is none, over what leaving it out costs if it is one.
+
+    Its scale over that of the bulk is a factor of noise; left out, the mean is off by a share of its own spread.
+    """
+    bulk = np.where(seen.magnitude > 0, seen.magnitude, 1.0)
+    noise = seen.far_magnitude / bulk / state.strength
+    return np.maximum(np.log(np.maximum(noise, 1e-300)), 0.0)
 
 
 def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState:

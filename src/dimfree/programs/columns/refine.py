@@ -14,12 +14,8 @@ from dimfree.programs.choose.constants import (
     MIDDLE_BIAS,
     MIDDLE_RADIUS,
     MIDDLE_SHARE,
-    RECENTRE_STRENGTH,
     SCORE_LENGTH,
     SCORED_TYPICAL,
-    STANDS_OUT,
-    TAIL_SCORE_SHARE,
-    TAIL_SCORE_UNIT,
     VARIANCE_FLOOR,
 )
 from dimfree.programs.columns.state import ColumnState
@@ -33,7 +29,7 @@ def recentre(state: ColumnState) -> ColumnState:
     """The mean of all records clipped at a public multiple of their expected length; improves the centre only (P8)."""
     setting, scale = state.setting, state.scale
     ball = Ball(state.centre, scale, MIDDLE_RADIUS * state.length)
-    state, total = state.release(MIDDLE_SHARE, lambda mu: setting.view.clipped_sum(ball, mu, "centre"))
+    state, total = state.release(MIDDLE_SHARE * state.ease, lambda mu: setting.view.clipped_sum(ball, mu, "centre"))
     offset = total.value / state.counts
     variance = (total.stddev / state.counts * scale) ** 2
     weight = state.centre_variance / (state.centre_variance + variance)
@@ -67,21 +63,3 @@ def _with_spreads(state: ColumnState, scores: Floats, noise: Floats, unit: Float
     release = VarianceRelease(stddev**2, state.centre, scores, noise, unit)
     earlier = EarlierSpreads(state.stddev, np.where(state.unseen | state.narrow, np.inf, state.log_variance))
     return replace(state, stddev=stddev, log_variance=learned.log_stddev_variance, scores=release, earlier=earlier)
-
-
-@during("long tails")
-def widen_tails(state: ColumnState) -> ColumnState:
-    """Columns with more large entries than the others are divided by more: they alone are clipped farther out (P10).
-
-    One release of scores, clipped to norm 1, whose unit is so large that those of a usual record are short: a column's
-    sum is about the number of its large entries, and a little of the others. The spread grows by what it is over that
-    of the median column and the noise. With few records noise alone would widen columns, so nothing is released.
-    """
-    setting, d = state.setting, state.setting.view.dimension
-    if d == 1 or state.strength <= RECENTRE_STRENGTH:
-        return state
-    scoring, unit = Scoring(state.centre, state.about_centre, 1.0), TAIL_SCORE_UNIT * math.sqrt(d)
-    state, total = state.release(TAIL_SCORE_SHARE, lambda mu: setting.view.scores(scoring, unit, mu))
-    middle, noise = max(float(np.median(total.value)), 0.0), total.stddev
-    stddev = state.stddev * np.maximum(total.value / (middle + noise), 1.0)
-    return replace(state, stddev=stddev, tailed=total.value > middle + STANDS_OUT * noise)

@@ -15,11 +15,9 @@ from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
 from dimfree.accounting.events import Branch, Costs, OnlyGaussian
 from dimfree.kernel import Session
 from dimfree.programs.choose.constants import (
+    CUT_DOUBT,
     FLOAT_RESOLUTION,
     LEAST_STRENGTH,
-    LENGTH_FARTHEST,
-    LONE_RADIUS,
-    LONE_STRENGTH,
     RECENTRE_STRENGTH,
     SURE_COUNT,
     TOTAL_STRENGTH,
@@ -27,11 +25,12 @@ from dimfree.programs.choose.constants import (
 )
 from dimfree.programs.choose.core import Size
 from dimfree.programs.choose.sample import early_rate, strength
-from dimfree.programs.columns.last import Answer, last_mean, look_at_lengths
+from dimfree.programs.columns.last import Answer, are_cut, last_mean, look_at_lengths
 from dimfree.programs.columns.missing import count_missing
 from dimfree.programs.columns.opening import count_valid, learn_columns
-from dimfree.programs.columns.refine import measure_spreads, recentre, widen_tails
+from dimfree.programs.columns.refine import measure_spreads, recentre
 from dimfree.programs.columns.state import ColumnState
+from dimfree.programs.columns.tails import widen_tails
 from dimfree.programs.learn import restore
 from dimfree.programs.learn.population import Lengths, learned_population, some_unmeasured
 from dimfree.programs.learn.spreads import learned_shape
@@ -175,23 +174,22 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
     constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
     lengths = Lengths(tail, answer.ball, answer.bias)
     far = some_unmeasured(lengths)  # some records lie so far out that it is not known how far
-    unknown = state.unseen | constant | (state.tailed & far)
+    assert state.far is not None  # every path votes
+    odds = state.far.cut(answer.ball.cap * state.scale / state.far.unit)
+    cut = (odds >= CUT_DOUBT) | state.unseen
+    cut = cut if cut.any() else odds == odds.max()  # some column has them
+    unknown = state.unseen | constant | (cut & are_cut(state, tail, answer.ball.radius))
     shape = replace(shape, log_stddev=np.where(unknown, np.inf, shape.log_stddev))
     zeros = state.unseen & far  # perhaps by what is not zero there
-    one_value = zeros & ~shape.learned | _is_lone(state, tail, answer)  # others may lie beyond the reach
+    one_value = zeros & ~shape.learned
     return restore.Answer(
         mean=answer.mean,
         variance=answer.variance,
         shape=shape,
         reach=answer.reach(),
         bias=answer.bias,
+        hidden=answer.hidden,
         population=learned_population(lengths, answer.mean, shape.variances * state.present),
         one_value=one_value if one_value.any() else None,
         present=state.present if state.setting.view.by_entry else None,
     )
-
-
-def _is_lone(state: ColumnState, tail: Tail, answer: Answer) -> bool:
-    """Whether nothing shows how far the records of a single column lie, so that it has no interval."""
-    lone = len(state.scale) == 1 and not tail.told
-    return lone and (state.strength < LONE_STRENGTH or answer.ball.radius >= LONE_RADIUS * LENGTH_FARTHEST)

@@ -14,8 +14,9 @@ import numpy as np
 
 from dimfree._types import Booleans, Floats
 from dimfree.kernel import Released
-from dimfree.programs.choose.constants import ENTRY_LENGTHS, LENGTH_FARTHEST, ONE_VALUE_PART
+from dimfree.programs.choose.constants import EASY_STRENGTH, ENTRY_LENGTHS, ENTRY_SPREADS, ONE_VALUE_PART
 from dimfree.programs.choose.sample import strength
+from dimfree.programs.columns.far import Far
 from dimfree.programs.learn.spreads import EarlierSpreads, VarianceRelease
 from dimfree.programs.learn.state import StageSetting
 
@@ -37,10 +38,10 @@ class ColumnState:
     unseen: Booleans  # columns in which only zeros were seen, or entries beyond all cells
     narrow: Booleans  # columns that may be narrower than any look could tell, down to constant ones
     one_value: Booleans  # those of them that likely hold one value: their spread is what the noise may hide
-    tailed: Booleans  # columns that may have entries far beyond their spread: all, until a release shows which do
     present: Floats  # share of the records that have an entry; 1 where a record without one is invalid
     present_stddev: Floats  # of that share
     releases: int = 0
+    far: Far | None = None  # what votes say of entries far out
     scores: VarianceRelease | None = None
     earlier: EarlierSpreads | None = None  # before the scores
 
@@ -49,7 +50,7 @@ class ColumnState:
         """Nothing is known of any column."""
         d, precision = setting.view.dimension, mu**2 * (1 - 1e-9)
         nothing, none = np.zeros(d), np.zeros(d, dtype=np.bool_)
-        known = (nothing, nothing, nothing, nothing, none, none, none, ~none, np.ones(d), nothing)
+        known = (nothing, nothing, nothing, nothing, none, none, none, np.ones(d), nothing)
         return cls(setting, relative, precision, precision, *known)
 
     @property
@@ -58,6 +59,11 @@ class ColumnState:
         setting = self.setting
         count = setting.count * float(self.present.mean())
         return strength(count, setting.relation, self.precision, setting.view.dimension)
+
+    @property
+    def ease(self) -> float:
+        """The part of a usual share of P that shows as much where records are many."""
+        return min(1.0, EASY_STRENGTH / self.strength)
 
     @property
     def counts(self) -> Floats:
@@ -111,7 +117,7 @@ class ColumnState:
     @property
     def cap(self) -> float:
         """How far one entry counts, in columns divided by `scale`. Released values alone decide it."""
-        return max(ENTRY_LENGTHS * self.length, LENGTH_FARTHEST * self.longest)
+        return max(ENTRY_LENGTHS * self.length, ENTRY_SPREADS * self.longest)
 
     @property
     def rank(self) -> float:

@@ -32,6 +32,7 @@ class Answer:
     one_value: Booleans | None = None  # columns that have no interval; None: no such column
     present: Floats | None = None  # share of the records that have an entry; None: all of them
     bias: float = 0.0  # of clipping, in deviations of the noise
+    hidden: Floats | None = None  # of clipping, in each column
 
 
 def restored(state: State) -> Answer:

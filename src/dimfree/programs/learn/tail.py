@@ -124,6 +124,15 @@ class Tail:
         near = np.interp(radii, self.knots, np.log(np.maximum(far[-1] + self._inner(), 1e-300)))
         return np.where(radii < self.start, np.exp(near), far[:-1])
 
+    def excesses(self, radii: Floats) -> Floats:
+        """E(R) by each law, (radii, M)."""
+        outer = np.maximum(radii, self.start)
+        past = (outer - self.start)[:, None]
+        mean = np.maximum(self.scale + self.shape * past, 0.0) / (1 - self.shape)
+        laws = self.amount * _survival(self.shape, past / self.scale) * mean
+        near = np.interp(radii, self.knots, self._inner())
+        return np.asarray(laws + (near + np.maximum(self.ends - outer[:, None], 0.0) @ self.bumps)[:, None])
+
     def _inner(self) -> Floats:
         """The part of E(R) between each knot and `start`: numbers fall like exponentials between knots."""
         falls = np.log(self.number[:-1] / self.number[1:])
@@ -204,6 +213,16 @@ def likely_bias(tail: Tail, radius: float, rank: float, mu: float) -> float:
     """How far clipping at a radius R likely moves the sum, at most: the likely excess over the length of the noise of
     the sum, which is sqrt(rank)·R/mu."""
     return float(tail.excess(np.array([radius]), c.OUTER_LEVEL)[0]) * mu / (math.sqrt(rank) * radius)
+
+
+def radius_of_least_loss(tail: Tail, rank: float, mu: float) -> tuple[float, float]:
+    """The radius, at most the last edge, at which the expected length of the error is least: √(bias² + noise²), by the
+    posterior; and the root mean square bias there, in lengths of the noise."""
+    radii = np.geomspace(c.LEAST_RADIUS * tail.last_edge, tail.last_edge, c.RADII)
+    noise = math.sqrt(rank) * radii / mu
+    ratio = c.COHERENCE * tail.excesses(radii) / noise[:, None]
+    best = int((noise * (np.hypot(1.0, ratio) @ tail.weight)).argmin())
+    return float(radii[best]), math.sqrt(float(ratio[best] ** 2 @ tail.weight))
 
 
 def bias_in_bars(tail: Tail, radius: float, rank: float, mu: float) -> float:
