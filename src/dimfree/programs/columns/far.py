@@ -5,7 +5,7 @@ Letters: z = an entry's offset from its center, in spreads.
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +30,7 @@ class Laws(NamedTuple):
 @cache
 def bank() -> Laws:
     """The bank that comes with the package, and normal columns with a group at one level."""
-    with resources.files("dimfree.programs.columns").joinpath("laws.npz").open("rb") as file:
-        stored = np.load(file)
+    with np.load(Path(__file__).with_name("laws.npz")) as stored:
         offsets, prior = np.sinh(stored["quantiles"] / 400), stored["prior"] / stored["prior"].sum()
     groups = [_with_group(side * far, share) for far in _MIDDLES for share in c.GROUP_SHARES for side in (-1, 1)]
     prior = np.append((1 - c.GROUP_PRIOR) * prior, np.full(len(groups), c.GROUP_PRIOR / len(groups)))
