@@ -331,8 +331,8 @@ SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048
 
 # [n̂·√(P/d)] Beyond it, the looks at the columns cost less: their share of P falls with its inverse.
 EASY_STRENGTH = 100.0
-# [n̂·√(P/d)] Below the first the route is refused; below the second no centre is improved, and no tails are looked for.
-LEAST_STRENGTH, RECENTRE_STRENGTH = 20.0, 50.0
+# [n̂·√(P/d)] Below it the route is refused.
+LEAST_STRENGTH = 20.0
 # [standard deviations of n̂] Fewer records cannot be told from none: they are refused.
 SURE_COUNT = 4.0
 # [n̂·√(P/d) per column: factor, least, most] From here on that pays for the total error, too, beside the core.

@@ -18,7 +18,6 @@ from dimfree.programs.choose.constants import (
     CUT_DOUBT,
     FLOAT_RESOLUTION,
     LEAST_STRENGTH,
-    RECENTRE_STRENGTH,
     SURE_COUNT,
     TOTAL_STRENGTH,
     TOTAL_STRENGTHS,
@@ -111,10 +110,7 @@ def _averaged(state: ColumnState) -> dict[str, float]:
 
 def learned(state: ColumnState) -> ColumnState:
     """Centre and spread of every column: all that is known before the records' lengths are looked at."""
-    state = learn_columns(state)
-    if not state.relative or state.strength > RECENTRE_STRENGTH:
-        state = recentre(state)
-    return widen_tails(measure_spreads(state))
+    return widen_tails(measure_spreads(recentre(learn_columns(state))))
 
 
 def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> Release | None:
