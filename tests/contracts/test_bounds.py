@@ -82,7 +82,12 @@ def test_bounds_on_the_command_line(frame, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.stderr
     release = Release.from_json((tmp_path / "r.json").read_text())
     assert json.loads(release.parameters["bounds"]) == {"age": [20.0, 60.0]}
-    for wrong in ("age", "age=20", "age=60:20", "agee=0:1", "age=x:y"):
+    for wrong in ("age", "age=20", "age=60:20", "agee=0:1", "age=x:y", "age=0:1,age=2:3"):
         done = CliRunner().invoke(app, [*words, wrong, "--force"])
         assert done.exit_code == 2
         assert len(done.stderr.strip().splitlines()) == 1
+    np.save("people.npy", frame[["age", "score"]].to_numpy())
+    done = CliRunner().invoke(app, [words[0], "people.npy", *words[2:], "0=20:60", "--force"])
+    assert done.exit_code == 0, done.stderr
+    nameless = Release.from_json((tmp_path / "r.json").read_text())
+    assert json.loads(nameless.parameters["bounds"]) == {"0": [20.0, 60.0]}

@@ -181,6 +181,7 @@ def test_sparse_rows(tmp_path, table):
         {"age": (False, 1)},
         {"age": ("0", 1)},
         {1.0: (0, 1)},
+        {1: (0, 1), "1": (0, 2)},
         {"age": "01"},
     ],
 )
@@ -215,7 +216,9 @@ IN_MEMORY = {
     "arrow stream": (lambda frame: pa.Table.from_pandas(frame).to_reader(), HELD),
     "dask": (in_dask, HELD),
     "anndata": (in_anndata, HELD),
+    "numbered pandas": (lambda frame: frame.set_axis(range(3), axis=1), PLACES),
     "array": (lambda frame: frame.to_numpy(), PLACES),
+    "array, places as text": (lambda frame: frame.to_numpy(), {str(at): ends for at, ends in PLACES.items()}),
     "list": (lambda frame: frame.to_numpy().tolist(), PLACES),
     "sparse": (lambda frame: sparse.csr_array(frame.to_numpy()), PLACES),
     "records": (lambda frame: as_records(frame, on_missing="drop"), HELD),
@@ -237,7 +240,7 @@ def test_a_table_in_memory_is_clipped_as_it_is_read(kind):
     some = np.array([False, True, True, False, True])
     for part in (records.chosen(some), records.held(some, 4)):
         np.testing.assert_array_equal(rows_of(part), CLIPPED[some])
-        assert part.bounds == records.bounds == Bounds({name: tuple(map(float, ends)) for name, ends in bounds.items()})
+        assert part.bounds == records.bounds == Bounds.checked(bounds)
     pd.testing.assert_frame_equal(frame, before)  # the caller's table is never written to
 
 
@@ -262,6 +265,12 @@ def test_bounds_of_columns_of_a_frame_that_are_not_coordinates_change_nothing():
 def test_bounds_that_do_not_fit_a_table_in_memory(X, bounds, words):
     with pytest.raises(InvalidParameter, match=words):
         opened(X, bounds)
+
+
+def test_a_name_that_is_not_there_is_an_error_before_the_rows_are_read(tmp_path):
+    (tmp_path / "t.csv").write_text("age,city\n1,Rome\n")
+    with pytest.raises(InvalidFile, match="Did you mean 'age'"):
+        read_module.read_table(tmp_path / "t.csv", bounds={"agee": (0, 1)})
 
 
 def test_two_declarations_hold_together(tmp_path, table):

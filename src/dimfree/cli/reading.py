@@ -246,6 +246,8 @@ def _intervals(flag: str, text: str) -> dict[str, tuple[float, float]]:
         name, _, ends = part.rpartition("=")
         low, _, high = ends.partition(":")
         try:
+            if name.strip() in found:
+                raise InvalidParameter(f"Expected {flag} to name each column once.")
             found[name.strip()] = float(low), float(high)
         except ValueError:
             raise InvalidParameter(

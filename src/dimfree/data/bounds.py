@@ -5,6 +5,7 @@ Each entry is clipped separately, by public numbers: no other record is touched 
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,10 +34,11 @@ _DENSE = (
 class Bounds:
     """Public: the lowest and the highest number that an entry of a column counts as.
 
-    By the column's name; a table without names takes places, counted from 0.
+    By the column's name; a table without names takes places, counted from 0. A number and its text are one name, since
+    labels of a frame may be numbers and a command line has text alone.
     """
 
-    ends: Mapping[str | int, tuple[float, float]] = field(default_factory=dict)
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def checked(cls, given: object) -> "Bounds":
@@ -45,9 +47,14 @@ class Bounds:
             return given or cls()
         if not isinstance(given, Mapping) or not all(type(name) in (str, int) for name in given):
             raise InvalidParameter(f"Expected bounds to give [low, high] for each column by name, {_EXAMPLE}")
-        return cls({name: _pair(name, ends) for name, ends in given.items()})
+        checked = {str(name): _pair(name, ends) for name, ends in given.items()}
+        if len(checked) < len(given):
+            raise InvalidParameter(
+                "Expected bounds to name each column once, got a number and the text that writes it."
+            )
+        return cls(checked)
 
-    def among(self, columns: Sequence[str | int] | None) -> "Bounds":
+    def among(self, columns: Sequence[str] | None) -> "Bounds":
         """Return those of these columns, in their order."""
         return Bounds({name: self.ends[name] for name in columns or () if name in self.ends})
 
@@ -61,18 +68,18 @@ class Bounds:
 
     def require_columns(self, names: Sequence[str] | None) -> None:
         """Raise an error unless the table has all these columns, of which some may not be coordinates."""
-        if self.ends and names is None and any(isinstance(name, str) for name in self.ends):
-            raise InvalidParameter(_NAMELESS)
         if names is not None:
-            require_names(names, [str(name) for name in self.ends])
+            require_names(names, list(self.ends))
+        elif not all(re.fullmatch("-?[0-9]+", name) for name in self.ends):
+            raise InvalidParameter(_NAMELESS)
 
     def limits(self, columns: Sequence[str] | None, width: int) -> "Limits | None":
         """Return what clips the entries of a table with these coordinates; None where none of them has bounds."""
-        if columns is None and not all(isinstance(name, int) for name in self.ends):
-            raise InvalidParameter(_NAMELESS)
-        if columns is None and not all(0 <= int(name) < width for name in self.ends):
-            raise InvalidParameter(f"Expected bounds by places from 0 to {width - 1}, which are the columns of X.")
-        keys: Sequence[str | int] = range(width) if columns is None else columns
+        keys = list(map(str, range(width))) if columns is None else columns
+        if columns is None:
+            self.require_columns(None)
+            if not self.ends.keys() <= set(keys):
+                raise InvalidParameter(f"Expected bounds by places from 0 to {width - 1}, which are the columns of X.")
         kept = self.among(keys).ends
         places = [at for at, key in enumerate(keys) if key in kept]
         low, high = (np.array([ends[side] for ends in kept.values()]) for side in (0, 1))

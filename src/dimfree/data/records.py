@@ -112,7 +112,7 @@ class Records:
         both = (self._bounds or Bounds()).within(bounds)
         records = self._like(self._source if self.streams else limits.clip(self._source), self._place)
         records._limits = both.limits(self._columns, self.dimension) if self.streams else None
-        return records.within(both.among(range(self.dimension) if self._columns is None else self._columns))
+        return records.within(both.among(self._columns or list(map(str, range(self.dimension)))))
 
     def where_it_lies(self) -> "Records":
         """A tensor on a GPU is worked on there, whatever else is."""

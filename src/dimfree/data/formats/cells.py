@@ -9,6 +9,7 @@ import math
 from abc import abstractmethod
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from io import TextIOWrapper
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
@@ -45,6 +46,8 @@ class Head(NamedTuple):
 
     @classmethod
     def of(cls, names: Sequence[str] | None, width: int, schema: Schema) -> "Head":
+        """Keys, columns and bounds that the names do not fit are errors here, before a row is read."""
+        schema.bounds.require_columns(names)
         return cls(None if names is None else tuple(names), *schema.split(names, width), width, schema.decimal)
 
     @property
@@ -194,7 +197,10 @@ class JsonlStream(CellStream):
                     )
                 names, objects = tuple(first), chain([first], objects)
             check_names(names)
-            self._head = Head.of(names, len(names), schema)
+            known = (
+                schema if listed is None else replace(schema, bounds=schema.bounds.among(names))
+            )  # lines may have more
+            self._head = Head.of(names, len(names), known)
             for part in self._head.parts(self._rows(names, objects)):
                 heard(read(), size)
                 yield part
