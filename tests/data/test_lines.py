@@ -14,6 +14,7 @@ from streams import needs, write_sheet
 
 from dimfree.data import read as read_module
 from dimfree.data.formats import delimited
+from dimfree.data.formats.delimited import _split, _split_long
 from dimfree.data.read import open_table, read_table
 from dimfree.data.schema import Schema
 from dimfree.errors import InvalidFile
@@ -177,6 +178,18 @@ def test_quotes_that_close_in_their_line(tmp_path, rows_of, line, row):
 def test_quotes_in_a_column_that_is_not_read(tmp_path, rows_of, note):
     found = rows_of(written(tmp_path / "t.csv", f"a,note,b\n1,x,2\n3,{note},4\n5,y,6\n"), exclude=["note"])
     np.testing.assert_array_equal(found, [[1, 2], [3, 4], [5, 6]])
+
+
+@given(line=st.text('"" a,;', max_size=9), delimiter=st.sampled_from(",; "))
+def test_a_cell_in_quotes_may_be_of_any_length(line, delimiter):
+    def cells(split):
+        try:
+            return split(line, delimiter)
+        except InvalidFile:
+            return None
+
+    assert cells(_split_long) == cells(_split)
+    assert _split(f'1,"{"x" * 200_000}"', ",") == ["1", "x" * 200_000]
 
 
 def test_keys_of_two_records_are_never_merged(tmp_path):

@@ -104,11 +104,26 @@ def _split(line: str, delimiter: str) -> list[str]:
         return line.split(delimiter)
     if "\r" in line:
         raise InvalidFile(_BROKEN)
+    if len(line) > csv.field_size_limit():
+        return _split_long(line, delimiter)
     reader = csv.reader((line, ""), delimiter=delimiter)
     cells = next(reader)
     if reader.line_num > 1:  # it went on to look for a closing quote
         raise InvalidFile(_BROKEN)
     return cells
+
+
+def _split_long(line: str, delimiter: str) -> list[str]:
+    """The same cells where Python's csv module could find one too long: the length of a note is no error."""
+    more = f"([^{re.escape(delimiter)}]*+)"
+    cell = re.compile(f'"((?:[^"]++|"")*+)"{more}|(?!"){more}')
+    cells, at = list[str](), 0
+    while found := cell.match(line, at):
+        cells.append(found[3] if found[1] is None else found[1].replace('""', '"') + found[2])
+        at = found.end() + 1
+        if at > len(line):
+            return cells
+    raise InvalidFile(_BROKEN)  # a quote that is not closed
 
 
 def _by_arrow(body: str, head: Head, delimiter: str) -> Part | None:
