@@ -2,6 +2,7 @@
 
 import io
 import traceback
+import tracemalloc
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -332,3 +333,17 @@ def test_rows_of_different_lengths_are_no_table(X, on_missing):
     with pytest.raises(InvalidRecords, match="one row per person") as caught:
         open_records(X, on_missing=on_missing)
     assert "271828" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_long_text_in_a_list_takes_no_memory_for_the_other_rows():
+    rows = [[1.5, 2.0]] * 1000 + [["x" * 2_000_000, 2.0]]
+    tracemalloc.start()
+    records = open_records(rows, on_missing="drop")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (records.dimension, peak < 10_000_000) == (2, True)
+
+
+@pytest.mark.parametrize("rows", [[[[1, 2]]], [[[1], [2]]], [[np.zeros((2, 2)), 1.0]], [[[1], 2], [[3], 4]]])
+def test_an_entry_that_is_a_list_adds_no_dimension_even_where_it_is_the_only_one(rows):
+    assert open_records(rows, on_missing="drop").dimension == len(rows[0])

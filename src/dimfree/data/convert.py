@@ -80,13 +80,18 @@ def _array_of(X: Any, lenient: bool) -> NDArray[Any]:
         return np.asarray(X)
     if isinstance(X, list | tuple):
         X = [row.tolist() if isinstance(row, np.ma.MaskedArray) else row for row in X]  # masked: None
-    try:
-        array = np.asarray(X)
-    except ValueError:  # an entry that is a list itself, or rows of different lengths
-        if not lenient:
-            raise
-        return np.asarray(X, dtype=object)
+        return _entries_of(X) if lenient else np.asarray(X)
+    array = np.asarray(X)
     return np.asarray(X, dtype=object) if lenient and array.dtype.kind not in _REAL else array  # entries as they were
+
+
+def _entries_of(rows: list[Any]) -> NDArray[Any]:
+    """The entries of a list of rows as they are: a type for all of them would have room for the longest text.
+
+    An entry that is a list itself is no number, and no dimension either, even where every entry is one.
+    """
+    array = np.asarray(rows, dtype=object)
+    return np.full(array.shape[:2], None) if array.ndim > 2 else array
 
 
 def from_sparse(X: Any) -> Any:
