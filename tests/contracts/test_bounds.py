@@ -89,5 +89,6 @@ def test_bounds_on_the_command_line(frame, tmp_path, monkeypatch):
     np.save("people.npy", frame[["age", "score"]].to_numpy())
     done = CliRunner().invoke(app, [words[0], "people.npy", *words[2:], "0=20:60", "--force"])
     assert done.exit_code == 0, done.stderr
+    assert "0 20 to 60: public" in done.stderr
     nameless = Release.from_json((tmp_path / "r.json").read_text())
     assert json.loads(nameless.parameters["bounds"]) == {"0": [20.0, 60.0]}

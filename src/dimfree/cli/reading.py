@@ -68,7 +68,7 @@ class Data:
         basis = named if path is None else read_basis(path, names)
         return {
             "covariance": covariance,
-            "shape": self._public_shape(asked.shape_from, names) or asked.shape,
+            "shape": self._public_shape(asked.shape_from, records) or asked.shape,
             "basis": basis,
         }
 
@@ -84,7 +84,7 @@ class Data:
             raise InvalidParameter(f"Expected a scale in --schema for every column that is released{which}.")
         return np.square([float(self.scales[name]) for name in columns])
 
-    def _public_shape(self, path: Path | None, columns: tuple[str, ...] | None) -> "Shape | None":
+    def _public_shape(self, path: Path | None, records: "Records") -> "Shape | None":
         """The shape of a table of public records, clipped to the same bounds; it must have the columns of DATA.
 
         If columns of DATA were chosen by name, the public table is read with the same.
@@ -95,8 +95,9 @@ class Data:
         from dimfree.data.read import read_table
         from dimfree.shapes.from_public import shape_from
 
+        columns, held = records.columns, records.bounds
         chosen = None if self.schema.is_all or not columns else list(columns)
-        public = read_table(path, columns=chosen, bounds=self.schema.bounds.among(columns).ends)
+        public = read_table(path, columns=chosen, bounds=None if held is None else held.ends)
         check_same_columns(str(path), public.columns, columns)
         try:
             return shape_from(public)
@@ -118,7 +119,8 @@ class Data:
         """What the card shows of the columns."""
         from dimfree.data.columns import looks_like
 
-        yield from bounds_rows(self.schema.bounds.among(table.records.columns))
+        if table.records.bounds is not None:
+            yield from bounds_rows(table.records.bounds)
         if suspects := self.schema.identifiers(table.records.columns, table.texts):
             yield "check", f"{looks_like(suspects)}, by name or declared type; released as numbers"
 
@@ -193,14 +195,13 @@ def bounds_rows(bounds: "Bounds") -> Iterator[tuple[str, str]]:
     """Which columns were clipped to public bounds, and what that means, for the card."""
     from dimfree.results.names import shown_name
 
-    if bounds.ends:
-        shown = [f"{shown_name(name)} {low:.15g} to {high:.15g}" for name, (low, high) in bounds.ends.items()]
-        more = f"; and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
-        yield (
-            "bounds",
-            f"{'; '.join(shown[:_MAX_SHOWN])}{more}: public. An entry beyond counts as the bound, and the mean is that "
-            "of the clipped entries; a missing one stays missing",
-        )
+    shown = [f"{shown_name(name)} {low:.15g} to {high:.15g}" for name, (low, high) in bounds.ends.items()]
+    more = f"; and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
+    yield (
+        "bounds",
+        f"{'; '.join(shown[:_MAX_SHOWN])}{more}: public. An entry beyond counts as the bound, and the mean is that "
+        "of the clipped entries; a missing one stays missing",
+    )
 
 
 def _read_schema(path: Path) -> dict[str, Any]:

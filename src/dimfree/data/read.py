@@ -50,7 +50,7 @@ def read_table(
     *,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
-    bounds: Mapping[str | int, tuple[float, float]] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | Mapping[int, tuple[float, float]] | None = None,
     format: str | None = None,  # noqa: A002 - what everybody calls it
     delimiter: str | None = None,
     decimal: str = ".",
