@@ -264,6 +264,7 @@ class Subjects:
             "LearnedShape.from_dict": (dimfree.LearnedShape.from_dict, lambda: {"data": learned.to_dict()}),
             "Reach.frozen": (reach.frozen, lambda: {"dimension": 3}),
             "Reach.from_dict": (dimfree.Reach.from_dict, lambda: {"data": reach.to_dict()}),
+            "LearnedDirections.from_dict": (dimfree.LearnedDirections.from_dict, lambda: {"data": ways.to_dict()}),
             "LearnedDirections.frozen": (ways.frozen, lambda: {"dimension": 3}),
         }
         for method in ("epsilon", "statement", "to_dict"):
@@ -341,7 +342,7 @@ EXTRA = (
 )  # fmt: skip
 
 
-LONG = ("release_means", "PrivateMean", "release_mean, learned", "write_report")  # seconds
+LONG = ("release_means", "PrivateMean", "release_mean, learned", "write_report", "plan, for n")  # seconds
 NAMES = [*public_calls(), *EXTRA]
 
 

@@ -270,7 +270,8 @@ def check_columns(dimension: int, epsilon: float) -> None:
     why = "exact comparisons of records are proved up to there. Drop columns, or release parts that share the budget"
     require(dimension <= MOST_COLUMNS, sentence.format(MOST_COLUMNS, "", dimension, why))
     why = "the grid of the noise is no finer. Use a larger epsilon or fewer columns"
-    require(dimension <= 3e7 * epsilon, sentence.format(int(3e7 * epsilon), f" at epsilon={epsilon!r}", dimension, why))
+    most = int(min(3e7 * epsilon, MOST_COLUMNS))
+    require(dimension <= most, sentence.format(most, f" at epsilon={epsilon!r}", dimension, why))
 
 
 def check_same_columns(name: str, names: Sequence[str] | None, columns: Sequence[str] | None) -> None:
