@@ -124,6 +124,7 @@ ASKING = {
     "clipped scores": lambda v, mu: v.clipped_scores(SCORING, 0.5, 60.0, EDGES, 3, mu),
     "histograms": lambda v, mu: v.histograms(Magnitudes(), np.arange(3), mu, "p"),
     "lengths": lambda v, mu: v.lengths(BALL, EDGES, mu),
+    "votes": lambda v, mu: v.votes(BALL, EDGES, mu),
     "within": lambda v, mu: v.within(BALL, EDGES, 3, mu),
     "missing": lambda v, mu: v.missing(mu),
     "missing by column": lambda v, mu: v.missing_by_column(1.0, mu),

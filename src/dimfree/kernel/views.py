@@ -226,7 +226,7 @@ class View(Sealed):
     def votes(self, ball: Ball, levels: Floats, mu: float) -> Released[Floats]:
         """Release which column, side and level the largest entry of a record is in: one cell, so 1, or √2 (P23)."""
         self._needs_all()
-        ball, levels = checked_ball(replace(ball, block=None), self.dimension), rising("levels", levels)
+        ball, levels = replace(checked_ball(ball, self.dimension), block=None), rising("levels", levels)
         statistic, size = partial(votes, self._space, ball, levels), self.dimension * 2 * len(levels)
         moves = math.sqrt(self._changed) * _ROUNDING
         found = self._session._release_finely(statistic, size, moves, 1.0, mu, "far entries of the columns")

@@ -4,10 +4,15 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.sparse as sparse
 
 from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Neighbours
+from dimfree.data.records import as_records
+from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.clipped_sum import Ball, votes
 from dimfree.programs.choose.core import Size
+from dimfree.shapes import Isotropic
 
 COUNT, COLUMNS = 1500, 400  # several tiles of the table of distances, and a band of doubt that a far record could widen
 ESTIMATORS = {
@@ -53,3 +58,17 @@ def test_buffers_have_space_for_the_records_that_there_will_be(count, rate):
     assert looked_at.max() <= size.capacity(rate) < 1.6 * rate * count + 200
     assert size.relation is Neighbours.ADD_REMOVE
     assert Size(count, None, 300).capacity(300 / count) == 300
+
+
+@pytest.mark.parametrize("center", [0.0, 1.0])  # zeros are near, or far in every column
+def test_votes_of_sparse_rows_take_no_dense_table(center):
+    """2^14 rows of 2^10 columns, which are 128 MiB when dense."""
+    space = Space(as_records(sparse.eye_array(2**14, 2**10, format="csr") * 8.0), Isotropic(1.0))
+    tracemalloc.start()
+    try:
+        found = votes(space, Ball(np.full(2**10, center), 1.0, 1.0), np.array([0.5, 2.0]))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**25
+    assert found.sum() == (2**14 if center else 2**10)

@@ -83,6 +83,7 @@ BY_ENTRY: dict[str, Statistic] = {  # of rows whose entries may be missing, too
     "scores": lambda s: total_scores(s, Scoring(*centered(s.dimension), 2.0), 0.7),
     "lengths": lambda s: length_counts(s, Ball(*centered(s.dimension), 1.0), EDGES),
     "votes": lambda s: votes(s, Ball(*centered(s.dimension), 1.0), EDGES),
+    "far votes": lambda s: votes(s, Ball(*centered(s.dimension), 1.0), EDGES + 2),  # zeros are not far in any column
     "histograms": histograms,
 }
 STATISTICS: dict[str, Statistic] = {**BY_ENTRY, "clipped scores": of_clipped, "directions": directions}

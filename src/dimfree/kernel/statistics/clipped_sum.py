@@ -7,6 +7,7 @@ Proofs: proofs/statistics/clipped_sum.md, proofs/statistics/length_histogram.md,
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.data.blocks import ALL, Columns, Rows, densely
+from dimfree.data.blocks import ALL, Columns, Rows, SparseRows, densely
 from dimfree.data.gpu.rows import namespace
 from dimfree.kernel.rows.clip import clipped_total, norms
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.centred import Centred
+from dimfree.kernel.statistics.unit_vectors import some_rows
 from dimfree.progress import during
 
 Block = NDArray[np.intp] | None  # which coordinates; None: all
@@ -95,9 +97,36 @@ def votes(space: Space, ball: Ball, levels: Floats) -> Integers:
 
 
 def _votes_of(ball: Ball, levels: Floats, rows: Rows) -> Integers:
-    offsets = np.nan_to_num(ball.offsets(densely(rows), ALL), nan=0.0)  # what is no number, or missing, is not far
+    """Of sparse rows the stored entries alone are looked at, unless a zero reaches the first level in some column."""
+    size = rows.shape[1] * 2 * len(levels)
+    found: Iterable[tuple[Integers, Floats]]
+    if isinstance(rows, SparseRows) and (np.abs(_how_far(ball, np.zeros(rows.shape[1]), ALL)) < levels[0]).all():
+        found = [_stored_farthest(rows.with_values(_how_far(ball, rows.values, rows.columns)), levels[0])]
+    else:
+        found = (_farthest(_how_far(ball, densely(some), ALL)) for some in some_rows(rows))
+    total = np.zeros(size, dtype=np.int64)
+    for column, farthest in found:
+        passed = np.searchsorted(levels, np.abs(farthest), side="right")
+        cells = (column * 2 + (farthest > 0)) * len(levels) + passed - 1
+        total += np.bincount(cells[passed > 0], minlength=size)
+    return total
+
+
+def _how_far(ball: Ball, values: Floats, columns: Columns) -> Floats:
+    """Offsets; what is no number, or missing, is not far."""
+    return np.nan_to_num(ball.offsets(values, columns), nan=0.0)
+
+
+def _farthest(offsets: Floats) -> tuple[Integers, Floats]:
+    """The largest offset of each row, the first of equals, and its column."""
     column = np.abs(offsets).argmax(axis=1)
-    largest = np.take_along_axis(offsets, column[:, None], axis=1)[:, 0]
-    passed = np.searchsorted(levels, np.abs(largest), side="right")
-    cells = (column * 2 + (largest > 0)) * len(levels) + passed - 1
-    return np.bincount(cells[passed > 0], minlength=offsets.shape[1] * 2 * len(levels)).astype(np.int64)
+    return column, np.take_along_axis(offsets, column[:, None], axis=1)[:, 0]
+
+
+def _stored_farthest(offsets: SparseRows, least: float) -> tuple[Integers, Floats]:
+    """The same among stored offsets, of the rows that have one of this size."""
+    sizes, row = np.abs(offsets.values), offsets.spread(np.arange(len(offsets)))
+    largest = np.flatnonzero((sizes >= least) & (sizes == offsets.peaks()[row]))
+    largest = largest[np.lexsort((offsets.columns[largest], row[largest]))]
+    first = largest[np.unique(row[largest], return_index=True)[1]]
+    return offsets.columns[first].astype(np.intp), offsets.values[first]
