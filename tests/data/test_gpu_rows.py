@@ -74,9 +74,10 @@ def wild_table(rng) -> np.ndarray:
 def test_clipped_sums_and_squares(rng, radius):
     table = wild_table(rng)
     for one in (table, *(table[k : k + 1] for k in range(len(table)))):
-        total = clip.clipped_total(there(one), radius)
-        assert total.dtype == np.int64
-        assert total.tobytes() == clip.clipped_total(one, radius).tobytes()
+        for inner in (0, 2**10, clip.BALL // 3, clip.BALL - 2**10):  # a ball, and shells of it
+            total = clip.clipped_total(there(one), radius, inner=inner)
+            assert total.dtype == np.int64
+            assert total.tobytes() == clip.clipped_total(one, radius, inner=inner).tobytes()
     assert clip.squares(there(table), radius).tobytes() == clip.squares(table, radius).tobytes()
     assert clip.norms(there(table), radius).tobytes() == clip.norms(table, radius).tobytes()
     assert (clip.are_outside(there(table), radius) == clip.are_outside(table, radius)).all()
