@@ -49,7 +49,7 @@ def test_jsonl(tmp_path, monkeypatch, large):
     monkeypatch.setattr(cells, "PART_ENTRIES", 2)
     lines = [
         '{"a": 1, "b": 2.5}',
-        '{"b": true, "a": "3"}',
+        '{"a": "3", "b": true}',
         ' {"a": 9007199254740993, "b": 1e400}',
         '{"a": null, "b": 1}',
     ]
@@ -71,6 +71,7 @@ def test_jsonl(tmp_path, monkeypatch, large):
         (f'{{"a": {SECRET}', "no JSON object"),
         (f'{{"a": 1}}\n{{"a": {SECRET}, "b": 2}}\n', "differ in their names"),
         (f'{{"a": 1}}\n{{"b": {SECRET}}}\n', "differ in their names"),
+        ('{"a": 1, "b": 2}\n{"b": 2, "a": 1}\n', "in the same order"),  # the first line would decide that of the mean
         (f'{{"a": 1}}\n{{"a": [{SECRET}]}}\n', "column 'a'"),
         (f'{{"a": 1}}\n{{"a": "x{SECRET}"}}\n', "column 'a'"),
         (f'{{"{SECRET}": 1}}\n', "column name with a letter"),

@@ -244,3 +244,9 @@ def test_the_command_writes_nothing(tmp_path, monkeypatch):
 def test_a_name_has_no_null_character():
     with pytest.raises(InvalidRecords, match="null character"):
         check_names(["age", "weight\0"])
+
+
+def test_a_name_that_cannot_be_written_is_refused_before_anything_is_spent(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"a\\ud800b": 1}\n')
+    with pytest.raises(InvalidFile, match="written in UTF-8"):
+        read_table(tmp_path / "t.jsonl")

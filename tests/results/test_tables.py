@@ -1,6 +1,7 @@
 """The table of a mean in files: the numbers read back bit for bit, and a name is no formula."""
 
 import csv
+import io
 
 import numpy as np
 import pandas as pd
@@ -92,6 +93,13 @@ def test_stdout_is_csv_and_unnamed_columns_are_numbered(capsys):
     assert header.split(",") == SHOWN
     assert [line.split(",")[:3] for line in lines] == [["0", "1.5", "0.1"], ["1", "-0.0", "5e-324"]]
     assert all(line.endswith(",") for line in lines), "nothing is known of the spread"
+
+
+def test_a_name_that_standard_output_cannot_encode_is_printed_as_a_file_has_it(monkeypatch):
+    release, out = a_release(columns=("größe", "重量")), io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(out, encoding="cp1252", newline=""))
+    write_mean("-", release)
+    assert out.getvalue().decode() == mean_csv(release)
 
 
 def test_the_file_is_the_frame(tmp_path):

@@ -13,6 +13,7 @@ from dimfree.errors import InvalidRecords
 MISSING = frozenset({"", "na", "n/a", "null", "none"})  # cells of text that hold nothing, beside nan
 
 _VALUES = MISSING | {"<na>", "#n/a", "nat", "true", "false"}
+_HALF = re.compile(r"[\ud800-\udfff]")  # of a pair of surrogates
 _EMPTY = re.compile(r"Unnamed: \d+(_level_\d+)?")  # what pandas calls a column whose name is empty
 _REPEATED = re.compile(r"(_duplicated_|[.-])\d+$")  # what polars, pandas and AnnData add to a repeated name
 
@@ -22,6 +23,9 @@ _NEED = (
     "polars); if these are names, such as years, put a letter in front (X.add_prefix('y') in pandas)."
 )
 _NO_NULL = "Expected column names without a null character, which arrays of text do not keep: rename the column."
+_NO_TEXT = (
+    "Expected column names that can be written in UTF-8, where half of a pair of surrogates cannot: rename the column."
+)
 _NEED_EVERYWHERE = (
     "Expected a letter in every column name, unless on_missing='raise'. A name here is a number, so that the names "
     "could be the first record of a table without a header, and names are published with the mean. Read such a table "
@@ -36,6 +40,8 @@ def check_names(names: Sequence[str], judged: Sequence[str] | None = None) -> No
     """
     if any("\0" in name for name in names):
         raise InvalidRecords(_NO_NULL)
+    if any(map(_HALF.search, names)):  # a release with such a name could not be written
+        raise InvalidRecords(_NO_TEXT)
     cells = judged or names
     if cells and not are_counted(names) and all(map(could_be_a_cell, cells)):
         raise InvalidRecords(_NEED)

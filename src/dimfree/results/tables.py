@@ -177,7 +177,10 @@ def _cell(value: object) -> str:
 
 def _print(text: str) -> None:
     try:
-        sys.stdout.write(text)
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:  # a name that the terminal's encoding lacks: as a file has it
+            sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()  # a closed pipe or a full disk raises here
     except OSError as error:
         reason = (error.strerror or "unknown error").lower()

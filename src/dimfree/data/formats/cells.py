@@ -173,7 +173,8 @@ class CellStream(FileStream):
 class JsonlStream(CellStream):
     """Private: the rows of a .jsonl: one JSON object per line; its names are the columns.
 
-    Nothing declares the names: they are those of the first line, and each line must have the same ones, in any order.
+    Nothing declares the names: they are those of the first line, and each line must have the same ones in the same
+    order, which is that of the released mean: no record may decide it.
     Where the caller lists the columns, other names are ignored and one that a line lacks is a missing entry, in one
     line as in all of them: no record decides what the columns are. Every line is a record; a blank one has no names.
     """
@@ -207,10 +208,10 @@ class JsonlStream(CellStream):
 
     def _rows(self, names: tuple[str, ...], lines: Iterator[dict[str, Any]]) -> Iterator[Cells]:
         for line in lines:
-            if self._schema.columns is None and line.keys() != set(names):
+            if self._schema.columns is None and tuple(line) != names:
                 raise InvalidFile(
-                    "its lines differ in their names, expected the same in each: list the columns you want (columns=, "
-                    "--columns), and a name that a line lacks is a missing entry."
+                    "its lines differ in their names, expected the same in each, in the same order: list the columns "
+                    "you want (columns=, --columns), and a name that a line lacks is a missing entry."
                 )
             cells = map(line.get, names)
             keys = self._schema.keys
