@@ -42,13 +42,13 @@ class Head(NamedTuple):
     apart: list[int]  # places of the columns of keys
     rest: list[int]  # places of the coordinates
     width: int  # of the file
-    decimal: str
+    decimal: str | None  # None: a point, in a file that cannot choose it
 
     @classmethod
-    def of(cls, names: Sequence[str] | None, width: int, schema: Schema) -> "Head":
+    def of(cls, names: Sequence[str] | None, width: int, schema: Schema, decimal: str | None = None) -> "Head":
         """Keys, columns and bounds that the names do not fit are errors here, before a row is read."""
         schema.bounds.require_columns(names)
-        return cls(None if names is None else tuple(names), *schema.split(names, width), width, schema.decimal)
+        return cls(None if names is None else tuple(names), *schema.split(names, width), width, decimal)
 
     @property
     def coordinates(self) -> tuple[str, ...] | None:
@@ -62,16 +62,16 @@ class Head(NamedTuple):
     def part(self, rows: Sequence[Cells]) -> Part:
         """Return numbers and keys of consecutive records."""
         keys = [[key_of(cells[place]) for cells in rows] for place in self.apart]
-        numbers, wrong = array("d"), set[int]()
+        numbers, wrong, decimal = array("d"), set[int](), self.decimal or "."
         for cells in rows:
             own = cells if len(self.rest) == self.width else [cells[place] for place in self.rest]
             try:
-                if self.decimal == ".":
+                if decimal == ".":
                     numbers.extend(list(map(float, own)))  # the common case, fast
                     continue
             except ValueError:
                 pass
-            found = [number(cell, self.decimal) for cell in own]
+            found = [number(cell, decimal) for cell in own]
             wrong.update(at for at, each in zip(self.rest, found, strict=True) if each is None)
             numbers.extend(math.nan if each is None else each for each in found)
         self.require_numbers(sorted(wrong))

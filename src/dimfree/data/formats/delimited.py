@@ -55,7 +55,7 @@ class CsvStream(CellStream):
             first = _split(line, delimiter)
             other = _other_delimiter(first, delimiter)
             try:
-                self._head = head = Head.of(header(first, schema), len(first), schema)
+                self._head = head = Head.of(header(first, schema), len(first), schema, schema.decimal)
             except DimfreeError as error:
                 raise (InvalidFile(other) if other else error) from None
             if other and schema.delimiter is None and schema.decimal == "," and head.names and "," in line:
@@ -153,7 +153,7 @@ def _by_arrow(body: str, head: Head, delimiter: str) -> Part | None:
         ),
     )
     width = len(head.rest)
-    found = [text_floats(column, head.decimal) for column in table.columns[:width]]
+    found = [text_floats(column, head.decimal or ".") for column in table.columns[:width]]
     if any(column is None for column in found):
         return None  # the error is the caller's to raise
     keys = [[key_of(cell) for cell in column.to_pylist()] for column in table.columns[width:]]
