@@ -376,6 +376,19 @@ def test_sums_that_were_lowered_in_the_last_entry_are_found(path: Path) -> None:
         Ledger(path, "d")
 
 
+def test_sums_about_a_larger_total_take_no_debit(path: Path) -> None:
+    """The last two entries fit each other and the head, but not the total that the first one states."""
+    first, one, two, *_ = Ledger(path, "d").entries()
+    account, entries = Account(Budget(30.0, 1e-4)), [first]
+    for entry in (one, two):
+        account = account.after(debit_of(one)) if entry is one else account
+        entries.append(Entry.following(entries[-1], "d", entry.day, entry.event, entry.content, to_text(account)))
+    forced(path, "DELETE FROM entries WHERE number > 0", entries=entries[1:])
+    with pytest.raises(InvalidFile, match="another total"):
+        Ledger(path, "d")
+    assert verified(path, "d")
+
+
 def test_entries_taken_off_the_end_are_found_by_a_kept_head(path: Path) -> None:
     head = Ledger(path, "d").head
     *_, last = Ledger(path, "d").entries()[:5]

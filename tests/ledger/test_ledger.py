@@ -311,7 +311,9 @@ def test_ledgers_in_one_file_do_not_mix(path: Path) -> None:
 
 def test_another_relation_or_unit_is_an_error(path: Path, ledger: Ledger, X: np.ndarray) -> None:
     persons, keys = Ledger(path, dataset="p", unit="", **TOTAL), np.arange(len(X)) // 2
-    for charged, other in ((ledger, {"neighbours": "replace-one"}), (ledger, {"unit": keys}), (persons, {})):
+    named = Ledger(path, dataset="n", unit="patient", **TOTAL)
+    wrong = [(ledger, {"neighbours": "replace-one"}), (ledger, {"unit": keys}), (persons, {}), (named, {"unit": keys})]
+    for charged, other in wrong:
         with pytest.raises(InvalidParameter, match="do not add up"):
             release_mean(X, ledger=charged, **ASKED, **other)
     release_mean(X, ledger=persons, unit=keys, **ASKED)

@@ -36,6 +36,7 @@ from dimfree.kernel.statistics.clipped_sum import Ball, votes
 from dimfree.kernel.statistics.scores import Scoring
 from dimfree.kernel.statistics.secret_ring import pair_scoring
 from dimfree.kernel.statistics.soft_histogram import STEP, Magnitudes, Offsets
+from dimfree.kernel.statistics.stable import core_sensitivity
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 RELATIONS = (ADD, REPLACE)
@@ -226,6 +227,8 @@ def test_the_cores_mean_moves_by_at_most_what_is_charged(relation):
         moved = (core_mean(here, relation, 0).value - core_mean(there, relation, 0).value) / step * FAR
         assert np.linalg.norm(moved) <= event.sensitivity * (1 + 1e-9)
         assert event.dimension == 3
+        least = 121 if relation is REPLACE else len(here) - 20 + 3  # of records, in the larger of two stable neighbors
+        assert event.sensitivity * event.step >= 3.0 * core_sensitivity(least, Fraction(9, 10), 6, relation)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

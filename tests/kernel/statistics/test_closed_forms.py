@@ -6,17 +6,19 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
+import scipy.sparse as sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from recording import RecordingNoise
 from sessions import standing_session, standing_view
 
+from dimfree.data.blocks import SparseRows
 from dimfree.data.records import as_records
 from dimfree.kernel.rows.bases.basis import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, length_counts
+from dimfree.kernel.statistics.clipped_sum import Ball, _votes_of, clipped_sum, length_counts
 from dimfree.kernel.statistics.counts import clipped_missing
 from dimfree.kernel.statistics.scores import Scoring, lengths_of, phi, phi_inverse, total_scores
 from dimfree.kernel.statistics.unit_vectors import (
@@ -148,6 +150,27 @@ def test_no_direction_leaves_its_ball(rows):
     for row, squared in zip(rows, squared_lengths(found), strict=True):
         assert squared <= UNIT
         assert row.any() == (squared > 0.98 * UNIT)  # no record is too small or too large to point
+
+
+def test_a_direction_a_little_too_long_is_shortened():
+    """Whole numbers whose squares sum to one more than the ball has: a factor that is rounded up would keep them."""
+    some = np.arange(1, LENGTH + 1)
+    other = np.sqrt(UNIT + 1 - some**2.0).round().astype(np.int64)
+    rows = np.stack([some, other], axis=1)[some**2 + other**2 == UNIT + 1].astype(np.float64)
+    assert len(rows) > 8
+    assert max(squared_lengths(unit_steps(rows))) <= UNIT
+
+
+def test_equal_offsets_of_sparse_rows_vote_for_the_first_column(rng):
+    """In whatever order their entries are stored."""
+    matrix = sparse.csr_array(np.repeat([[0.0, -3.0, 3.0, 0.0, 3.0]], 4, axis=0))
+    for row in range(4):
+        some = slice(3 * row, 3 * row + 3)
+        order = rng.permutation(3)
+        matrix.indices[some], matrix.data[some] = matrix.indices[some][order], matrix.data[some][order]
+    matrix.has_sorted_indices = False
+    found = _votes_of(Ball(np.zeros(5), 1.0, 1.0), np.array([1.0, 2.0]), SparseRows(matrix)).reshape(5, 2, 2)
+    assert (found.sum(), found[1, 0, 1]) == (4, 4)
 
 
 @settings(max_examples=60)
