@@ -45,12 +45,11 @@ class Status:
     def __str__(self) -> str:
         count = "1 charge" if self.charges == 1 else f"{self.charges} charges"
         spent = f"epsilon {self.spent_epsilon:.4g} of {self.total.epsilon:.6g} is spent at delta {self.total.delta:.6g}"
-        following, gaussian = "no further release fits", ""
-        if (budget := self.next_budget) is not None:
-            following = f"the next release may use up to {_text(budget)}"
-        if (budget := self.next_gaussian) is not None:
-            gaussian = f"; with Gaussian noise alone (the per-column estimator) up to {_text(budget)}"
-        return f"{count}: {spent}; {following}{gaussian}"
+        ways = [f"up to {_text(self.next_budget)}"] if self.next_budget else []
+        if self.next_gaussian:
+            ways.append(f"with Gaussian noise alone (the per-column estimator) up to {_text(self.next_gaussian)}")
+        following = f"the next release may use {', or '.join(ways)}" if ways else "no further release fits"
+        return f"{count}: {spent}; {following}"
 
 
 def _text(budget: Budget) -> str:
