@@ -151,6 +151,11 @@ def test_title_and_owner_of_a_mean_are_on_its_page():
         assert f"--report PAGE with {flag}" in mean("-o", "other.csv", flag, text, expect=2).stderr
 
 
+def test_words_that_are_no_text_do_not_fail_the_page_after_the_charge():
+    mean("-o", "mean.csv", "--report", "page.html", "--title", "a\udcff")
+    assert "--title a?" in Path("page.html").read_text(encoding="utf-8").replace("&#39;", "").replace("'", "")
+
+
 def test_a_purpose_needs_no_ledger_and_a_data_set_does():
     mean("-o", "mean.csv", "--report", "page.html", "--purpose", "annual report")
     assert "<bdi>annual report</bdi>" in Path("page.html").read_text(encoding="utf-8").partition("The released mean")[0]

@@ -210,7 +210,8 @@ def command_text(context: typer.Context) -> str:
             lines[0] += words
         else:
             lines.append([parameter.opts[0], *words])
-    return " \\\n    ".join(map(shlex.join, lines))
+    text = " \\\n    ".join(map(shlex.join, lines))
+    return text.encode(errors="replace").decode()  # of a name with bytes that are no text the page has a question mark
 
 
 def _word(name: str, value: object) -> str:
