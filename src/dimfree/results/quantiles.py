@@ -118,7 +118,8 @@ def coordinate_reach(noise: Floats, sampling: Floats, log_stddev: Floats, confid
     low, high = alone * stddevs[0], alone * stddevs[-1]
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        each = (2 * ndtr(-middle / stddev) for stddev in stddevs)
-        outside = sum(share * part for share, part in zip(weights / weights.sum(), each, strict=True))
+        with np.errstate(under="ignore"):  # of a chance of nearly 0
+            each = (2 * ndtr(-middle / stddev) for stddev in stddevs)
+            outside = sum(share * part for share, part in zip(weights / weights.sum(), each, strict=True))
         low, high = np.where(outside > 1 - confidence, (middle, high), (low, middle))
     return high
