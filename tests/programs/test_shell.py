@@ -1,5 +1,7 @@
 """A shell sum shows whether records may be clipped inside the bulk; the radius and the intervals follow it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sessions import standing_view
@@ -49,6 +51,15 @@ def test_nothing_is_charged_where_little_can_be_saved(seed):
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)  # all of one length
     assert found_in(rows, seed)[2] is None
     assert found_in(long_rows(seed), seed, sampling=1e12)[2] is None  # the noise is far below the sampling error
+
+
+def test_a_median_at_the_center_ends_in_no_refusal(seed):
+    """The kernel refuses a shell that begins at nearly nothing; the budget would be spent."""
+    rows = long_rows(seed)
+    setting = StageSetting(standing_view(rows, noise=SeededNoise(seed)), float(COUNT))
+    tail, ball, *_ = found_in(rows, seed)
+    near = replace(tail, knots=tail.knots * 1e-6)
+    assert 0 < verified_radius(setting, ball, near, np.ones(DIMENSION), 0.12, 0.5, 0.0).radius <= ball.radius
 
 
 @pytest.mark.parametrize(("weights", "share"), [(np.ones(400), 0.05), (np.ones(30), 0.0), (np.eye(400)[0], 0.0)])

@@ -296,6 +296,8 @@ SHELL_SHARE, SHELL_MOST = 1.0, 0.1
 SHELL_GAIN = 0.1
 # [deviations] Of the noise of a squared bias, on the unfavorable side.
 SHELL_DEVIATIONS = 1.64
+# [radius: least and most] Where the shell begins: many records may lie at the center, or all of them at one length.
+SHELL_PLACES = (0.05, 0.98)
 # [number] Candidates for the radius.
 SHELL_RADII = 25
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.kernel import Ball
-from dimfree.programs.choose.constants import SHELL_DEVIATIONS, SHELL_GAIN, SHELL_RADII
+from dimfree.programs.choose.constants import SHELL_DEVIATIONS, SHELL_GAIN, SHELL_PLACES, SHELL_RADII
 from dimfree.programs.learn.state import StageSetting
 from dimfree.programs.learn.tail import Tail
 
@@ -35,7 +35,7 @@ def verified_radius(
     Between ρ and R the bias is taken to fall like the sum of what is cut off; the stated one like (R - r)/(R - ρ), the
     most that is left of it for any record. None, at no cost, where even ρ without bias would save too little.
     """
-    total, inner = float(weights.sum()), min(median_length(tail), 0.98 * ball.radius)
+    total, inner = float(weights.sum()), float(np.clip(median_length(tail), *np.multiply(SHELL_PLACES, ball.radius)))
     noise = total * (setting.moves / answer) ** 2  # of the sum, for a radius of 1
     saved = (ball.radius**2 - inner**2) * noise
     if saved < SHELL_GAIN * (ball.radius**2 * noise + sampling):
