@@ -109,8 +109,9 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
 def test_an_interrupt_is_130_and_leaves_nothing(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(2))
     code = """
-import time
+import signal, time
 import dimfree.release
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
 def wait(*args, **kwargs):
     print("waiting", flush=True)
     time.sleep(60)

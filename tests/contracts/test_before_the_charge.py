@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from recording import RecordingNoise
 
-from dimfree.accounting.budget import Budget, WeakGuaranteeWarning, large_delta, weak_guarantee
+from dimfree.accounting.budget import Budget, WeakGuaranteeWarning
 from dimfree.accounting.events import has_fine_noise
 from dimfree.beliefs import _LOADED_LATE
 from dimfree.errors import InstallationError, InvalidParameter
@@ -131,17 +131,12 @@ def test_nothing_is_loaded_after_the_charge() -> None:
 
 # ------------------------------------------------------------------------------------------------ coarse noise
 
-COARSE = [(1e-3, 0.5), (4e-3, 0.99), (1e-3, 0.999), (0.1, 0.99)]
-WAYS = [
-    {"covariance": np.ones(2)},
-    {"objective": "relative", "on_missing": "drop"},
-    {},
-]
+WAYS = [{"covariance": np.ones(2)}, {"objective": "relative", "on_missing": "drop"}, {}]
 
 
 @pytest.mark.parametrize("asked", WAYS)
-@pytest.mark.parametrize("epsilon", [1e-3, 2.5e-3, 1e-2, 0.1, 1.0, 30.0])
-@pytest.mark.parametrize("delta", [1e-9, 0.03, 0.1, 0.3, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("epsilon", [1e-3, 2.5e-3, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("delta", [1e-9, 0.03, 0.3, 0.9, 0.999])
 def test_a_budget_is_refused_before_any_draw_or_never(asked, epsilon, delta) -> None:
     """Where it was accepted, the discrete noise of whatever was released is paid for: `Costs` checks it."""
     noise = RecordingNoise()
@@ -150,16 +145,13 @@ def test_a_budget_is_refused_before_any_draw_or_never(asked, epsilon, delta) -> 
     assert bool(noise.asked) == has_fine_noise(Budget(epsilon, delta))
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), COARSE)
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-3, 0.5), (4e-3, 0.99), (1e-3, 0.999), (0.1, 0.99)])
 @DOORS
 def test_noise_too_coarse_for_the_budget_costs_nothing(door, epsilon, delta, ledger) -> None:
     with pytest.raises(InvalidParameter, match=r"discrete noise .* No budget was charged\."):
         door(epsilon=epsilon, delta=delta, ledger=ledger, noise=SeededNoise(0))
     assert ledger.account().debits == 0
-
-
-def test_no_sensible_budget_is_refused() -> None:
-    assert all(has_fine_noise(Budget(epsilon, 1e-2)) for epsilon in (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e4))
+    assert all(has_fine_noise(Budget(usual, 1e-2)) for usual in (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e4))
 
 
 # ------------------------------------------------------------------------------------------------ weak guarantees
@@ -173,21 +165,15 @@ class Unread:
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "said"), [(500.0, 1e-6, "epsilon = 500"), (1.0, 0.1, "delta = 0.1")])
-@pytest.mark.parametrize("call", [release_mean, variance_profile])
-def test_a_weak_guarantee_is_warned_of_before_the_table_is_read(call, epsilon, delta, said) -> None:
+def test_a_weak_guarantee_is_warned_of_before_the_table_is_read_and_the_ledger_charged(epsilon, delta, said, ledger):
     with warnings.catch_warnings():
         warnings.simplefilter("error", WeakGuaranteeWarning)
-        with pytest.raises(WeakGuaranteeWarning, match=said):
-            call(Unread(), epsilon=epsilon, delta=delta)
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [(500.0, 1e-6), (1.0, 0.1)])
-@DOORS
-def test_a_weak_guarantee_is_warned_of_before_it_is_charged(door, epsilon, delta, ledger) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", WeakGuaranteeWarning)
-        with pytest.raises(WeakGuaranteeWarning):
-            door(epsilon=epsilon, delta=delta, ledger=ledger)
+        for call in (release_mean, variance_profile):
+            with pytest.raises(WeakGuaranteeWarning, match=said):
+                call(Unread(), epsilon=epsilon, delta=delta)
+        for door in (mean, groups):
+            with pytest.raises(WeakGuaranteeWarning, match=said):
+                door(epsilon=epsilon, delta=delta, ledger=ledger)
     assert ledger.account().debits == 0
 
 
@@ -203,10 +189,3 @@ def test_usual_budgets_and_seeded_noise_bring_no_warning(recwarn) -> None:
     mean(epsilon=10.0, delta=1e-3)
     mean(epsilon=500.0, delta=0.1, noise=SeededNoise(0))
     assert not [each for each in recwarn if each.category is WeakGuaranteeWarning]
-
-
-def test_one_function_says_what_is_weak() -> None:
-    assert weak_guarantee(1.0, 1e-6) == []
-    assert len(weak_guarantee(500.0, 0.1)) == 2
-    assert large_delta(1e-4) is None
-    assert large_delta(1e-4, 5000) is not None

@@ -36,13 +36,12 @@ def array(table, **given):
 
 
 def means(table, **given):
-    given |= {"groups": "ward", "keys": ["east", "west"], "exclude": "person"}
-    return release_means(table, **BUDGET, noise=SeededNoise(2), **given)["east"]
+    given |= {"groups": "ward", "keys": ["east", "west"], "exclude": "person", "noise": SeededNoise(2)}
+    return release_means(table, **BUDGET, **given)["east"]
 
 
 def estimator(table, **given):
-    given |= {"unit": "person", "exclude": ["ward"], "noise": SeededNoise(2)}
-    return PrivateMean(**BUDGET, **given).fit(table).release_
+    return PrivateMean(**BUDGET, unit="person", exclude=["ward"], noise=SeededNoise(2), **given).fit(table).release_
 
 
 def file(table, **given):
@@ -50,10 +49,7 @@ def file(table, **given):
     return mean("people.csv", **given)
 
 
-DOORS = pytest.mark.parametrize("door", [mean, array, means, estimator, file])
-
-
-@DOORS
+@pytest.mark.parametrize("door", [mean, array, means, estimator, file])
 def test_bounds_clip_every_entry(door, frame, clipped, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found, wanted = door(frame, bounds=ENDS), door(clipped)

@@ -29,9 +29,15 @@ class FarNoise:
         self.asked, self.generator = 0, np.random.default_rng(7)
 
     def gaussian(self, stddev: float, size: int) -> np.ndarray:
-        drawn = np.rint(self._signs(size) * self.deviations * stddev)
+        signs = {
+            "random": lambda: self.generator.choice([-1.0, 1.0], size),
+            "by turns": lambda: np.where((np.arange(size) + self.asked) % 2, -1.0, 1.0),
+            "once": lambda: np.full(size, float(self.asked == self.at)),
+            "above": lambda: np.ones(size),
+            "below": lambda: -np.ones(size),
+        }[self.signs]()
         self.asked += 1
-        return np.clip(drawn, -(2.0**62), 2.0**62).astype(np.int64)
+        return np.clip(np.rint(signs * self.deviations * stddev), -(2.0**62), 2.0**62).astype(np.int64)
 
     laplace = gaussian
 
@@ -41,19 +47,10 @@ class FarNoise:
     def below(self, bound: int, size: int) -> np.ndarray:
         return self.generator.integers(0, bound, size, dtype=np.int64)
 
-    def _signs(self, size: int) -> np.ndarray:
-        if self.signs == "random":
-            return self.generator.choice([-1.0, 1.0], size)
-        if self.signs == "by turns":
-            return np.where((np.arange(size) + self.asked) % 2, -1.0, 1.0)
-        if self.signs == "once":
-            return np.full(size, float(self.asked == self.at))
-        return np.full(size, 1.0 if self.signs == "above" else -1.0)
 
-
-STEADY = [(signs, far, 0) for signs in ("above", "below", "by turns", "random") for far in (5e3, 1e9)]
+EXTREMES = [(signs, far, 0) for signs in ("above", "below", "by turns", "random") for far in (5e3, 1e9)]
+EXTREMES += [("once", far, at) for far in (-5e3, 1e12) for at in (0, 1, 4)]
 SIZED_BY_THE_COUNT = 1e4  # deviations: groups are made of as many records as are released to be there
-ONCE = [("once", far, at) for far in (-5e3, 1e12) for at in (0, 1, 4)]
 
 
 def table(rows: int, columns: int) -> np.ndarray:
@@ -61,13 +58,8 @@ def table(rows: int, columns: int) -> np.ndarray:
     return 3.0 + normal * np.geomspace(1.0, 0.1, columns)
 
 
-def gapped() -> np.ndarray:
-    found = table(1500, 3)
-    found[::7, 1] = np.nan
-    return found
-
-
-TABLE = table(1500, 3)
+TABLE, GAPPED = table(1500, 3), table(1500, 3)
+GAPPED[::7, 1] = np.nan
 WAYS = {
     "unknown": (TABLE, {}),
     "unknown, one column": (table(1500, 1), {}),
@@ -76,8 +68,8 @@ WAYS = {
     "ring": (table(400, 150), {}),
     "relative": (TABLE, {"objective": "relative"}),
     "columns, total": (TABLE, {"objective": "total"}),
-    "columns, missing entries": (gapped(), {"on_missing": "column"}),
-    "columns, complete rows": (gapped(), {"on_missing": "drop", "objective": "relative"}),
+    "columns, missing entries": (GAPPED, {"on_missing": "column"}),
+    "columns, complete rows": (GAPPED, {"on_missing": "drop", "objective": "relative"}),
     "known": (TABLE, {"covariance": VARIANCES}),
     "known, learned scale": (TABLE, {"covariance": VARIANCES, "options": Options(scale="learn")}),
     "cheapest core": (table(300, 3), {"covariance": VARIANCES}),
@@ -100,19 +92,17 @@ def check(release: Release) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_any_released_numbers_end_in_a_release_or_a_refusal(way: str, relation: str) -> None:
     X, asked = WAYS[way]
-    for signs, deviations, at in (*STEADY, *ONCE):
-        noise = FarNoise(signs, deviations, at)
+    for extreme in EXTREMES:
         with through_the_core() if way in BY_CORE else nullcontext():
-            check(release_mean(X, neighbours=relation, **BUDGET, **asked, noise=noise))
+            check(release_mean(X, neighbours=relation, **BUDGET, **asked, noise=FarNoise(*extreme)))
 
 
 @pytest.mark.parametrize("keys", [[0, 1], "private"])
 @pytest.mark.parametrize("objective", ["relative", "total"])
 def test_so_do_those_of_groups(keys: object, objective: str) -> None:
-    X = table(800, 2)
-    for signs, deviations, at in (*STEADY, *ONCE):
-        noise = FarNoise(signs, deviations, at)
-        means = release_means(X, groups=np.arange(800) % 2, keys=keys, objective=objective, **BUDGET, noise=noise)
+    given = {"groups": np.arange(800) % 2, "keys": keys, "objective": objective, **BUDGET}
+    for extreme in EXTREMES:
+        means = release_means(table(800, 2), **given, noise=FarNoise(*extreme))
         means.to_json(), repr(means)
         for release in means.values():
             check(release)
@@ -120,11 +110,10 @@ def test_so_do_those_of_groups(keys: object, objective: str) -> None:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_so_do_those_of_a_variance_profile(relation: str) -> None:
-    for signs, deviations, at in (*STEADY, *ONCE):
-        if abs(deviations) > SIZED_BY_THE_COUNT:
-            continue
-        noise = FarNoise(signs, deviations, at)
-        variance_profile(table(3000, 3), neighbours=relation, **BUDGET, noise=noise).to_json()
+    for extreme in EXTREMES:
+        if abs(extreme[1]) <= SIZED_BY_THE_COUNT:
+            noise = FarNoise(*extreme)
+            variance_profile(table(3000, 3), neighbours=relation, **BUDGET, noise=noise).to_json()
 
 
 def test_numbers_out_of_range_are_a_refusal_that_is_charged(tmp_path) -> None:

@@ -18,7 +18,6 @@ ROWS = 1501
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
 OBJECTIVES = ("relative", "total", "auto")
 RELATIONS = ("add-remove", "replace-one")
-TINY, SUBNORMAL = 1e-300, 5e-324
 
 
 def normal(rows=ROWS, columns=3):
@@ -41,9 +40,7 @@ def beside_ordinary(*columns):
 ODD = {
     "constant": np.full((ROWS, 3), 7.25),
     "constant and large": np.full((ROWS, 3), -1e15),
-    "zeros": np.zeros((ROWS, 3)),
     "negative zeros": np.full((ROWS, 3), -0.0),
-    "ones": np.ones((ROWS, 3)),
     "one constant among others": beside_ordinary(np.full(ROWS, 3.0)),
     "zeros among others": beside_ordinary(np.zeros(ROWS), np.zeros(ROWS)),
     "nearly zeros": beside_ordinary(np.arange(ROWS) == 17),
@@ -54,13 +51,12 @@ ODD = {
     "two persons": normal(2),
     "not finite": with_nan(),
     "nothing but NaN": np.full((ROWS, 3), np.nan),
-    "huge": normal() * 1e300,
     "the largest numbers": np.copysign(np.finfo(float).max, normal()),
-    "tiny": normal() * TINY,
-    "subnormal": np.copysign(SUBNORMAL, normal()),
+    "tiny": normal() * 1e-300,
+    "subnormal": np.copysign(5e-324, normal()),
     "subnormal magnitudes": normal() * 1e-310,
     "all magnitudes": beside_ordinary(10.0 ** np.linspace(-300, 300, ROWS)),
-    "huge beside tiny": normal() * [1e300, 1.0, TINY],
+    "huge beside tiny": normal() * [1e300, 1.0, 1e-300],
     "far from zero": 1e15 + normal(),
     "integers beyond 2**53": np.arange(ROWS * 3).reshape(-1, 3) + 2**60,
     "unsigned integers": np.arange(ROWS * 3, dtype=np.uint64).reshape(-1, 3) + np.uint64(2**63),
@@ -71,17 +67,6 @@ ODD = {
     "one record far away": np.concatenate([normal(ROWS - 1), np.full((1, 3), 1e300)]),
     "many columns, few people": normal(12, 400),
 }
-
-
-def as_frame(rows):
-    return pd.DataFrame(rows, columns=[f"c{place}" for place in range(rows.shape[1])])
-
-
-def as_sparse(rows):
-    return sparse.csr_array(rows)
-
-
-KINDS = {"frame": as_frame, "sparse": as_sparse}
 
 
 @contextmanager
@@ -127,16 +112,18 @@ def test_an_answer_or_a_public_refusal(name, objective, relation):
     check_outcome(release, ODD[name].shape[1])
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in ODD if ODD[name].dtype != np.float16])
-def test_every_kind_of_table_has_the_same_answer(name, kind):
+def test_every_kind_of_table_has_the_same_answer(name):
     """A frame has names, which "auto" would look at; the objective is said."""
-    wanted, found = released(ODD[name], "relative"), released(KINDS[kind](ODD[name]), "relative")
-    check_outcome(found, ODD[name].shape[1])
-    assert found.refused == wanted.refused
-    if not found.refused:
-        assert np.array_equal(found.mean, wanted.mean)
-        assert np.array_equal(found.noise_stddev, wanted.noise_stddev)
+    rows = ODD[name]
+    wanted = released(rows, "relative")
+    for table in (sparse.csr_array(rows), pd.DataFrame(rows, columns=[f"c{place}" for place in range(rows.shape[1])])):
+        found = released(table, "relative")
+        check_outcome(found, rows.shape[1])
+        assert found.refused == wanted.refused
+        if not found.refused:
+            assert np.array_equal(found.mean, wanted.mean)
+            assert np.array_equal(found.noise_stddev, wanted.noise_stddev)
 
 
 @pytest.mark.parametrize("name", ["nobody", "one person", "two persons", "many columns, few people"])
@@ -161,17 +148,13 @@ def test_errors_about_invalid_rows_tell_no_value_and_draw_no_noise(name, objecti
     assert np.array_equal(fresh.gaussian(10.0, 3), before)
 
 
-def test_an_ordinary_column_is_as_good_beside_odd_ones():
+def test_an_ordinary_column_is_as_good_beside_odd_ones_and_one_far_record_moves_little():
     alone = released(normal(columns=3), "relative")
     beside = released(np.column_stack([normal(columns=3), np.zeros(ROWS), np.full(ROWS, 3.0)]), "relative")
     assert (beside.noise_stddev[:3] < 3 * alone.noise_stddev).all()
     assert beside.resolved[:3].all()
     assert not beside.resolved[3]  # only zeros were seen
     assert beside.mean[4] == pytest.approx(3.0, abs=0.1)
-
-
-def test_one_record_far_away_moves_no_more_than_the_reach():
-    rows = np.concatenate([normal(ROWS - 1), np.full((1, 3), 1e300)])
-    near, far = released(normal(ROWS), "relative"), released(rows, "relative")
-    assert np.abs(far.mean - near.mean).max() < 1.0
+    far = released(ODD["one record far away"], "relative")
+    assert np.abs(far.mean - alone.mean).max() < 1.0
     assert math.isfinite(far.reach.radius)

@@ -12,8 +12,11 @@ from dimfree.release import release_mean
 from dimfree.shapes import Dense, Diagonal, Isotropic
 
 COUNT, DIMENSION = 900, 60
-ADD, REPLACE = "add-remove", "replace-one"
-both_relations = pytest.mark.parametrize("relation", [ADD, REPLACE])
+VARIANCES = np.geomspace(9, 0.01, DIMENSION)
+SHAPES = {"isotropic": Isotropic(3.0), "diagonal": Diagonal(VARIANCES), "dense": Dense(np.diag(VARIANCES))}
+WAYS = {"auto": {}, "invalid rows": {"on_missing": "drop"}, "a small core": {"core_sample": 500}}
+WAYS |= {name: {"shape": shape, "epsilon": 8.0} for name, shape in SHAPES.items()}
+WAYS |= {f"{name}, learned scale": {**WAYS[name], "scale": "learn"} for name in SHAPES}
 
 
 @pytest.fixture
@@ -26,55 +29,23 @@ def table(rng):
     return X
 
 
-def twins(X, stored=None, **options):
-    given = {"epsilon": 4.0, "delta": 1e-6, **options}
-    stored = sparse.csr_matrix(X) if stored is None else stored
-    return [release_mean(table, **with_options(noise=SeededNoise(11), **given)) for table in (stored, X)]
-
-
-def assert_equal_twins(X, stored=None, *, refused=False, **options):
-    found, expected = twins(X, stored, **options)
-    assert expected.refused == refused, expected.refusal
-    assert found.to_json() == expected.to_json()  # every number in full
-
-
-@both_relations
-def test_nothing_known(table, relation):
-    assert_equal_twins(table, neighbours=relation)
-
-
-@both_relations
-def test_invalid_rows(table, relation):
-    table[[3, 50, 51], [0, 7, 59]] = np.nan, np.inf, -np.inf
-    assert_equal_twins(table, neighbours=relation, on_missing="drop")
-
-
-@pytest.mark.parametrize("core_sample", [500, 700])
-@both_relations
-def test_a_sample_for_the_core(table, relation, core_sample):
-    assert_equal_twins(np.concatenate([table, table + 0.0]), neighbours=relation, core_sample=core_sample)
-
-
-SHAPES = {
-    "isotropic": Isotropic(3.0),
-    "diagonal": Diagonal(np.geomspace(9, 0.01, DIMENSION)),
-    "dense": Dense(np.diag(np.geomspace(9, 0.01, DIMENSION))),
-}
-WAYS = [{}, {"scale": "learn"}, {"neighbours": REPLACE}]
-
-
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(*way.values()))
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
-def test_known_shapes(table, shape, way):
-    assert_equal_twins(table[20:], shape=shape, epsilon=8.0, **way)
-
-
-def test_the_callers_matrix_is_left_alone(table):
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_release_is_that_of_the_dense_twin(table, way, relation):
+    if way == "invalid rows":
+        table[[3, 50, 51], [0, 7, 59]] = np.nan, np.inf, -np.inf
+    if way == "a small core":
+        table = np.concatenate([table, table])
+    if "shape" in WAYS[way]:
+        table = table[20:]
+    given = {"epsilon": 4.0, "delta": 1e-6, "neighbours": relation, **WAYS[way]}
     stored = sparse.csr_matrix(table)
     before = [part.copy() for part in (stored.data, stored.indices, stored.indptr)]
-    release_mean(stored, epsilon=4.0, delta=1e-6, noise=SeededNoise(1))
+    found, wanted = (release_mean(X, **with_options(noise=SeededNoise(11), **given)) for X in (stored, table))
+    assert not wanted.refused
+    assert found.to_json() == wanted.to_json()  # every number in full
     for part, copy in zip((stored.data, stored.indices, stored.indptr), before, strict=True):
-        assert np.array_equal(part, copy)
+        np.testing.assert_array_equal(part, copy)
 
 
 def test_a_wide_sparse_table_never_becomes_dense(rng):

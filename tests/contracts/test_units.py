@@ -38,26 +38,22 @@ def release(X, **changes):
     return release_mean(X, **with_options(**given))
 
 
-@pytest.mark.parametrize("neighbours", BOTH)
-def test_the_release_is_that_of_the_person_means(frame, neighbours):
-    """Pandas adds up in its own way, so the two may differ in the last bits of a record."""
-    means = frame.groupby("who", sort=False).mean()
-    found = release(frame, unit="who", neighbours=neighbours)
-    wanted = release(means, neighbours=neighbours)
-    assert not found.refused
-    np.testing.assert_allclose(found.mean, wanted.mean, rtol=0, atol=1e-4)
-    assert np.abs(found.mean - means.mean()).max() < np.abs(found.mean - frame[["age", "income"]].mean()).min()
-    assert found.ledger == wanted.ledger
-    assert found.columns == ("age", "income")
-
-
 @pytest.mark.parametrize("unit_rows", [None, 2])
-def test_noise_is_asked_for_as_if_the_table_had_one_row_for_each_person(frame, unit_rows):
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_the_release_is_that_of_the_person_means_or_totals(frame, neighbours, unit_rows):
+    """Pandas adds up in its own way, so the two may differ in the last bits of a record."""
     grouped = frame.groupby("who", sort=False)
     records = grouped.mean() if unit_rows is None else grouped.head(unit_rows).groupby("who", sort=False).sum()
+    given = {"neighbours": neighbours, "shape": Isotropic(1.0 if unit_rows is None else 4.0)}
+    found, wanted = release(frame, unit="who", unit_rows=unit_rows, **given), release(records, **given)
+    assert not found.refused
+    np.testing.assert_allclose(found.mean, wanted.mean, rtol=0, atol=1e-4)
+    assert np.abs(found.mean - records.mean()).max() < np.abs(found.mean - frame[["age", "income"]].mean()).min()
+    assert found.ledger == wanted.ledger
+    assert found.columns == ("age", "income")
     noises = RecordingNoise(), RecordingNoise()
-    release(frame, unit="who", unit_rows=unit_rows, noise=noises[0])
-    release(records, noise=noises[1])
+    release(frame, unit="who", unit_rows=unit_rows, **given, noise=noises[0])
+    release(records, **given, noise=noises[1])
     assert noises[0].asked == noises[1].asked
     assert len(noises[0].asked) > 2
 
@@ -135,17 +131,6 @@ def test_a_series_with_another_index_is_never_matched_by_position(frame):
         release(rows, unit=who.iloc[1:])
 
 
-def test_a_bound_on_rows_needs_persons_and_is_a_count(frame):
-    with pytest.raises(InvalidParameter, match="together with unit="):
-        release(frame[["age", "income"]], unit_rows=2)
-    for wrong in (0, -1, 1.5, True, "2"):
-        with pytest.raises(InvalidParameter, match="unit_rows"):
-            release(frame, unit="who", unit_rows=wrong)
-
-
-# ------------------------------------------------------------------------------------------------ the estimator
-
-
 def estimator(**changes):
     return PrivateMean(**{"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes})
 
@@ -162,7 +147,12 @@ def test_the_estimator_takes_a_column_or_keys(frame):
     assert fitted.guarantee_.unit == "person"
 
 
-# ------------------------------------------------------------------------------------------------ canaries
+def test_a_bound_on_rows_needs_persons_and_is_a_count(frame):
+    with pytest.raises(InvalidParameter, match="together with unit="):
+        release(frame[["age", "income"]], unit_rows=2)
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(InvalidParameter, match="unit_rows"):
+            release(frame, unit="who", unit_rows=wrong)
 
 
 def with_canary(frame):
