@@ -9,11 +9,11 @@ import pytest
 import dimfree.data.records
 import dimfree.kernel.rows.exact_product
 import dimfree.kernel.rows.space
+import dimfree.kernel.statistics.clipped_sum
 import dimfree.kernel.statistics.distances
 import dimfree.kernel.statistics.products
 import dimfree.kernel.statistics.secret_ring
-import dimfree.kernel.statistics.unit_vectors
-import dimfree.kernel.statistics.weighted_mean
+import dimfree.kernel.statistics.stable
 import dimfree.paper.friend_counts
 
 STATISTICS = dimfree.kernel.statistics
@@ -28,8 +28,8 @@ IN_ENTRIES: tuple[tuple[Any, str], ...] = (
     (STATISTICS.distances, "_CELLS"),
     (STATISTICS.products, "_CELLS"),
     (STATISTICS.secret_ring, "_CELLS"),
-    (STATISTICS.unit_vectors, "_CELLS"),
-    (STATISTICS.weighted_mean, "_CELLS"),
+    (STATISTICS.clipped_sum, "_CELLS"),
+    (STATISTICS.stable, "_CELLS"),
 )
 
 

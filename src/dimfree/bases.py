@@ -9,9 +9,8 @@ from dimfree import _validate
 from dimfree._types import Floats
 from dimfree.data import sparse
 from dimfree.errors import raise_alone
-from dimfree.kernel.rows.bases.basis import KEPT_BYTES, Basis, unit_rows
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.bases.given import Given
+from dimfree.kernel.rows.bases import KEPT_BYTES, Basis, Given, unit_rows
+from dimfree.kernel.rows.cosine import Cosine
 
 AUTO = "auto"  # chosen among several by what is released on the way
 NAMED: dict[str, Callable[[int], Basis]] = {"dct": Cosine}

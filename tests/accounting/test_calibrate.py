@@ -22,7 +22,7 @@ from dimfree.accounting.calibrate import (
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import COUNT_STEPS, Bounded, Costs, Gaussian, charged_gaussian, counted_records
 from dimfree.accounting.precision import compose, largest_mu
-from dimfree.kernel.statistics.weighted_mean import mean_event
+from dimfree.kernel.statistics.stable import mean_event
 
 FAILURE = 0.005
 DIMENSION = 10**5

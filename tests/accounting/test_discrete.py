@@ -11,7 +11,7 @@ from dimfree.accounting.calibrate import calibrate_bounded, remaining_mu
 from dimfree.accounting.discrete import MOST_RELEASES, idealised, slack, tail_exponent
 from dimfree.accounting.events import COUNT_STEPS, charged_gaussian, counted_records
 from dimfree.accounting.precision import largest_mu
-from dimfree.kernel.statistics.weighted_mean import mean_event
+from dimfree.kernel.statistics.stable import mean_event
 
 
 def test_slack_is_the_formula_of_m8():

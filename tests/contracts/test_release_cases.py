@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from contracts.release_cases import cases, digest, said, stored
 
-from dimfree.kernel import ring
+from dimfree.kernel import pairs
 
 STORED = stored()
 
@@ -21,8 +21,8 @@ def test_the_stored_table_has_every_case(runs):
 
 def test_a_changed_charge_of_the_ring_is_noticed(runs, monkeypatch):
     """The partner of the test below: what it compares includes the costs."""
-    right = ring.RING_SENSITIVITY
-    monkeypatch.setattr(ring, "RING_SENSITIVITY", {each: 1.0001 * moves for each, moves in right.items()})
+    right = pairs.RING_SENSITIVITY
+    monkeypatch.setattr(pairs, "RING_SENSITIVITY", {each: 1.0001 * moves for each, moves in right.items()})
     assert digest(said(runs["ring add-remove"]())) != STORED["ring add-remove"]["digest"]
 
 

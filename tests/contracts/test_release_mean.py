@@ -15,7 +15,7 @@ from scipy import sparse
 from dimfree.data import records
 from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.statistics.friends import RADIUS
 from dimfree.noise import SeededNoise, SystemNoise
 from dimfree.release import release_mean
 from dimfree.results.release import Release

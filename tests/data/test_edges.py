@@ -19,8 +19,7 @@ from dimfree import (
     release_mean,
     shape_from,
 )
-from dimfree.kernel.rows.grid import RADIUS
-from dimfree.kernel.statistics.friends import within_radius
+from dimfree.kernel.statistics.friends import RADIUS, within_radius
 from dimfree.paper import variance_profile
 
 

@@ -25,14 +25,13 @@ from dimfree.data.stream import Stream
 from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory
 from dimfree.kernel.rows import clip
 from dimfree.kernel.rows import space as space_module
-from dimfree.kernel.rows.grid import RADIUS, rows_to_steps
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics import distances
 from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.kernel.statistics.distances import PairDistances, pair_distances
-from dimfree.kernel.statistics.friends import within_radius
+from dimfree.kernel.statistics.friends import RADIUS, rows_to_steps, within_radius
 from dimfree.kernel.statistics.scores import Scoring
-from dimfree.kernel.statistics.weighted_mean import rounded_mean
+from dimfree.kernel.statistics.stable import rounded_mean
 from dimfree.noise import SeededNoise
 from dimfree.shapes import Dense, Diagonal, Isotropic
 

@@ -22,7 +22,7 @@ from dimfree.data.cluster import scheduler
 from dimfree.data.cluster.scheduler import connected
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
-from dimfree.kernel.rows.bases.cosine import Cosine
+from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
 from dimfree.progress import listening
@@ -103,7 +103,7 @@ def _rows_seen(rows):
 
 def _round_otherwise(other):
     """From here on, or no longer, this worker is a machine with another SciPy."""
-    from dimfree.kernel.rows.bases import cosine
+    from dimfree.kernel.rows import cosine
 
     cosine.__dict__.setdefault("_plain", cosine._transformed)
     cosine._transformed = (lambda batch: np.nextafter(cosine._plain(batch), 1)) if other else cosine._plain

@@ -17,9 +17,9 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_private_count, calibrate_public_count
 from dimfree.data.records import as_records
 from dimfree.kernel import Pairs, Session
-from dimfree.kernel.rows.grid import IntegerRecords
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.distances import PairDistances
+from dimfree.kernel.statistics.friends import IntegerRecords
 from dimfree.programs import unknown
 from dimfree.programs.choose.core import HonestModel, Size, StableChoice
 from dimfree.programs.learn.scale import learn_radius

@@ -11,7 +11,7 @@ import pytest
 from exact.worlds import LINE, WORLDS, as_counts, removals, replacements, squared_distance, tables
 
 from dimfree.accounting.lifting import after_lifting, before_lifting
-from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.statistics.friends import RADIUS
 from dimfree.paper import averaging as basic
 
 MOST = 5

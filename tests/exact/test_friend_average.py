@@ -11,7 +11,7 @@ from sessions import standing_view
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import SEARCH_STEPS as STEPS
 from dimfree.data.records import as_records
-from dimfree.kernel.statistics.shares import share_sensitivity
+from dimfree.kernel.pairs import share_sensitivity
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 SHARES = [Fraction(1, 2), Fraction(4, 5), Fraction(1, 10)]

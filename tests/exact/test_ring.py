@@ -18,13 +18,12 @@ from recording import RecordingNoise
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import SEARCH_STEPS as STEPS
 from dimfree.data.records import open_records
+from dimfree.kernel.pairs import excess as pair_excess
+from dimfree.kernel.pairs import share_sensitivity
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.samples import poisson_samples
 from dimfree.kernel.statistics.scores import total_scores
-from dimfree.kernel.statistics.secret_ring import KEY, RING_SENSITIVITY, Ring, pair_scoring, ring_order
-from dimfree.kernel.statistics.shares import excess as pair_excess
-from dimfree.kernel.statistics.shares import share_sensitivity
+from dimfree.kernel.statistics.secret_ring import KEY, RING_SENSITIVITY, Ring, pair_scoring, poisson_samples, ring_order
 from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

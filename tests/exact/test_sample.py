@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
+from dimfree.kernel.statistics.secret_ring import fixed_samples, poisson_samples
 
 NAMES = "abcde"
 

@@ -14,7 +14,7 @@ from exact.search_law import Setting, law, whole
 from dimfree.accounting import ladder, precision
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.profile import after_gaussians
-from dimfree.kernel import counts
+from dimfree.kernel import session
 from dimfree.programs.learn import scale as crossing
 from dimfree.programs.unknown import search_parts
 
@@ -26,7 +26,7 @@ FOLLOWED = 1e-8  # what courses that were not followed can add to a divergence
 
 @pytest.fixture(autouse=True)
 def signs(monkeypatch):
-    monkeypatch.setattr(counts, "int", whole, raising=False)
+    monkeypatch.setattr(session, "int", whole, raising=False)
     monkeypatch.setattr(crossing, "_PER_HALVING", 1)
 
 

@@ -9,8 +9,8 @@ from exact import worlds
 from exact.worlds import WORLDS, as_counts, counts, mean, removals, replacements, squared_distance, tables
 
 from dimfree.accounting.budget import Neighbours
-from dimfree.kernel.rows.grid import RADIUS
 from dimfree.kernel.statistics import stable
+from dimfree.kernel.statistics.friends import RADIUS
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 MOST = 6

@@ -6,8 +6,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from dimfree.kernel.rows.grid import RADIUS
 from dimfree.kernel.statistics.distances import PairDistances
+from dimfree.kernel.statistics.friends import RADIUS
 
 INVALID = None  # a record ⊥: a friend of itself only, adding nothing to any sum
 

@@ -9,9 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dimfree.kernel.rows.grid import EDGE, RADIUS
 from dimfree.kernel.statistics import products
-from dimfree.kernel.statistics.friends import NEAR, within_radius
+from dimfree.kernel.statistics.friends import EDGE, NEAR, RADIUS, within_radius
 from dimfree.paper import friend_counts as friends
 from dimfree.paper.friend_counts import friend_counts
 

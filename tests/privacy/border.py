@@ -13,7 +13,7 @@ import numpy as np
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import SEARCH_STEPS, Costs, Gaussian
 from dimfree.kernel import OUTER_SENSITIVITY, Basis, NoisyCounts, Released
-from dimfree.kernel.released import Sealed
+from dimfree.kernel.session import Sealed
 from dimfree.noise import SeededNoise
 from dimfree.shapes import Shape
 

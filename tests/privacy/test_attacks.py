@@ -23,8 +23,8 @@ from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.accounting.precision import compose, hockey_stick
 from dimfree.data.records import as_records
 from dimfree.kernel import GroupCosts, KernelError, PrivateGroups, PrivateTable
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.bases import LearnedAxes
+from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.kernel.statistics.scores import Scoring
 from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets

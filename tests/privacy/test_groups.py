@@ -21,7 +21,7 @@ from dimfree.data.people.labels import split_unlisted
 from dimfree.data.records import as_records
 from dimfree.kernel import GroupCosts, KernelError, PrivateGroups
 from dimfree.kernel import groups as groups_module
-from dimfree.kernel.statistics.group_keys import least_people, publishing
+from dimfree.kernel.groups import least_people, publishing
 from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -23,11 +23,10 @@ from dimfree.accounting.events import SEARCH_STEPS, Gaussian
 from dimfree.kernel import NoisyCounts, Released, Session, View
 from dimfree.kernel import directions as outer
 from dimfree.kernel import pairs as pairs
-from dimfree.kernel import ring as ring
 from dimfree.kernel import views as views
 from dimfree.kernel.rows import clip
-from dimfree.kernel.rows.bases.cosine import Cosine
 from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import ChargedNoise
 from dimfree.kernel.statistics import soft_histogram
@@ -374,9 +373,9 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {  # what is wrong -> the query that sh
     "missing charged as an arrival": ("missing by column", as_arrivals(views, "SCORE_SENSITIVITY")),
     "products charged as an arrival": ("outer products", as_arrivals(outer, "OUTER_SENSITIVITY")),
     "togetherness charged as an arrival": ("togetherness", as_arrivals(outer, "OUTER_SENSITIVITY")),
-    "ring charged as an arrival": ("ring scores", as_arrivals(ring, "RING_SENSITIVITY")),
-    "ring charged for two pairs": ("ring scores", made(ring, "RING_SENSITIVITY", lambda known: {**known, ADD: 2.0})),
-    "ring's target in whole pairs": ("ring lengths", instead(ring, "excess", whole_pairs)),
+    "ring charged as an arrival": ("ring scores", as_arrivals(pairs, "RING_SENSITIVITY")),
+    "ring charged for two pairs": ("ring scores", made(pairs, "RING_SENSITIVITY", lambda known: {**known, ADD: 2.0})),
+    "ring's target in whole pairs": ("ring lengths", instead(pairs, "excess", whole_pairs)),
     "friends charged one record": ("friends", instead(pairs, "share_sensitivity", lambda *_: 1.0)),
     "answers charged as one": ("within", instead(math, "sqrt", lambda _: 1.0)),
     "half the noise": ("clipped sum", made(Session, "_release", halved)),

@@ -8,12 +8,12 @@ import pytest
 from blocks import blocks_of
 
 from dimfree.data.records import as_records
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.bases import LearnedAxes
 from dimfree.kernel.rows.clip import norms
+from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.exact_product import SlicedMatrix
-from dimfree.kernel.rows.grid import to_steps
 from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics.friends import to_steps
 from dimfree.kernel.statistics.secret_ring import Ring
 from dimfree.kernel.statistics.unit_vectors import Lookout
 from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank

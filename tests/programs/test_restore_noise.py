@@ -12,7 +12,7 @@ from stats import sampling
 
 from dimfree.data.records import open_records
 from dimfree.kernel import Ball, Cosine, LearnedAxes, Lookout
-from dimfree.kernel.rows.bases.given import Given
+from dimfree.kernel.rows.bases import Given
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
 from dimfree.programs.learn.knowledge import Knowledge, Output

@@ -7,7 +7,7 @@ import numpy as np
 from pages import Page, refused, released
 
 from dimfree.bases import NAMED
-from dimfree.kernel.rows.bases.given import Given
+from dimfree.kernel.rows.bases import Given
 from dimfree.programs import run
 from dimfree.programs.learn.forecasts import LEARNED, OWN, SPHERICAL
 from dimfree.report.context import parameter_rows

@@ -13,7 +13,7 @@ from stats import sampling
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.ladder import DENOMINATOR
-from dimfree.kernel.rows.grid import RADIUS
+from dimfree.kernel.statistics.friends import RADIUS
 from dimfree.kernel.statistics.stable import core_sensitivity
 from dimfree.noise import SystemNoise
 from dimfree.paper.friend_counts import friend_counts

@@ -9,21 +9,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dimfree.kernel.counts import NoisyCounts
     from dimfree.kernel.directions import Directions, OuterProducts
     from dimfree.kernel.groups import GroupCosts, PrivateGroups
-    from dimfree.kernel.pairs import Pairs
-    from dimfree.kernel.released import KernelError, Released
-    from dimfree.kernel.ring import RingPairs
-    from dimfree.kernel.rows.bases.basis import Basis
-    from dimfree.kernel.rows.bases.cosine import Cosine
-    from dimfree.kernel.rows.bases.learned import LearnedAxes
+    from dimfree.kernel.pairs import Pairs, RingPairs, share_sensitivity
+    from dimfree.kernel.parameters import KernelError
+    from dimfree.kernel.rows.bases import Basis, LearnedAxes
     from dimfree.kernel.rows.clip import HELD
-    from dimfree.kernel.session import Session
+    from dimfree.kernel.rows.cosine import Cosine
+    from dimfree.kernel.session import NoisyCounts, Released, Session
     from dimfree.kernel.statistics.clipped_sum import Ball, Block
     from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, Scoring, phi_inverse
     from dimfree.kernel.statistics.secret_ring import RING_SENSITIVITY, pair_scoring
-    from dimfree.kernel.statistics.shares import share_sensitivity
     from dimfree.kernel.statistics.soft_histogram import Cells, Magnitudes, Offsets, weights_of
     from dimfree.kernel.statistics.stable import THOUSANDTHS, admissible, core_sensitivity
     from dimfree.kernel.statistics.unit_vectors import OUTER_SENSITIVITY, Lookout
@@ -31,21 +27,17 @@ if TYPE_CHECKING:
     from dimfree.kernel.views import View
 
 _MODULES = {  # the public names of each
-    "counts": "NoisyCounts",
     "directions": "Directions OuterProducts",
     "groups": "GroupCosts PrivateGroups",
-    "pairs": "Pairs",
-    "released": "KernelError Released",
-    "ring": "RingPairs",
-    "rows.bases.basis": "Basis",
-    "rows.bases.cosine": "Cosine",
-    "rows.bases.learned": "LearnedAxes",
+    "pairs": "Pairs RingPairs share_sensitivity",
+    "parameters": "KernelError",
+    "rows.bases": "Basis LearnedAxes",
     "rows.clip": "HELD",
-    "session": "Session",
+    "rows.cosine": "Cosine",
+    "session": "NoisyCounts Released Session",
     "statistics.clipped_sum": "Ball Block",
     "statistics.scores": "SCORE_SENSITIVITY Scoring phi_inverse",
     "statistics.secret_ring": "RING_SENSITIVITY pair_scoring",
-    "statistics.shares": "share_sensitivity",
     "statistics.soft_histogram": "Cells Magnitudes Offsets weights_of",
     "statistics.stable": "THOUSANDTHS admissible core_sensitivity",
     "statistics.unit_vectors": "OUTER_SENSITIVITY Lookout",

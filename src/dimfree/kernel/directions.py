@@ -8,13 +8,9 @@ import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.events import charged_gaussian
-from dimfree.data.blocks import Mask
-from dimfree.kernel.numbers import precision
-from dimfree.kernel.released import Released, Sealed
-from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.parameters import precision
 from dimfree.kernel.rows.clip import BALL
-from dimfree.kernel.rows.space import Space
-from dimfree.kernel.session import Session
+from dimfree.kernel.session import Released, Sealed, Session
 from dimfree.kernel.statistics.unit_vectors import (
     BESIDE,
     DIAGONAL,
@@ -22,10 +18,7 @@ from dimfree.kernel.statistics.unit_vectors import (
     OUTER_SENSITIVITY,
     STEPS,
     UNIT,
-    Lookout,
     Sighting,
-    outer_sum,
-    sighted,
     whole_length,
 )
 from dimfree.progress import during
@@ -36,10 +29,8 @@ class Directions(Sealed):
 
     __slots__ = ("_seen", "_session")
 
-    def __init__(
-        self, session: Session, records: tuple[Space, Lookout, Basis | None, Mask | None], *, spread_alone: bool
-    ) -> None:
-        self._session, self._seen = session, cache(lambda: sighted(*records, spread_alone=spread_alone))
+    def __init__(self, session: Session, read: Callable[[], Sighting]) -> None:
+        self._session, self._seen = session, cache(read)  # after the first charge
 
     def unevenness(self, mu: float) -> Released[float]:
         """Release |Σ k·u∘u|₂: large if a few coordinates hold the offsets. It moves by at most 0.3.
@@ -47,20 +38,16 @@ class Directions(Sealed):
         Nothing is negative, so that the length is shortest without the record, and an exchange moves it no more.
         """
         purpose = "unevenness of the coordinates"
-        return self._number(lambda seen: whole_length(seen.squares), BALL, EVEN / BALL, mu, purpose)
+        return self._session._release_number(lambda: whole_length(self._seen().squares), BALL, EVEN / BALL, mu, purpose)
 
     def weight(self, mu: float) -> Released[float]:
         """Release Σ k, the normalizer; it moves by at most 1."""
-        return self._number(lambda seen: seen.weight, STEPS, 1 / STEPS, mu, "weight of the coordinates")
+        purpose = "weight of the coordinates"
+        return self._session._release_number(lambda: self._seen().weight, STEPS, 1 / STEPS, mu, purpose)
 
     def spread(self, mu: float) -> Released[float]:
         """Release Σ |T u|₁/√D: small if directions have few large coordinates in T. It moves by at most 1."""
-        return self._number(lambda seen: seen.spread, STEPS, 1 / STEPS, mu, "spread in the basis")
-
-    def _number(
-        self, of: Callable[[Sighting], int], moves: int, step: float, mu: float, purpose: str
-    ) -> Released[float]:
-        return self._session._release_number(lambda: of(self._seen()), moves, step, mu, purpose)
+        return self._session._release_number(lambda: self._seen().spread, STEPS, 1 / STEPS, mu, "spread in the basis")
 
 
 class OuterProducts(Sealed):
@@ -68,9 +55,9 @@ class OuterProducts(Sealed):
 
     __slots__ = ("_dimension", "_outer", "_session")
 
-    def __init__(self, session: Session, records: tuple[Space, Lookout, Mask | None]) -> None:
-        self._session, self._dimension = session, records[0].dimension
-        self._outer: Callable[[], Integers] = cache(lambda: outer_sum(*records))
+    def __init__(self, session: Session, read: Callable[[], Integers], dimension: int) -> None:
+        self._session, self._dimension = session, dimension
+        self._outer = cache(read)  # after the first charge
 
     def togetherness(self, mu: float) -> Released[float]:
         """Release |A - diag A|_F; leaving the diagonal out shortens a difference of two sums (P11)."""

@@ -1,21 +1,54 @@
-"""All distances among some records: searches for how far apart they are, then the core's mean behind its test."""
+"""Queries about pairs of records: all distances among them, with the core's mean behind its test; a secret ring.
 
+How far apart records lie is searched where a count less a share of all turns positive (M5', P15):
+- S(u) - q·n, S(u) the average number of friends at the radius u, S = 1 for no records (proofs/statistics/friends.md);
+- #{pairs on the ring with a property} - q·m, m the number of pairs (proofs/statistics/secret_ring.md).
+"""
+
+import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.kernel.counts import NoisyCounts
-from dimfree.kernel.numbers import RADII, precision, thousandths, whole, within
-from dimfree.kernel.numbers import share as checked_share
-from dimfree.kernel.released import KernelError, Released, Sealed
-from dimfree.kernel.rows.grid import RADIUS
-from dimfree.kernel.session import Session
+from dimfree.accounting.events import SEARCH_STEPS
+from dimfree.kernel.parameters import (
+    RADII,
+    KernelError,
+    checked_scoring,
+    checked_share,
+    positive,
+    precision,
+    rising,
+    scales,
+    thousandths,
+    whole,
+    within,
+)
+from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.session import NoisyCounts, Released, Sealed, Session
 from dimfree.kernel.statistics import stable
 from dimfree.kernel.statistics.distances import PairDistances
-from dimfree.kernel.statistics.shares import excess, share_sensitivity
-from dimfree.kernel.statistics.weighted_mean import mean_event, rounded_mean
+from dimfree.kernel.statistics.friends import RADIUS
+from dimfree.kernel.statistics.scores import Scoring, lengths_of, total_scores
+from dimfree.kernel.statistics.secret_ring import RING_SENSITIVITY, Ring
+
+
+def share_sensitivity(share: Fraction, relation: Neighbours) -> float:
+    """By how much a count less a share moves, in records or pairs: max(1 + q, 2 - q), or 2 under replace-one.
+
+    One grid step is added for rounding down to the grid.
+    """
+    moves = max(1 + share, 2 - share) if relation is Neighbours.ADD_REMOVE else Fraction(2)
+    return float(moves) + 1 / SEARCH_STEPS
+
+
+def excess(counted: Fraction | int, of: int, share: Fraction) -> int:
+    """The count less the share of all, in grid steps, rounded down. Private."""
+    return math.floor((counted - share * of) * SEARCH_STEPS)
 
 
 class Pairs(Sealed):
@@ -29,7 +62,7 @@ class Pairs(Sealed):
 
     def friends(self, share: Fraction, answers: int, mu: float) -> NoisyCounts:
         """Return noisy answers: the average number of friends at a radius, less a share of all records (M5')."""
-        part, _ = checked_share("share", share), self._open_pairs()
+        part, _ = checked_share(share), self._open_pairs()
 
         def exact(radius: float) -> int:
             pairs = self._open_pairs()  # the test overwrites their rows
@@ -70,7 +103,7 @@ class Pairs(Sealed):
         if not stable.admissible(least, full_share, tolerated, relation):
             raise KernelError("No sensitivity is proved for this core.")
         moves = stable.core_sensitivity(least, full_share, tolerated, relation) * RADIUS
-        event, bits = mean_event(moves, mu, pairs.rows.shape[1], radius / RADIUS, "mean")
+        event, bits = stable.mean_event(moves, mu, pairs.rows.shape[1], radius / RADIUS, "mean")
         session._check_after_test(event)
         self._pairs = None  # its rows are overwritten below
         counts, integers = pairs.friend_counts(radius), pairs.in_steps(radius)
@@ -82,7 +115,7 @@ class Pairs(Sealed):
         charged = session._charge(event)
         weights = stable.weights(counts, stable.start_share(integers.count, relation), full_share)
         # invalid records and those off the grid come last and add nothing, whatever their weight
-        exact = rounded_mean(integers.values, weights[: len(integers.values)], bits)
+        exact = stable.rounded_mean(integers.values, weights[: len(integers.values)], bits)
         noisy = exact + charged.draw(len(exact))  # Python integers: the float below sees only this sum
         return Released(noisy.astype(np.float64) * event.step, event)
 
@@ -90,3 +123,50 @@ class Pairs(Sealed):
         if self._pairs is None:
             raise KernelError("The test is made; nothing more is asked of these pairs.")
         return self._pairs
+
+
+class RingPairs(Sealed):
+    """The pairs of neighbors on a secret ring, of which one record changes three, and the queries without a center."""
+
+    __slots__ = ("_ring", "_session")
+
+    def __init__(self, session: Session, ring: Ring) -> None:
+        self._session, self._ring = session, ring
+
+    @property
+    def dimension(self) -> int:
+        return self._ring.space.dimension
+
+    def lengths(self, scale: Floats, share: Fraction, answers: int, mu: float) -> NoisyCounts:
+        """Return noisy answers: #{pairs no longer than a radius} - share·#{pairs} (P15)."""
+        units, part = scales("scale", scale, self.dimension, scalar=False), checked_share(share)
+
+        def read() -> Callable[[float], int]:
+            lengths = np.sort(self._ring.lengths(units))
+            return lambda at: excess(int(np.searchsorted(lengths, at, side="right")), len(lengths), part)
+
+        moves = share_sensitivity(part, self._session.relation)
+        return NoisyCounts(self._session, read, answers, moves, mu, "lengths on the ring")
+
+    def unclipped_scores(self, scoring: Scoring, share: Fraction, grid: Floats, answers: int, mu: float) -> NoisyCounts:
+        """Return noisy answers: #{pairs that keep their whole score at a unit} - share·#{pairs} (P15).
+
+        `grid` decides what is computed ahead, and between which units answers are given.
+        """
+        units, part, ring = rising("grid", grid), checked_share(share), self._ring
+        scoring = checked_scoring(scoring, self.dimension)
+
+        def read() -> Callable[[float], int]:
+            lengths = lengths_of(ring.space, scoring, units)
+            lengths.look(lengths.likely_unit(units, 1 - float(part)))
+            return lambda unit: excess(ring.count - lengths.clipped(unit), ring.count, part)
+
+        moves, domain = share_sensitivity(part, self._session.relation), (float(units[0]), float(units[-1]))
+        return NoisyCounts(self._session, read, answers, moves, mu, "unit of the ring's scores", domain)
+
+    def scores(self, scoring: Scoring, unit: float, mu: float) -> Released[Floats]:
+        """Release Σ over the pairs of clipped scores: two pairs go and one comes, so √5, or 2√2 (P15)."""
+        unit, scoring = positive("unit", unit), checked_scoring(scoring, self.dimension)
+        moves, step = BALL * RING_SENSITIVITY[self._session.relation] * (1 + 1e-15), scoring.norm / BALL
+        statistic = partial(total_scores, self._ring.space, scoring, unit)
+        return self._session._release(statistic, self.dimension, moves, step, mu, "variances on the ring")

@@ -1,28 +1,163 @@
-"""The closed set of classes whose code sees records; each instance is made anew from numbers that the proofs cover."""
+"""What a program may pass: public numbers, and instances of a closed set of classes whose code sees records.
 
+Each is read once, into the kernel's own memory, before anything is charged. No sensitivity is proved for other numbers.
+An array of another length would give every record a parameter of its own; an error that only some records cause would
+reveal them.
+"""
+
+import math
 from copy import copy
+from fractions import Fraction
+from numbers import Real
 from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dimfree._types import Floats
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Branch, OnlyGaussian, Tested
+from dimfree.accounting.events import OnlyGaussian, Tested
 from dimfree.accounting.ladder import Ladder
-from dimfree.kernel.numbers import places, positive, scales, vector, whole, within
-from dimfree.kernel.released import KernelError
-from dimfree.kernel.rows.bases.basis import Basis
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.bases.given import Given
-from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.bases import Basis, Given, LearnedAxes
+from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.kernel.statistics.scores import Scoring
 from dimfree.kernel.statistics.soft_histogram import Cells, Magnitudes, Offsets
+from dimfree.kernel.statistics.stable import THOUSANDTHS
 from dimfree.kernel.statistics.unit_vectors import Lookout
 from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank, Shape
 
 Value = TypeVar("Value")
-LARGEST = 1e100  # of a precision
+EXPONENT = 100  # a precision is within 1e±100, so that no noise leaves the floats
+NORMS = (1e-100, 1e100)  # whose steps are not 0, and have reciprocals
+RADII = (1e-130, 1e130)  # within which distances are decided exactly (proofs/statistics/friends.md)
 SHAPES = (Diagonal, Isotropic, Dense, LowRank)
 BASES = (Cosine, LearnedAxes)
+
+
+class KernelError(RuntimeError):
+    """A program asked for something that its branch does not pay for, or passed a parameter that no proof covers."""
+
+
+class RangeError(KernelError, ValueError):
+    """A number passed to a query is outside the range that its proof covers. Extreme released numbers lead here."""
+
+
+# ---- numbers
+
+
+def finite(name: str, value: object) -> float:
+    """Return one finite number as a float of 64 bits: sums of shorter ones would stop growing."""
+    try:
+        found = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise RangeError(f"{name} must be a finite number.")
+    return found
+
+
+def positive(name: str, value: object, *, infinite: bool = False) -> float:
+    """Return one positive and finite number, or an `infinite` one, which limits nothing."""
+    found = math.inf if infinite and isinstance(value, float) and value == math.inf else finite(name, value)
+    if not found > 0:
+        raise RangeError(f"{name} must be positive{'' if infinite else ' and finite'}.")
+    return found
+
+
+def precision(value: object) -> float:
+    """Return the precision of a release, mu."""
+    found = positive("mu", value)
+    if not 10.0**-EXPONENT <= found <= 10.0**EXPONENT:
+        raise RangeError(f"mu must be within 1e±{EXPONENT}.")
+    return found
+
+
+def within(name: str, value: object, low: float, high: float) -> float:
+    """Return one number between two others, both included."""
+    found = finite(name, value)
+    if not low <= found <= high:
+        raise RangeError(f"{name} must be from {low:g} to {high:g}.")
+    return found
+
+
+def whole(name: str, value: object, *, least: int | None = None) -> int:
+    """Return one whole number of Python's: shorter ones would wrap."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool | np.timedelta64):
+        raise KernelError(f"{name} must be a whole number.")
+    found = int(value)
+    if least is not None and found < least:
+        raise RangeError(f"{name} must be at least {least}.")
+    return found
+
+
+def checked_share(value: object) -> Fraction:
+    """Return a share in (0, 1), exactly."""
+    found = value if type(value) is Fraction else Fraction(finite("share", value))
+    if not 0 < float(found) < 1:
+        raise RangeError("share must be between 0 and 1.")
+    return found
+
+
+def thousandths(name: str, value: object) -> Fraction:
+    """Return a share in whole thousandths: with them, thresholds and weights fit 64 bits."""
+    if type(value) is not Fraction or THOUSANDTHS % value.denominator:
+        raise KernelError(f"{name} must be a Fraction in whole thousandths.")
+    return value
+
+
+def floats(name: str, values: object) -> Floats:
+    """Return a copy of an array as plain 64-bit floats."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise KernelError(f"{name} must be numbers.") from None
+
+
+def vector(name: str, values: object, width: int) -> Floats:
+    """Return one finite number for each of `width` coordinates, or one for all of them."""
+    found = _fitting(name, values, width, scalar=True)
+    if not np.isfinite(found).all():
+        raise RangeError(f"{name} must be finite.")
+    return found
+
+
+def scales(name: str, values: object, width: int, *, scalar: bool = True) -> Floats:
+    """Return one positive number for each of `width` coordinates; an infinite one leaves its coordinate out."""
+    found = _fitting(name, values, width, scalar=scalar)
+    if not (found > 0).all():
+        raise RangeError(f"{name} must be positive.")
+    return found
+
+
+def _fitting(name: str, values: object, width: int, *, scalar: bool) -> Floats:
+    found = floats(name, values)
+    if found.shape != (width,) and not (scalar and found.ndim == 0):
+        raise KernelError(f"{name} must have one number for each coordinate.")
+    return found[()]
+
+
+def rising(name: str, values: object) -> Floats:
+    """Return positive, finite and strictly rising numbers: where others lie among them is decided one by one."""
+    found = floats(name, values)
+    if found.ndim != 1 or not len(found):
+        raise KernelError(f"{name} must be a list of numbers.")
+    if not ((found > 0) & np.isfinite(found)).all() or not (np.diff(found) > 0).all():
+        raise RangeError(f"{name} must be positive, finite and rising.")
+    return found
+
+
+def places(name: str, values: object, width: int) -> NDArray[np.intp]:
+    """Return different positions among `width` coordinates, at least one."""
+    found = np.array(values) if isinstance(values, np.ndarray | list | tuple) else np.empty(0)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not len(found):
+        raise KernelError(f"{name} must be a list of positions.")
+    if not ((found >= 0) & (found < width)).all() or len(np.unique(found)) < len(found):
+        raise KernelError(f"{name} must be different positions among the coordinates.")
+    return found.astype(np.intp)
+
+
+# ---- classes: each instance is made anew from numbers that the proofs cover
 
 
 def checked_ball(value: Ball, width: int) -> Ball:
@@ -38,14 +173,17 @@ def checked_scoring(value: Scoring, width: int) -> Scoring:
 
 
 def checked_lookout(value: Lookout, width: int) -> Lookout:
-    _of_class(value, Lookout)
-    return Lookout(*_centered(value, width))
+    return Lookout(*_centered(_of_class(value, Lookout), width))
 
 
 def checked_cells(value: Cells, width: int) -> Magnitudes | Offsets:
     """Return cells for so many columns."""
     _of_class(value, Magnitudes, Offsets)
     return Offsets(*_centered(value, width)) if isinstance(value, Offsets) else Magnitudes()
+
+
+def _centered(value: Ball | Scoring | Lookout | Offsets, width: int) -> tuple[Floats, Floats]:
+    return vector("center", value.centre, width), scales("scale", value.scale, width)
 
 
 def checked_shape(value: Shape, width: int, *, apart: bool) -> Shape:
@@ -67,8 +205,7 @@ def checked_basis(value: Basis | None, width: int) -> Basis | None:
     """Return a basis of so many coordinates; no attribute that a program sets on its own instance is in the copy."""
     if value is None:
         return None
-    _of_class(value, *BASES)
-    found = copy(value)
+    found = copy(_of_class(value, *BASES))
     if any(callable(getattr(type(found), name, None)) for name in vars(found)):
         raise KernelError("A query takes the kernel's own classes, not others.")
     fits = found.has_parts_of(width) if isinstance(found, LearnedAxes) else True
@@ -82,32 +219,26 @@ def checked_branches(branches: Calibration) -> Calibration:
     _of_class(branches, Calibration)
     if type(branches.tested) is not tuple or type(branches.ringed) is not tuple:
         raise KernelError("Branches are tuples.")
+    count, untested = branches.count_stddev, branches.untested
     return Calibration(
-        None if branches.count_stddev is None else positive("count_stddev", branches.count_stddev),
+        None if count is None else positive("count_stddev", count),
         tuple(map(_checked_tested, branches.tested)),
-        None if branches.untested is None else OnlyGaussian(_mu_of(branches.untested, OnlyGaussian)),
+        None if untested is None else OnlyGaussian(positive("mu", _of_class(untested, OnlyGaussian).mu)),
         tuple(map(_checked_tested, branches.ringed)),
     )
 
 
 def _checked_tested(branch: Tested) -> Tested:
-    mu = _mu_of(branch, Tested)
-    return Tested(_checked_ladder(branch.ladder), mu, within("search_mu", branch.search_mu, 0.0, LARGEST))
-
-
-def _mu_of(branch: Branch, kind: type[Branch]) -> float:
-    return positive("mu", _of_class(branch, kind).mu)
-
-
-def _checked_ladder(ladder: Ladder) -> Ladder:
-    """Return a ladder of whole numbers: a coin of another kind would fail at some values of the statistic alone."""
-    rungs = getattr(_of_class(ladder, Ladder), "rungs", None)
+    """Return a branch of whole rungs: a coin of another kind would fail at some values of the statistic alone."""
+    mu = positive("mu", _of_class(branch, Tested).mu)
+    rungs = getattr(_of_class(branch.ladder, Ladder), "rungs", None)
     if type(rungs) is not tuple or any(type(rung) is not int or rung < 0 for rung in rungs):
         raise KernelError("A ladder has whole rungs.")
     try:
-        return Ladder(rungs)
+        ladder = Ladder(rungs)
     except ValueError as error:
         raise KernelError(str(error)) from None
+    return Tested(ladder, mu, within("search_mu", branch.search_mu, 0.0, 10.0**EXPONENT))
 
 
 def _of_class(value: Value, *classes: type) -> Value:
@@ -115,7 +246,3 @@ def _of_class(value: Value, *classes: type) -> Value:
     if type(value) not in classes:
         raise KernelError("A query takes the kernel's own classes, not others.")
     return value
-
-
-def _centered(value: Ball | Scoring | Lookout | Offsets, width: int) -> tuple[Floats, Floats]:
-    return vector("center", value.centre, width), scales("scale", value.scale, width)

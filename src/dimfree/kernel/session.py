@@ -1,9 +1,15 @@
-"""One run on a private table: the count, one branch, and a filter that no program of queries can exceed."""
+"""One run on a private table: the count, one branch, and a filter that no program of queries can exceed.
+
+Every query takes one path: event -> charge -> read the records -> draw noise -> `Released`.
+"""
 
 import math
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -13,6 +19,7 @@ from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, slack
 from dimfree.accounting.events import (
     COUNT_STEPS,
+    SEARCH_STEPS,
     Branch,
     Costs,
     Gaussian,
@@ -24,15 +31,38 @@ from dimfree.accounting.events import (
 )
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import compose
-from dimfree.kernel.numbers import positive, precision
-from dimfree.kernel.released import KernelError, Released, Sealed
+from dimfree.kernel.parameters import KernelError, positive, precision, whole, within
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import LARGEST_STDDEV, Noise
 
 if TYPE_CHECKING:
     from dimfree.kernel.views import View
 
+Value = TypeVar("Value")
+LARGEST = sys.float_info.max
 _ROUNDING = 1 + 1e-12  # of a sum of squares
+
+
+@dataclass(frozen=True)
+class Released(Generic[Value]):
+    """A released value, the statistic with its noise, and the event that was charged for it."""
+
+    value: Value
+    event: Gaussian
+
+    @property
+    def stddev(self) -> float:
+        """The standard deviation of the noise of one number, in the units of the value."""
+        return self.event.stddev * self.event.step
+
+
+class Sealed:
+    """An object of the kernel. It is not copied: a copy would have a phase, and charges, of its own."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: object) -> str:
+        raise KernelError("Objects of the kernel are not copied.")
 
 
 class Phase(Enum):
@@ -60,15 +90,7 @@ class ChargedNoise(Sealed):
 
 
 class Session(Sealed):
-    """One run under one budget: a released count, one branch, and what has been charged to it.
-
-    Attributes
-    ----------
-    count : float
-        The released number of records; the public one under replace-one.
-    count_stddev : float or None
-        The standard deviation of its noise; None if the count is public.
-    """
+    """One run under one budget: a released count, one branch, and what has been charged to it."""
 
     __slots__ = (
         *("_after", "_before", "_branch", "_branches", "_budget", "_count"),
@@ -83,8 +105,12 @@ class Session(Sealed):
         self._after: list[Gaussian] = []
         self._branch: Branch | None = None
         self._phase = Phase.COUNTED
-        stddev = branches.count_stddev
-        self._count = self._public_count() if stddev is None else self._first_count(stddev)
+        if branches.count_stddev is None:
+            self._count = self._public_count()
+        else:
+            event = counted_records(branches.count_stddev)  # charged with the branches, whose check includes it
+            self._before.append(event)
+            self._count = self._noisy_count(ChargedNoise(event, noise))  # P5', P9
 
     @property
     def budget(self) -> Budget:
@@ -96,10 +122,12 @@ class Session(Sealed):
 
     @property
     def count(self) -> float:
+        """The released number of records; the public one under replace-one."""
         return self._count
 
     @property
     def count_stddev(self) -> float | None:
+        """The standard deviation of the noise of the count; None if the count is public."""
         return self._branches.count_stddev
 
     def take(self, branch: Branch) -> "View":
@@ -162,31 +190,31 @@ class Session(Sealed):
         raise KernelError(f"Nothing can be asked: {self._phase.value}.")
 
     def _release(
-        self, statistic: Callable[[], Any], size: int, moves: float, step: float, mu: float, purpose: str, *, bits: int
+        self,
+        statistic: Callable[[], Any],
+        size: int,
+        moves: float,
+        step: float,
+        mu: float,
+        purpose: str,
+        *,
+        refined: bool = True,
     ) -> Released[Any]:
         """Release whole numbers that one record moves by at most `moves` in L2, with discrete Gaussian noise.
 
-        One unrefined step of the grid is worth `step`. The event is charged, then the records are read, then noise is
-        drawn.
+        One step of the statistic is worth `step`. The grid is refined until the extra cost of discrete noise is
+        negligible (M8). The event is charged, then the records are read, then noise is drawn.
         """
-        charged = self._charge(charged_gaussian(moves * 2**bits, precision(mu), size, step / 2**bits, purpose))
+        mu = precision(mu)
+        bits = refining_bits(moves, mu) if refined else 0
+        charged = self._charge(charged_gaussian(moves * 2**bits, mu, size, step / 2**bits, purpose))
         noisy = self._exact(statistic()) * 2**bits + charged.draw(size)
         return Released(noisy * charged.event.step, charged.event)
-
-    def _release_finely(
-        self, statistic: Callable[[], Integers], size: int, moves: float, step: float, mu: float, purpose: str
-    ) -> Released[Any]:
-        """Release on a grid that is refined until the extra cost of discrete noise is negligible (M8)."""
-        mu = precision(mu)
-        return self._release(statistic, size, moves, step, mu, purpose, bits=refining_bits(moves, mu))
 
     def _release_number(
         self, statistic: Callable[[], int], moves: float, step: float, mu: float, purpose: str, *, refined: bool = False
     ) -> Released[float]:
-        """Release one whole number."""
-        mu = precision(mu)
-        bits = refining_bits(moves, mu) if refined else 0
-        found = self._release(lambda: np.array([statistic()]), 1, moves, step, mu, purpose, bits=bits)
+        found = self._release(lambda: np.array([statistic()]), 1, moves, step, mu, purpose, refined=refined)
         return Released(float(found.value[0]), found.event)
 
     def _check_after_test(self, event: Gaussian) -> None:
@@ -209,13 +237,51 @@ class Session(Sealed):
     def _public_count(self) -> float:
         return self._space.count
 
-    def _first_count(self, stddev: float) -> float:
-        event = counted_records(stddev)  # charged by the check of the branches, which includes it (P5', P9)
-        self._before.append(event)
-        return self._noisy_count(ChargedNoise(event, self._noise))
-
     def _noisy_count(self, charged: ChargedNoise) -> float:
         return (self._exact(self._space.count) * COUNT_STEPS + int(charged.draw(1)[0])) / COUNT_STEPS
+
+
+class NoisyCounts(Sealed):
+    """Noisy answers of one count at points of the program's choice: a given number, charged together (M5', P17).
+
+    At every point one record moves the exact count by at most `moves`, so that the vector of all answers moves by
+    `moves` times the root of their number. Which point comes next may depend on earlier answers.
+    """
+
+    __slots__ = ("_charged", "_domain", "_exact", "_session")
+
+    def __init__(
+        self,
+        session: Session,
+        read: Callable[[], Callable[[float], int]],
+        answers: int,
+        moves: float,
+        mu: float,
+        purpose: str,
+        domain: tuple[float, float] = (-LARGEST, LARGEST),
+    ) -> None:
+        """`read` passes over the records, after the charge, and returns the exact count in steps in a `domain`."""
+        answers = whole("answers", answers, least=1)
+        event = charged_gaussian(
+            moves * SEARCH_STEPS * math.sqrt(answers), precision(mu), answers, 1 / SEARCH_STEPS, purpose
+        )
+        self._domain, self._charged = domain, session._charge(event)
+        self._session, self._exact = session, cache(read())
+
+    @property
+    def event(self) -> Gaussian:
+        """The charge of all answers together."""
+        return self._charged.event
+
+    @property
+    def stddev(self) -> float:
+        """The standard deviation of the noise of one answer."""
+        return self.event.stddev / SEARCH_STEPS
+
+    def at(self, point: float) -> float:
+        """Release the count at a public point."""
+        exact = self._session._exact(self._exact(within("point", point, *self._domain)))
+        return (exact + int(self._charged.draw(1)[0])) / SEARCH_STEPS
 
 
 def check_noise(drawn: Sequence[Gaussian], budget: Budget) -> None:

@@ -9,11 +9,10 @@ from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import Costs, ideal_delta
 from dimfree.accounting.precision import compose
 from dimfree.data.records import Records, require_valid
-from dimfree.kernel.parameters import check_classes, checked_branches
-from dimfree.kernel.released import KernelError, Sealed
-from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.parameters import KernelError, check_classes, checked_branches
+from dimfree.kernel.rows.bases import Basis
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.session import Session, check_noise
+from dimfree.kernel.session import Sealed, Session, check_noise
 from dimfree.noise import Noise
 from dimfree.shapes import Shape
 

@@ -18,32 +18,42 @@ from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
 from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS
 from dimfree.data.blocks import Mask
-from dimfree.kernel.counts import NoisyCounts
 from dimfree.kernel.directions import Directions, OuterProducts
-from dimfree.kernel.numbers import NORMS, finite, places, positive, rising, whole, within
-from dimfree.kernel.pairs import Pairs
+from dimfree.kernel.pairs import Pairs, RingPairs
 from dimfree.kernel.parameters import (
+    NORMS,
+    KernelError,
     checked_ball,
     checked_basis,
     checked_cells,
     checked_lookout,
     checked_scoring,
     checked_shape,
+    finite,
+    places,
+    positive,
+    rising,
+    whole,
+    within,
 )
-from dimfree.kernel.released import KernelError, Released, Sealed
-from dimfree.kernel.ring import RingPairs
-from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.rows.bases import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.session import Session
-from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, length_counts, votes
-from dimfree.kernel.statistics.counts import clipped_missing, number_missing, number_of
+from dimfree.kernel.session import NoisyCounts, Released, Sealed, Session
+from dimfree.kernel.statistics.clipped_sum import (
+    Ball,
+    clipped_missing,
+    clipped_sum,
+    length_counts,
+    number_missing,
+    number_of,
+    votes,
+)
 from dimfree.kernel.statistics.distances import pair_distances
-from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
 from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, Scoring, lengths_of, total_scores
-from dimfree.kernel.statistics.secret_ring import Ring
+from dimfree.kernel.statistics.secret_ring import Ring, fixed_samples, poisson_samples
 from dimfree.kernel.statistics.soft_histogram import STEP, Cells, soft_histograms
-from dimfree.kernel.statistics.unit_vectors import Lookout
+from dimfree.kernel.statistics.unit_vectors import Lookout, outer_sum, sighted
 from dimfree.shapes import Diagonal, Shape
 
 Which = NDArray[np.intp]
@@ -82,22 +92,20 @@ class View(Sealed):
     def rescaled(self, shape: Shape) -> "View":
         """Return the records rescaled by a public shape, each by itself."""
         shape = checked_shape(shape, self.dimension, apart=self.by_entry)
-        return self._with(replace(self._space, shape=shape, _kept=[]), self._among)
+        return self._with(replace(self._space, shape=shape), self._among)
 
     def rotated(self, basis: Basis | None, width: int) -> "View":
         """Return the records in the coordinates of a public basis (None: their own), unscaled."""
         own = self._space.records.dimension
         basis = checked_basis(basis, own)
         if width != (own if basis is None else basis.width) or (self.by_entry and basis is not None):
-            raise KernelError(
-                "The width must be that of the basis, or of the records; missing entries are not rotated."
-            )
-        space = replace(self._space, basis=basis, shape=Diagonal(np.ones(width)), _kept=[])
+            raise KernelError("The width must be that of the basis, or of the records; missing entries stay unrotated.")
+        space = replace(self._space, basis=basis, shape=Diagonal(np.ones(width)))
         return self._with(space, self._among)
 
     def of_all(self) -> "View":
         """Return all records of the session in these coordinates."""
-        return self._with(replace(self._space, records=self._session._space.records, _kept=[]), None)
+        return self._with(replace(self._space, records=self._session._space.records), None)
 
     def nested_samples(self, rates: tuple[float, float], sizes: tuple[int, int], capacity: int) -> "tuple[View, View]":
         """Return a secret sample, and a smaller one within it, by the same coins (P8, P16).
@@ -111,29 +119,27 @@ class View(Sealed):
         capacity : int
             The number of records that memory is taken for.
         """
-        self._needs_all()
-        session, count, capacity = self._session, self._space.count, whole("capacity", capacity)
+        space, session, capacity = self._whole, self._session, whole("capacity", capacity)
         small, large = finite("rates", rates[0]), finite("rates", rates[1])
         sizes = whole("sizes", sizes[0]), whole("sizes", sizes[1])
         if small >= 1:
             return self, self
         if session.relation is Neighbours.REPLACE_ONE:
-            core, early = fixed_samples(count, sizes, session._noise)
+            core, early = fixed_samples(space.count, sizes, session._noise)
         else:
-            core, early = poisson_samples(count, (small, large), session._noise)
+            core, early = poisson_samples(space.count, (small, large), session._noise)
         if large >= 1:
-            return self, self._with(self._space, core)
-        held = replace(self._space, records=self._space.records.held(early, capacity), _kept=[])
+            return self, self._with(space, core)
+        held = replace(space, records=space.records.held(early, capacity))
         return self._with(held, None), self._with(held, core[early])
 
     def poisson_sample(self, rate: float) -> "View":
         """Return a secret sample with coins of its own; one more record changes it by at most itself (P16)."""
-        self._needs_all()
-        rate = finite("rate", rate)
+        space, rate = self._whole, finite("rate", rate)
         if rate >= 1:
             return self
-        (chosen,) = poisson_samples(self._space.count, (rate,), self._session._noise)
-        return self._with(self._space, chosen)
+        (chosen,) = poisson_samples(space.count, (rate,), self._session._noise)
+        return self._with(space, chosen)
 
     def pairs(self, capacity: int) -> Pairs:
         """Return all distances among these records, for searches and the stability test; memory for `capacity`."""
@@ -148,37 +154,33 @@ class View(Sealed):
 
     def valid_count(self, mu: float) -> Released[float]:
         """Release the number of valid records, which moves by at most one under both relations."""
-        self._needs_all()
+        space = self._whole
 
         def number() -> int:
-            return int(self._space.summed(number_of, 1)[0]) * COUNT_STEPS
+            return int(space.summed(number_of, 1)[0]) * COUNT_STEPS
 
         return self._session._release_number(number, COUNT_STEPS, 1 / COUNT_STEPS, mu, "number of valid records")
 
     def clipped_sum(self, ball: Ball, mu: float, purpose: str) -> Released[Floats]:
         """Release Σ clip((x - c)/s), every term of norm at most the radius: it moves by one radius, or two (P8)."""
-        self._needs_all()
         ball = checked_ball(ball, self.dimension)
-        size = self.dimension if ball.block is None else len(ball.block)
-        moves, step = BALL * self._changed, ball.radius / BALL
-        return self._session._release_finely(partial(clipped_sum, self._space, ball), size, moves, step, mu, purpose)
+        moves, step, size = BALL * self._changed, ball.radius / BALL, ball.width(self.dimension)
+        return self._session._release(partial(clipped_sum, self._whole, ball), size, moves, step, mu, purpose)
 
     def shell_sum(self, ball: Ball, inner: float, mu: float) -> Released[Floats]:
         """Release Σ clip_R - clip_ρ, what clipping at a smaller radius ρ cuts off: it moves by R - ρ, or twice (P8)."""
-        self._needs_all()
         ball, part = checked_ball(ball, self.dimension), finite("inner", inner) / ball.radius
         steps = int(within("inner", part, 2.0**-10, 1 - 2.0**-10) * BALL)
-        size = self.dimension if ball.block is None else len(ball.block)
-        moves, statistic = (BALL - steps) * self._changed, partial(clipped_sum, self._space, ball, steps)
-        return self._session._release_finely(statistic, size, moves, ball.radius / BALL, mu, "shell of the ball")
+        moves, step, size = (BALL - steps) * self._changed, ball.radius / BALL, ball.width(self.dimension)
+        statistic = partial(clipped_sum, self._whole, ball, steps)
+        return self._session._release(statistic, size, moves, step, mu, "shell of the ball")
 
     def scores(self, scoring: Scoring, unit: float, mu: float) -> Released[Floats]:
         """Release Σ of clipped non-negative scores: it moves by their norm, or √2 of it (P10)."""
-        self._needs_all()
         scoring, unit = checked_scoring(scoring, self.dimension), positive("unit", unit)
         moves, step = BALL * SCORE_SENSITIVITY[self.relation] * _ROUNDING, scoring.norm / BALL
-        statistic = partial(total_scores, self._space, scoring, unit)
-        return self._session._release_finely(statistic, self.dimension, moves, step, mu, "variances")
+        statistic = partial(total_scores, self._whole, scoring, unit)
+        return self._session._release(statistic, self.dimension, moves, step, mu, "variances")
 
     def clipped_scores(
         self, scoring: Scoring, share: float, count: float, grid: Floats, answers: int, mu: float
@@ -187,8 +189,7 @@ class View(Sealed):
 
         `share`, `count` and `grid` decide what is computed ahead, and `grid` between which units answers are given.
         """
-        self._needs_all()
-        units, clipped, space = rising("grid", grid), (1 - finite("share", share)) * finite("count", count), self._space
+        units, clipped, space = rising("grid", grid), (1 - finite("share", share)) * finite("count", count), self._whole
         scoring = checked_scoring(scoring, self.dimension)
 
         def read() -> Callable[[float], int]:
@@ -202,40 +203,35 @@ class View(Sealed):
     def histograms(self, cells: Cells, which: Which, mu: float, purpose: str) -> Released[Floats]:
         """Release soft histograms of k columns: an entry is a vector of norm at most 1, so √k, or √(2k) (P19).
 
-        Of the entries as they are: a shape that the view rescales by does not matter.
+        Of the raw entries: a shape that the view rescales by does not matter.
         """
-        self._needs_all()
-        which = places("which", which, self.dimension)
+        space, which = self._whole, places("which", which, self.dimension)
         cells = checked_cells(cells, len(which))
         moves, size = STEP * math.sqrt(len(which) * self._changed) * _ROUNDING, len(which) * cells.cells
 
         def statistic() -> Integers:
-            return soft_histograms(self._space, cells, which).ravel()
+            return soft_histograms(space, cells, which).ravel()
 
-        found = self._session._release_finely(statistic, size, moves, 1 / STEP, mu, purpose)
+        found = self._session._release(statistic, size, moves, 1 / STEP, mu, purpose)
         return Released(found.value.reshape(len(which), cells.cells), found.event)
 
     def lengths(self, ball: Ball, edges: Floats, mu: float) -> Released[Floats]:
         """Release the histogram of lengths |(x - c)/s|: a record is in one cell, so 1, or √2 (P20)."""
-        self._needs_all()
         ball, edges = checked_ball(ball, self.dimension), rising("edges", edges)
-        moves = math.sqrt(self._changed) * _ROUNDING
-        statistic = partial(length_counts, self._space, ball, edges)
-        return self._session._release_finely(statistic, len(edges) + 1, moves, 1.0, mu, "lengths of the records")
+        moves, statistic = math.sqrt(self._changed) * _ROUNDING, partial(length_counts, self._whole, ball, edges)
+        return self._session._release(statistic, len(edges) + 1, moves, 1.0, mu, "lengths of the records")
 
     def votes(self, ball: Ball, levels: Floats, mu: float) -> Released[Floats]:
         """Release which column, side and level the largest entry of a record is in: one cell, so 1, or √2 (P23)."""
-        self._needs_all()
         ball, levels = replace(checked_ball(ball, self.dimension), block=None), rising("levels", levels)
-        statistic, size = partial(votes, self._space, ball, levels), self.dimension * 2 * len(levels)
-        moves = math.sqrt(self._changed) * _ROUNDING
-        found = self._session._release_finely(statistic, size, moves, 1.0, mu, "far entries of the columns")
-        return Released(found.value.reshape(self.dimension, 2, len(levels)), found.event)
+        moves, shape = math.sqrt(self._changed) * _ROUNDING, (self.dimension, 2, len(levels))
+        statistic = partial(votes, self._whole, ball, levels)
+        found = self._session._release(statistic, math.prod(shape), moves, 1.0, mu, "far entries of the columns")
+        return Released(found.value.reshape(shape), found.event)
 
     def within(self, ball: Ball, edges: Floats, answers: int, mu: float) -> NoisyCounts:
         """Return noisy answers: the number of records no longer than an edge, which moves by one (P20)."""
-        self._needs_all()
-        ball, edges, space = checked_ball(ball, self.dimension), rising("edges", edges), self._space
+        ball, edges, space = checked_ball(ball, self.dimension), rising("edges", edges), self._whole
 
         def read() -> Callable[[float], int]:
             below = np.cumsum(length_counts(space, ball, edges))
@@ -245,32 +241,31 @@ class View(Sealed):
 
     def missing(self, mu: float) -> Released[float]:
         """Release the number of missing entries over the number of columns d: it moves by d entries (P22)."""
-        self._needs_all()
+        space, d = self._whole, self.dimension
 
         def number() -> int:
-            return int(self._space.summed(number_missing, 1)[0])
+            return int(space.summed(number_missing, 1)[0])
 
-        d = self.dimension
         return self._session._release_number(number, d, 1 / d, mu, "missing entries", refined=True)
 
     def missing_by_column(self, norm: float, mu: float) -> Released[Floats]:
         """Release how many records miss an entry, in each column: vectors of ones, clipped to a norm (P22)."""
-        self._needs_all()
         norm = within("norm", norm, *NORMS)
         moves = BALL * SCORE_SENSITIVITY[self.relation] * _ROUNDING
-        statistic = partial(self._space.summed, partial(clipped_missing, norm), self.dimension)
+        statistic = partial(self._whole.summed, partial(clipped_missing, norm), self.dimension)
         purpose = "missing entries of the columns"
-        return self._session._release_finely(statistic, self.dimension, moves, norm / BALL, mu, purpose)
+        return self._session._release(statistic, self.dimension, moves, norm / BALL, mu, purpose)
 
     def directions(self, lookout: Lookout, basis: Basis | None, *, spread_alone: bool = False) -> Directions:
         """Return sums over the directions of the records from a public center (P11)."""
         lookout, basis = checked_lookout(lookout, self.dimension), checked_basis(basis, self.dimension)
-        statistic = (self._space, lookout, basis, self._among)
-        return Directions(self._session, statistic, spread_alone=bool(spread_alone))
+        read = partial(sighted, self._space, lookout, basis, self._among, spread_alone=bool(spread_alone))
+        return Directions(self._session, read)
 
     def outer_products(self, lookout: Lookout) -> OuterProducts:
         """Return the sum of the outer products of the directions (P11, P12)."""
-        return OuterProducts(self._session, (self._space, checked_lookout(lookout, self.dimension), self._among))
+        read = partial(outer_sum, self._space, checked_lookout(lookout, self.dimension), self._among)
+        return OuterProducts(self._session, read, self.dimension)
 
     # ---- private
 
@@ -278,10 +273,12 @@ class View(Sealed):
     def _changed(self) -> int:
         return CHANGED_RECORDS[self._session.relation]
 
-    def _with(self, space: Space, among: Mask | None) -> "View":
-        return View(self._session, space, among)
-
-    def _needs_all(self) -> None:
-        """Sums walk over whole tables; of a sample by a mask there are pairs, ring, and directions alone."""
+    @property
+    def _whole(self) -> Space:
+        """All records, or a sample in memory; of a sample by a mask there are pairs, ring and directions alone."""
         if self._among is not None:
             raise KernelError("This query is asked of all records, or of a sample in memory.")
+        return self._space
+
+    def _with(self, space: Space, among: Mask | None) -> "View":
+        return View(self._session, space, among)

@@ -20,8 +20,8 @@ from dimfree.data.blocks import Mask, peaks
 from dimfree.data.records import Records
 from dimfree.errors import AccountingError
 from dimfree.kernel.parameters import check_classes
-from dimfree.kernel.rows.grid import RADIUS, are_on_grid, to_steps
-from dimfree.kernel.statistics.weighted_mean import mean_event
+from dimfree.kernel.statistics.friends import RADIUS, are_on_grid, to_steps
+from dimfree.kernel.statistics.stable import mean_event
 from dimfree.noise import Noise
 from dimfree.paper.friend_counts import all_counts
 from dimfree.paper.noisy import noisy_mean, noisy_total, total_event

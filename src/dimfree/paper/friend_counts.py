@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.kernel.rows.grid import RADIUS
-from dimfree.kernel.statistics.friends import NEAR, within_radius
+from dimfree.kernel.statistics.friends import NEAR, RADIUS, within_radius
 from dimfree.kernel.statistics.products import Offsets, about, middle
 from dimfree.threads import cores, in_order
 

@@ -23,10 +23,9 @@ from dimfree.accounting.precision import compose, largest_mu
 from dimfree.accounting.profile import total_delta
 from dimfree.data.records import Records, require_valid
 from dimfree.kernel import KernelError, Released
-from dimfree.kernel.numbers import floats
-from dimfree.kernel.released import Sealed
-from dimfree.kernel.session import check_noise
-from dimfree.kernel.statistics.samples import fixed_samples, poisson_samples
+from dimfree.kernel.parameters import floats
+from dimfree.kernel.session import Sealed, check_noise
+from dimfree.kernel.statistics.secret_ring import fixed_samples, poisson_samples
 from dimfree.noise import Noise
 from dimfree.paper.averaging import Average, Block, average
 from dimfree.paper.grouping import EMPTY, GroupMeans, Layout, group_means_event, noisy_group_means, slots

@@ -17,7 +17,7 @@ from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS, Gaussian, charg
 from dimfree.accounting.losses import Loss, Pure
 from dimfree.data.blocks import IntegerRows
 from dimfree.kernel import Released
-from dimfree.kernel.statistics.weighted_mean import rounded_mean
+from dimfree.kernel.statistics.stable import rounded_mean
 from dimfree.noise import Noise
 
 Value = TypeVar("Value")

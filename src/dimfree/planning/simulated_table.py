@@ -188,7 +188,7 @@ class SimulatedView(View):
             return self
         first = self._space.records.chosen(np.arange(self._space.count) < most)
         session = self._session.standing_for(self._session._times * self._space.count / most)
-        return SimulatedView(session, replace(self._space, records=first, _kept=[]))
+        return SimulatedView(session, replace(self._space, records=first))
 
     def _with(self, space: Space, among: Mask | None) -> View:
         return SimulatedView(self._session, space, among)

@@ -87,7 +87,7 @@ class Means(Tabular, Mapping[Key, Release]):
     @property
     def least_people(self) -> float | None:
         """With keys="private": how many people, noise included, a group needed to be named. None for listed groups."""
-        from dimfree.kernel.statistics.group_keys import least_people
+        from dimfree.kernel.groups import least_people
 
         if self.key_costs is None:
             return None

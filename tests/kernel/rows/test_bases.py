@@ -16,8 +16,8 @@ from dimfree.bases import as_basis
 from dimfree.data.blocks import densely
 from dimfree.data.records import open_records
 from dimfree.errors import InvalidParameter
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.bases.given import Given
+from dimfree.kernel.rows.bases import Given
+from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space
 from dimfree.shapes import Dense, Diagonal, Isotropic
 

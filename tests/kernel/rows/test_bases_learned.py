@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dimfree.data.records import open_records
-from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.bases import LearnedAxes
 from dimfree.kernel.rows.space import Space
 from dimfree.shapes import Diagonal
 

@@ -10,9 +10,8 @@ from streams import needs
 
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter, LostWorkers
-from dimfree.kernel.rows.bases import cosine
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.bases.transform_check import witness
+from dimfree.kernel.rows import cosine
+from dimfree.kernel.rows.cosine import Cosine, witness
 from dimfree.kernel.rows.space import Space
 from dimfree.shapes import Isotropic
 

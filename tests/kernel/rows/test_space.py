@@ -12,8 +12,7 @@ from dimfree import release_mean
 from dimfree.data.blocks import densely
 from dimfree.data.records import open_records
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.centred import PerColumn
-from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
+from dimfree.kernel.statistics.clipped_sum import Ball, PerColumn, clipped_sum
 from dimfree.noise import SeededNoise
 from dimfree.shapes import Dense, Diagonal, Isotropic
 

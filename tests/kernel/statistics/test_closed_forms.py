@@ -15,11 +15,10 @@ from sessions import standing_session, standing_view
 
 from dimfree.data.blocks import SparseRows
 from dimfree.data.records import as_records
-from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.rows.bases import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Ball, _votes_of, clipped_sum, length_counts
-from dimfree.kernel.statistics.counts import clipped_missing
+from dimfree.kernel.statistics.clipped_sum import Ball, _votes_of, clipped_missing, clipped_sum, length_counts
 from dimfree.kernel.statistics.scores import Scoring, lengths_of, phi, phi_inverse, total_scores
 from dimfree.kernel.statistics.unit_vectors import (
     BESIDE,

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from dimfree._validate import MOST_COLUMNS
 from dimfree.data.blocks import SparseRows, densely
-from dimfree.kernel.rows.grid import RADIUS, IntegerRecords, to_steps
 from dimfree.kernel.statistics import distances, friends, products
 from dimfree.kernel.statistics.distances import PairDistances
+from dimfree.kernel.statistics.friends import RADIUS, IntegerRecords, to_steps
 from dimfree.paper.friend_counts import all_counts
 
 
@@ -217,15 +217,12 @@ def test_every_pair_is_in_one_tile(monkeypatch):
 
 
 @pytest.mark.parametrize("together", [1, 2, 8])
-def test_every_tile_is_in_one_strip(seed, monkeypatch, together):
+def test_tiles_side_by_side_hold_the_distances_of_their_pairs(seed, monkeypatch, together):
     monkeypatch.setattr(distances, "_ROWS", 4)
     monkeypatch.setattr(distances, "_SIDE_BY_SIDE", together)
     for count in (0, 1, 4, 5, 40, 43):
         rows = np.random.default_rng(seed).normal(size=(count, 9))
         pairs = PairDistances.of(rows, 0)
-        strips = pairs._strips
-        assert [tile for strip in strips for tile in strip] == list(enumerate(pairs.tiles))
-        assert all(len(strip) <= together for strip in strips)
         for place, (left, right) in enumerate(pairs.tiles):
             apart = ((rows[left, None] - rows[None, right]) ** 2).sum(axis=2)
             view = pairs._view((place, (left, right)))[0]

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dimfree.kernel.rows.grid import RADIUS, to_steps
 from dimfree.kernel.statistics import distances, friends, products
 from dimfree.kernel.statistics.distances import PairDistances
-from dimfree.kernel.statistics.friends import NEAR
+from dimfree.kernel.statistics.friends import NEAR, RADIUS, to_steps
 
 
 def pairs_one_by_one(rows, radius):

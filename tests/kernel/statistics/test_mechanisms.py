@@ -14,9 +14,9 @@ from sessions import standing_session
 from dimfree.accounting.events import Tested
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.data.blocks import SparseRows
-from dimfree.kernel.rows.grid import RADIUS
-from dimfree.kernel.statistics import weighted_mean as gaussian
-from dimfree.kernel.statistics.weighted_mean import mean_event, rounded_mean
+from dimfree.kernel.statistics import stable as gaussian
+from dimfree.kernel.statistics.friends import RADIUS
+from dimfree.kernel.statistics.stable import mean_event, rounded_mean
 
 # ---- the bit
 

@@ -14,12 +14,18 @@ from scipy import sparse
 
 from dimfree.data.gpu.device import Place
 from dimfree.data.records import as_records
-from dimfree.kernel.rows.bases.cosine import Cosine
-from dimfree.kernel.rows.bases.learned import LearnedAxes
+from dimfree.kernel.rows.bases import LearnedAxes
 from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum, length_counts, votes
-from dimfree.kernel.statistics.counts import clipped_missing, number_missing
+from dimfree.kernel.statistics.clipped_sum import (
+    Ball,
+    clipped_missing,
+    clipped_sum,
+    length_counts,
+    number_missing,
+    votes,
+)
 from dimfree.kernel.statistics.distances import pair_distances
 from dimfree.kernel.statistics.scores import Scoring, lengths_of, total_scores
 from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets, soft_histograms

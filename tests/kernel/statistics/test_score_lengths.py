@@ -5,8 +5,7 @@ import pytest
 
 from dimfree.data.records import open_records
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.score_lengths import _LARGEST_BLUR, blur
-from dimfree.kernel.statistics.scores import Scoring, lengths_of, phi
+from dimfree.kernel.statistics.scores import _LARGEST_BLUR, Scoring, blur, lengths_of, phi
 from dimfree.programs.learn.scale import geometric_grid
 from dimfree.shapes import Isotropic
 

@@ -17,7 +17,7 @@ from dimfree.data.blocks import Mask, Rows, SparseRows, densely
 from dimfree.data.gpu.device import Place
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, are_finite, with_gaps
-from dimfree.kernel.rows.bases.basis import KEPT_BYTES, Basis
+from dimfree.kernel.rows.bases import KEPT_BYTES, Basis
 from dimfree.kernel.rows.exact_product import LARGEST, saturate
 from dimfree.shapes import Diagonal, Isotropic, Rescaling, Shape
 from dimfree.threads import cores, in_order
@@ -40,7 +40,7 @@ class Space:
     shape: Shape
     basis: Basis | None = None
     by_entry: bool = False  # no row is invalid: an entry that is not finite is missing, and handed over as NaN
-    _kept: list[tuple[Rows, Mask]] = field(default_factory=list)
+    _kept: list[tuple[Rows, Mask]] = field(default_factory=list, init=False)  # not in what `replace` makes
 
     @property
     def count(self) -> int:
@@ -90,12 +90,10 @@ class Space:
                 yield placed, np.ones(len(placed), dtype=np.bool_)
             return
         if sampled is not None and self._is_large() and not self._stays_sparse():
-            yield from replace(self, records=self.records.chosen(sampled), _kept=[])._passing()  # others are not read
+            yield from replace(self, records=self.records.chosen(sampled))._passing()  # others are not read
             return
-        start = 0
-        for rows, valid in self.blocks():
-            yield rows, valid if sampled is None else valid & sampled[start : start + len(rows)]
-            start += len(rows)
+        for (rows, valid), part in _with_parts(self.blocks(), sampled):
+            yield rows, valid if part is None else valid & part
 
     def _worked(
         self,
@@ -106,9 +104,10 @@ class Space:
         """The work done on every block, in their order, by all cores or wherever the records lie, and merged."""
         threads = cores() if self._bytes() >= _THREADED_BYTES else 1
         if self._keeps():
-            return merge(in_order(partial(_on_kept, work), _with_parts(self._at_hand(), among), threads))
+            blocks = _with_parts(self._at_hand(), among)
+            return merge(in_order(lambda block: _on_block(work, None, False, *block[0], block[1]), blocks, threads))
         rescaling = None if self.units is not None else self._rescaling()
-        on_block = partial(_on_block, work, rescaling, self.records.known_valid, self.by_entry)
+        on_block = partial(_on_raw_block, work, rescaling, self.records.known_valid, self.by_entry)
         records = self.records if self.units is not None else self.records.on(None)
         return merge(records.mapped(on_block, self._block_rows(), among, threads, merge))
 
@@ -116,7 +115,7 @@ class Space:
         """`valid_blocks` on a device; a shape that mixes coordinates rescales the rows before they go there."""
         records = self.records if sampled is None else self.records.chosen(sampled)
         if self.units is None:
-            rescaled = replace(self, records=records.on(None), _kept=[])._passing()
+            rescaled = replace(self, records=records.on(None))._passing()
             yield from (place.rows(densely(rows)[valid]) for rows, valid in rescaled)
             return
         for rows in records.placed_blocks(place, self._block_rows()):
@@ -187,7 +186,7 @@ def _rotated_first(basis: Basis, rescaling: Rescaling, rows: Floats) -> Floats:
     return rescaling(np.nan_to_num(basis.rotated(rows), copy=False, nan=0.0, posinf=LARGEST, neginf=-LARGEST))
 
 
-def _on_block(
+def _on_raw_block(
     work: Callable[[Iterator[Piece], int], Result],
     rescaling: Rescaling | None,
     known_valid: bool,
@@ -195,15 +194,22 @@ def _on_block(
     rows: Rows,
     among: Mask | None,
 ) -> Result:
-    """The work on a block as it was given; unless all rows are known to be valid, nobody has looked yet which are."""
-    valid = np.ones(len(rows), dtype=np.bool_) if known_valid else None
+    """The work on a block as it was read: unless all rows are known to be valid, it is not known yet which are."""
+    return _on_block(
+        work, rescaling, by_entry, rows, np.ones(len(rows), dtype=np.bool_) if known_valid else None, among
+    )
+
+
+def _on_block(
+    work: Callable[[Iterator[Piece], int], Result],
+    rescaling: Rescaling | None,
+    by_entry: bool,
+    rows: Rows,
+    valid: Mask | None,
+    among: Mask | None,
+) -> Result:
     pieces = _pieces(rows, valid, among, rescaling, by_entry=by_entry)
     return work(pieces, len(rows) if among is None else int(among.sum()))
-
-
-def _on_kept(work: Callable[[Iterator[Piece], int], Result], block: tuple[tuple[Rows, Mask], Mask | None]) -> Result:
-    (rows, valid), among = block
-    return work(_pieces(rows, valid, among, None), len(rows) if among is None else int(among.sum()))
 
 
 def _sum_over(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[Piece], count: int) -> Integers:
@@ -251,7 +257,7 @@ def _pieces(
     `by_entry`: all rows, of coordinates that are apart; missing entries are NaN.
     """
     if among is not None:
-        rows, valid = _some(rows, among), None if valid is None else valid[among]
+        rows, valid = rows if among.all() else rows[among], None if valid is None else valid[among]
     at_once = rescaling is None and isinstance(rows, SparseRows | DeviceRows)
     step = len(rows) if at_once else _tile_rows(rows.shape[1])
     # for the valid rows of a tile, whether there is an invalid one or not
@@ -269,7 +275,7 @@ def _pieces(
 
 
 def _chosen(rows: Rows, which: Mask, space: Floats | None) -> Rows:
-    """Some of the rows; dense ones are copied into the space given."""
+    """Some of the rows; dense ones are copied into the given space."""
     if space is None or not isinstance(rows, np.ndarray):
         return rows[which]
     places = np.flatnonzero(which)
@@ -278,10 +284,6 @@ def _chosen(rows: Rows, which: Mask, space: Floats | None) -> Rows:
 
 def _tile_rows(width: int) -> int:
     return max(_FEWEST, _TILE_ENTRIES // width)
-
-
-def _some(rows: Rows, among: Mask) -> Rows:
-    return rows if among.all() else rows[among]
 
 
 def _with_parts(

@@ -2,66 +2,127 @@
 
 A clipped record is in the ball, so one record moves the sum by a radius, two under replace-one. A length is in one
 cell, so one record moves one count by one: 1, √2 under replace-one; the number of records up to an edge by one. So is
-a vote, for the column, side and level of the largest entry.
-Proofs: proofs/statistics/clipped_sum.md, proofs/statistics/length_histogram.md, proofs/statistics/votes.md.
+a vote, for the column, side and level of the largest entry. An entry that is not a finite number is missing
+(`Space.by_entry`): a record has at most as many as there are columns, and counts in each column by the vector of its
+missing entries, clipped to a norm (P22).
+Proofs: proofs/statistics/clipped_sum.md, length_histogram.md, votes.md, counts.md.
 """
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.data.blocks import ALL, Columns, Rows, SparseRows, densely
-from dimfree.data.gpu.rows import namespace
+from dimfree.data.gpu.rows import DeviceRows, beside, namespace
 from dimfree.kernel.rows.clip import clipped_total, norms
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.centred import Centred
-from dimfree.kernel.statistics.unit_vectors import some_rows
 from dimfree.progress import during
 
 Block = NDArray[np.intp] | None  # which coordinates; None: all
+_LONG = 2**16  # columns of a row that NumPy repeats without loss
+_CELLS = 2**19
+
+
+class PerColumn:
+    """A public number for each column, or one for all of them, to be combined with entries wherever they are.
+
+    For a table of rows that are not very long it is a table, too, laid out once for all tiles of a pass: NumPy takes
+    longer to repeat a row.
+    """
+
+    def __init__(self, numbers: Floats | float) -> None:
+        self._numbers = np.asarray(numbers)
+        self._laid = self._numbers[None]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._numbers.dtype
+
+    def beside(self, values: Any, columns: Columns) -> Any:
+        """For entries of these columns."""
+        if self._numbers.ndim == 0:
+            return self._numbers[()]
+        if np.ndim(values) < 2 or not isinstance(values, np.ndarray):
+            return beside(values, self._numbers[columns])
+        if len(self._numbers) >= _LONG:
+            return self._numbers
+        laid = self._laid
+        if len(laid) < len(values):
+            laid = self._laid = np.tile(self._numbers, (len(values), 1))  # by two threads at once: twice the same
+        return laid[: len(values)]
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Public: a center, and what the offset of each coordinate from it is divided by."""
+
+    centre: Floats
+    scale: Floats | float
+
+    def before(self, units: Floats | None) -> Self:
+        """The same for records whose coordinates are not yet divided by the public `units`; None: nothing to divide.
+
+        A copy for one pass over the records: what it lays out for them ends with it.
+        """
+        if units is None or (units == 1).all():
+            return replace(self)
+        return replace(self, centre=self.centre * units, scale=self.scale * units)
+
+    def per_column(self, name: str, at: float, make: Callable[[], Floats | float]) -> PerColumn:
+        """Public numbers that `make` computes for this step or unit; kept until another one is asked for."""
+        found = self._kept.get(name)
+        if found is None or found[0] != at:
+            found = self._kept[name] = (at, PerColumn(make()))
+        return found[1]
+
+    @cached_property
+    def _kept(self) -> dict[str, tuple[float, PerColumn]]:
+        return {}
 
 
 @dataclass(frozen=True)
 class Ball(Centred):
-    """Where a stage clips. Public. `block`: the coordinates that are summed.
+    """Public: where a stage clips. `block`: the coordinates that are summed.
 
-    `cap`: in units of the scale, how far from the centre an entry may lie; a farther one is held there before its
-    record is clipped.
+    `cap`: in units of the scale, how far from the center an entry may lie; a farther one is clipped to it before its
+    record is.
     """
 
     radius: float
     block: Block = None
     cap: float = math.inf
 
+    def width(self, dimension: int) -> int:
+        """How many coordinates are summed."""
+        return dimension if self.block is None else len(self.block)
+
     def seen(self, rows: Rows) -> Rows:
         """The coordinates in `block`."""
         return rows if self.block is None else rows[:, self.block]
 
     def offsets(self, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
-        """(value - centre) / scale / step, held within ±cap / step, entry by entry; what is missing stays so.
+        """(value - center) / scale / step, within ±cap / step, entry by entry; what is missing stays so.
 
         `columns` are positions within `block`.
         """
         with np.errstate(all="ignore"):  # a warning could reveal records
-            offsets = values - self.per_column("centre", 1.0, self._centre).beside(values, columns)
+            offsets = values - self.per_column("centre", 1.0, partial(self._seen, self.centre)).beside(values, columns)
             offsets *= self.per_column("step", step, partial(self._per_step, step)).beside(values, columns)
             if self.cap < math.inf:  # a map of one entry, before the norm is taken: no sensitivity changes (P8, P20)
                 far = np.float64(self.cap) / step
                 namespace(offsets).clip(offsets, -far, far, out=offsets)
             return offsets
 
-    def _centre(self) -> Floats:
-        return self._of_seen(self.centre)
-
     def _per_step(self, step: float) -> Floats:
-        return 1 / (self._of_seen(np.asarray(self.scale, dtype=np.float64)) * step)
+        return 1 / (self._seen(np.asarray(self.scale, dtype=np.float64)) * step)
 
-    def _of_seen(self, coordinates: Floats) -> Floats:
+    def _seen(self, coordinates: Floats) -> Floats:
         return coordinates if self.block is None or not coordinates.ndim else coordinates[self.block]
 
 
@@ -70,8 +131,7 @@ def clipped_sum(space: Space, ball: Ball, inner: int = 0) -> Integers:
 
     `inner`, in steps: of each clipped offset only what lies beyond that length.
     """
-    size = space.dimension if ball.block is None else len(ball.block)
-    return space.summed(partial(_clipped_total, ball.before(space.units), inner), size)
+    return space.summed(partial(_clipped_total, ball.before(space.units), inner), ball.width(space.dimension))
 
 
 def _clipped_total(ball: Ball, inner: int, rows: Rows) -> Integers:
@@ -97,7 +157,7 @@ def votes(space: Space, ball: Ball, levels: Floats) -> Integers:
 
 
 def _votes_of(ball: Ball, levels: Floats, rows: Rows) -> Integers:
-    """Of sparse rows the stored entries alone are looked at, unless a zero reaches the first level in some column."""
+    """Sparse rows by their stored entries alone, unless a zero reaches the first level in some column."""
     size = rows.shape[1] * 2 * len(levels)
     found: Iterable[tuple[Integers, Floats]]
     if isinstance(rows, SparseRows) and (np.abs(_how_far(ball, np.zeros(rows.shape[1]), ALL)) < levels[0]).all():
@@ -113,7 +173,7 @@ def _votes_of(ball: Ball, levels: Floats, rows: Rows) -> Integers:
 
 
 def _how_far(ball: Ball, values: Floats, columns: Columns) -> Floats:
-    """Offsets; what is no number, or missing, is not far."""
+    """Offsets; NaN, and what is missing, is not far."""
     return np.nan_to_num(ball.offsets(values, columns), nan=0.0)
 
 
@@ -130,3 +190,31 @@ def _stored_farthest(offsets: SparseRows, least: float) -> tuple[Integers, Float
     largest = largest[np.lexsort((offsets.columns[largest], row[largest]))]
     first = largest[np.unique(row[largest], return_index=True)[1]]
     return offsets.columns[first].astype(np.intp), offsets.values[first]
+
+
+def some_rows(rows: Rows) -> Iterator[Rows]:
+    """Blocks of a few rows, so that sparse rows can be made dense."""
+    step = max(1, _CELLS // rows.shape[1])
+    return (rows[start : start + step] for start in range(0, len(rows), step))
+
+
+def number_of(rows: Rows) -> Integers:
+    return np.array([len(rows)], dtype=np.int64)
+
+
+def number_missing(rows: Rows) -> Integers:
+    if isinstance(rows, DeviceRows):
+        return np.array([int(rows.tensor.isnan().sum())], dtype=np.int64)
+    values = rows.values if isinstance(rows, SparseRows) else rows
+    return np.array([np.count_nonzero(np.isnan(values))], dtype=np.int64)
+
+
+def clipped_missing(norm: float, rows: Rows) -> Integers:
+    """A one for every missing entry; the ones of a record clipped to a norm."""
+    return clipped_total(rows, norm, _ones_where_missing)
+
+
+def _ones_where_missing(values: Floats, columns: Columns, step: float) -> Floats:
+    """1 for a missing entry, 0 for any other, in steps; one entry at a time."""
+    xp = namespace(values)
+    return xp.where(xp.isnan(values), xp.full_like(values, 1 / step), xp.zeros_like(values))

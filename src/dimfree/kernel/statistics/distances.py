@@ -1,9 +1,8 @@
 """Friends at any radius: one product for all radii, exact decisions where its error leaves a pair in doubt.
 
-The predicate at radius u is the one of `friends`: integer records in steps of u / 2^20; a record off the grid has no
-friends. Squared distances in floats, with a bound on their error, say of most pairs that they are surely friends or
-surely apart; the others are decided in integers. So the decision is a symmetric function of the two records.
-Proof: proofs/statistics/friends.md.
+The predicate at radius u is that of `friends`. Squared distances in floats, with a bound on their error, show most
+pairs to be surely friends or surely apart; the others are decided in integers. So the decision is a symmetric function
+of the two records. Proof: proofs/statistics/friends.md.
 
 Memory: the table has space for a public number of records, and a thread works on one tile of public size at a time,
 or on a few side by side.
@@ -22,9 +21,16 @@ from numpy.typing import NDArray
 from dimfree._types import Floats, Integers
 from dimfree.data.blocks import IntegerRows, Mask, Rows, Table, densely, gathered, peaks, width
 from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
-from dimfree.kernel.rows.grid import RADIUS, IntegerRecords, are_on_grid, rows_to_steps
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.friends import by_products, overwritten, partners_are_friends
+from dimfree.kernel.statistics.friends import (
+    RADIUS,
+    IntegerRecords,
+    are_on_grid,
+    by_products,
+    overwritten,
+    partners_are_friends,
+    rows_to_steps,
+)
 from dimfree.kernel.statistics.products import (
     SMALL,
     DenseOffsets,
@@ -99,7 +105,7 @@ class PairDistances:
 
     def friend_pairs(self, radius: float) -> int:
         """Σ_j c_j at this radius: ordered pairs of friends, every record its own."""
-        return self.count + 2 * sum(self._on_tiles(partial(self._pairs_in, radius)))
+        return self.count + 2 * sum(self._on_tiles(lambda tile: sum(map(_count, self._friends_in(radius, tile)))))
 
     def friend_counts(self, radius: float) -> Integers:
         """c_j at this radius: of the records on its grid, in their order, then of all others."""
@@ -156,17 +162,12 @@ class PairDistances:
         self.errors[:] += (across + 32) * 2.0**-24
         exponents = np.frexp(np.sqrt(np.nan_to_num(self.squares)))[1]
         factors, memory = np.ldexp(1.0, -exponents), np.empty(len(self.rows) * across, dtype=np.float32)
+        of_rows = [list(same) for _, same in groupby(enumerate(self.tiles), lambda tile: tile[1][0].start)]
+        strips = [same[at : at + _SIDE_BY_SIDE] for same in of_rows for at in range(0, len(same), _SIDE_BY_SIDE)]
         for start in range(0, dimension, across):
             part = offsets.in_32_bits(slice(start, start + across), factors, min(cores(), _THREADS), memory)
-            list(in_order(partial(self._add_products, part), self._strips, self._threads))
+            list(in_order(partial(self._add_products, part), strips, self._threads))
         self._on_tiles(partial(self._finish, exponents))
-
-    @property
-    def _strips(self) -> list[list[Tile]]:
-        """The tiles, those of the same rows side by side, a few at a time."""
-        tiles = list(enumerate(self.tiles))
-        of_rows = [list(same) for _, same in groupby(tiles, lambda tile: tile[1][0].start)]
-        return [same[at : at + _SIDE_BY_SIDE] for same in of_rows for at in range(0, len(same), _SIDE_BY_SIDE)]
 
     def _add_products(self, part: NDArray[np.float32], strip: list[Tile]) -> None:
         (_, (rows, first)), (_, (_, last)) = strip[0], strip[-1]
@@ -187,10 +188,6 @@ class PairDistances:
     def _view(self, tile: Tile) -> tuple[Any, slice, slice]:
         place, (rows, columns) = tile
         return self.squared[place, : rows.stop - rows.start, : columns.stop - columns.start], rows, columns
-
-    def _pairs_in(self, radius: float, tile: Tile) -> int:
-        """How many pairs of a tile are friends."""
-        return sum(_count(friends) for friends in self._friends_in(radius, tile))
 
     def _counts_in(self, radius: float, tile: Tile) -> tuple[Integers, Integers]:
         """For the rows and the columns of a tile: how many friends each has on the other side."""
@@ -254,9 +251,7 @@ class PairDistances:
             near, within = by_products(self.rows, densely(self.centre)[0], rows, columns, step)
             settled = within & near & doubtful
             doubtful &= ~near
-        height = (
-            _LISTED if _are_crowd(doubtful) else max(len(doubtful), 1)
-        )  # a long list of pairs is made piece by piece
+        height = _LISTED if _are_crowd(doubtful) else max(len(doubtful), 1)  # a long list is made piece by piece
         for start in range(0, len(doubtful), height):
             some = doubtful[start : start + height]
             places = np.flatnonzero(some)  # many times as fast as `nonzero`

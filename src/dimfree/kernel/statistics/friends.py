@@ -1,17 +1,58 @@
 """The predicate of friends: two records whose rounded rows are at most the radius apart, decided in integers.
 
-At a public step, rows are rounded to whole numbers of steps as by `to_steps`. Pairs are decided one by one, or by exact
-products of many rows: integers of norm at most NEAR about a common center have products whose every partial sum is an
-integer below 2^53, exact in any order, on any number of threads. Proof: proofs/statistics/friends.md.
+Records are rounded one by one to whole steps, the public radius times 2^-20. A record with a coordinate too large for
+the grid counts like an invalid one: its only friend is itself. (Clipped to the edge, far records would seem to agree.)
+Pairs are decided one by one, or by exact products of many rows: integers of norm at most NEAR about a common center
+have products whose every partial sum is an integer below 2^53, exact in any order, on any number of threads.
+Proof: proofs/statistics/friends.md.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows, minus
 from dimfree.data.gpu.rows import DeviceRows, here, namespace
-from dimfree.kernel.rows.grid import RADIUS, rows_to_steps, to_steps
 from dimfree.threads import cores, in_order
+
+RADIUS = 2**20  # the friend radius, in steps
+EDGE = 2.0**61  # in steps: a record with a coordinate there or beyond is off the grid; differences fit 64 bits
+
+
+@dataclass(frozen=True, repr=False)
+class IntegerRecords:
+    """Private: the valid records on the grid, in its steps, and how many others there are (invalid or off the grid)."""
+
+    values: IntegerRows
+    invalid: int
+
+    @property
+    def count(self) -> int:
+        return len(self.values) + self.invalid
+
+
+def are_on_grid(largest: Floats, step: float) -> Mask:
+    """Which records the grid of this step reaches, by the largest absolute value of each."""
+    return largest < EDGE * step
+
+
+def rows_to_steps(rows: Rows, step: float) -> IntegerRows:
+    """Rows in whole steps; zero stays zero, so sparse rows stay sparse."""
+    if isinstance(rows, DeviceRows):
+        return rows.to_steps(step, EDGE)
+    return rows.with_values(to_steps(rows.values, step)) if isinstance(rows, SparseRows) else to_steps(rows, step)
+
+
+def to_steps(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
+    """Rounded to whole steps, elementwise, and held within the edge."""
+    with np.errstate(all="ignore"):  # a warning or error could reveal records
+        steps = rows / step
+        np.clip(np.rint(steps, out=steps), -EDGE, EDGE, out=steps)
+    steps[np.isnan(steps)] = 0.0
+    return steps.astype(np.int64)
+
 
 NEAR = 2**25  # norm about the center, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
 _CELLS = 2**16  # entries of rows that are rounded to steps at a time

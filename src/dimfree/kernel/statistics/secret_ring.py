@@ -1,21 +1,23 @@
-"""The secret ring: every valid record beside two others, by keys that nobody learns (P15, P16).
+"""What secret coins choose: samples of the records, and a ring on which each valid record is beside two others.
 
-Each record has a key of its own, drawn without looking at it. The ring is the order of the keys, closed to a circle; a
-record and its successor are a pair. One record more or less changes three pairs at most. Differences of neighbours need
-no centre. Secrecy of the keys serves accuracy; no gain in privacy is claimed for it.
-Proof: proofs/statistics/secret_ring.md.
+Samples (P8, P16): under add/remove every record has its own coin, so one more record changes the sample by at most
+itself. No amplification by subsampling is claimed. Proof: proofs/kernel.md.
+Ring (P15, P16): each record has a secret key, drawn without reading the record. The ring is the order of the keys,
+closed to a circle; a record and its successor are a pair. One record more or less changes three pairs at most.
+Differences of neighbors need no center. Proof: proofs/statistics/secret_ring.md.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.blocks import Mask, Rows, SparseRows, densely, gathered, minus, peaks
-from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records
 from dimfree.kernel.rows.clip import exact_squares, squares
 from dimfree.kernel.rows.exact_product import LARGEST, saturate
@@ -25,6 +27,24 @@ from dimfree.noise import Noise
 from dimfree.progress import during
 from dimfree.shapes import Isotropic
 from dimfree.threads import cores, in_order
+
+_COIN = 2**32
+_KEY = 2**62
+
+
+def poisson_samples(count: int, rates: Sequence[float], noise: Noise) -> list[NDArray[np.bool_]]:
+    """Add-remove: each record with each public rate, by the same coins: samples lie within each other (P16)."""
+    coins = noise.below(_COIN, count)
+    return [coins < int(rate * _COIN) for rate in rates]
+
+
+def fixed_samples(count: int, sizes: Sequence[int], noise: Noise) -> list[NDArray[np.bool_]]:
+    """Replace-one: so many positions, by the same order of all: samples lie within each other."""
+    first, second = noise.below(_KEY, count), noise.below(_KEY, count)  # the second breaks ties of the first
+    place = np.empty(count, dtype=np.int64)
+    place[np.lexsort((second, first))] = np.arange(count)
+    return [place < size for size in sizes]
+
 
 RING_SENSITIVITY = {Neighbours.ADD_REMOVE: math.sqrt(5), Neighbours.REPLACE_ONE: 2 * math.sqrt(2)}  # of scores (P15)
 KEY = 2**61  # keys are below it
@@ -90,7 +110,12 @@ def half_differences(rows: Rows, order: Integers) -> Records:
         _subtract_successors(rows, order)
         rows.flags.writeable = False
         return Records(rows, None)
-    halves = _halved(rows[order])
+    rows = rows[order]
+    halves = (
+        rows.with_values(rows.values / 2)
+        if isinstance(rows, SparseRows)
+        else rows.over(np.full(rows.shape[1], 2.0), LARGEST)
+    )
     differences = minus(halves, halves[np.roll(np.arange(len(order)), -1)])
     if isinstance(differences, SparseRows):
         return Records(differences.matrix, None)
@@ -106,37 +131,31 @@ def _differences_at_hand(rows: Floats, which: Integers, size: int, noise: Noise)
     order = which[ring_order(len(which), noise)]
     circle, table = np.append(order, order[:1]), np.empty((size, rows.shape[1]))[: len(order)]
     tile = max(1, _TILE // rows.shape[1])
-    list(in_order(partial(_subtract_from, rows, circle, table, tile), range(0, len(order), tile), cores()))
+
+    def subtract(start: int) -> None:
+        """Some pairs: rows in the order of the circle, and each one's successor."""
+        halves = rows.take(circle[start : start + tile + 1], axis=0)
+        halves /= 2
+        np.subtract(halves[:-1], halves[1:], out=table[start : start + tile])
+
+    list(in_order(subtract, range(0, len(order), tile), cores()))
     table.flags.writeable = False
     return Records(table, None)
-
-
-def _subtract_from(rows: Floats, circle: Integers, table: Floats, tile: int, start: int) -> None:
-    """Some pairs: rows in the order of the circle, and each one's successor."""
-    halves = rows.take(circle[start : start + tile + 1], axis=0)
-    halves /= 2
-    np.subtract(halves[:-1], halves[1:], out=table[start : start + tile])
 
 
 def _subtract_successors(rows: Floats, order: Integers) -> None:
     """A few columns at a time, so that no second table is needed."""
     across = max(1, _CELLS // max(len(rows), 1))
-    blocks = [rows[:, start : start + across] for start in range(0, rows.shape[1], across)]
-    list(in_order(partial(_subtract_in, order), blocks, cores()))
 
+    def subtract(start: int) -> None:
+        """All rows of some columns; the first row is the successor of the last."""
+        columns = rows[:, start : start + across]
+        halves = columns[order]
+        halves /= 2
+        np.subtract(halves[:-1], halves[1:], out=columns[:-1])
+        np.subtract(halves[-1:], halves[:1], out=columns[-1:])
 
-def _subtract_in(order: Integers, columns: Floats) -> None:
-    """All rows of some columns; the first row is the successor of the last."""
-    halves = columns[order]
-    halves /= 2
-    np.subtract(halves[:-1], halves[1:], out=columns[:-1])
-    np.subtract(halves[-1:], halves[:1], out=columns[-1:])
-
-
-def _halved(rows: SparseRows | DeviceRows) -> SparseRows | DeviceRows:
-    if isinstance(rows, SparseRows):
-        return rows.with_values(rows.values / 2)
-    return rows.over(np.full(rows.shape[1], 2.0), LARGEST)
+    list(in_order(subtract, range(0, rows.shape[1], across), cores()))
 
 
 @np.errstate(all="ignore")  # a warning or error could reveal records
@@ -155,13 +174,10 @@ def _lengths(units: Floats, rows: Rows) -> Floats:
 def _norms(rows: Floats | SparseRows, largest: Floats) -> Floats:
     """Norms of finite rows: whole numbers of steps, a power of two chosen by the largest entry of the row alone."""
     exponents = np.maximum(np.frexp(largest)[1], _SMALLEST_EXPONENT)
-    whole = _squares(rows, np.ldexp(1.0, _BITS - exponents))
-    return np.sqrt(whole) * np.ldexp(1.0, exponents - _BITS)
-
-
-def _squares(rows: Floats | SparseRows, factors: Floats) -> Floats:
-    """Squared norms of rows in whole steps, each row times a number of its own, after which no entry is too large."""
+    factors = np.ldexp(1.0, _BITS - exponents)  # after which no entry is too large
     if isinstance(rows, SparseRows):
-        return squares(rows.with_values(rows.values * rows.spread(factors)), 1.0)
-    steps = rows * factors[:, None]
-    return exact_squares(np.rint(steps, out=steps))
+        whole = squares(rows.with_values(rows.values * rows.spread(factors)), 1.0)
+    else:
+        steps = rows * factors[:, None]
+        whole = exact_squares(np.rint(steps, out=steps))
+    return np.sqrt(whole) * np.ldexp(1.0, exponents - _BITS)

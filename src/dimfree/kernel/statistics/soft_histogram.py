@@ -17,7 +17,7 @@ from dimfree._types import Floats, Integers
 from dimfree.data.blocks import ALL, Columns, Rows, SparseRows
 from dimfree.data.gpu.rows import DeviceRows, beside, here, namespace, parts
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.centred import Centred, PerColumn
+from dimfree.kernel.statistics.clipped_sum import Centred, PerColumn
 
 STEP = 2**20  # the norm of one entry's weights, in whole numbers
 _LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time

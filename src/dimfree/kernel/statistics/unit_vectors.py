@@ -1,12 +1,11 @@
-"""Directions of the records from a released centre: noisy numbers that say in which coordinates to learn a shape.
+"""Directions of the records from a released center: by them a program chooses the coordinates of a shape.
 
-The direction u of a record is its offset from the centre, divided by its length. It is at most 1 long, so one
+The direction u of a record is its offset from the center, divided by its length. It is at most 1 long, so one
 record moves a sum of directions by a bounded amount. All arithmetic is in integers (P11).
 Proof: proofs/statistics/directions.md.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,10 +14,10 @@ import numpy as np
 from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.blocks import Columns, Mask, Rows, densely, float_squares
-from dimfree.kernel.rows.bases.basis import Basis
+from dimfree.kernel.rows.bases import Basis
 from dimfree.kernel.rows.clip import BALL, clipped_total, squares
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.centred import Centred
+from dimfree.kernel.statistics.clipped_sum import Centred, some_rows
 from dimfree.progress import during
 
 LENGTH = 2**15  # the length of a direction, in steps
@@ -32,7 +31,6 @@ OUTER_SENSITIVITY = {
 }  # of A, in its Frobenius norm (P12)
 _FINE = 17  # bits of the largest coordinate of an offset: more than a direction keeps of it
 _EXACT = 53
-_CELLS = 2**19
 _SHORTER = 1 - 2.0**-40  # covers the rounding of a root, a quotient and a product
 
 
@@ -62,12 +60,6 @@ def unit_steps(offsets: Floats) -> Floats:
     lengths = np.sqrt(float_squares(whole))
     factors = np.divide(LENGTH * _SHORTER, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return np.trunc(whole * factors[:, None])
-
-
-def some_rows(rows: Rows) -> Iterator[Rows]:
-    """Blocks of a few rows, so that sparse rows can be made dense."""
-    step = max(1, _CELLS // rows.shape[1])
-    return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,10 +1,14 @@
 """The discrete cosine transform over the order of the columns: smooth records have few large coordinates in it.
 
 The transform is SciPy's, of batches of one fixed form, whose rows it treats alike; rows that are missing are zeros.
-Proof: proofs/rows/bases.md. Notation: T_ki = sqrt(2/d)·cos(π·k·(2i + 1)/(2d)), the row k = 0 over √2; T is
-orthonormal.
+Public batches show whether the bits of a row are the same in every place and next to any other rows, and whether two
+machines compute the same. Proof: proofs/rows/bases.md.
+
+Notation: T_ki = sqrt(2/d)·cos(π·k·(2i + 1)/(2d)), the row k = 0 over √2; T is orthonormal.
 """
 
+import hashlib
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -12,12 +16,12 @@ import scipy  # its parts load when they are first used
 
 from dimfree._types import Floats
 from dimfree.errors import InvalidParameter, LostWorkers
-from dimfree.kernel.rows.bases.basis import Basis
-from dimfree.kernel.rows.bases.transform_check import witness
+from dimfree.kernel.rows.bases import Basis
 
 _FEWEST, _MOST = 8, 1024  # rows of a batch, a power of two: whole lanes of any processor, so no row is done otherwise
 _CELLS = 2**14  # entries of a batch: it stays in a core's cache
-
+_SPREAD = 2654435761  # odd, so multiples modulo 2^32 go through all residues
+_EXPONENTS = (0, -1070, 900, -500, 3)  # of other rows of a batch: subnormal, huge, small, of the same size
 _UNEVEN = (
     "Expected another basis than 'dct' on this machine: its SciPy rounds the cosine transform of a record differently "
     "with the records beside it, which would not be private. Use a released build of SciPy, or an orthonormal matrix."
@@ -42,7 +46,7 @@ class Cosine(Basis):
 
     @classmethod
     def here(cls, dimension: int) -> "Cosine | None":
-        """The transform, unless this machine's SciPy does not keep what a basis promises."""
+        """The transform; None if this machine's SciPy does not treat rows alike."""
         return None if _witness(dimension) is None else cls(dimension)
 
     def rotated(self, rows: Floats) -> Floats:
@@ -53,7 +57,9 @@ class Cosine(Basis):
         with np.errstate(all="ignore"):  # a warning could reveal records
             for start in range(0, len(rows), batch):
                 some = rows[start : start + batch]
-                found[start : start + batch] = _transformed(_filled(some, batch))[: len(some)]
+                filled = np.zeros((batch, self.width))  # a whole batch, the last rows zero
+                filled[: len(some)] = some
+                found[start : start + batch] = _transformed(filled)[: len(some)]
         return found
 
     def restored(self, vector: Floats) -> Floats:
@@ -71,8 +77,9 @@ class Cosine(Basis):
         low, high = frequency < size, frequency > size
         np.add.at(doubled, frequency[low], variances[1:][low])
         np.add.at(doubled, 2 * size - frequency[high], -variances[1:][high])
+        unnormed = doubled * size * np.where(np.arange(size) == 0, 2.0, 1.0)
         with _scipys_own():
-            waves = scipy.fft.idct(_unnormed(doubled), type=2)
+            waves = scipy.fft.idct(unnormed, type=2)
         return np.clip((variances.sum() + waves) / size, variances.min(), variances.max())
 
 
@@ -97,13 +104,26 @@ def _scipys_own() -> "scipy.fft.set_backend":
     return scipy.fft.set_backend("scipy", only=True)
 
 
-def _filled(rows: Floats, batch: int) -> Floats:
-    """A whole batch, the last rows zero, in memory of its own."""
-    whole = np.zeros((batch, rows.shape[1]))
-    whole[: len(rows)] = rows
-    return whole
+def witness(transform: Callable[[Floats], Floats], rows: int, columns: int) -> str | None:
+    """A digest that identifies a transform of batches (rows, columns) of one fixed form by its bits on public vectors.
+
+    None where the same row has other bits in another place or with other rows in its batch.
+    """
+    seen, other = _public(columns, 1), _public(columns, 2)
+    scales = np.ldexp(1.0, np.resize(_EXPONENTS, rows))[:, None]
+    alone = transform(np.tile(seen, (rows, 1)))
+    found = [alone[:1]]
+    for first in (0, 1):  # the row in every other place, with rows of all sizes between
+        with np.errstate(under="ignore"):
+            mixed = scales * other
+        mixed[first::2] = seen
+        found.append(transform(mixed))
+        if any(row.tobytes() != alone[0].tobytes() for row in (*alone, *found[-1][first::2])):
+            return None
+    return hashlib.sha256(b"".join(part.tobytes() for part in found)).hexdigest()
 
 
-def _unnormed(amplitudes: Floats) -> Floats:
-    """Coefficients whose (unnormed) inverse transform is Σ_j amplitude_j·cos(π·j·(2i + 1)/(2d))."""
-    return amplitudes * len(amplitudes) * np.where(np.arange(len(amplitudes)) == 0, 2.0, 1.0)
+def _public(columns: int, number: int) -> Floats:
+    """Fixed numbers in [-1/2, 1/2), made of whole ones: the same everywhere."""
+    steps = np.arange(1, columns + 1, dtype=np.uint64) * np.uint64(_SPREAD * number + 2) % np.uint64(2**32)
+    return np.ldexp(steps.astype(np.float64), -32) - 0.5

@@ -1,0 +1,156 @@
+"""Public changes of coordinates, record by record, undone in what is released: matrices and learned axes.
+
+Notation: T = the map of a record x to T x, from d to D >= d coordinates; its columns are orthonormal, so T' T = I.
+Rows are multiplied by products that treat each of them alone, bit for bit. Proof: proofs/rows/bases.md.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dimfree._types import Floats
+from dimfree.kernel.rows.exact_product import SlicedMatrix
+
+KEPT_BYTES = 2**31  # of rotated rows: as many as the space keeps between two passes
+_CELLS = 2**20  # entries of a block of rotated unit vectors
+
+
+class Basis(ABC):
+    """A public change of coordinates. Never learned from records outside the mechanisms; picklable.
+
+    Guarantee: `rotated` maps one record at a time, bit for bit: its batch, its place in it, threads and memory layout
+    change nothing. Proof: proofs/rows/bases.md. That its columns are orthonormal is needed for accuracy only.
+    """
+
+    name: str  # as a release says it
+    dimension: int  # d: the width of the records
+    width: int  # D: the width of rotated records
+
+    @abstractmethod
+    def rotated(self, rows: Floats) -> Floats:
+        """T x for every finite row x of (n, d), as new rows of (n, D); what overflows is infinite or no number."""
+
+    @abstractmethod
+    def restored(self, vector: Floats) -> Floats:
+        """T' y: back from D numbers to d, in plain floats: for what is already released."""
+
+    def diagonal(self, variances: Floats) -> Floats:
+        """The variances (d,) of a restored vector whose D coordinates are independent with the given variances.
+
+        Σ_k v_k·T_ki², from the rotated unit vectors: as much work as d records, for a basis that knows no better way.
+        """
+        return np.concatenate([self.rotated(units) ** 2 @ variances for units in unit_rows(self.dimension)])
+
+    def moved(self, vector: Floats) -> Floats:
+        """T v of a public vector."""
+        return self.rotated(np.asarray(vector, dtype=np.float64)[None])[0]
+
+    def moved_variances(self, variances: Floats) -> Floats:
+        """The variances (D,) of T v for a v whose coordinates have the given variances: of equal ones, if T is an
+        isometry, those of a rotation; LearnedAxes knows better."""
+        return np.full(self.width, float(variances.sum()) / self.width)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(dimension={self.dimension})"
+
+
+def unit_rows(dimension: int) -> Iterator[Floats]:
+    """All unit vectors of so many dimensions as rows, a block of them at a time."""
+    step = max(1, _CELLS // dimension)
+    for start in range(0, dimension, step):
+        count = min(step, dimension - start)
+        yield np.eye(count, dimension, start)
+
+
+class Given(Basis):
+    """A (d, d) matrix with orthonormal rows, pickled as it is: another machine would find it with other last bits."""
+
+    name = "given"
+
+    def __init__(self, matrix: Floats) -> None:
+        self.matrix = np.array(matrix, dtype=np.float64)
+        self.matrix.setflags(write=False)
+        self.dimension = self.width = len(self.matrix)
+        self.rotated(np.zeros((1, self.dimension)))  # slices it now, before several threads would
+
+    def rotated(self, rows: Floats) -> Floats:
+        return self._sliced.product(rows)
+
+    def restored(self, vector: Floats) -> Floats:
+        return vector @ self.matrix
+
+    def diagonal(self, variances: Floats) -> Floats:
+        return variances @ self.matrix**2
+
+    @cached_property
+    def _sliced(self) -> SlicedMatrix:
+        """Cut without rounding, so it is the same wherever it is cut."""
+        return SlicedMatrix(self.matrix.T)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_sliced"}
+
+
+_EQUAL = 1e-9  # numbers that differ by less than this share count as equal
+
+
+class LearnedAxes(Basis):
+    """z = weights ∘ (Qᵀ y, the rest of H y), y = x/scale: O(d·r) a record.
+
+    Not orthonormal: the weights say how much a coordinate counts in the original space, on average.
+    """
+
+    name = "learned"
+
+    def __init__(self, directions: Floats, scale: Floats, weights: Floats) -> None:
+        directions, scale, weights = (np.array(each, dtype=np.float64) for each in (directions, scale, weights))
+        self.dimension = self.width = len(scale)
+        self._count = directions.shape[1]
+        self._scale, self._weights = scale, weights
+        turn, polar = _polar(directions[: self._count])
+        self._directions, self._turn = directions, turn
+        self._mirror = directions.copy()
+        self._mirror[: self._count] += turn
+        self._pressed = self._mirror @ np.linalg.inv(np.eye(self._count) + polar)
+        self._into = SlicedMatrix(np.concatenate([directions, self._pressed], axis=1))
+        self._beside = SlicedMatrix(directions[self._count :].T)
+
+    def rotated(self, rows: Floats) -> Floats:
+        with np.errstate(all="ignore"):  # a warning could reveal records
+            scaled = rows * (1 / self._scale)
+            along = self._into.product(scaled)
+            rest = scaled[:, self._count :] - self._beside.product(along[:, self._count :])
+            return np.concatenate([along[:, : self._count], rest], axis=1) * self._weights
+
+    def restored(self, vector: Floats) -> Floats:
+        unweighted = vector / self._weights
+        turned = unweighted.copy()
+        turned[..., : self._count] = -(unweighted[..., : self._count] @ self._turn.T)
+        return (turned - (turned @ self._mirror) @ self._pressed.T) * self._scale
+
+    def diagonal(self, variances: Floats) -> Floats:
+        return np.asarray(variances @ self.restored(np.eye(self.width)) ** 2)
+
+    def moved_variances(self, variances: Floats) -> Floats:
+        """The variances of z for an x whose coordinates are independent with the given variances."""
+        return np.asarray(variances @ self.rotated(np.eye(self.dimension)) ** 2)
+
+    def has_parts_of(self, width: int) -> bool:
+        """Return whether every array has one number, or one row, for each coordinate: none broadcasts over rows."""
+        parts = (self._scale, self._weights, *self._directions.T)
+        return all(part.shape == (width,) for part in parts)
+
+    @property
+    def isometric(self) -> bool:
+        """Whether lengths are kept: every scale and every weight is the same number."""
+        both = np.concatenate([self._scale, self._weights])
+        return bool(np.ptp(both) <= _EQUAL * both.max())
+
+
+def _polar(top: Floats) -> tuple[Floats, Floats]:
+    """(U, P) with top = U·P, U orthogonal and P positive semidefinite."""
+    left, values, right = np.linalg.svd(top)
+    return left @ right, (right.T * values) @ right
